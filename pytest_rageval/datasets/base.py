@@ -1,0 +1,125 @@
+"""What a data format must provide: a reader that turns a file into rows, one mapping each.
+
+To add a format, write a module here with ``READERS = (YourReader(),)``.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+from pytest_rageval.errors import Problem, ScenarioError
+from pytest_rageval.registry import Registry
+from pytest_rageval.scenario.schema import DatasetSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row as it stands in the file: ``number`` from 1, the first ``line`` where it has one.
+
+    ``tabular`` says that the format has no lists, so that a cell may spell one in its text.
+    """
+
+    number: int
+    line: int | None
+    fields: Mapping[str, Any]
+    tabular: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenRow:
+    """A row that could not be read, and why; the file goes on after it."""
+
+    number: int
+    line: int | None
+    reason: str
+    raw: str = ""
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A data file to read: where it is, how messages call it, and what its scenario says of it."""
+
+    path: Path
+    shown: str
+    spec: DatasetSpec
+
+    @property
+    def max_row_bytes(self) -> int:
+        """How many bytes one row may have."""
+        return int(self.spec.max_row_mb * 2**20)
+
+    def refuse(self, message: str, line: int | None = None) -> ScenarioError:
+        """Return the error that this file as a whole cannot be used."""
+        return ScenarioError([Problem(f"{self.shown}:{line}" if line else self.shown, message)])
+
+    @contextmanager
+    def open(self) -> Iterator[IO[bytes]]:
+        """Open the file as bytes, unpacked where its name ends in ``.gz``."""
+        try:
+            if self.path.suffix == ".gz":
+                with gzip.open(self.path, "rb") as packed:
+                    yield io.BufferedReader(packed)
+            else:
+                with self.path.open("rb") as plain:
+                    yield plain
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise self.refuse(f"a damaged or cut off gzip file: {error}") from error
+        except OSError as error:
+            raise self.refuse(f"cannot be read: {error.strerror or error}") from error
+
+    def decode(self, raw: bytes) -> str:
+        """Return ``raw`` as text in the file's encoding, without a byte order mark.
+
+        Raises ScenarioError with the offset of the first byte that cannot be decoded.
+        """
+        try:
+            text = raw.decode(self.spec.encoding)
+        except LookupError as error:
+            raise self.refuse(f"unknown encoding {self.spec.encoding!r}") from error
+        except UnicodeDecodeError as error:
+            line = raw.count(b"\n", 0, error.start) + 1
+            raise self.refuse(self.undecodable(error, raw), line) from error
+        return text.removeprefix("\ufeff")
+
+    def undecodable(self, error: UnicodeDecodeError, raw: bytes, offset: int = 0) -> str:
+        """Return the message for bytes that are not text, with the offset in the file."""
+        at = offset + error.start
+        return (
+            f"not {self.spec.encoding}: byte 0x{raw[error.start]:02x} at offset {at}{_guess(raw)}"
+        )
+
+
+def _guess(raw: bytes) -> str:
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return " (it looks like UTF-16: set dataset.encoding: utf-16)"
+    try:
+        raw.decode("gb18030")
+    except UnicodeDecodeError:
+        return " (set dataset.encoding, or save the file as UTF-8)"
+    return " (it can be read as gb18030: set dataset.encoding: gb18030)"
+
+
+class DatasetReader(Protocol):
+    """Reads one data format. ``aliases`` are the file suffixes without their dot."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def aliases(self) -> tuple[str, ...]: ...
+
+    def read(self, file: DataFile) -> Iterator[Row | BrokenRow]:
+        """Yield the rows in file order; raise ScenarioError for a file unusable as a whole."""
+        ...
+
+
+READER_REGISTRY: Registry[DatasetReader] = Registry(
+    "data format", "pytest_rageval.datasets", "READERS"
+)

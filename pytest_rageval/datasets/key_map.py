@@ -1,0 +1,240 @@
+"""From a row's columns to a Sample: which column is which field, and what its values mean."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pytest_rageval.datasets.base import BrokenRow, Row
+from pytest_rageval.datasets.jsonl import json_kind
+from pytest_rageval.errors import shorten
+from pytest_rageval.model import NOTHING, Case, InvalidRow, Sample
+from pytest_rageval.scenario.fields import FIELD_ALIASES
+
+# Where retrieval systems keep the text of a passage when a context is an object.
+_PASSAGE_KEYS = ("text", "contents", "content", "page_content", "passage")
+_FALSE_WORDS = ("", "false", "no", "0", "off")
+
+
+class _BadValueError(ValueError):
+    """A value that cannot be what its field needs."""
+
+
+class KeyMap:
+    """Reads rows as samples; ``columns`` collects every column that any row had."""
+
+    def __init__(self, key_map: Mapping[str, str]) -> None:
+        self._key_map = key_map
+        self._layouts: dict[tuple[str, ...], _Layout] = {}
+        self.columns: dict[str, None] = {}
+        self.metadata_columns: dict[str, None] = {}
+
+    def case(self, row: Row | BrokenRow, index: int) -> Case:
+        """Return the sample in ``row``, or an invalid row that says what is wrong with it."""
+        if isinstance(row, BrokenRow):
+            return InvalidRow(
+                f"sample-{row.number}", index, row.number, row.line, row.reason, row.raw
+            )
+        layout = self._layout(tuple(row.fields))
+        sample_id = f"sample-{row.number}"
+        try:
+            values = layout.values(row.fields)
+            if "id" in values:
+                sample_id = _text("id", values.pop("id")).strip() or sample_id
+            metadata = _metadata(layout.metadata, row.fields)
+            return _sample(sample_id, index, row, values, metadata)
+        except _BadValueError as error:
+            raw = shorten(repr(dict(row.fields)), 500)
+            return InvalidRow(sample_id, index, row.number, row.line, str(error), raw)
+
+    def _layout(self, columns: tuple[str, ...]) -> _Layout:
+        layout = self._layouts.get(columns)
+        if layout is None:
+            layout = self._layouts[columns] = _Layout(columns, self._key_map)
+            self.columns.update(dict.fromkeys(columns))
+            self.metadata_columns.update(dict.fromkeys(layout.metadata))
+        return layout
+
+
+class _Layout:
+    """Which column of a row with these columns holds which field; the rest is metadata."""
+
+    def __init__(self, columns: tuple[str, ...], key_map: Mapping[str, str]) -> None:
+        present = set(columns)
+        found: dict[str, list[str]] = {}
+        taken = {column.partition(".")[0] for column in key_map.values()} | set(key_map.values())
+        for name, aliases in FIELD_ALIASES.items():
+            if name in key_map:
+                found[name] = [key_map[name]]
+            else:
+                free = [alias for alias in aliases if alias in present and alias not in taken]
+                if free:
+                    found[name] = free
+        used = {column for candidates in found.values() for column in candidates}
+        self.metadata = tuple(column for column in columns if column not in used)
+        # The best column comes last, so that its value is the one that stays.
+        self._sources = [(name, column) for name in found for column in reversed(found[name])]
+
+    def values(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the value of each field that is there: neither absent, null nor NaN."""
+        found = {}
+        for name, column in self._sources:
+            value = fields[column] if column in fields else _nested(fields, column)
+            if value is not None and value == value:  # noqa: PLR0124  (NaN is not itself)
+                found[name] = value
+        return found
+
+
+def _nested(fields: Mapping[str, Any], column: str) -> Any:
+    """Return ``meta.source`` of ``{"meta": {"source": ...}}``, or None."""
+    found: Any = fields
+    for step in column.split("."):
+        if not isinstance(found, Mapping) or step not in found:
+            return None
+        found = found[step]
+    return found
+
+
+def _sample(
+    sample_id: str, index: int, row: Row, values: dict[str, Any], metadata: Mapping[str, Any]
+) -> Sample:
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        if name == "references":
+            found["references"], found["reference_groups"] = _references(value, row.tabular)
+        else:
+            found[name] = _READ[name](name, value)
+    return Sample(sample_id, index, row.number, metadata=metadata, **found)
+
+
+def _metadata(columns: Sequence[str], fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    plain = {column: _plain(fields[column]) for column in columns}
+    return {column: value for column, value in plain.items() if value is not None} or NOTHING
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | int | float):
+        return str(value)
+    raise _BadValueError(f"{name} must be text, found {json_kind(value)}")
+
+
+def _references(
+    value: Any, tabular: bool
+) -> tuple[tuple[str, ...] | None, tuple[tuple[str, ...], ...] | None]:
+    """Return the flat references, and the groups where the value is a list of lists.
+
+    A bare string is one reference; in a table, where a cell can hold no list, one that spells a
+    JSON or Python list is that list. Nothing left is missing.
+    """
+    if tabular and isinstance(value, str):
+        value = _list_in_text(value) or value
+    if value is None or value == "":
+        return None, None
+    if not isinstance(value, list | tuple):
+        return (_text("references", value),), None
+    if any(isinstance(part, list | tuple) for part in value):
+        groups = tuple(_reference_group(part) for part in value)
+        groups = tuple(group for group in groups if group)
+        flat = tuple(reference for group in groups for reference in group)
+        return flat or None, groups or None
+    return _reference_group(value) or None, None
+
+
+def _reference_group(value: Any) -> tuple[str, ...]:
+    parts = value if isinstance(value, list | tuple) else [value]
+    return tuple(_text("a reference", part) for part in parts if part is not None)
+
+
+def parse_contexts(value: Any) -> tuple[str, ...]:
+    r"""Return the texts of the contexts in ``value``, blank ones dropped.
+
+    A list of texts or of objects with a passage in them; or text, as a CSV cell holds it: a JSON
+    list, a Python list, paragraphs with blank lines between them, or one context.
+
+    >>> parse_contexts("['a', 'b']"), parse_contexts("a\n\nb")
+    (('a', 'b'), ('a', 'b'))
+    """
+    if isinstance(value, str):
+        if value.strip().lower() == "nan":
+            return ()
+        value = _list_in_text(value) or value.replace("\r\n", "\n").split("\n\n")
+    elif not isinstance(value, list | tuple):
+        value = [value]
+    texts = (text.strip() for part in value for text in _passages(part))
+    return tuple(text for text in texts if text)
+
+
+def _passages(part: Any) -> Sequence[str]:
+    if part is None:
+        return ()
+    if isinstance(part, list | tuple):
+        return [text for inner in part for text in _passages(inner)]
+    if isinstance(part, Mapping):
+        for key in _PASSAGE_KEYS:
+            if isinstance(part.get(key), str):
+                return (part[key],)
+        raise _BadValueError(
+            f"a context is an object without a text under {', '.join(_PASSAGE_KEYS)}"
+        )
+    return (_text("a context", part),)
+
+
+def _list_in_text(text: str) -> list[Any] | None:
+    """Return the list that ``text`` spells in JSON or Python, or None when it spells none."""
+    stripped = text.strip()
+    if not (stripped.startswith("[") and stripped.endswith("]")):
+        return None
+    for read in (json.loads, ast.literal_eval):
+        try:
+            found = read(stripped)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        if isinstance(found, list):
+            return found
+    return None
+
+
+def _tags(_name: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        value = _list_in_text(value) or value.replace(";", ",").split(",")
+    parts = value if isinstance(value, list | tuple) else [value]
+    texts = (_text("a tag", part).strip() for part in parts if part is not None)
+    return tuple(dict.fromkeys(text for text in texts if text))
+
+
+def _mark(name: str, value: Any) -> str | None:
+    """Return the reason of a ``skip`` or ``xfail`` column, or None where it says no."""
+    if value is False:
+        return None
+    text = "" if value is True else _text(name, value).strip()
+    if value is not True and text.lower() in _FALSE_WORDS:
+        return None
+    return "" if text.lower() in ("true", "yes", "1", "on") else text
+
+
+def _plain(value: Any) -> Any:
+    """Return metadata with NaN and infinities, which JSON cannot say, as missing."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return value
+
+
+_READ: Mapping[str, Callable[[str, Any], Any]] = {
+    "question": _text,
+    "answer": _text,
+    "contexts": lambda _name, value: parse_contexts(value),
+    "reference_contexts": lambda _name, value: parse_contexts(value),
+    "doc_name": _text,
+    "tags": _tags,
+    "skip": _mark,
+    "xfail": _mark,
+}

@@ -1,0 +1,147 @@
+"""The cases of a data set: rows read, shuffled and cut as its scenario says, ids checked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from pytest_rageval.datasets.base import READER_REGISTRY, BrokenRow, DataFile, Row
+from pytest_rageval.datasets.inline import rows_of
+from pytest_rageval.datasets.key_map import KeyMap
+from pytest_rageval.errors import Problem, ScenarioError, nearest, shorten
+from pytest_rageval.model import Case
+from pytest_rageval.registry import UnknownNameError
+from pytest_rageval.scenario.schema import DatasetSpec
+
+_LISTED = 5
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The cases in dataset order, the columns that the rows had, and a hash of the data."""
+
+    cases: Sequence[Case]
+    columns: tuple[str, ...]
+    metadata_columns: tuple[str, ...]
+    sha256: str
+    shown: str
+
+
+def load_dataset(
+    spec: DatasetSpec,
+    base_dir: Path,
+    where: str,
+    row_lines: Sequence[int | None] | None = None,
+) -> Dataset:
+    """Return the cases of ``spec``, whose path is relative to ``base_dir``.
+
+    ``where`` is the place in the scenario that names the data, ``row_lines`` are those of inline
+    rows. Raises ScenarioError when the data as a whole cannot be used: no such file, an unreadable
+    one, no rows, ids that occur twice, a mapped column that no row has.
+    """
+    if spec.rows is not None:
+        # The rows stand in the scenario file, so its name is the one to send the reader to.
+        shown = where.rpartition(":")[0] or where
+        rows: Iterable[Row | BrokenRow] = rows_of(
+            spec.rows, int(spec.max_row_mb * 2**20), row_lines
+        )
+        digest = hashlib.sha256(json.dumps(spec.rows, sort_keys=True, default=str).encode())
+    else:
+        file = _data_file(spec, base_dir, where)
+        shown = file.shown
+        rows = _rows(file, where)
+        digest = _digest(file)
+    chosen = _choose(rows, spec)
+    if not chosen:
+        raise ScenarioError([Problem(shown, "no rows: an empty data set tests nothing")])
+    key_map = KeyMap(spec.key_map)
+    cases = [key_map.case(row, index) for index, row in enumerate(chosen)]
+    problems = [*_unknown_columns(spec, key_map, shown), *_duplicate_ids(cases, chosen, shown)]
+    if problems:
+        raise ScenarioError(problems)
+    columns, metadata = tuple(key_map.columns), tuple(key_map.metadata_columns)
+    return Dataset(cases, columns, metadata, digest.hexdigest(), shown)
+
+
+def _data_file(spec: DatasetSpec, base_dir: Path, where: str) -> DataFile:
+    assert spec.path is not None  # the schema demands a path or rows
+    path = base_dir / spec.path
+    if not path.is_file():
+        raise ScenarioError([Problem(where, _missing_file(path, spec.path))])
+    return DataFile(path, spec.path, spec)
+
+
+def _missing_file(path: Path, written: str) -> str:
+    if path.is_dir():
+        return f"dataset: {written!r} is a folder; name a file in it"
+    folder = path.parent
+    if not folder.is_dir():
+        return f"dataset: no file {written!r}: the folder {str(folder)!r} does not exist"
+    guess = nearest(path.name, [entry.name for entry in islice(folder.iterdir(), 1000)])
+    hint = f" Did you mean {guess!r}?" if guess else ""
+    return f"dataset: no file {written!r} in {str(folder)!r}.{hint}"
+
+
+def _rows(file: DataFile, where: str) -> Iterable[Row | BrokenRow]:
+    suffixes = [suffix for suffix in file.path.suffixes if suffix != ".gz"]
+    wanted = file.spec.format or (suffixes[-1].lstrip(".") if suffixes else "")
+    try:
+        reader = READER_REGISTRY.get(wanted)
+    except UnknownNameError as error:
+        raise ScenarioError([Problem(where, f"dataset: {error}")]) from error
+    return reader.read(file)
+
+
+def _digest(file: DataFile) -> hashlib._Hash:
+    with file.path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256")
+
+
+def _choose(rows: Iterable[Row | BrokenRow], spec: DatasetSpec) -> list[Row | BrokenRow]:
+    """Shuffle all rows, then cut: UltraRAG's order, for the same seed the same rows."""
+    limit = None if spec.limit == -1 else spec.limit
+    if not spec.shuffle:
+        return list(islice(rows, limit))
+    everything = list(rows)
+    random.Random(spec.seed).shuffle(everything)
+    return everything[:limit]
+
+
+def _unknown_columns(spec: DatasetSpec, key_map: KeyMap, shown: str) -> Iterator[Problem]:
+    for name, column in spec.key_map.items():
+        if column not in key_map.columns and column.partition(".")[0] not in key_map.columns:
+            guess = nearest(column, key_map.columns)
+            hint = f" Did you mean {guess!r}?" if guess else ""
+            known = ", ".join(sorted(key_map.columns)[:20])
+            message = (
+                f"key_map: no row has the column {column!r} for {name!r}.{hint} Known: {known}"
+            )
+            yield Problem(shown, message)
+
+
+def _duplicate_ids(
+    cases: Sequence[Case], rows: Sequence[Row | BrokenRow], shown: str
+) -> Iterator[Problem]:
+    first: dict[str, int] = {}
+    found = 0
+    for at, case in enumerate(cases):
+        before = first.setdefault(case.id, at)
+        if before == at:
+            continue
+        found += 1
+        if found <= _LISTED:
+            earlier = rows[before].line or f"row {rows[before].number}"
+            line = rows[at].line
+            where = f"{shown}:{line}" if line else f"{shown}: row {rows[at].number}"
+            yield Problem(where, f"duplicate id {shorten(case.id)!r} (first on {_place(earlier)})")
+    if found > _LISTED:
+        yield Problem(shown, f"and {found - _LISTED} more duplicate ids")
+
+
+def _place(earlier: int | str) -> str:
+    return f"line {earlier}" if isinstance(earlier, int) else earlier

@@ -1,0 +1,57 @@
+"""Parquet files, batch by batch (extra ``parquet``)."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+from pytest_rageval import extras
+from pytest_rageval.datasets.base import BrokenRow, DataFile, Row
+from pytest_rageval.datasets.inline import rows_of
+
+
+class ParquetReader:
+    """Reads ``.parquet`` files; lists and structures come out as lists and mappings."""
+
+    name = "parquet"
+    aliases = ("pq",)
+
+    def read(self, file: DataFile) -> Iterator[Row | BrokenRow]:
+        """Yield the rows in file order."""
+        extras.require("pyarrow", extra="parquet", purpose=f"reading {file.shown}")
+        import pyarrow
+        import pyarrow.parquet
+
+        with file.open() as stream:
+            packed = io.BytesIO(stream.read())
+        done = 0
+        try:
+            for batch in pyarrow.parquet.ParquetFile(packed).iter_batches(1024):
+                plain = [_plain(row) for row in batch.to_pylist()]
+                for row in rows_of(plain, file.max_row_bytes):
+                    yield _renumbered(row, done)
+                done += len(plain)
+        except pyarrow.ArrowException as error:
+            first = str(error).splitlines()[0]
+            raise file.refuse(f"not a readable Parquet file: {first}") from error
+
+
+def _renumbered(row: Row | BrokenRow, done: int) -> Row | BrokenRow:
+    if isinstance(row, Row):
+        return Row(row.number + done, None, row.fields)
+    return BrokenRow(row.number + done, None, row.reason, row.raw)
+
+
+def _plain(value: Any) -> Any:
+    """Return Arrow's Python values as JSON-plain ones: dates and decimals become text."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+READERS = (ParquetReader(),)

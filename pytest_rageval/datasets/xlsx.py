@@ -1,0 +1,76 @@
+"""Excel workbooks: one sheet with a header row (extra ``xlsx``)."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+from pytest_rageval import extras
+from pytest_rageval.datasets.base import BrokenRow, DataFile, Row
+from pytest_rageval.errors import unknown_name
+
+
+class XlsxReader:
+    """Reads ``.xlsx`` workbooks: values as Excel last computed them, a blank cell is missing."""
+
+    name = "xlsx"
+    aliases = ("xlsm",)
+
+    def read(self, file: DataFile) -> Iterator[Row | BrokenRow]:
+        """Yield a row for each row of the sheet that is not blank."""
+        openpyxl = extras.require("openpyxl", extra="xlsx", purpose=f"reading {file.shown}")
+        with file.open() as stream:
+            packed = io.BytesIO(stream.read())
+        try:
+            book = openpyxl.load_workbook(packed, read_only=True, data_only=True)
+        except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
+            raise file.refuse(f"not a readable workbook: {error}") from error
+        sheet = _sheet(book, file)
+        records = sheet.iter_rows(values_only=True)
+        header = [_cell(cell) for cell in next(records, ())]
+        if not any(header):
+            raise file.refuse(f"sheet {sheet.title!r} has no header row", 1)
+        number = 0
+        for line, record in enumerate(records, start=2):
+            cells = [_cell(cell) for cell in record]
+            if any(cell is not None for cell in cells):
+                number += 1
+                yield _row(file, header, cells, number, line)
+        book.close()
+
+
+def _sheet(book: Any, file: DataFile) -> Any:
+    wanted = file.spec.sheet
+    if wanted is None:
+        return book.worksheets[0]
+    if wanted not in book.sheetnames:
+        raise file.refuse(unknown_name("sheet", wanted, book.sheetnames))
+    return book[wanted]
+
+
+def _row(
+    file: DataFile, header: list[Any], cells: list[Any], number: int, line: int
+) -> Row | BrokenRow:
+    if sum(len(cell) for cell in cells if isinstance(cell, str)) > file.max_row_bytes:
+        reason = f"longer than {file.spec.max_row_mb:g} MB (dataset.max_row_mb)"
+        return BrokenRow(number, line, reason)
+    padded = cells + [None] * (len(header) - len(cells))
+    named = {str(name): cell for name, cell in zip(header, padded, strict=False) if name}
+    return Row(number, line, named, tabular=True)
+
+
+def _cell(value: Any) -> Any:
+    """Return a cell as JSON-plain data: dates as ISO text, blank text as missing."""
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, datetime.timedelta):
+        return str(value)
+    if isinstance(value, str):
+        return value if value.strip() else None
+    return value
+
+
+READERS = (XlsxReader(),)

@@ -1,0 +1,1 @@
+"""From a scenario to its figures, without pytest: plan, score, decide."""

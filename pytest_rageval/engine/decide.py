@@ -1,0 +1,76 @@
+"""Deciding the gates of a scenario: only a complete run can turn one green."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pytest_rageval.gates.base import Gate, make_gates
+from pytest_rageval.gates.unscored import UnscoredGate
+from pytest_rageval.model import GateOutcome, GateResult, ScenarioInfo, ScenarioResult
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much of a scenario ran: of ``total`` cases, ``selected`` were asked for, ``ran`` did.
+
+    ``stopped`` says that the run was ended early on purpose; ``lost`` names samples that were
+    asked for and vanished, with a crashed worker for instance.
+    """
+
+    total: int
+    selected: int
+    ran: int
+    stopped: bool = False
+    lost: Sequence[str] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether every case of the data set has a result."""
+        return self.ran >= self.total
+
+    @property
+    def partial_by_choice(self) -> bool:
+        """Whether what is missing was left out on purpose."""
+        return self.selected < self.total or self.stopped
+
+
+def decide_gates(result: ScenarioResult, extent: Extent, *, strict: bool = False) -> ScenarioResult:
+    """Return ``result`` with the verdict of every gate of its scenario.
+
+    Complete: passed or failed. Partial by choice: skipped, or failed where ``strict``. Samples
+    lost: failed. The gate ``unscored`` is there also when it was not asked for and fails.
+    """
+    gates = gates_of(result.info)
+    verdicts = [_decide(gate, result, extent, strict) for gate in gates or [UnscoredGate()]]
+    if not gates:
+        verdicts = [verdict for verdict in verdicts if verdict.outcome == "failed"]
+    return replace(result, gates=tuple(verdicts))
+
+
+def gates_of(info: ScenarioInfo) -> list[Gate]:
+    """Return the gates of a scenario; whoever asks for any has ``unscored`` among them."""
+    gates = make_gates(info.gates, info)
+    if gates and not any(gate.name == "unscored" for gate in gates):
+        gates.append(UnscoredGate())
+    return gates
+
+
+def _decide(gate: Gate, result: ScenarioResult, extent: Extent, strict: bool) -> GateResult:
+    if extent.complete:
+        return gate.check(result)
+    so_far = gate.check(result)
+    figure = "" if so_far.observed is None else f", so far {so_far.observed:.4f}"
+    ran = f"{extent.ran} of {extent.total} samples ran{figure}"
+    if not extent.partial_by_choice:
+        message = f"{ran}; {_lost(extent)}"
+        return GateResult(gate.name, "failed", so_far.observed, so_far.bound, message)
+    message = f"{ran} (strict: undecided fails)" if strict else ran
+    outcome: GateOutcome = "failed" if strict else "skipped"
+    return GateResult(gate.name, outcome, so_far.observed, so_far.bound, message)
+
+
+def _lost(extent: Extent) -> str:
+    count = extent.selected - extent.ran
+    names = ", ".join(extent.lost[:5]) + (", …" if len(extent.lost) > 5 else "")
+    return f"{count} lost (a worker crashed?){': ' + names if names else ''}"

@@ -1,0 +1,1 @@
+"""Verdicts over a whole scenario. A module of this folder that defines GATES adds a gate."""

@@ -1,0 +1,37 @@
+"""The gate ``mean``: the weighted mean of a metric, or of the weighted score, keeps its bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_rageval.gates.base import Gate, GateKind, bound_result, parse_bound, targets_of
+from pytest_rageval.model import WEIGHTED_SCORE, Bound, GateResult, ScenarioInfo, ScenarioResult
+
+
+@dataclass(frozen=True, slots=True)
+class MeanGate:
+    """Compares the mean, weighted by sample, over the samples that have the score."""
+
+    name: str
+    target: str
+    bound: Bound
+
+    def check(self, result: ScenarioResult) -> GateResult:
+        """Fail also when nothing was scored."""
+        summary = result.summary_of(self.target)
+        remark = ""
+        if summary.unscored:
+            remark = f"over {summary.n} of {summary.n + summary.unscored} samples"
+        missing = f"no sample has a {self.target}"
+        return bound_result(self.name, self.bound, result.mean_of(self.target), missing, remark)
+
+
+def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) -> list[Gate]:
+    column = targets_of(info)[target]
+    bound = parse_bound(options, path, column.range, column.higher_is_better)
+    name = target if target == WEIGHTED_SCORE else f"{target}.mean"
+    return [MeanGate(name, target, bound)]
+
+
+GATES = (GateKind("mean", "metric", _make),)

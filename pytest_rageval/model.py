@@ -1,0 +1,366 @@
+"""The plain values that cross borders: between layers, between xdist processes, into files.
+
+All are frozen dataclasses of JSON types. ``None`` as a score means unscored and is never a zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, field, fields
+from types import MappingProxyType
+from typing import Any, Final, Literal
+
+# Scores and bounds are compared with this tolerance: a perfect context_precision of ragas is
+# 0.9999999999, and sums of weights round.
+TOLERANCE: Final = 1e-9
+
+WEIGHTED_SCORE: Final = "weighted_score"
+"""The name under which thresholds, gates and files speak of the weighted score."""
+
+Outcome = Literal["passed", "failed", "error", "skipped", "xfailed"]
+GateOutcome = Literal["passed", "failed", "skipped"]
+
+NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+"""The one empty mapping that all values without entries share: 100,000 samples are many dicts."""
+
+
+def _nothing() -> Mapping[str, Any]:
+    return NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One question with what is known about it; a field that the data lacks is None.
+
+    ``index`` counts from 0 in dataset order (after shuffling and cutting), ``row`` from 1 in file
+    order. ``references`` is flat; ``reference_groups`` holds the nested form where the data had
+    one (ALCE's answer groups).
+    """
+
+    id: str
+    index: int = 0
+    row: int = 1
+    question: str | None = None
+    answer: str | None = None
+    contexts: tuple[str, ...] | None = None
+    references: tuple[str, ...] | None = None
+    reference_groups: tuple[tuple[str, ...], ...] | None = None
+    reference_contexts: tuple[str, ...] | None = None
+    doc_name: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=_nothing)
+    tags: tuple[str, ...] = ()
+    skip: str | None = None
+    xfail: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidRow:
+    """A row of the data that is no sample, and why; ``raw`` is what stood there, as text."""
+
+    id: str
+    index: int
+    row: int
+    line: int | None
+    reason: str
+    raw: str = ""
+
+
+Case = Sample | InvalidRow
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What one metric says of one sample: a value, or None with a ``reason`` or an ``error``."""
+
+    metric: str
+    value: float | None
+    reason: str | None = None
+    details: Mapping[str, Any] | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The values that are good enough: from ``min`` to ``max``, either may be absent.
+
+    >>> Bound(min=0.7).holds(0.7 - 1e-10), Bound(min=0.7).compare(0.61)
+    (True, '0.6100 < 0.7000')
+    """
+
+    min: float | None = None
+    max: float | None = None
+
+    def holds(self, value: float) -> bool:
+        """Return whether ``value`` keeps the bound, within the tolerance of 1e-9."""
+        return not self._too_low(value) and not self._too_high(value)
+
+    def margin(self, value: float) -> float:
+        """Return how far ``value`` is from the nearest end, negative on the wrong side."""
+        above = math.inf if self.min is None else value - self.min
+        below = math.inf if self.max is None else self.max - value
+        return min(above, below)
+
+    def compare(self, value: float) -> str:
+        """Return the comparison of ``value`` with the end that decides it, in words of signs."""
+        if self.max is not None and (self.min is None or self._too_high(value)):
+            return f"{value:.4f} {'>' if self._too_high(value) else '<='} {self.max:.4f}"
+        return f"{value:.4f} {'<' if self._too_low(value) else '>='} {self.min:.4f}"
+
+    def __str__(self) -> str:
+        ends = [("<=", self.max)] if self.min is None else [(">=", self.min), ("<=", self.max)]
+        return " and ".join(f"{sign} {_plain(end)}" for sign, end in ends if end is not None)
+
+    @property
+    def end(self) -> float | None:
+        """The one number to show for this bound: the minimum, or the maximum where that is all."""
+        return self.min if self.min is not None else self.max
+
+    def _too_low(self, value: float) -> bool:
+        return self.min is not None and value < self.min - TOLERANCE
+
+    def _too_high(self, value: float) -> bool:
+        return self.max is not None and value > self.max + TOLERANCE
+
+
+def _plain(number: float) -> str:
+    """Return ``number`` with two decimals at least, and more only where it has them."""
+    return f"{number:.2f}" if round(number, 2) == number else f"{number:.10g}"
+
+
+@dataclass(frozen=True, slots=True)
+class SampleResult:
+    """One case as it ran. ``scores`` has a key for each metric of the scenario, None = unscored."""
+
+    sample_id: str
+    index: int
+    outcome: Outcome = "passed"
+    sample_weight: float = 1.0
+    weighted_score: float | None = None
+    doc_name: str | None = None
+    question: str | None = None
+    answer: str | None = None
+    contexts: Sequence[str] | None = None
+    references: Sequence[str] | None = None
+    metadata: Mapping[str, Any] = field(default_factory=_nothing)
+    scores: Mapping[str, float | None] = field(default_factory=_nothing)
+    reasons: Mapping[str, str] = field(default_factory=_nothing)
+    details: Mapping[str, Any] = field(default_factory=_nothing)
+    errors: Mapping[str, str] = field(default_factory=_nothing)
+    invalid: str | None = None
+    row: int = 0
+    line: int | None = None
+    raw: str = ""
+    latency_s: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-plain mapping of the fields that differ from their defaults."""
+        plain: dict[str, Any] = {"sample_id": self.sample_id, "index": self.index}
+        for name, default in _RESULT_DEFAULTS:
+            value = getattr(self, name)
+            if value is not default and value != default:
+                plain[name] = dict(value) if isinstance(value, Mapping) else value
+        return plain
+
+    @property
+    def is_expected(self) -> bool:
+        """Whether a score was to be had: neither skipped nor an invalid row that may be one."""
+        return self.outcome != "skipped" and not (
+            self.invalid is not None and self.outcome == "xfailed"
+        )
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> SampleResult:
+        """Return what ``to_dict`` took apart."""
+        return cls(**plain)
+
+
+_RESULT_DEFAULTS: Final = tuple(
+    (found.name, NOTHING if found.default is MISSING else found.default)
+    for found in fields(SampleResult)
+    if found.name not in ("sample_id", "index")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MetricColumn:
+    """A metric as a scenario uses it; infinities in ``range`` mean unbounded."""
+
+    name: str
+    weight: float = 1.0
+    range: tuple[float, float] = (0.0, 1.0)
+    higher_is_better: bool = True
+    version: int = 1
+
+    def to_unit(self, score: float) -> float:
+        """Return ``score`` as it enters the weighted score: 0..1 where bounded, higher is better.
+
+        >>> MetricColumn("rubric", range=(0.0, 5.0)).to_unit(4.0)
+        0.8
+        """
+        low, high = self.range
+        if (low, high) != (0.0, 1.0) and math.isfinite(high - low):
+            score = (score - low) / (high - low)
+        return score if self.higher_is_better else 1.0 - score
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioInfo:
+    """All that judging and reporting a scenario needs once its samples are scored.
+
+    It travels from a worker to the controller, which therefore parses no YAML. ``total`` counts
+    the cases of the data set, ``selected`` those that this run was asked for.
+    """
+
+    name: str
+    path: str
+    nodeid: str
+    metrics: tuple[MetricColumn, ...]
+    thresholds: Mapping[str, Bound] = field(default_factory=_nothing)
+    gates: Mapping[str, Any] = field(default_factory=_nothing)
+    bands: tuple[float, float] = (0.8, 0.6)
+    description: str = ""
+    output_dir: str | None = None
+    save_path: str | None = None
+    snapshot: str = ""
+    snapshot_sha256: str = ""
+    dataset_sha256: str = ""
+    overridden: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    metadata_columns: tuple[str, ...] = ()
+    total: int = 0
+    selected: int = 0
+
+    @property
+    def metric_weights(self) -> dict[str, float]:
+        """The weight of every metric by its name."""
+        return {metric.name: metric.weight for metric in self.metrics}
+
+    @property
+    def weighted_range(self) -> tuple[float, float]:
+        """Where a weighted score can lie: 0..1, or anywhere when a metric is unbounded."""
+        bounded = all(math.isfinite(end) for metric in self.metrics for end in metric.range)
+        return (0.0, 1.0) if bounded else (-math.inf, math.inf)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-plain mapping."""
+        plain = {found.name: getattr(self, found.name) for found in fields(self)}
+        plain["metrics"] = [
+            {**asdict(metric), "range": [_finite(end) for end in metric.range]}
+            for metric in self.metrics
+        ]
+        plain["thresholds"] = {name: asdict(bound) for name, bound in self.thresholds.items()}
+        plain["gates"] = dict(self.gates)
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> ScenarioInfo:
+        """Return what ``to_dict`` took apart."""
+        known = dict(plain)
+        known["metrics"] = tuple(_column(metric) for metric in plain["metrics"])
+        known["thresholds"] = {name: Bound(**ends) for name, ends in plain["thresholds"].items()}
+        for name in ("bands", "overridden", "warnings", "metadata_columns"):
+            known[name] = tuple(plain[name])
+        return cls(**known)
+
+
+def _finite(end: float) -> float | None:
+    return end if math.isfinite(end) else None
+
+
+def _column(plain: Mapping[str, Any]) -> MetricColumn:
+    low, high = plain["range"]
+    ends = (-math.inf if low is None else low, math.inf if high is None else high)
+    return MetricColumn(**{**plain, "range": ends})
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSummary:
+    """A metric over the scenario; ``weighted_mean`` weighs samples, ``weight`` is the metric's."""
+
+    mean: float | None
+    weighted_mean: float | None
+    weight: float
+    n: int
+    unscored: int
+    std: float | None
+    ci_low: float | None
+    ci_high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedSummary:
+    """The overall weighted score: ``mean`` is weighted by sample."""
+
+    mean: float | None
+    n: int
+    unscored: int
+    ci_low: float | None
+    ci_high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """What a gate decided; ``message`` is the sentence that the terminal prints.
+
+    ``margin`` is how far the observed figure lies inside its bound (negative: outside), None where
+    there is no figure.
+    """
+
+    name: str
+    outcome: GateOutcome
+    observed: float | None
+    bound: float | None
+    message: str
+    margin: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many cases ended how; ``samples`` is the whole data set, ``ran`` what was reported."""
+
+    samples: int = 0
+    ran: int = 0
+    scored: int = 0
+    passed: int = 0
+    failed: int = 0
+    error: int = 0
+    skipped: int = 0
+    xfailed: int = 0
+    invalid: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """Whatever depends on time, machine or processes; equal runs differ in nothing else."""
+
+    id: str
+    started_at: str
+    finished_at: str
+    version: str
+    workers: int = 0
+    latency_s: Mapping[str, float] = field(default_factory=_nothing)
+    usage: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioResult:
+    """A scenario's figures: samples in dataset order, summaries, and the gates once decided."""
+
+    info: ScenarioInfo
+    counts: Counts
+    complete: bool
+    metrics: Mapping[str, MetricSummary]
+    weighted_score: WeightedSummary
+    samples: Sequence[SampleResult] = field(repr=False)
+    gates: Sequence[GateResult] = ()
+
+    def summary_of(self, name: str) -> MetricSummary | WeightedSummary:
+        """Return the summary of a metric, or of ``weighted_score``."""
+        return self.weighted_score if name == WEIGHTED_SCORE else self.metrics[name]
+
+    def mean_of(self, name: str) -> float | None:
+        """Return the weighted mean of a metric, or of ``weighted_score``; None when unscored."""
+        if name == WEIGHTED_SCORE:
+            return self.weighted_score.mean
+        return self.metrics[name].weighted_mean

@@ -1,0 +1,78 @@
+"""What a case that failed, or could not be judged, says in the FAILURES section. Pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pytest_rageval.errors import shorten
+from pytest_rageval.model import WEIGHTED_SCORE, SampleResult, ScenarioInfo
+from pytest_rageval.stats.verdict import Shortfall
+
+_TEXT_WIDTH = 300
+_LISTED = 3
+
+
+def failure_text(info: ScenarioInfo, result: SampleResult, missed: Sequence[Shortfall]) -> str:
+    """Return the verdict in the first line, then the table of scores and the texts.
+
+    The first line is what pytest's short summary quotes.
+    """
+    verdict = "; ".join(str(shortfall) for shortfall in missed)
+    below = {shortfall.name for shortfall in missed}
+    return _join([verdict, *_body(info, result, below)])
+
+
+def unjudged_text(info: ScenarioInfo, result: SampleResult, reasons: Sequence[str]) -> str:
+    """Return why the case cannot be judged, with what is known of it."""
+    if result.invalid is not None:
+        place = f"line {result.line}" if result.line else f"row {result.row}"
+        raw = [f"found     {result.raw}"] if result.raw else []
+        return _join([f"invalid row ({place}): {result.invalid}", *raw])
+    return _join(["; ".join(reasons), *_body(info, result, set())])
+
+
+def _body(info: ScenarioInfo, result: SampleResult, below: set[str]) -> Iterator[str]:
+    yield ""
+    yield from _field("question", result.question)
+    yield from _score_table(info, result, below)
+    for kind in (result.reasons, result.errors):
+        for name, text in kind.items():
+            yield f"{name}: {shorten(text, _TEXT_WIDTH)}"
+    yield from _field("answer", result.answer)
+    yield from _listing("references", result.references)
+    yield from _listing("contexts", result.contexts)
+
+
+def _score_table(info: ScenarioInfo, result: SampleResult, below: set[str]) -> Iterator[str]:
+    names = [column.name for column in info.metrics]
+    width = max(len("weighted_score"), *map(len, names)) if names else len("weighted_score")
+    yield f"{'metric':<{width}}  score   weight  threshold"
+    rows = [(column.name, result.scores.get(column.name), column.weight) for column in info.metrics]
+    for name, value, weight in (*rows, (WEIGHTED_SCORE, result.weighted_score, None)):
+        score = "-" if value is None else f"{value:.4f}"
+        shown_weight = "" if weight is None else f"{weight:g}"
+        bound = info.thresholds.get(name)
+        threshold = "" if bound is None else str(bound)
+        remark = ""
+        if name in below and bound is not None:
+            remark = "below" if bound.min is not None and (value or 0) < bound.min else "above"
+        yield f"{name:<{width}}  {score:<6}  {shown_weight:<6}  {threshold:<9}  {remark}".rstrip()
+    yield ""
+
+
+def _field(name: str, text: str | None) -> Iterator[str]:
+    if text is not None:
+        yield f"{name:<10} {shorten(' '.join(text.split()), _TEXT_WIDTH)}"
+
+
+def _listing(name: str, texts: Sequence[str] | None) -> Iterator[str]:
+    for number, text in enumerate((texts or ())[:_LISTED], start=1):
+        flat = shorten(" ".join(text.split()), _TEXT_WIDTH)
+        yield f'{name if number == 1 else "":<10} [{number}] "{flat}"'
+    if texts is not None and len(texts) > _LISTED:
+        yield f"{'':<10} and {len(texts) - _LISTED} more"
+
+
+def _join(lines: Sequence[str]) -> str:
+    text = "\n".join(lines)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

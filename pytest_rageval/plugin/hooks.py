@@ -1,0 +1,67 @@
+"""The pytest11 entry point: options and registration, on pytest and the standard library alone.
+
+Everything heavier is imported when the first scenario file is met.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_rageval.plugin.options import Settings, add_options, overrides
+
+if TYPE_CHECKING:
+    from pytest_rageval.plugin.collect import ScenarioFile
+
+_SETTINGS = pytest.StashKey[Settings]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the plugin's options and ini values."""
+    add_options(parser)
+
+
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    """Answer ``--rag-init`` and ``--rag-schema``, which run no tests."""
+    if config.getoption("rag_init") is not None:
+        from pytest_rageval.plugin.scaffold import write_scaffold
+
+        return write_scaffold(config.invocation_params.dir / config.getoption("rag_init"))
+    if config.getoption("rag_schema"):
+        from pytest_rageval.plugin.scaffold import print_schema
+
+        return print_schema()
+    return None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Turn ``--rag-scenario`` into collection arguments; on an xdist controller, listen."""
+    settings = config.stash[_SETTINGS] = Settings.of(config)
+    overrides(config)  # so that a mistake in them is wrong use of the command line
+    if settings.scenarios:
+        named = [str(path) + sample_id for path, sample_id in settings.scenarios]
+        from_user = config.args_source is pytest.Config.ArgsSource.ARGS
+        config.args[:] = [*config.args, *named] if from_user else named
+        config.args_source = pytest.Config.ArgsSource.ARGS
+    if config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
+        from pytest_rageval.plugin.session import ensure_session
+
+        ensure_session(config, settings)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:
+    """Collect the files that match ``rageval_files`` or that ``--rag-scenario`` names."""
+    settings = parent.config.stash[_SETTINGS]
+    if not any(fnmatch(file_path.name, pattern) for pattern in settings.patterns) and not any(
+        file_path == path for path, _ in settings.scenarios
+    ):
+        return None
+    from pytest_rageval.plugin.collect import scenario_file
+    from pytest_rageval.plugin.session import ensure_session
+
+    ensure_session(parent.config, settings)
+    return scenario_file(file_path, parent)

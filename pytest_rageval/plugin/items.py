@@ -1,0 +1,50 @@
+"""A case as a pytest item: scored in its setup (or ERROR), judged in its call (or FAILED)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.scorer import reasons_unjudged, score_case
+from pytest_rageval.model import Case, SampleResult
+from pytest_rageval.plugin.case_text import failure_text, unjudged_text
+from pytest_rageval.stats.verdict import shortfalls
+
+
+class SampleItem(pytest.Item):
+    """One case of a scenario. ``result`` is None until it was scored."""
+
+    def __init__(self, *, plan: Plan, case: Case, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.plan = plan
+        self.case = case
+        self.result: SampleResult | None = None
+
+    def setup(self) -> None:
+        """Score the case; what cannot be judged ends here, so that pytest reports an ERROR."""
+        self.result = score_case(self.plan, self.case)
+        reasons = reasons_unjudged(self.plan, self.result)
+        if reasons:
+            pytest.fail(unjudged_text(self.plan.info, self.result, reasons), pytrace=False)
+
+    def runtest(self) -> None:
+        """Compare the scores with the thresholds."""
+        if self.result is None:  # not scored: --setup-show and the like went another way
+            self.setup()
+        assert self.result is not None
+        missed = shortfalls(self.result, self.plan.info.thresholds)
+        if not missed:
+            return
+        if self.plan.tolerate_shortfalls:
+            pytest.xfail("tolerated, gate pass_rate decides: " + "; ".join(map(str, missed)))
+        pytest.fail(failure_text(self.plan.info, self.result, missed), pytrace=False)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Return the scenario file and a heading that is no end of the node id.
+
+        The terminal would turn the dots of such a heading into ``::``.
+        """
+        return self.path, 0, f"{self.plan.info.name}: {self.name} "

@@ -1,0 +1,120 @@
+"""``--rag-init`` writes a scenario to start from; ``--rag-schema`` prints the schema of one."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_rageval.reports.base import write_atomically
+from pytest_rageval.scenario.schema import json_schema
+
+SCENARIO_NAME = "quickstart.rageval.yaml"
+DATA_NAME = "quickstart.jsonl"
+SCHEMA_NAME = "rageval.schema.json"
+_CONFIG_NAMES = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+
+_SCENARIO = f"""\
+# yaml-language-server: $schema={SCHEMA_NAME}
+# A scenario: what is measured, on which data, and what is good enough.
+# Run it with:  pytest --rag-scenario={SCENARIO_NAME}
+name: quickstart
+
+# One row is one test case. Fields: question, answer, references; every other column is metadata.
+# Other column names?  dataset: {{path: rows.csv, key_map: {{answer: pred, references: gold}}}}
+dataset: {DATA_NAME}
+
+# Also there: acc, stringem, coverem, rouge-1, rouge-2, rouge-l.
+metrics: [em, f1]
+
+# What counts how much; a metric that is not named weighs 1.0.
+metric_weights: {{em: 1.0, f1: 3.0}}
+
+# Samples of one document may count more than others.
+doc_weights: {{returns.md: 2.0}}
+
+# For each sample: a lower score is a failed test.
+thresholds: {{weighted_score: 0.5}}
+
+# For the whole scenario: a lower weighted mean fails the run, whatever the samples say.
+gates:
+  weighted_score: 0.8
+  pass_rate: 0.9
+"""
+
+_ROWS: tuple[dict[str, object], ...] = (
+    {
+        "id": "return-window",
+        "question": "How long can an opened item be returned?",
+        "answer": "Within 30 days.",
+        "references": ["30 days", "within 30 days"],
+        "doc_name": "returns.md",
+    },
+    {
+        "id": "shipping-cost",
+        "question": "What does shipping cost?",
+        "answer": "Shipping is free from 50 euros on.",
+        "references": ["Shipping is free from 50 euros."],
+        "doc_name": "shipping.md",
+    },
+    {
+        "id": "保修期",
+        "question": "保修期是多久？",
+        "answer": "保修期为两年",
+        "references": ["保修期为两年", "两年"],
+        "doc_name": "warranty.md",
+    },
+)
+
+_INI_LINES = """\
+# rageval_files = *.rageval.yaml *.rageval.yml
+# rageval_output = .rageval
+# rageval_strict = true
+# The plugin of langsmith, which ragas brings along, slows down every start of pytest.
+addopts = -p no:langsmith_plugin
+"""
+
+
+def write_scaffold(folder: Path) -> int:
+    """Write a scenario, its rows, its schema and, where pytest has no configuration, an ini file.
+
+    Returns pytest's exit status. Nothing is overwritten: a file that exists already is wrong use
+    of the command line.
+    """
+    rows = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in _ROWS)
+    files = {SCENARIO_NAME: _SCENARIO, DATA_NAME: rows, SCHEMA_NAME: schema_text()}
+    configured = [name for name in _CONFIG_NAMES if (folder / name).exists()]
+    if not configured:
+        files["pytest.ini"] = f"[pytest]\n{_INI_LINES}"
+    existing = [name for name in files if (folder / name).exists()]
+    if existing:
+        raise pytest.UsageError(f"--rag-init: {folder} has {', '.join(existing)} already")
+    try:
+        for name, text in files.items():
+            write_atomically(folder / name, [text])
+    except OSError as error:
+        raise pytest.UsageError(f"--rag-init: {error}") from error
+    sys.stdout.write(_report(folder, list(files), configured))
+    return int(pytest.ExitCode.OK)
+
+
+def print_schema() -> int:
+    """Print the JSON Schema of a scenario file and return pytest's exit status."""
+    sys.stdout.write(schema_text())
+    return int(pytest.ExitCode.OK)
+
+
+def schema_text() -> str:
+    """Return the JSON Schema of a scenario file as text."""
+    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _report(folder: Path, names: list[str], configured: list[str]) -> str:
+    lines = [f"wrote {folder / name}" for name in names]
+    if configured:
+        lines += [f"{configured[0]} is there already; what you may add to pytest's options:"]
+        lines += [f"    {line}" for line in _INI_LINES.splitlines()]
+    lines += ["", f"run it:  pytest {folder / SCENARIO_NAME}"]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,203 @@
+"""One run: results come in with pytest's reports, gates go out as reports, files are written.
+
+The same object serves a plain run, an xdist worker (which passes its results on) and an xdist
+controller (which receives them).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator, Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_rageval import __version__
+from pytest_rageval.engine.scorer import unscored_result
+from pytest_rageval.model import Outcome, RunInfo, ScenarioInfo, ScenarioResult
+from pytest_rageval.plugin import transport
+from pytest_rageval.plugin.gate_reports import report_gates
+from pytest_rageval.plugin.items import SampleItem
+from pytest_rageval.plugin.ledger import Ledger
+from pytest_rageval.plugin.options import Settings
+from pytest_rageval.plugin.terminal import ScenarioTable
+from pytest_rageval.reports.store import DEFAULT_OUTPUT, run_id, write_run
+
+_PLUGIN = "rageval-session"
+SCORE_ATTRIBUTE = "rageval_score"
+
+
+def ensure_session(config: pytest.Config, settings: Settings) -> None:
+    """Register the run's plugin object, once."""
+    if not config.pluginmanager.has_plugin(_PLUGIN):
+        config.pluginmanager.register(RagevalSession(config, settings), _PLUGIN)
+        if config.get_verbosity() > 0:
+            config.pluginmanager.register(ScoreBesideOutcome())
+
+
+class RagevalSession:
+    """Follows a run from its reports to its files."""
+
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        self._config = config
+        self._settings = settings
+        self._is_worker = hasattr(config, "workerinput")
+        self._started = datetime.now(UTC)
+        self._ledger = Ledger()
+        self._items: dict[str, SampleItem] = {}
+        self._unsent: list[ScenarioInfo] = []
+        self._workers: set[str] = set()
+        self._results: list[ScenarioResult] = []
+        self._written: list[tuple[ScenarioResult, Path | str]] = []
+
+    # What is going to run
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note what was selected, after all deselection."""
+        items = [item for item in session.items if isinstance(item, SampleItem)]
+        self._items = {item.nodeid: item for item in items}
+        selected = Counter(item.plan.info.nodeid for item in items)
+        scenarios = {item.plan.info.nodeid: item.plan.info for item in items}
+        self._unsent = [
+            replace(info, selected=selected[nodeid]) for nodeid, info in scenarios.items()
+        ]
+        for info in self._unsent:
+            self._ledger.open(info)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any, ids: Iterable[str]) -> None:
+        """Note which items the workers have, to name those that a crash takes along."""
+        self._ledger.expect(ids)
+
+    # What ran
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep the result that a report brings; in a worker, put it on the report."""
+        item = self._items.get(report.nodeid)
+        if item is not None:
+            self._finish(item, report)
+        elif hasattr(report, transport.ATTRIBUTE):
+            self._receive(report)
+
+    def _finish(self, item: SampleItem, report: pytest.TestReport) -> None:
+        outcome = _outcome(report)
+        if outcome is None:
+            return
+        scored = item.result or unscored_result(item.plan, item.case)
+        result = scored if scored.outcome == outcome else replace(scored, outcome=outcome)
+        # Reports can carry attributes of plugins; this one is for the words of -v.
+        setattr(report, SCORE_ATTRIBUTE, result.weighted_score)
+        nodeid = item.plan.info.nodeid
+        if self._is_worker:
+            message = transport.Message(nodeid, result, self._unsent)
+            setattr(report, transport.ATTRIBUTE, transport.encode(message))
+            self._unsent = []
+        else:
+            self._ledger.record(nodeid, report.nodeid, result)
+        item.result = None
+
+    def _receive(self, report: pytest.TestReport) -> None:
+        message = transport.decode(getattr(report, transport.ATTRIBUTE))
+        delattr(report, transport.ATTRIBUTE)  # the terminal keeps every report to the end
+        for info in message.scenarios:
+            self._ledger.open(info)
+        self._ledger.record(message.nodeid, report.nodeid, message.result)
+        self._workers.add(str(getattr(report, "worker_id", "")))
+
+    # What follows from it
+
+    # The innermost wrapper: the terminal's own one writes the last progress after our gates.
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """After the last case, decide the gates, where all results are."""
+        stopped = True
+        interrupted = False
+        announced = self._announce_gates(session)
+        try:
+            outcome = yield
+            stopped = False
+            return outcome
+        except KeyboardInterrupt as error:
+            # pytest's and xdist's own Interrupted (for -x, --maxfail) derive from it.
+            interrupted = type(error) is KeyboardInterrupt
+            raise
+        finally:
+            if not self._is_worker and self._ledger.has_results:
+                stopped = stopped or bool(session.shouldfail or session.shouldstop)
+                self._results = self._ledger.results(stopped=stopped, strict=self._settings.strict)
+                if not interrupted:
+                    report_gates(session, self._results, announced)
+
+    def _announce_gates(self, session: pytest.Session) -> int:
+        """Count the gates among what is going to run; the progress display divides by that.
+
+        An xdist controller does not know its scenarios yet, and announces none.
+        """
+        expected = 0 if self._is_worker else self._ledger.gate_count()
+        session.testscollected += expected
+        return expected
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Write the files of every scenario of which something ran."""
+        finished = datetime.now(UTC)
+        for result in self._results:
+            if result.samples:
+                self._written.append((result, self._write(result, finished)))
+
+    def _write(self, result: ScenarioResult, finished: datetime) -> Path | str:
+        root = self._config.rootpath
+        output = self._settings.output or root / (result.info.output_dir or DEFAULT_OUTPUT)
+        run = RunInfo(
+            id=run_id(self._started),
+            started_at=self._started.isoformat(),
+            finished_at=finished.isoformat(),
+            version=__version__,
+            workers=len(self._workers),
+            latency_s={sample.sample_id: round(sample.latency_s, 6) for sample in result.samples},
+        )
+        try:
+            return write_run(result, run, root, output)
+        except OSError as error:
+            return f"not written: {error}"
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print the means and gates of each scenario."""
+        if self._config.option.no_summary or self._config.get_verbosity() < -1:
+            return
+        for result, folder in self._written:
+            ScenarioTable(result, folder, self._config.rootpath).write(terminalreporter)
+
+
+class ScoreBesideOutcome:
+    """Shows the weighted score beside the outcome: ``PASSED 0.83``."""
+
+    def pytest_report_teststatus(
+        self, report: pytest.TestReport
+    ) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
+        """Return pytest's own words with the score behind them, for a judged case."""
+        score = getattr(report, SCORE_ATTRIBUTE, None)
+        if score is None or report.when != "call" or hasattr(report, "wasxfail"):
+            return None
+        if report.passed:
+            return "passed", ".", (f"PASSED {score:.2f}", {"green": True})
+        if report.failed:
+            return "failed", "F", (f"FAILED {score:.2f}", {"red": True})
+        return None
+
+
+def _outcome(report: pytest.TestReport) -> Outcome | None:
+    """Return what a report decides about its case, None when it decides nothing yet."""
+    if report.when == "setup" and report.passed:
+        return None
+    if report.when == "teardown":
+        return None
+    if report.skipped:
+        return "xfailed" if hasattr(report, "wasxfail") else "skipped"
+    if report.failed:
+        return "error" if report.when == "setup" else "failed"
+    return "passed"

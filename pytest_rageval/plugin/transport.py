@@ -1,0 +1,49 @@
+"""A result on its way from a worker to the controller: one JSON string on the report.
+
+execnet carries plain text only, and neither numpy scalars nor lone surrogates; ``ensure_ascii``
+takes care of the latter.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_rageval.model import SampleResult, ScenarioInfo
+
+ATTRIBUTE = "rageval"
+"""The attribute of a report that holds the message."""
+
+
+# Made once: json.dumps with these arguments would make an encoder for every report.
+_dump = json.JSONEncoder(ensure_ascii=True, default=str).encode
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A result of the scenario file ``nodeid``; a worker's first message brings all scenarios."""
+
+    nodeid: str
+    result: SampleResult
+    scenarios: Sequence[ScenarioInfo] = ()
+
+
+def encode(message: Message) -> str:
+    """Return the message as ASCII text."""
+    plain = {
+        "nodeid": message.nodeid,
+        "result": message.result.to_dict(),
+        "scenarios": [info.to_dict() for info in message.scenarios],
+    }
+    return _dump(plain)
+
+
+def decode(text: str) -> Message:
+    """Return the message that ``encode`` made."""
+    plain = json.loads(text)
+    return Message(
+        nodeid=plain["nodeid"],
+        result=SampleResult.from_dict(plain["result"]),
+        scenarios=[ScenarioInfo.from_dict(info) for info in plain["scenarios"]],
+    )

@@ -1,0 +1,79 @@
+"""Where runs are kept: ``<output>/<scenario>/<run id>/`` and ``latest`` beside the runs."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import datetime
+from pathlib import Path
+
+from pytest_rageval.model import RunInfo, ScenarioResult
+from pytest_rageval.reports.base import REPORT_REGISTRY, RunFolder, write_atomically
+
+DEFAULT_OUTPUT = ".rageval"
+
+_CACHE_TAG = (
+    "Signature: 8a477f597d28d172789f06886806bc55\n"
+    "# This folder holds the runs of pytest-rageval. It can be deleted at any time.\n"
+)
+_UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
+
+
+def run_id(started: datetime) -> str:
+    """Return the id of a run that started at ``started`` (UTC): ``20261121T093011-123456``."""
+    return started.strftime("%Y%m%dT%H%M%S-%f")
+
+
+def write_run(result: ScenarioResult, run: RunInfo, root: Path, output: Path) -> Path:
+    """Write every report of ``result`` under ``output`` and return the run's folder.
+
+    ``latest`` is turned to it only when all files are there. Raises OSError.
+    """
+    _prepare(output)
+    base = output / folder_name(result.info.name)
+    folder = RunFolder(_new_folder(base, run.id), root)
+    for report in REPORT_REGISTRY:
+        report.write(result, run, folder)
+    _point_latest(base, folder.path.name)
+    return folder.path
+
+
+def folder_name(name: str) -> str:
+    """Return ``name`` as one folder name on any system.
+
+    >>> folder_name("bots/支持: v2")
+    'bots_支持_ v2'
+    """
+    text = unicodedata.normalize("NFC", name).encode("utf-8", "replace").decode("utf-8")
+    safe = _UNSAFE.sub("_", text).strip(" .")[:80]
+    return safe or "scenario"
+
+
+def _prepare(output: Path) -> None:
+    output.mkdir(parents=True, exist_ok=True)
+    for name, text in ((".gitignore", "*\n"), ("CACHEDIR.TAG", _CACHE_TAG)):
+        if not (output / name).exists():
+            write_atomically(output / name, [text])
+
+
+def _new_folder(base: Path, name: str) -> Path:
+    """Make the run's folder; scenarios of the same name in one session get a number each."""
+    for attempt in range(1, 1000):
+        path = base / (name if attempt == 1 else f"{name}-{attempt}")
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        return path
+    raise FileExistsError(f"{base / name} and 999 more exist already")
+
+
+def _point_latest(base: Path, name: str) -> None:
+    """Make ``latest`` a link to the run, or a text file with its id where there are no links."""
+    latest, fresh = base / "latest", base / f".latest-{name}"
+    try:
+        fresh.symlink_to(name, target_is_directory=True)
+        fresh.replace(latest)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+        write_atomically(latest, [name + "\n"])

@@ -1,0 +1,90 @@
+"""``scores.csv`` and ``invalid.csv``: one line a sample, safe to open in a spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+from pytest_rageval.model import RunInfo, SampleResult, ScenarioResult
+from pytest_rageval.reports.base import RunFolder
+
+# A spreadsheet takes a cell that begins with one of these for a formula and runs it.
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+_LEADING = ("sample_id", "question", "answer", "doc_name")
+_TRAILING = ("weighted_score", "sample_weight", "outcome", "error")
+
+
+class ScoresCsv:
+    """Writes ``scores.csv``: the scores of every case with its metadata."""
+
+    name = "scores.csv"
+    aliases = ()
+
+    def write(self, result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
+        """Write the file; an unscored metric is a blank cell."""
+        metrics = list(result.metrics)
+        metadata = result.info.metadata_columns
+        taken = {*_LEADING, *metrics, *_TRAILING}
+        shown = [f"metadata.{column}" if column in taken else column for column in metadata]
+        header = [*_LEADING, *shown, *metrics, *_TRAILING]
+        rows = (_score_row(sample, metadata, metrics) for sample in result.samples)
+        folder.put(self.name, csv_lines(header, rows))
+
+
+class InvalidCsv:
+    """Writes ``invalid.csv``: the rows that are no samples, with the reason."""
+
+    name = "invalid.csv"
+    aliases = ()
+
+    def write(self, result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
+        """Write the file; only its header where every row is valid."""
+        rows = (
+            [sample.sample_id, sample.row, sample.line, sample.invalid, sample.raw]
+            for sample in result.samples
+            if sample.invalid is not None
+        )
+        folder.put(self.name, csv_lines(["sample_id", "row", "line", "reason", "raw"], rows))
+
+
+def _score_row(sample: SampleResult, metadata: Sequence[str], metrics: Sequence[str]) -> list[Any]:
+    errors = "; ".join(f"{name}: {text}" for name, text in sample.errors.items())
+    return [
+        sample.sample_id,
+        sample.question,
+        sample.answer,
+        sample.doc_name,
+        *(sample.metadata.get(column) for column in metadata),
+        *(sample.scores.get(metric) for metric in metrics),
+        sample.weighted_score,
+        sample.sample_weight,
+        sample.outcome,
+        errors,
+    ]
+
+
+def csv_lines(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """Yield a table as CSV text, record by record."""
+    writer = csv.writer(_Echo(), lineterminator="\n")
+    for row in chain([header], rows):
+        yield writer.writerow([_cell(value) for value in row])
+
+
+class _Echo:
+    """A file that hands back what is written to it, so that the writer becomes a formatter."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def _cell(value: Any) -> Any:
+    if value is None or isinstance(value, int | float):
+        return value
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+
+
+REPORTS = (ScoresCsv(), InvalidCsv())

@@ -1,0 +1,1 @@
+"""Scenario files of other systems, rewritten in place into ours before validation."""

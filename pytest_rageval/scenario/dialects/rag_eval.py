@@ -1,0 +1,79 @@
+"""rag_eval's base scenario: ``scenario_name, mode, judge_model, runtime.*`` become our keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_rageval.errors import Problem, shorten
+from pytest_rageval.scenario.yaml_tree import YamlPath, YamlTree
+
+_MOVES: tuple[tuple[YamlPath, YamlPath], ...] = (
+    (("scenario_name",), ("name",)),
+    (("judge_model",), ("judge", "model")),
+    (("embedding_model",), ("embedding", "model")),
+)
+_RUNTIME_KEYS = ("batch_size", "app_concurrency", "metric_concurrency", "max_samples")
+
+
+def translate(tree: YamlTree) -> list[str]:
+    """Rewrite rag_eval's keys in ``tree`` and return a warning for each without a counterpart.
+
+    A tree without such keys is left as it is. What is wrong goes to the tree's problems.
+    """
+    if not isinstance(tree.data, dict):
+        return []
+    for old, new in _MOVES:
+        if tree.has(old) and not tree.has(new):
+            tree.move(old, new)
+    _check_mode(tree)
+    return _translate_runtime(tree)
+
+
+def _check_mode(tree: YamlTree) -> None:
+    mode = tree.data.pop("mode", "offline")
+    adapter = tree.data.pop("app_adapter", None)
+    if mode not in ("offline", "online"):
+        found = f"found {shorten(repr(mode))}"
+        tree.problems.append(
+            Problem(tree.where(("mode",)), f"mode: expected 'offline' or 'online', {found}")
+        )
+    elif mode == "online":
+        message = "mode: only 'offline' can run: this version asks no system for answers"
+        tree.problems.append(Problem(tree.where(("mode",)), message))
+    elif adapter is not None:
+        message = "app_adapter: has no place in mode 'offline', where the data holds the answers"
+        tree.problems.append(Problem(tree.where(("app_adapter",)), message))
+
+
+def _translate_runtime(tree: YamlTree) -> list[str]:
+    runtime = tree.data.get("runtime")
+    if runtime is None:
+        tree.data.pop("runtime", None)
+        return []
+    if not isinstance(runtime, dict):
+        return []  # left in place: validation reports it as the unknown key that it then is
+    for key in [key for key, value in runtime.items() if value is None]:
+        del runtime[key]
+    _check_runtime(tree, runtime)
+    warnings = [
+        f"runtime.{key} has no effect: no metric of this scenario makes calls"
+        for key in ("batch_size", "app_concurrency", "metric_concurrency")
+        if key in runtime
+    ]
+    if "max_samples" in runtime:
+        dataset = tree.data.get("dataset")
+        if not isinstance(dataset, dict):
+            tree.data["dataset"] = {"rows" if isinstance(dataset, list) else "path": dataset}
+        tree.move(("runtime", "max_samples"), ("dataset", "limit"))
+    if all(key in _RUNTIME_KEYS for key in runtime):
+        del tree.data["runtime"]
+    return warnings
+
+
+def _check_runtime(tree: YamlTree, runtime: dict[str, Any]) -> None:
+    for key in _RUNTIME_KEYS:
+        value = runtime.get(key, 1)
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            message = f"runtime.{key}: expected a whole number >= 1, found {shorten(repr(value))}"
+            tree.problems.append(Problem(tree.where(("runtime", key)), message))
+            runtime.pop(key)

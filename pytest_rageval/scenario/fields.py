@@ -1,0 +1,26 @@
+"""The fields of a row and the names that data sets give them, in both generations of RAGAS."""
+
+from __future__ import annotations
+
+from typing import Final
+
+FIELD_ALIASES: Final[dict[str, tuple[str, ...]]] = {
+    "id": ("id", "sample_id"),
+    "question": ("question", "query", "user_input"),
+    "answer": ("answer", "response", "pred_answer"),
+    "contexts": ("contexts", "retrieved_contexts"),
+    "references": ("references", "reference", "ground_truth", "ground_truths", "golden_answers"),
+    "reference_contexts": ("reference_contexts", "factual"),
+    "doc_name": ("doc_name",),
+    "tags": ("tags",),
+    "skip": ("skip",),
+    "xfail": ("xfail",),
+}
+"""Field -> the column names it is found under when ``key_map`` does not name one, best first."""
+
+_ULTRARAG: Final = {"gt_ls": "references", "q_ls": "question", "pred_ls": "answer"}
+
+FIELD_OF: Final[dict[str, str]] = _ULTRARAG | {
+    alias: name for name, aliases in FIELD_ALIASES.items() for alias in aliases
+}
+"""What may stand on the left of a ``key_map`` -> the field it means (UltraRAG's names included)."""

@@ -1,0 +1,268 @@
+"""From a scenario file to a validated Scenario, with every problem of the file found in one go."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from pytest_rageval.errors import Problem, ScenarioError, nearest, shorten
+from pytest_rageval.scenario.dialects import rag_eval
+from pytest_rageval.scenario.overrides import Override
+from pytest_rageval.scenario.schema import Scenario
+from pytest_rageval.scenario.yaml_tree import YamlPath, YamlTree, parse_yaml
+
+_MAX_FILE_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class LoadedScenario:
+    """A validated scenario with its file, the lines of its values, and what overrode them."""
+
+    scenario: Scenario
+    path: Path
+    tree: YamlTree
+    overridden: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def where(self, *path: str | int) -> str:
+        """Return ``file:line`` of the value at ``path``, or the option that overrode it."""
+        return self.tree.where(path)
+
+
+def load_scenario(
+    path: Path, overrides: Iterable[Override] = (), shown: str = ""
+) -> LoadedScenario:
+    """Return the scenario in ``path`` with ``overrides`` applied.
+
+    ``shown`` is the file's name in messages. Raises ScenarioError with every problem of the file.
+    """
+    loaded, problems = inspect_scenario(path, overrides, shown)
+    if problems or loaded is None:
+        raise ScenarioError(problems)
+    return loaded
+
+
+def inspect_scenario(
+    path: Path, overrides: Iterable[Override] = (), shown: str = ""
+) -> tuple[LoadedScenario | None, list[Problem]]:
+    """Return what could be made of the scenario, and all its problems.
+
+    A scenario with problems comes back without its invalid parts, so that a caller can go on and
+    find the problems of the rest; None when too little is left. Raises ScenarioError when the file
+    cannot be read at all.
+    """
+    shown = shown or str(path)
+    tree = parse_yaml(_read_text(path, shown), shown)
+    if not isinstance(tree.data, dict):
+        found = "nothing" if tree.data is None else f"a {_kind(tree.data)}"
+        raise ScenarioError([Problem(f"{shown}:1", f"expected keys like 'name:', found {found}")])
+    overridden = tuple(override.apply(tree) for override in overrides)
+    warnings = rag_eval.translate(tree)
+    scenario, problems = _validate(tree)
+    problems = sorted([*tree.problems, *problems], key=_by_line)
+    if scenario is None:
+        return None, problems
+    return LoadedScenario(scenario, path, tree, overridden, tuple(warnings)), problems
+
+
+def _read_text(path: Path, shown: str) -> str:
+    try:
+        if path.stat().st_size > _MAX_FILE_BYTES:
+            limit = f"{_MAX_FILE_BYTES // 2**20} MB"
+            message = f"larger than {limit}; put the rows into a data file ('dataset: rows.jsonl')"
+            raise ScenarioError([Problem(shown, message)])
+        raw = path.read_bytes()
+    except OSError as error:
+        raise ScenarioError([Problem(shown, f"cannot be read: {error.strerror}")]) from error
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        message = f"not UTF-8: byte 0x{raw[error.start]:02x} at offset {error.start}"
+        raise ScenarioError([Problem(f"{shown}:{line}", message)]) from error
+
+
+def _validate(tree: YamlTree) -> tuple[Scenario | None, list[Problem]]:
+    """Validate; then again without what was invalid, until something valid is left or nothing."""
+    problems: list[Problem] = []
+    data = tree.data
+    for _ in range(10):
+        try:
+            return Scenario.model_validate(data), problems
+        except ValidationError as error:
+            details = error.errors(include_url=False)
+        problems += [_problem(detail, tree) for detail in details]
+        data = _without(data, [_existing(detail["loc"], data) for detail in details])
+        data = _with_placeholders(data, details)
+    return None, problems
+
+
+def _without(data: Any, paths: Sequence[YamlPath]) -> Any:
+    """Return a copy of ``data`` that lacks what stands at ``paths``."""
+    here = {path[0] for path in paths if len(path) == 1}
+    deeper: dict[str | int, list[YamlPath]] = {}
+    for path in paths:
+        if len(path) > 1:
+            deeper.setdefault(path[0], []).append(path[1:])
+    if isinstance(data, dict):
+        return {
+            key: _without(value, deeper[key]) if key in deeper else value
+            for key, value in data.items()
+            if key not in here
+        }
+    if isinstance(data, list):
+        return [
+            _without(value, deeper[at]) if at in deeper else value
+            for at, value in enumerate(data)
+            if at not in here
+        ]
+    return data
+
+
+def _with_placeholders(data: Any, details: Sequence[ErrorDetails]) -> Any:
+    """Fill required keys that were missing or dropped, so that the rest can still be checked."""
+    touched = {detail["loc"][0] for detail in details if detail["loc"]}
+    data = dict(data)
+    if any(not detail["loc"] for detail in details):
+        data.pop("tolerate", None)
+    if "name" in touched:
+        data["name"] = "unnamed"
+    if "dataset" in touched and not isinstance(data.get("dataset"), str | list):
+        kept = data.get("dataset") if isinstance(data.get("dataset"), dict) else {}
+        if not kept or ("path" in kept) == ("rows" in kept):
+            data["dataset"] = {"rows": []}
+    if "metrics" in touched and not (isinstance(data.get("metrics"), list) and data["metrics"]):
+        data["metrics"] = ["em"]
+    return data
+
+
+def _existing(location: tuple[str | int, ...], data: Any) -> YamlPath:
+    """Return the longest part of ``location`` that exists in ``data``: what to drop."""
+    path: YamlPath = ()
+    found = data
+    for step in location:
+        if isinstance(found, dict) and step in found:
+            found = found[str(step)]
+        elif isinstance(found, list) and isinstance(step, int) and step < len(found):
+            found = found[step]
+        else:
+            break
+        path = (*path, step)
+    return path
+
+
+def _problem(detail: ErrorDetails, tree: YamlTree) -> Problem:
+    location = detail["loc"]
+    where = tree.where(location)
+    if detail["type"] == "extra_forbidden":
+        return Problem(where, _unknown_key(location))
+    name = _dotted(_existing(location, tree.data) or location)
+    if detail["type"] == "missing":
+        return Problem(
+            where, f"{_dotted(location)}: required, and missing{_missing_hint(location)}"
+        )
+    message = _reworded(detail)
+    return Problem(where, f"{name}: {message}" if name else message)
+
+
+_MISSING_HINTS = {
+    "name": " (the scenario's name, for instance 'name: support-bot')",
+    "dataset": " (for instance 'dataset: rows.jsonl')",
+    "metrics": " (for instance 'metrics: [em, f1]')",
+}
+
+
+def _missing_hint(location: tuple[str | int, ...]) -> str:
+    return _MISSING_HINTS.get(str(location[0]), "") if len(location) == 1 else ""
+
+
+def _unknown_key(location: tuple[str | int, ...]) -> str:
+    key, parents = str(location[-1]), location[:-1]
+    known = sorted(_model_at(parents).model_fields)
+    guess = nearest(key, known)
+    hint = f" Did you mean {guess!r}?" if guess else ""
+    inside = f" under {_dotted(parents)}" if parents else ""
+    return f"unknown key {shorten(key)!r}{inside}.{hint} Known: {', '.join(known)}"
+
+
+def _model_at(location: tuple[str | int, ...]) -> type[BaseModel]:
+    """Return the schema model that describes what stands at ``location``."""
+    model: type[BaseModel] = Scenario
+    for step in location:
+        annotation = model.model_fields[step].annotation if step in model.model_fields else None
+        model = _model_in(annotation) or model
+    return model
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    if get_origin(annotation) in (list, dict, Union, types.UnionType):
+        found = [_model_in(part) for part in get_args(annotation)]
+        return next((model for model in found if model is not None), None)
+    return None
+
+
+_EXPECTED = {
+    "string_type": "text",
+    "string_too_short": "text that is not empty",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a finite number",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+}
+
+
+def _reworded(detail: ErrorDetails) -> str:
+    """Return pydantic's message in the words of a YAML file, with what was found."""
+    found, context = detail["input"], detail.get("ctx", {})
+    match detail["type"]:
+        case "value_error":
+            return str(context["error"])
+        case "literal_error":
+            return f"expected {context['expected']}, found {_shown(found)}"
+        case "greater_than_equal":
+            return f"expected a number >= {context['ge']:g}, found {_shown(found)}"
+        case "greater_than":
+            return f"expected a number > {context['gt']:g}, found {_shown(found)}"
+        case "too_short":
+            return "must not be empty"
+        case kind if kind in _EXPECTED:
+            return f"expected {_EXPECTED[kind]}, found {_shown(found)}"
+    return f"{detail['msg']}, found {_shown(found)}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict | list):
+        return f"a {_kind(value)}"
+    return "nothing" if value is None else shorten(repr(value))
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "mapping", list: "list", str: "text", bool: "boolean", int: "number"}
+    return names.get(type(value), type(value).__name__)
+
+
+def _dotted(location: Iterable[str | int]) -> str:
+    """Return a path as it is read aloud: ``metrics[1].f1``."""
+    parts = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in location)
+    return shorten("".join(parts).lstrip("."), 120)
+
+
+def _by_line(problem: Problem) -> tuple[str, int]:
+    file, _, line = problem.where.rpartition(":")
+    return (file, int(line)) if line.isdecimal() else (problem.where, 0)

@@ -1,0 +1,108 @@
+"""Values from the command line that replace values of the scenario file, without editing it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_rageval.errors import OptionError, Problem, ScenarioError, shorten
+from pytest_rageval.scenario.yaml_tree import YamlPath, YamlTree, parse_yaml
+
+_STEP = r'(?:"(?:[^"\\]|\\.)*"|[^."]+)'
+_PATH = re.compile(rf"{_STEP}(?:\.{_STEP})*")
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """``value`` goes to ``path`` of the scenario; ``flag`` is how the user wrote it."""
+
+    path: tuple[str, ...]
+    value: Any
+    flag: str
+
+    def apply(self, tree: YamlTree) -> str:
+        """Put the value into the tree and return the dotted name of what was overridden."""
+        steps = tuple(_list_index(tree, self.path))
+        # A number for a gate with several checks means its mean.
+        if steps[0] == "gates" and tree.has((*steps, "mean")) and not isinstance(self.value, dict):
+            steps = (*steps, "mean")
+        try:
+            tree.put(steps, self.value, origin=self.flag)
+        except LookupError as error:
+            raise ScenarioError([Problem(self.flag, str(error))]) from error
+        return ".".join(str(step) for step in steps)
+
+
+def _list_index(tree: YamlTree, path: tuple[str, ...]) -> YamlPath:
+    """Turn the digits of ``path`` into positions where the tree has a list."""
+    steps: YamlPath = ()
+    found = tree.data
+    for step in path:
+        position = int(step) if isinstance(found, list) and step.isdecimal() else step
+        steps = (*steps, position)
+        try:
+            found = found[position]
+        except (LookupError, TypeError):
+            found = None
+    return steps
+
+
+def parse_assignment(flag: str, text: str) -> tuple[str, float]:
+    """Return name and number of ``NAME=NUMBER``; raises OptionError that names ``flag``."""
+    name, sign, number = text.rpartition("=")
+    try:
+        value = float(number)
+    except ValueError:
+        value = math.nan
+    if not sign or not name.strip() or not math.isfinite(value):
+        raise OptionError(
+            [Problem(f"{flag} {shorten(text)}", "expected NAME=NUMBER, for instance f1=0.5")]
+        )
+    return name.strip(), value
+
+
+def number_override(section: str) -> Callable[[str, str], Override]:
+    """Return a parser of ``NAME=NUMBER`` into an override of ``section``."""
+
+    def parse(flag: str, text: str) -> Override:
+        name, value = parse_assignment(flag, text)
+        path = (section, *name.split(".")) if section == "gates" else (section, name)
+        return Override(path, value, f"{flag} {text}")
+
+    return parse
+
+
+def set_override(flag: str, text: str) -> Override:
+    """Return the override that ``path.to.key=value`` asks for; the value is read as YAML.
+
+    A key with dots in it is written in double quotes: ``doc_weights."a.pdf"=2``.
+    """
+    where = f"{flag} {shorten(text)}"
+    path_text, sign, value_text = _split_assignment(text)
+    if not sign or not _PATH.fullmatch(path_text):
+        raise OptionError([Problem(where, "expected PATH=VALUE, for instance dataset.limit=10")])
+    path = tuple(_unquote(step) for step in re.findall(_STEP, path_text))
+    try:
+        tree = parse_yaml(value_text, where)
+    except ScenarioError as error:
+        raise OptionError(error.problems) from error
+    return Override(path, tree.data, where)
+
+
+def _split_assignment(text: str) -> tuple[str, str, str]:
+    quoted = False
+    for at, character in enumerate(text):
+        if character == '"' and (at == 0 or text[at - 1] != "\\"):
+            quoted = not quoted
+        elif character == "=" and not quoted:
+            return text[:at].strip(), "=", text[at + 1 :]
+    return text, "", ""
+
+
+def _unquote(step: str) -> str:
+    if not step.startswith('"'):
+        return step
+    return re.sub(r"\\(.)", r"\1", step[1:-1])

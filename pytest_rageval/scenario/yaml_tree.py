@@ -1,0 +1,238 @@
+"""A YAML file as plain data that remembers the line of each value.
+
+Stricter than PyYAML's safe loader where its leniency hides mistakes: duplicate keys are problems,
+keys are always text, dates and sexagesimal numbers stay text, alias bombs are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import yaml
+
+from pytest_rageval.errors import Problem, ScenarioError, shorten
+
+YamlPath = tuple[str | int, ...]
+
+# Far more than a scenario written by hand has, far less than what fills a memory.
+_MAX_ALIASED_NODES = 100_000
+_MAX_DEPTH = 100
+_TAG = "tag:yaml.org,2002:"
+_TEXT_LIKE = re.compile(r"[-+]?0\d+|.*:.*")
+
+
+@dataclass
+class YamlTree:
+    """Plain data, the line (from 1) of each path in it, and the problems found on the way."""
+
+    data: Any
+    source: str
+    lines: dict[YamlPath, int] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    _origins: dict[YamlPath, str] = field(default_factory=dict)
+
+    def where(self, path: YamlPath = ()) -> str:
+        """Return ``file:line`` of the value at ``path``, or of the nearest one that holds it."""
+        for length in range(len(path), -1, -1):
+            origin = self._origins.get(path[:length])
+            if origin is not None:
+                return origin
+            line = self.lines.get(path[:length])
+            if line is not None:
+                return f"{self.source}:{line}"
+        return self.source
+
+    def move(self, old: YamlPath, new: YamlPath) -> None:
+        """Move the value at ``old`` to ``new``, with its lines; parents of ``new`` are made."""
+        parent = self._find(old[:-1])
+        value = parent.pop(old[-1])
+        self.put(new, value)
+        for path in [path for path in self.lines if path[: len(old)] == old]:
+            self.lines[new + path[len(old) :]] = self.lines.pop(path)
+
+    def put(self, path: YamlPath, value: Any, origin: str | None = None) -> None:
+        """Set the value at ``path``; ``origin`` is what ``where`` then answers for it.
+
+        Raises LookupError when ``path`` runs through something that holds no such part.
+        """
+        parent = self.data
+        for step, following in pairwise(path):
+            parent = _descend(parent, step, [] if isinstance(following, int) else {})
+        if isinstance(parent, list):
+            if not (isinstance(path[-1], int) and 0 <= path[-1] < len(parent)):
+                raise LookupError(f"the list has no item {path[-1]}")
+            parent[path[-1]] = value
+        elif isinstance(parent, dict):
+            parent[path[-1]] = value
+        else:
+            raise LookupError(f"{shorten(repr(parent))} has no parts")
+        if origin is not None:
+            self._origins[path] = origin
+
+    def has(self, path: YamlPath) -> bool:
+        """Return whether there is a value at ``path``."""
+        try:
+            self._find(path)
+        except (LookupError, TypeError):
+            return False
+        return True
+
+    def _find(self, path: YamlPath) -> Any:
+        found = self.data
+        for step in path:
+            found = found[step]
+        return found
+
+
+def _descend(parent: Any, step: str | int, empty: Any) -> Any:
+    if isinstance(parent, list):
+        if not (isinstance(step, int) and 0 <= step < len(parent)):
+            raise LookupError(f"the list has no item {step}")
+        return parent[step]
+    if not isinstance(parent, dict):
+        raise LookupError(f"{shorten(repr(parent))} has no parts")
+    if parent.get(step) is None:
+        parent[step] = empty
+    return parent[step]
+
+
+def parse_yaml(text: str, source: str) -> YamlTree:
+    """Return the tree of ``text``; ``source`` is the file's name in messages.
+
+    Raises ScenarioError when the text is no YAML at all. Duplicate keys and unreadable values are
+    left in the tree's ``problems``, for the caller to report with all others.
+    """
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    _refuse_depth(text, source)
+    try:
+        root = yaml.compose(text, Loader=loader)
+    except yaml.MarkedYAMLError as error:
+        raise ScenarioError([_syntax_problem(error, source)]) from error
+    except yaml.YAMLError as error:
+        first = str(error).splitlines()[0]
+        raise ScenarioError([Problem(source, f"not readable as YAML: {first}")]) from error
+    except RecursionError as error:
+        raise ScenarioError([Problem(source, "nested too deeply to be a scenario")]) from error
+    tree = YamlTree(data=None, source=source)
+    if root is not None:
+        tree.data = _Builder(tree).build(root, (), aliased=False)
+    return tree
+
+
+def _refuse_depth(text: str, source: str) -> None:
+    # libyaml composes recursively in C and would end the process with a stack overflow.
+    depth = 0
+    for line, content in enumerate(text.splitlines(), start=1):
+        depth = max(0, depth + content.count("[") + content.count("{"))
+        depth = max(0, depth - content.count("]") - content.count("}"))
+        indent = len(content) - len(content.lstrip(" -?"))
+        if depth > 5_000 or (indent > 5_000 and content.strip(" -?")):
+            raise ScenarioError([Problem(f"{source}:{line}", "nested too deeply to be a scenario")])
+
+
+def _syntax_problem(error: yaml.MarkedYAMLError, source: str) -> Problem:
+    mark = error.problem_mark or error.context_mark
+    where = f"{source}:{mark.line + 1}" if mark is not None else source
+    parts = [part for part in (error.context, error.problem) if part]
+    column = f" (column {mark.column + 1})" if mark is not None else ""
+    hint = " Indent with spaces." if "'\\t'" in " ".join(parts) else ""
+    return Problem(where, f"not valid YAML: {', '.join(parts)}{column}.{hint}")
+
+
+class _Builder:
+    """Turns composed nodes into plain data and notes lines and problems in a tree."""
+
+    def __init__(self, tree: YamlTree) -> None:
+        self._tree = tree
+        self._scalars = yaml.constructor.SafeConstructor()
+        self._seen: set[int] = set()
+        self._open: set[int] = set()
+        self._aliased = 0
+
+    def build(self, node: yaml.Node, path: YamlPath, aliased: bool) -> Any:
+        self._tree.lines.setdefault(path, node.start_mark.line + 1)
+        self._refuse_bombs(node, path, aliased)
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node)
+        aliased = aliased or id(node) in self._seen
+        self._seen.add(id(node))
+        self._open.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            built: Any = [
+                self.build(child, (*path, at), aliased) for at, child in enumerate(node.value)
+            ]
+        elif isinstance(node, yaml.MappingNode):
+            built = self._mapping(node, path, aliased)
+        self._open.discard(id(node))
+        return built
+
+    def _refuse_bombs(self, node: yaml.Node, path: YamlPath, aliased: bool) -> None:
+        self._aliased += aliased
+        where = f"{self._tree.source}:{node.start_mark.line + 1}"
+        if self._aliased > _MAX_ALIASED_NODES:
+            message = f"aliases expand to more than {_MAX_ALIASED_NODES:,} values (an alias bomb?)"
+            raise ScenarioError([Problem(where, message)])
+        if id(node) in self._open:
+            raise ScenarioError([Problem(where, "an alias that contains itself")])
+        if len(path) > _MAX_DEPTH:
+            raise ScenarioError([Problem(where, "nested too deeply to be a scenario")])
+
+    def _mapping(self, node: yaml.MappingNode, path: YamlPath, aliased: bool) -> dict[str, Any]:
+        built: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            if key_node.tag == f"{_TAG}merge":
+                self._merge(value_node, path, merged)
+                continue
+            if not isinstance(key_node, yaml.ScalarNode):
+                self._problem(key_node, "a key must be text, not a list or a mapping")
+                continue
+            key = str(key_node.value)
+            if key in built:
+                first = self._tree.lines.get((*path, key), 0)
+                self._problem(key_node, f"duplicate key {shorten(key)!r} (first on line {first})")
+                continue
+            self._tree.lines[(*path, key)] = key_node.start_mark.line + 1
+            built[key] = self.build(value_node, (*path, key), aliased)
+        return {**merged, **built}
+
+    def _merge(self, node: yaml.Node, path: YamlPath, merged: dict[str, Any]) -> None:
+        parts = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        for part in parts:
+            if isinstance(part, yaml.MappingNode):
+                for key, value in self.build(part, path, aliased=True).items():
+                    merged.setdefault(key, value)
+            else:
+                self._problem(part, "only mappings can be merged with <<")
+
+    def _scalar(self, node: yaml.ScalarNode) -> Any:
+        text = str(node.value)
+        kind = node.tag.removeprefix(_TAG)
+        if kind in ("str", "timestamp", "value", "merge"):
+            return text
+        if kind not in _SCALARS:
+            self._problem(node, f"the tag {shorten(node.tag)!r} is not allowed here")
+            return text
+        if kind in ("int", "float") and _TEXT_LIKE.fullmatch(text):
+            return text
+        try:
+            return getattr(self._scalars, _SCALARS[kind])(node)
+        except (ValueError, yaml.YAMLError):
+            self._problem(node, f"{shorten(text)!r} cannot be read as a value")
+            return text
+
+    def _problem(self, node: yaml.Node, message: str) -> None:
+        where = f"{self._tree.source}:{node.start_mark.line + 1}"
+        self._tree.problems.append(Problem(where, message))
+
+
+_SCALARS: Mapping[str, str] = {
+    "null": "construct_yaml_null",
+    "bool": "construct_yaml_bool",
+    "int": "construct_yaml_int",
+    "float": "construct_yaml_float",
+}

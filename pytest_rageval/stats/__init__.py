@@ -1,0 +1,1 @@
+"""Pure numbers: weighted means, spread, intervals. Nothing here knows pytest, files or metrics."""
