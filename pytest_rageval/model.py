@@ -232,11 +232,6 @@ class ScenarioInfo:
     selected: int = 0
 
     @property
-    def metric_weights(self) -> dict[str, float]:
-        """The weight of every metric by its name."""
-        return {metric.name: metric.weight for metric in self.metrics}
-
-    @property
     def weighted_range(self) -> tuple[float, float]:
         """Where a weighted score can lie: 0..1, or anywhere when a metric is unbounded."""
         bounded = all(math.isfinite(end) for metric in self.metrics for end in metric.range)

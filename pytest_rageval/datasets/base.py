@@ -81,29 +81,29 @@ class DataFile:
         """
         try:
             text = raw.decode(self.spec.encoding)
-        except LookupError as error:
-            raise self.refuse(f"unknown encoding {self.spec.encoding!r}") from error
         except UnicodeDecodeError as error:
             line = raw.count(b"\n", 0, error.start) + 1
             raise self.refuse(self.undecodable(error, raw), line) from error
+        except UnicodeError as error:  # utf-16 without a byte order mark, for instance
+            raise self.refuse(f"not {self.spec.encoding}: {error}") from error
         return text.removeprefix("\ufeff")
 
     def undecodable(self, error: UnicodeDecodeError, raw: bytes, offset: int = 0) -> str:
         """Return the message for bytes that are not text, with the offset in the file."""
         at = offset + error.start
-        return (
-            f"not {self.spec.encoding}: byte 0x{raw[error.start]:02x} at offset {at}{_guess(raw)}"
-        )
+        found = f"byte 0x{raw[error.start]:02x} at offset {at}"
+        return f"not {self.spec.encoding}: {found}{_guess(raw, self.spec.encoding)}"
 
 
-def _guess(raw: bytes) -> str:
-    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return " (it looks like UTF-16: set dataset.encoding: utf-16)"
+def _guess(raw: bytes, encoding: str) -> str:
+    candidate = "utf-16" if raw.startswith((b"\xff\xfe", b"\xfe\xff")) else "gb18030"
     try:
-        raw.decode("gb18030")
-    except UnicodeDecodeError:
+        raw.decode(candidate)
+    except UnicodeError:
+        candidate = encoding
+    if candidate.lower() == encoding.lower():
         return " (set dataset.encoding, or save the file as UTF-8)"
-    return " (it can be read as gb18030: set dataset.encoding: gb18030)"
+    return f" (it can be read as {candidate}: set dataset.encoding: {candidate})"
 
 
 class DatasetReader(Protocol):

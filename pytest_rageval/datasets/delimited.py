@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pytest_rageval.datasets.base import BrokenRow, DataFile, Row
 from pytest_rageval.errors import shorten
@@ -37,7 +37,7 @@ def _rows(file: DataFile, records: Iterator[list[str]]) -> Iterator[Row | Broken
     header = reader.following()
     if header is None or isinstance(header, str):
         raise file.refuse(header or "empty: not even a header line")
-    _check_header(file, header)
+    header = check_header(file, header)
     number = 0
     while (cells := reader.following()) is not None:
         if isinstance(cells, str):
@@ -66,13 +66,18 @@ class _Records:
             return f"not a valid table row: {error}"
 
 
-def _check_header(file: DataFile, header: list[str]) -> None:
-    named = [name.strip() for name in header if name.strip()]
-    if not named:
+def check_header(file: DataFile, header: Sequence[str]) -> list[str]:
+    """Return the column names without the blanks around them.
+
+    Raises ScenarioError when there is none, or when two columns have the same name.
+    """
+    names = [name.strip() for name in header]
+    if not any(names):
         raise file.refuse("the header line is blank", 1)
-    twice = sorted({name for name in named if named.count(name) > 1})
+    twice = sorted({name for name in names if name and names.count(name) > 1})
     if twice:
         raise file.refuse(f"the header names a column twice: {', '.join(twice)}", 1)
+    return names
 
 
 def _row(header: list[str], cells: list[str], number: int, line: int) -> Row | BrokenRow:
@@ -80,9 +85,9 @@ def _row(header: list[str], cells: list[str], number: int, line: int) -> Row | B
         reason = f"has {len(cells)} cells where the header has {len(header)}"
         return BrokenRow(number, line, reason, shorten(repr(cells), 500))
     fields = {
-        name.strip(): cell if cell.strip() else None
+        name: cell if cell.strip() else None
         for name, cell in zip(header, cells, strict=True)
-        if name.strip()  # a column without a name is the row counter of a data frame
+        if name  # a column without a name is the row counter of a data frame
     }
     return Row(number, line, fields, tabular=True)
 

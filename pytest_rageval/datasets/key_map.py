@@ -83,7 +83,7 @@ class _Layout:
         found = {}
         for name, column in self._sources:
             value = fields[column] if column in fields else _nested(fields, column)
-            if value is not None and value == value:  # noqa: PLR0124  (NaN is not itself)
+            if not _is_missing(value):
                 found[name] = value
         return found
 
@@ -115,6 +115,11 @@ def _metadata(columns: Sequence[str], fields: Mapping[str, Any]) -> Mapping[str,
     return {column: value for column, value in plain.items() if value is not None} or NOTHING
 
 
+def _is_missing(value: Any) -> bool:
+    """Return whether ``value`` is null or NaN, which is what data frames write for nothing."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
 def _text(name: str, value: Any) -> str:
     if isinstance(value, str):
         return value
@@ -132,7 +137,8 @@ def _references(
     JSON or Python list is that list. Nothing left is missing.
     """
     if tabular and isinstance(value, str):
-        value = _list_in_text(value) or value
+        spelled = _list_in_text(value)
+        value = value if spelled is None else spelled
     if value is None or value == "":
         return None, None
     if not isinstance(value, list | tuple):
@@ -147,7 +153,7 @@ def _references(
 
 def _reference_group(value: Any) -> tuple[str, ...]:
     parts = value if isinstance(value, list | tuple) else [value]
-    return tuple(_text("a reference", part) for part in parts if part is not None)
+    return tuple(_text("a reference", part) for part in parts if not _is_missing(part))
 
 
 def parse_contexts(value: Any) -> tuple[str, ...]:
@@ -162,7 +168,8 @@ def parse_contexts(value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
         if value.strip().lower() == "nan":
             return ()
-        value = _list_in_text(value) or value.replace("\r\n", "\n").split("\n\n")
+        spelled = _list_in_text(value)
+        value = value.replace("\r\n", "\n").split("\n\n") if spelled is None else spelled
     elif not isinstance(value, list | tuple):
         value = [value]
     texts = (text.strip() for part in value for text in _passages(part))
@@ -170,7 +177,7 @@ def parse_contexts(value: Any) -> tuple[str, ...]:
 
 
 def _passages(part: Any) -> Sequence[str]:
-    if part is None:
+    if _is_missing(part):
         return ()
     if isinstance(part, list | tuple):
         return [text for inner in part for text in _passages(inner)]
@@ -201,9 +208,10 @@ def _list_in_text(text: str) -> list[Any] | None:
 
 def _tags(_name: str, value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
-        value = _list_in_text(value) or value.replace(";", ",").split(",")
+        spelled = _list_in_text(value)
+        value = value.replace(";", ",").split(",") if spelled is None else spelled
     parts = value if isinstance(value, list | tuple) else [value]
-    texts = (_text("a tag", part).strip() for part in parts if part is not None)
+    texts = (_text("a tag", part).strip() for part in parts if not _is_missing(part))
     return tuple(dict.fromkeys(text for text in texts if text))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -26,6 +27,7 @@ class Dataset:
     """The cases in dataset order, the columns that the rows had, and a hash of the data."""
 
     cases: Sequence[Case]
+    lines: Sequence[int | None]
     columns: tuple[str, ...]
     metadata_columns: tuple[str, ...]
     sha256: str
@@ -65,14 +67,19 @@ def load_dataset(
     if problems:
         raise ScenarioError(problems)
     columns, metadata = tuple(key_map.columns), tuple(key_map.metadata_columns)
-    return Dataset(cases, columns, metadata, digest.hexdigest(), shown)
+    lines = [row.line for row in chosen]
+    return Dataset(cases, lines, columns, metadata, digest.hexdigest(), shown)
 
 
 def _data_file(spec: DatasetSpec, base_dir: Path, where: str) -> DataFile:
     assert spec.path is not None  # the schema demands a path or rows
     path = base_dir / spec.path
-    if not path.is_file():
-        raise ScenarioError([Problem(where, _missing_file(path, spec.path))])
+    try:
+        if not path.is_file():
+            raise ScenarioError([Problem(where, _missing_file(path, spec.path))])
+    except (OSError, ValueError) as error:  # a name too long, a null byte, a locked folder
+        message = f"dataset: {shorten(spec.path)!r} cannot be read: {error}"
+        raise ScenarioError([Problem(where, shorten(message, 300))]) from error
     return DataFile(path, spec.path, spec)
 
 
@@ -104,7 +111,7 @@ def _digest(file: DataFile) -> hashlib._Hash:
 
 def _choose(rows: Iterable[Row | BrokenRow], spec: DatasetSpec) -> list[Row | BrokenRow]:
     """Shuffle all rows, then cut: UltraRAG's order, for the same seed the same rows."""
-    limit = None if spec.limit == -1 else spec.limit
+    limit = None if spec.limit == -1 else min(spec.limit, sys.maxsize)
     if not spec.shuffle:
         return list(islice(rows, limit))
     everything = list(rows)

@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_rageval import extras
 from pytest_rageval.datasets.base import BrokenRow, DataFile, Row
+from pytest_rageval.datasets.delimited import check_header
 from pytest_rageval.datasets.inline import rows_of
 
 
@@ -27,12 +28,14 @@ class ParquetReader:
             packed = io.BytesIO(stream.read())
         done = 0
         try:
-            for batch in pyarrow.parquet.ParquetFile(packed).iter_batches(1024):
+            table = pyarrow.parquet.ParquetFile(packed)
+            check_header(file, table.schema_arrow.names)
+            for batch in table.iter_batches(1024):
                 plain = [_plain(row) for row in batch.to_pylist()]
                 for row in rows_of(plain, file.max_row_bytes):
                     yield _renumbered(row, done)
                 done += len(plain)
-        except pyarrow.ArrowException as error:
+        except (pyarrow.ArrowException, OSError) as error:  # a damaged page is an OSError
             first = str(error).splitlines()[0]
             raise file.refuse(f"not a readable Parquet file: {first}") from error
 
@@ -44,13 +47,15 @@ def _renumbered(row: Row | BrokenRow, done: int) -> Row | BrokenRow:
 
 
 def _plain(value: Any) -> Any:
-    """Return Arrow's Python values as JSON-plain ones: dates and decimals become text."""
+    """Return Arrow's Python values as JSON-plain ones: dates, decimals and bytes become text."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, dict):
         return {str(key): _plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(part) for part in value]
+    if isinstance(value, bytes):  # how Spark and Hive write text
+        return value.decode("utf-8", "backslashreplace")
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_rageval import extras
 from pytest_rageval.datasets.base import BrokenRow, DataFile, Row
+from pytest_rageval.datasets.delimited import check_header
 from pytest_rageval.errors import unknown_name
 
 
@@ -26,20 +27,25 @@ class XlsxReader:
             packed = io.BytesIO(stream.read())
         try:
             book = openpyxl.load_workbook(packed, read_only=True, data_only=True)
-        except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
+            yield from _rows(file, _sheet(book, file))
+            book.close()
+        except _DAMAGE as error:
             raise file.refuse(f"not a readable workbook: {error}") from error
-        sheet = _sheet(book, file)
-        records = sheet.iter_rows(values_only=True)
-        header = [_cell(cell) for cell in next(records, ())]
-        if not any(header):
-            raise file.refuse(f"sheet {sheet.title!r} has no header row", 1)
-        number = 0
-        for line, record in enumerate(records, start=2):
-            cells = [_cell(cell) for cell in record]
-            if any(cell is not None for cell in cells):
-                number += 1
-                yield _row(file, header, cells, number, line)
-        book.close()
+
+
+# A damaged workbook fails in the archive, in its XML (whose error is a SyntaxError) or in a value.
+_DAMAGE = (zipfile.BadZipFile, LookupError, SyntaxError, TypeError, ValueError, OSError)
+
+
+def _rows(file: DataFile, sheet: Any) -> Iterator[Row | BrokenRow]:
+    records = sheet.iter_rows(values_only=True)
+    header = check_header(file, [str(_cell(cell) or "") for cell in next(records, ())])
+    number = 0
+    for line, record in enumerate(records, start=2):
+        cells = [_cell(cell) for cell in record]
+        if any(cell is not None for cell in cells):
+            number += 1
+            yield _row(file, header, cells, number, line)
 
 
 def _sheet(book: Any, file: DataFile) -> Any:
@@ -52,13 +58,13 @@ def _sheet(book: Any, file: DataFile) -> Any:
 
 
 def _row(
-    file: DataFile, header: list[Any], cells: list[Any], number: int, line: int
+    file: DataFile, header: list[str], cells: list[Any], number: int, line: int
 ) -> Row | BrokenRow:
     if sum(len(cell) for cell in cells if isinstance(cell, str)) > file.max_row_bytes:
         reason = f"longer than {file.spec.max_row_mb:g} MB (dataset.max_row_mb)"
         return BrokenRow(number, line, reason)
     padded = cells + [None] * (len(header) - len(cells))
-    named = {str(name): cell for name, cell in zip(header, padded, strict=False) if name}
+    named = {name: cell for name, cell in zip(header, padded, strict=False) if name}
     return Row(number, line, named, tabular=True)
 
 

@@ -10,7 +10,6 @@ import hashlib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +51,7 @@ class BoundMetric:
     column: MetricColumn
     info: MetricInfo
     metric: Metric
+    position: int = 0
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,6 @@ class Plan:
     """The names that a threshold or a gate asks about: unscored, they are an error."""
     on_invalid: str = "fail"
     tolerate_shortfalls: bool = False
-
-    @cached_property
-    def metric_weights(self) -> Mapping[str, float]:
-        """The weight of every metric by its name."""
-        return self.info.metric_weights
 
 
 def make_plan(
@@ -142,7 +137,8 @@ class _Binder:
     def _metrics(self) -> tuple[BoundMetric, ...]:
         bound: dict[str, BoundMetric] = {}
         offered: set[str] = set()
-        for at, spec in enumerate(self._scenario.metrics):
+        for number, spec in enumerate(self._scenario.metrics):
+            at = self._loaded.position("metrics", number)
             try:
                 definition = METRIC_REGISTRY.get(spec.metric)
             except UnknownNameError as error:
@@ -193,7 +189,7 @@ class _Binder:
             higher_is_better=info.higher_is_better,
             version=info.version,
         )
-        return BoundMetric(column, info, metric)
+        return BoundMetric(column, info, metric, at)
 
     def _option_problem(
         self, at: int, spec: MetricSpec, known: Iterable[str], detail: dict[str, Any]
@@ -305,13 +301,17 @@ class _Binder:
 
     def _cases(self, dataset: Dataset, metrics: Sequence[BoundMetric]) -> Sequence[Case]:
         self._check_columns(dataset, metrics)
-        cases = [_checked(case, metrics) for case in dataset.cases]
+        cases = [
+            _checked(case, line, metrics)
+            for case, line in zip(dataset.cases, dataset.lines, strict=True)
+        ]
         invalid = [case for case in cases if isinstance(case, InvalidRow)]
         if invalid and len(invalid) == len(cases) and not self.problems:
             self.problems += _all_invalid(invalid, dataset.shown)
         fields = {"id", "doc_name", *dataset.metadata_columns}
         for section, specs in (("skip", self._scenario.skip), ("xfail", self._scenario.xfail)):
-            for at, spec in enumerate(specs):
+            for number, spec in enumerate(specs):
+                at = self._loaded.position(section, number)
                 for name in spec.where:
                     if name not in fields:
                         message = unknown_name("field", name, fields)
@@ -322,7 +322,7 @@ class _Binder:
         samples = [case for case in dataset.cases if isinstance(case, Sample)]
         if not samples:
             return
-        for at, metric in enumerate(metrics):
+        for metric in metrics:
             for need in sorted(metric.info.needs):
                 if all(getattr(sample, need) is None for sample in samples):
                     guess = nearest(need, dataset.columns)
@@ -331,7 +331,7 @@ class _Binder:
                         f"metric {metric.column.name!r} needs {need!r}; {dataset.shown} has no "
                         f"such field (key_map?){hint} Columns: {', '.join(dataset.columns[:20])}"
                     )
-                    self._problem(message, "metrics", at)
+                    self._problem(message, "metrics", metric.position)
 
     def _check_doc_weights(self, cases: Sequence[Case]) -> None:
         weights = self._scenario.doc_weights
@@ -403,7 +403,7 @@ def _target(gate: object) -> str | None:
     return target
 
 
-def _checked(case: Case, metrics: Sequence[BoundMetric]) -> Case:
+def _checked(case: Case, line: int | None, metrics: Sequence[BoundMetric]) -> Case:
     """Return ``case``, or an invalid row when no metric has the fields that it needs."""
     if isinstance(case, InvalidRow) or not metrics:
         return case
@@ -415,7 +415,12 @@ def _checked(case: Case, metrics: Sequence[BoundMetric]) -> Case:
         lacking.append(missing)
     fields = sorted({field for missing in lacking for field in missing})
     reason = f"no {' and no '.join(fields)}, without which no metric can score it"
-    return InvalidRow(case.id, case.index, case.row, None, reason)
+    known = {
+        name: value
+        for name in ("question", "answer", "references", "doc_name")
+        if (value := getattr(case, name)) is not None
+    }
+    return InvalidRow(case.id, case.index, case.row, line, reason, shorten(repr(known), 500))
 
 
 def missing_fields(sample: Sample, info: MetricInfo) -> list[str]:

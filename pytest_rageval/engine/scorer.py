@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pytest_rageval.engine.plan import BoundMetric, Plan, missing_fields
 from pytest_rageval.errors import MissingExtraError, shorten
 from pytest_rageval.metrics.base import ScoringContext
-from pytest_rageval.model import NOTHING, TOLERANCE, Case, InvalidRow, Sample, SampleResult, Score
+from pytest_rageval.model import (
+    TOLERANCE,
+    Case,
+    InvalidRow,
+    MetricColumn,
+    Sample,
+    SampleResult,
+    Score,
+)
 from pytest_rageval.stats.verdict import score_of
-from pytest_rageval.stats.weights import compute_weighted_score, is_scored, resolve_weight
+from pytest_rageval.stats.weights import is_scored, resolve_weight, weighted_mean
 
 
 def score_case(plan: Plan, case: Case) -> SampleResult:
@@ -77,59 +86,89 @@ def _score(bound: BoundMetric, sample: Sample, context: ScoringContext) -> Score
     missing = missing_fields(sample, bound.info)
     if missing:
         return Score(name, None, reason=f"the row has no {' and no '.join(missing)}")
+    # A metric may be anyone's code: whatever it raises or returns is this metric's error on this
+    # sample, to be shown there, and must not end the run of the others.
     try:
-        score = bound.metric.score(sample, context)
+        return _checked(bound.column, bound.metric.score(sample, context))
     except MissingExtraError as error:
         return Score(name, None, error=str(error))
-    # A metric may be anyone's code: whatever it raises is this metric's error on this sample, to
-    # be shown there, and must not end the run of the others.
     except Exception as error:  # noqa: BLE001
-        return Score(name, None, error=f"{type(error).__name__}: {shorten(str(error), 300)}")
-    return _in_range(bound, score)
+        return Score(name, None, error=_describe(error))
 
 
-def _in_range(bound: BoundMetric, score: Score) -> Score:
-    """Return ``score``, or an error where its value is none that the metric can give."""
+def _checked(column: MetricColumn, score: Score) -> Score:
+    """Return ``score`` under the column's name, or an error where it cannot be the metric's."""
+    if not isinstance(score, Score):
+        return Score(column.name, None, error=f"returned {shorten(repr(score))}, not a Score")
     value = score.value
+    if type(value) is float and score.metric == column.name:
+        low, high = column.range
+        # Not a number, or infinite, is outside of everything.
+        if low - TOLERANCE <= value <= high + TOLERANCE and abs(value) != math.inf:
+            return score
     if value is None:
-        return score
-    low, high = bound.column.range
-    if math.isnan(value):
-        return Score(score.metric, None, error="the metric returned NaN")
-    if not low - TOLERANCE <= value <= high + TOLERANCE:
-        return Score(score.metric, None, error=f"{value} is outside the range {low:g}..{high:g}")
-    return score
+        return score if score.metric == column.name else replace(score, metric=column.name)
+    return _converted(column, score)
+
+
+def _converted(column: MetricColumn, score: Score) -> Score:
+    """Return ``score`` with a plain float, or an error: the way of what is not right already."""
+    value: Any = score.value
+    if isinstance(value, bool | str | bytes):
+        return Score(column.name, None, error=f"returned {shorten(repr(value))}, not a number")
+    number = float(value)
+    low, high = column.range
+    if not math.isfinite(number):
+        return Score(column.name, None, error=f"returned {number}, which is no score")
+    if not low - TOLERANCE <= number <= high + TOLERANCE:
+        return Score(column.name, None, error=f"{number} is outside the range {low:g}..{high:g}")
+    return replace(score, metric=column.name, value=number)
+
+
+def _describe(error: Exception) -> str:
+    try:
+        return f"{type(error).__name__}: {shorten(str(error), 300)}"
+    except Exception:  # noqa: BLE001  (an exception whose own text raises)
+        return type(error).__name__
 
 
 def _result(plan: Plan, sample: Sample, scores: list[Score], latency_s: float) -> SampleResult:
+    values = {score.metric: score.value for score in scores}
     return SampleResult(
         sample_id=sample.id,
         index=sample.index,
         sample_weight=resolve_weight(sample.doc_name, plan.doc_weights),
-        weighted_score=_weighted_score(plan, scores),
+        weighted_score=_weighted_score(plan, values),
         doc_name=sample.doc_name,
         question=sample.question,
         answer=sample.answer,
         contexts=sample.contexts,
         references=sample.references,
         metadata=sample.metadata,
-        scores={score.metric: score.value for score in scores},
-        reasons=_present([(score.metric, score.reason) for score in scores]),
-        details=_present([(score.metric, score.details) for score in scores]),
-        errors=_present([(score.metric, score.error) for score in scores]),
+        scores=values,
         row=sample.row,
         latency_s=latency_s,
+        **_remarks(scores),
     )
 
 
-def _weighted_score(plan: Plan, scores: list[Score]) -> float | None:
-    units = {
-        score.metric: None if score.value is None else bound.column.to_unit(score.value)
-        for bound, score in zip(plan.metrics, scores, strict=True)
-    }
-    return compute_weighted_score(units, plan.metric_weights)
+def _weighted_score(plan: Plan, values: Mapping[str, float | None]) -> float | None:
+    return weighted_mean(
+        [
+            (None if value is None else column.to_unit(value), column.weight)
+            for column, value in zip(plan.info.metrics, values.values(), strict=True)
+        ]
+    )
 
 
-def _present(pairs: Sequence[tuple[str, Any]]) -> Mapping[str, Any]:
-    found = {name: value for name, value in pairs if value is not None}
-    return found or NOTHING
+def _remarks(scores: list[Score]) -> dict[str, Any]:
+    """Return the reasons, details and errors of the scores that have any."""
+    remarks: dict[str, dict[str, Any]] = {}
+    for score in scores:
+        if score.reason is not None:
+            remarks.setdefault("reasons", {})[score.metric] = score.reason
+        if score.details is not None:
+            remarks.setdefault("details", {})[score.metric] = score.details
+        if score.error is not None:
+            remarks.setdefault("errors", {})[score.metric] = score.error
+    return remarks

@@ -140,10 +140,14 @@ def parse_bound(
         if isinstance(number, bool) or not isinstance(number, int | float):
             found = shorten(repr(number))
             raise GateOptionError(path, f"expected a number for {end!r}, found {found}")
-        if not math.isfinite(number) or not low <= number <= high:
-            message = f"{end} {number} is outside the range {low:g}..{high:g}"
-            raise GateOptionError(path, message)
-    return Bound(**value)
+        if not low <= number <= high or abs(number) == math.inf:
+            found = shorten(repr(number))
+            raise GateOptionError(path, f"{end} {found} is outside the range {low:g}..{high:g}")
+    ends = {end: float(number) for end, number in value.items()}
+    if len(ends) > 1 and ends["min"] > ends["max"]:
+        message = f"min {ends['min']:g} is above max {ends['max']:g}: nothing could pass"
+        raise GateOptionError(path, message)
+    return Bound(**ends)
 
 
 def bound_result(

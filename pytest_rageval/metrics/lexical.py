@@ -63,7 +63,7 @@ def prepare(
         )
 
     texts = context.texts
-    return texts.once((normalizer, tokenizer), make)
+    return texts.once(("answer and references", normalizer, tokenizer), make)
 
 
 def exact_match(answer: PreparedText, references: Sequence[PreparedText], normalizer: str) -> float:

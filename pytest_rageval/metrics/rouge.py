@@ -54,7 +54,7 @@ def _tokens(context: ScoringContext, text: PreparedText) -> list[str]:
     """Return ROUGE's tokens of a text: stemmed words, or those of a CJK tokenizer as they are."""
     if text.tokenizer != "word":
         return text.tokens
-    found: list[str] = context.texts.once(("rouge", text.text), lambda: _stem(text.text))
+    found: list[str] = context.texts.once(("rouge tokens", text.text), lambda: _stem(text.text))
     return found
 
 

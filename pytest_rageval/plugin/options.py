@@ -178,7 +178,10 @@ def overrides(config: pytest.Config) -> Sequence[Override]:
     except OptionError as error:
         raise pytest.UsageError(str(error)) from error
     for text in given[LIMIT]:
-        if not text.lstrip("-").isdecimal():
-            raise pytest.UsageError(f"{LIMIT.flag} {text}: expected a whole number")
-        found.append(Override(("dataset", "limit"), int(text), f"{LIMIT.flag} {text}"))
+        try:
+            limit = int(text)
+        except ValueError:
+            message = f"{LIMIT.flag} {text}: expected a whole number"
+            raise pytest.UsageError(message) from None
+        found.append(Override(("dataset", "limit"), limit, f"{LIMIT.flag} {text}"))
     return found

@@ -6,7 +6,8 @@ One sample a line, so that two runs can be compared with ``diff``.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -92,12 +93,23 @@ def sample_dict(sample: SampleResult) -> dict[str, Any]:
         "answer": sample.answer,
         "contexts": sample.contexts,
         "references": sample.references,
-        "metadata": dict(sample.metadata),
-        "scores": dict(sample.scores),
-        "reasons": dict(sample.reasons),
-        "details": dict(sample.details),
-        "errors": dict(sample.errors),
+        "metadata": sample.metadata or {},
+        "scores": sample.scores or {},
+        "reasons": sample.reasons or {},
+        "details": finite(dict(sample.details)) if sample.details else {},
+        "errors": sample.errors or {},
     }
+
+
+def finite(value: Any) -> Any:
+    """Return ``value`` with NaN and infinities, which JSON cannot say, as None."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(part) for part in value]
+    return value
 
 
 # Made once: json.dumps with these arguments would make an encoder for every sample.

@@ -16,6 +16,7 @@ _CACHE_TAG = (
     "Signature: 8a477f597d28d172789f06886806bc55\n"
     "# This folder holds the runs of pytest-rageval. It can be deleted at any time.\n"
 )
+_MAX_NAME_BYTES = 200
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
 
 
@@ -45,8 +46,8 @@ def folder_name(name: str) -> str:
     'bots_支持_ v2'
     """
     text = unicodedata.normalize("NFC", name).encode("utf-8", "replace").decode("utf-8")
-    safe = _UNSAFE.sub("_", text).strip(" .")[:80]
-    return safe or "scenario"
+    safe = _UNSAFE.sub("_", text).strip(" .").encode()[:_MAX_NAME_BYTES]
+    return safe.decode("utf-8", "ignore").rstrip(" .") or "scenario"
 
 
 def _prepare(output: Path) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin
 
@@ -19,6 +19,8 @@ from pytest_rageval.scenario.yaml_tree import YamlPath, YamlTree, parse_yaml
 
 _MAX_FILE_BYTES = 64 * 2**20
 
+_Positions = dict[str, list[int]]
+
 
 @dataclass(frozen=True)
 class LoadedScenario:
@@ -29,6 +31,12 @@ class LoadedScenario:
     tree: YamlTree
     overridden: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    positions: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+    def position(self, section: str, at: int) -> int:
+        """Return where item ``at`` of a list stands in the file, invalid items counted."""
+        places = self.positions.get(section, ())
+        return places[at] if at < len(places) else at
 
     def where(self, *path: str | int) -> str:
         """Return ``file:line`` of the value at ``path``, or the option that overrode it."""
@@ -64,11 +72,11 @@ def inspect_scenario(
         raise ScenarioError([Problem(f"{shown}:1", f"expected keys like 'name:', found {found}")])
     overridden = tuple(override.apply(tree) for override in overrides)
     warnings = rag_eval.translate(tree)
-    scenario, problems = _validate(tree)
+    scenario, positions, problems = _validate(tree)
     problems = sorted([*tree.problems, *problems], key=_by_line)
     if scenario is None:
         return None, problems
-    return LoadedScenario(scenario, path, tree, overridden, tuple(warnings)), problems
+    return LoadedScenario(scenario, path, tree, overridden, tuple(warnings), positions), problems
 
 
 def _read_text(path: Path, shown: str) -> str:
@@ -88,19 +96,33 @@ def _read_text(path: Path, shown: str) -> str:
         raise ScenarioError([Problem(f"{shown}:{line}", message)]) from error
 
 
-def _validate(tree: YamlTree) -> tuple[Scenario | None, list[Problem]]:
+def _validate(tree: YamlTree) -> tuple[Scenario | None, _Positions, list[Problem]]:
     """Validate; then again without what was invalid, until something valid is left or nothing."""
     problems: list[Problem] = []
     data = tree.data
+    positions = {
+        key: list(range(len(value))) for key, value in data.items() if isinstance(value, list)
+    }
     for _ in range(10):
         try:
-            return Scenario.model_validate(data), problems
+            return Scenario.model_validate(data), positions, problems
         except ValidationError as error:
             details = error.errors(include_url=False)
-        problems += [_problem(detail, tree) for detail in details]
-        data = _without(data, [_existing(detail["loc"], data) for detail in details])
-        data = _with_placeholders(data, details)
-    return None, problems
+        invalid = [_existing(detail["loc"], data) for detail in details]
+        for detail, path in zip(details, invalid, strict=True):
+            problems.append(_problem(detail, _original(path, positions), tree))
+        data = _with_placeholders(_without(data, invalid), details)
+        for key, kept in positions.items():
+            dropped = {path[1] for path in invalid if path[0:1] == (key,) and len(path) == 2}
+            positions[key] = [place for at, place in enumerate(kept) if at not in dropped]
+    return None, positions, problems
+
+
+def _original(path: YamlPath, positions: _Positions) -> YamlPath:
+    """Return ``path`` with the position that its list item has in the file."""
+    if len(path) > 1 and isinstance(path[1], int) and path[0] in positions:
+        return (path[0], positions[str(path[0])][path[1]], *path[2:])
+    return path
 
 
 def _without(data: Any, paths: Sequence[YamlPath]) -> Any:
@@ -157,12 +179,13 @@ def _existing(location: tuple[str | int, ...], data: Any) -> YamlPath:
     return path
 
 
-def _problem(detail: ErrorDetails, tree: YamlTree) -> Problem:
+def _problem(detail: ErrorDetails, place: YamlPath, tree: YamlTree) -> Problem:
+    """Return what pydantic found in our words; ``place`` is the value's path in the file."""
     location = detail["loc"]
-    where = tree.where(location)
+    where = tree.where(place)
     if detail["type"] == "extra_forbidden":
         return Problem(where, _unknown_key(location))
-    name = _dotted(_existing(location, tree.data) or location)
+    name = _dotted(place or location)
     if detail["type"] == "missing":
         return Problem(
             where, f"{_dotted(location)}: required, and missing{_missing_hint(location)}"

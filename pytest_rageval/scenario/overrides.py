@@ -25,6 +25,8 @@ class Override:
 
     def apply(self, tree: YamlTree) -> str:
         """Put the value into the tree and return the dotted name of what was overridden."""
+        if self.path[0] == "dataset" and len(self.path) > 1:
+            widen_dataset(tree)
         steps = tuple(_list_index(tree, self.path))
         # A number for a gate with several checks means its mean.
         if steps[0] == "gates" and tree.has((*steps, "mean")) and not isinstance(self.value, dict):
@@ -34,6 +36,13 @@ class Override:
         except LookupError as error:
             raise ScenarioError([Problem(self.flag, str(error))]) from error
         return ".".join(str(step) for step in steps)
+
+
+def widen_dataset(tree: YamlTree) -> None:
+    """Turn the short form of ``dataset``, a path or a list of rows, into a mapping."""
+    dataset = tree.data.get("dataset")
+    if not isinstance(dataset, dict):
+        tree.data["dataset"] = {"rows" if isinstance(dataset, list) else "path": dataset}
 
 
 def _list_index(tree: YamlTree, path: tuple[str, ...]) -> YamlPath:

@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    field_validator,
+    model_validator,
+)
 
 from pytest_rageval.errors import unknown_name
 from pytest_rageval.scenario.fields import FIELD_OF
@@ -35,6 +43,19 @@ Whole = Annotated[int, BeforeValidator(_refuse_bool)]
 Weight = Annotated[float, BeforeValidator(_refuse_bool), Field(ge=0.0, allow_inf_nan=False)]
 Text = Annotated[str, BeforeValidator(_text_of_scalar)]
 Name = Annotated[str, BeforeValidator(_text_of_scalar), Field(min_length=1)]
+
+
+def _known_encoding(name: str) -> str:
+    try:
+        known = "a".encode(name).decode(name) == "a"
+    except (LookupError, ValueError):
+        known = False
+    if not known:
+        raise ValueError(f"unknown text encoding {name!r}, for instance utf-8 or gb18030")
+    return name
+
+
+Encoding = Annotated[Name, AfterValidator(_known_encoding)]
 
 
 class Spec(BaseModel):
@@ -69,8 +90,10 @@ class DatasetSpec(Spec):
     seed: Whole = 42
     on_invalid: OnInvalid = "fail"
     sheet: Name | None = Field(None, description="the sheet of a workbook; the first when absent")
-    encoding: Name = Field("utf-8", description="of text formats, for instance gb18030")
-    max_row_mb: Number = Field(16.0, gt=0.0, description="a longer row is an invalid row")
+    encoding: Encoding = Field("utf-8", description="of text formats, for instance gb18030")
+    max_row_mb: Number = Field(
+        16.0, gt=0.0, le=1_000_000.0, description="a longer row is an invalid row"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -87,10 +110,14 @@ class DatasetSpec(Spec):
     @field_validator("key_map")
     @classmethod
     def _key_map_names_fields(cls, key_map: dict[str, str]) -> dict[str, str]:
-        for name in key_map:
+        fields: dict[str, str] = {}
+        for name, column in key_map.items():
             if name not in FIELD_OF:
                 raise ValueError(unknown_name("field", name, FIELD_OF))
-        return {FIELD_OF[name]: column for name, column in key_map.items()}
+            if FIELD_OF[name] in fields:
+                raise ValueError(f"{name!r} is a second name of {FIELD_OF[name]!r}; keep one")
+            fields[FIELD_OF[name]] = column
+        return fields
 
     @model_validator(mode="after")
     def _has_one_source(self) -> DatasetSpec:

@@ -21,6 +21,7 @@ YamlPath = tuple[str | int, ...]
 # Far more than a scenario written by hand has, far less than what fills a memory.
 _MAX_ALIASED_NODES = 100_000
 _MAX_DEPTH = 100
+_MAX_INT_BITS = 1000
 _TAG = "tag:yaml.org,2002:"
 _TEXT_LIKE = re.compile(r"[-+]?0\d+|.*:.*")
 
@@ -117,6 +118,8 @@ def parse_yaml(text: str, source: str) -> YamlTree:
         raise ScenarioError([Problem(source, f"not readable as YAML: {first}")]) from error
     except RecursionError as error:
         raise ScenarioError([Problem(source, "nested too deeply to be a scenario")]) from error
+    except UnicodeEncodeError as error:
+        raise ScenarioError([Problem(source, "not Unicode text (a lone surrogate)")]) from error
     tree = YamlTree(data=None, source=source)
     if root is not None:
         tree.data = _Builder(tree).build(root, (), aliased=False)
@@ -159,6 +162,8 @@ class _Builder:
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node)
         aliased = aliased or id(node) in self._seen
+        if node.tag not in (f"{_TAG}seq", f"{_TAG}map"):
+            self._problem(node, f"the tag {shorten(node.tag)!r} is not allowed here")
         self._seen.add(id(node))
         self._open.add(id(node))
         if isinstance(node, yaml.SequenceNode):
@@ -220,7 +225,10 @@ class _Builder:
         if kind in ("int", "float") and _TEXT_LIKE.fullmatch(text):
             return text
         try:
-            return getattr(self._scalars, _SCALARS[kind])(node)
+            value = getattr(self._scalars, _SCALARS[kind])(node)
+            if isinstance(value, int) and value.bit_length() > _MAX_INT_BITS:
+                raise ValueError("too large")
+            return value
         except (ValueError, yaml.YAMLError):
             self._problem(node, f"{shorten(text)!r} cannot be read as a value")
             return text

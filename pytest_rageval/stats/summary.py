@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_rageval.stats.student import t_quantile
-from pytest_rageval.stats.weights import weighted_mean
+from pytest_rageval.stats.weights import tame, weighted_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,8 @@ def weighted_interval(
     stays inside the range and is not empty when all scores are equal. Unbounded ranges: the t
     interval of the ratio estimator.
     """
-    pairs = [(value, weight) for value, weight in zip(values, weights, strict=True) if weight > 0]
+    tamed = tame(list(weights))
+    pairs = [(value, weight) for value, weight in zip(values, tamed, strict=True) if weight > 0]
     if len(pairs) < 2:
         return None
     low, high = value_range
@@ -108,7 +109,8 @@ def _wilson_interval(pairs: list[tuple[float, float]], z: float) -> tuple[float,
     z2 = z * z
     centre = (mean + z2 / (2.0 * size)) / (1.0 + z2 / size)
     half = z / (1.0 + z2 / size) * math.sqrt(spread / size + z2 / (4.0 * size * size))
-    return max(centre - half, 0.0), min(centre + half, 1.0)
+    # The mean is inside by its formula; rounding may leave it a hair outside.
+    return min(max(centre - half, 0.0), mean), max(min(centre + half, 1.0), mean)
 
 
 def _ratio_interval(pairs: list[tuple[float, float]], t: float) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from operator import mul
 from typing import Any
 
 DEFAULT_WEIGHT = 1.0
@@ -72,11 +73,28 @@ def weighted_metric_means(
 
 def weighted_mean(pairs: Iterable[tuple[float | None, float]]) -> float | None:
     """Return Σ(w·x)/Σw over the pairs (x, w) whose x is a number; None where Σw is 0."""
-    scored = [(value, weight) for value, weight in pairs if is_scored(value)]
-    total = math.fsum(weight for _, weight in scored)
+    values: list[float] = []
+    weights: list[float] = []
+    for value, weight in pairs:
+        if value is not None and not math.isnan(value):
+            values.append(value)
+            weights.append(weight)
+    weights = tame(weights)
+    total = math.fsum(weights)
     if total == 0.0:
         return None
-    return math.fsum(value * weight for value, weight in scored if value is not None) / total
+    return math.fsum(map(mul, values, weights)) / total
+
+
+def tame(weights: list[float]) -> list[float]:
+    """Return weights in the same proportions whose sums and squares stay within doubles.
+
+    Weights of a usual size come back as they are.
+    """
+    largest = max(weights, default=0.0)
+    if largest == 0.0 or 1e-100 < largest < 1e100:
+        return weights
+    return [weight / largest for weight in weights]
 
 
 def is_scored(value: float | None) -> bool:

@@ -49,20 +49,29 @@ class PreparedText:
 class SampleTexts:
     """The memory of one sample's prepared texts; made anew for each sample, then dropped."""
 
-    __slots__ = ("_auto_tokenizer", "_memory")
+    __slots__ = ("_auto_tokenizer", "_memory", "_normal", "_prepared")
 
     def __init__(self) -> None:
+        self._normal: dict[tuple[str, str], str] = {}
+        self._prepared: dict[tuple[str, str, str], PreparedText] = {}
         self._memory: dict[Hashable, object] = {}
         self._auto_tokenizer: str | None = None
 
     def prepare(self, text: str, normalizer: str, tokenizer: str) -> PreparedText:
         """Return ``text`` normalised by ``normalizer``, to be split by ``tokenizer``."""
         key = (text, normalizer, tokenizer)
-        found = self._memory.get(key)
+        found = self._prepared.get(key)
         if found is None:
-            normal = self.once((text, normalizer), lambda: NORMALIZERS[normalizer](text))
-            found = self._memory[key] = PreparedText(normal, tokenizer)
-        return cast("PreparedText", found)
+            normal = self._normalize(text, normalizer)
+            found = self._prepared[key] = PreparedText(normal, tokenizer)
+        return found
+
+    def _normalize(self, text: str, normalizer: str) -> str:
+        key = (text, normalizer)
+        normal = self._normal.get(key)
+        if normal is None:
+            normal = self._normal[key] = NORMALIZERS[normalizer](text)
+        return normal
 
     def resolve_tokenizer(self, tokenizer: str, texts: Iterable[str]) -> str:
         """Return what ``auto`` means for this sample: ``char`` where CJK script occurs."""
@@ -73,7 +82,10 @@ class SampleTexts:
         return self._auto_tokenizer
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return ``make()``, called for the first request of ``key`` only."""
+        """Return ``make()``, called for the first request of ``key`` only.
+
+        A key begins with a word that no other caller's keys begin with.
+        """
         if key not in self._memory:
             self._memory[key] = make()
         return cast("T", self._memory[key])

@@ -10,6 +10,7 @@ import logging
 import re
 import unicodedata
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 
 from pytest_rageval import extras
@@ -20,14 +21,12 @@ _CJK = (
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc"
     "\U00020000-\U0003ffff"
 )
-_CJK_CHARACTER = re.compile(f"[{_CJK}]")
-_CHARACTER_OR_WORD = re.compile(f"[{_CJK}]|[^\\W_{_CJK}]+")
 _WORD = re.compile(r"[^\W_]+")
 
 
 def has_cjk(text: str) -> bool:
     """Return whether Chinese, Japanese or Korean script occurs in ``text``."""
-    return not text.isascii() and _CJK_CHARACTER.search(text) is not None
+    return not text.isascii() and _cjk_character().search(text) is not None
 
 
 def split_words(text: str) -> list[str]:
@@ -47,7 +46,7 @@ def split_characters(text: str) -> list[str]:
     >>> split_characters("AWEL是工作流１２３。")
     ['awel', '是', '工', '作', '流', '123']
     """
-    return _CHARACTER_OR_WORD.findall(unicodedata.normalize("NFKC", text).lower())
+    return _character_or_word().findall(unicodedata.normalize("NFKC", text).lower())
 
 
 def split_jieba(text: str) -> list[str]:
@@ -60,6 +59,17 @@ def split_jieba(text: str) -> list[str]:
     jieba.setLogLevel(logging.WARNING)
     pieces = jieba.lcut(unicodedata.normalize("NFKC", text).lower())
     return [piece for piece in pieces if _WORD.search(piece)]
+
+
+# Compiled when a text needs them: ranges this wide take milliseconds that each start would pay.
+@cache
+def _cjk_character() -> re.Pattern[str]:
+    return re.compile(f"[{_CJK}]")
+
+
+@cache
+def _character_or_word() -> re.Pattern[str]:
+    return re.compile(f"[{_CJK}]|[^\\W_{_CJK}]+")
 
 
 def require_tokenizer(name: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_rageval.errors import Problem, shorten
+from pytest_rageval.scenario.overrides import widen_dataset
 from pytest_rageval.scenario.yaml_tree import YamlPath, YamlTree
 
 _MOVES: tuple[tuple[YamlPath, YamlPath], ...] = (
@@ -23,7 +24,11 @@ def translate(tree: YamlTree) -> list[str]:
     if not isinstance(tree.data, dict):
         return []
     for old, new in _MOVES:
-        if tree.has(old) and not tree.has(new):
+        if tree.has(old) and tree.has(new[:1]):
+            message = f"{old[0]} and {new[0]} say the same; keep one of them"
+            tree.problems.append(Problem(tree.where(old), message))
+            tree.data.pop(old[0])
+        elif tree.has(old):
             tree.move(old, new)
     _check_mode(tree)
     return _translate_runtime(tree)
@@ -61,9 +66,7 @@ def _translate_runtime(tree: YamlTree) -> list[str]:
         if key in runtime
     ]
     if "max_samples" in runtime:
-        dataset = tree.data.get("dataset")
-        if not isinstance(dataset, dict):
-            tree.data["dataset"] = {"rows" if isinstance(dataset, list) else "path": dataset}
+        widen_dataset(tree)
         tree.move(("runtime", "max_samples"), ("dataset", "limit"))
     if all(key in _RUNTIME_KEYS for key in runtime):
         del tree.data["runtime"]
