@@ -29,6 +29,25 @@ def _nothing() -> Mapping[str, Any]:
     return NOTHING
 
 
+def json_plain(value: Any) -> Any:
+    """Return ``value`` as JSON can say it.
+
+    NaN and infinities become None, keys become text, sets become sorted lists, any other object
+    its text.
+    """
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): json_plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_plain(part) for part in value]
+    if isinstance(value, set | frozenset):
+        return sorted((json_plain(part) for part in value), key=repr)
+    return str(value)
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
     """One question with what is known about it; a field that the data lacks is None.

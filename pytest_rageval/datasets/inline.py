@@ -11,7 +11,7 @@ from pytest_rageval.errors import shorten
 
 
 def rows_of(
-    data: Sequence[Any], max_row_bytes: int, lines: Sequence[int | None] | None = None
+    data: Sequence[Any], max_row_mb: float, lines: Sequence[int | None] | None = None
 ) -> Iterator[Row | BrokenRow]:
     """Yield a row for each object in ``data``; ``lines`` are where they stand, if that is known."""
     for number, fields in enumerate(data, start=1):
@@ -19,9 +19,8 @@ def rows_of(
         if not isinstance(fields, dict):
             reason = f"expected an object, found {json_kind(fields)}"
             yield BrokenRow(number, line, reason, shorten(repr(fields), 500))
-        elif _text_size(fields) > max_row_bytes:
-            limit = f"{max_row_bytes / 2**20:g} MB"
-            yield BrokenRow(number, line, f"longer than {limit} (dataset.max_row_mb)")
+        elif _text_size(fields) > max_row_mb * 2**20:
+            yield BrokenRow(number, line, f"longer than {max_row_mb:g} MB (dataset.max_row_mb)")
         else:
             yield Row(number, line, fields)
 

@@ -33,7 +33,7 @@ class JsonReader:
             raise file.refuse(f"not readable as JSON: {error}") from error
         if not isinstance(data, list):
             raise file.refuse(f"expected a list of objects, found {json_kind(data)}{_hint(data)}")
-        yield from rows_of(data, file.max_row_bytes)
+        yield from rows_of(data, file.spec.max_row_mb)
 
 
 def _hint(data: Any) -> str:

@@ -19,7 +19,7 @@ class JsonLinesReader:
     def read(self, file: DataFile) -> Iterator[Row | BrokenRow]:
         """Yield a row for each line that is not blank."""
         # Lines are found by the byte 0x0a, so that memory holds one row; UTF-16 has it elsewhere.
-        if "a\n".encode(file.spec.encoding) != b"a\n":
+        if not "a\n".encode(file.spec.encoding).endswith(b"a\n"):
             raise file.refuse(f"JSON Lines cannot be in {file.spec.encoding}; save it as UTF-8")
         with file.open() as stream:
             number = 0
@@ -53,6 +53,7 @@ def _row(file: DataFile, number: int, line: int, offset: int, raw: bytes | None)
         text = raw.decode(file.spec.encoding)
     except UnicodeDecodeError as error:
         return BrokenRow(number, line, file.undecodable(error, raw, offset), repr(raw[:200]))
+    text = text.rstrip("\r\n")
     if line == 1:
         text = text.removeprefix("\ufeff")
     try:

@@ -11,7 +11,7 @@ from typing import Any
 from pytest_rageval.datasets.base import BrokenRow, Row
 from pytest_rageval.datasets.jsonl import json_kind
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import NOTHING, Case, InvalidRow, Sample
+from pytest_rageval.model import NOTHING, Case, InvalidRow, Sample, json_plain
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 
 # Where retrieval systems keep the text of a passage when a context is an object.
@@ -111,7 +111,9 @@ def _sample(
 
 
 def _metadata(columns: Sequence[str], fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    plain = {column: _plain(fields[column]) for column in columns}
+    if not columns:
+        return NOTHING
+    plain = {column: json_plain(fields[column]) for column in columns}
     return {column: value for column, value in plain.items() if value is not None} or NOTHING
 
 
@@ -223,17 +225,6 @@ def _mark(name: str, value: Any) -> str | None:
     if value is not True and text.lower() in _FALSE_WORDS:
         return None
     return "" if text.lower() in ("true", "yes", "1", "on") else text
-
-
-def _plain(value: Any) -> Any:
-    """Return metadata with NaN and infinities, which JSON cannot say, as missing."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {key: _plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    return value
 
 
 _READ: Mapping[str, Callable[[str, Any], Any]] = {

@@ -49,9 +49,7 @@ def load_dataset(
     if spec.rows is not None:
         # The rows stand in the scenario file, so its name is the one to send the reader to.
         shown = where.rpartition(":")[0] or where
-        rows: Iterable[Row | BrokenRow] = rows_of(
-            spec.rows, int(spec.max_row_mb * 2**20), row_lines
-        )
+        rows: Iterable[Row | BrokenRow] = rows_of(spec.rows, spec.max_row_mb, row_lines)
         digest = hashlib.sha256(json.dumps(spec.rows, sort_keys=True, default=str).encode())
     else:
         file = _data_file(spec, base_dir, where)

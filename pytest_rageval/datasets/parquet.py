@@ -32,7 +32,7 @@ class ParquetReader:
             check_header(file, table.schema_arrow.names)
             for batch in table.iter_batches(1024):
                 plain = [_plain(row) for row in batch.to_pylist()]
-                for row in rows_of(plain, file.max_row_bytes):
+                for row in rows_of(plain, file.spec.max_row_mb):
                     yield _renumbered(row, done)
                 done += len(plain)
         except (pyarrow.ArrowException, OSError) as error:  # a damaged page is an OSError

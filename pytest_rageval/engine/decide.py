@@ -62,7 +62,7 @@ def _decide(gate: Gate, result: ScenarioResult, extent: Extent, strict: bool) ->
     so_far = gate.check(result)
     figure = "" if so_far.observed is None else f", so far {so_far.observed:.4f}"
     ran = f"{extent.ran} of {extent.total} samples ran{figure}"
-    if not extent.partial_by_choice:
+    if extent.lost or not extent.partial_by_choice:
         message = f"{ran}; {_lost(extent)}"
         return GateResult(gate.name, "failed", so_far.observed, so_far.bound, message)
     message = f"{ran} (strict: undecided fails)" if strict else ran
@@ -71,6 +71,6 @@ def _decide(gate: Gate, result: ScenarioResult, extent: Extent, strict: bool) ->
 
 
 def _lost(extent: Extent) -> str:
-    count = extent.selected - extent.ran
+    count = max(extent.selected - extent.ran, len(extent.lost))
     names = ", ".join(extent.lost[:5]) + (", …" if len(extent.lost) > 5 else "")
     return f"{count} lost (a worker crashed?){': ' + names if names else ''}"

@@ -10,6 +10,7 @@ import hashlib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,8 @@ from pytest_rageval.model import (
     ScenarioInfo,
 )
 from pytest_rageval.registry import UnknownNameError
-from pytest_rageval.scenario.loader import LoadedScenario, inspect_scenario
+from pytest_rageval.scenario.fields import FIELD_ALIASES
+from pytest_rageval.scenario.loader import LoadedScenario, by_line, inspect_scenario
 from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.scenario.schema import MetricSpec, ThresholdSpec
 from pytest_rageval.stats.weights import resolve_weight
@@ -67,6 +69,18 @@ class Plan:
     on_invalid: str = "fail"
     tolerate_shortfalls: bool = False
 
+    @cached_property
+    def weights(self) -> tuple[float, ...]:
+        """The weights of the metrics, in their order."""
+        return tuple(column.weight for column in self.info.metrics)
+
+    @cached_property
+    def scores_are_unit(self) -> bool:
+        """Whether every score enters the weighted score as it is."""
+        return all(
+            column.range == (0.0, 1.0) and column.higher_is_better for column in self.info.metrics
+        )
+
 
 def make_plan(
     path: Path, overrides: Iterable[Override] = (), *, shown: str = "", nodeid: str = ""
@@ -79,9 +93,9 @@ def make_plan(
     loaded, problems = inspect_scenario(path, overrides, shown)
     if loaded is None:
         raise ScenarioError(problems)
-    binder = _Binder(loaded, shown or str(path), nodeid)
+    binder = _Binder(loaded, shown or str(path), nodeid, is_sound=not problems)
     plan = binder.bind()
-    problems = [*problems, *binder.problems]
+    problems = sorted([*problems, *binder.problems], key=by_line)
     if problems or plan is None:
         raise ScenarioError(dict.fromkeys(problems))
     return plan
@@ -90,8 +104,9 @@ def make_plan(
 class _Binder:
     """Binds one scenario and collects what is wrong with it."""
 
-    def __init__(self, loaded: LoadedScenario, shown: str, nodeid: str) -> None:
+    def __init__(self, loaded: LoadedScenario, shown: str, nodeid: str, is_sound: bool) -> None:
         self._loaded = loaded
+        self._is_sound = is_sound
         self._scenario = loaded.scenario
         self._shown = shown
         self._nodeid = nodeid
@@ -282,8 +297,8 @@ class _Binder:
 
     def _dataset(self) -> Dataset | None:
         spec = self._scenario.dataset
-        if spec.rows == [] and self.problems:
-            return None
+        if spec.rows == [] and not self._is_sound:
+            return None  # what stands in for a data set that was refused
         row_lines = None
         if spec.rows is not None:
             lines = self._loaded.tree.lines
@@ -325,12 +340,8 @@ class _Binder:
         for metric in metrics:
             for need in sorted(metric.info.needs):
                 if all(getattr(sample, need) is None for sample in samples):
-                    guess = nearest(need, dataset.columns)
-                    hint = f"; did you mean the column {guess!r}?" if guess else ""
-                    message = (
-                        f"metric {metric.column.name!r} needs {need!r}; {dataset.shown} has no "
-                        f"such field (key_map?){hint} Columns: {', '.join(dataset.columns[:20])}"
-                    )
+                    lacking = _lacking(need, self._scenario.dataset.key_map, dataset)
+                    message = f"metric {metric.column.name!r} needs {need!r}; {lacking}"
                     self._problem(message, "metrics", metric.position)
 
     def _check_doc_weights(self, cases: Sequence[Case]) -> None:
@@ -378,10 +389,41 @@ class _Binder:
             metadata_columns=dataset.metadata_columns if dataset else (),
         )
 
+    def _resolve_gates(
+        self, gates: Mapping[str, Any], names: Sequence[str], path: tuple[str, ...]
+    ) -> dict[str, Any]:
+        """Return ``gates`` under the names that results use, also those inside of ``by``."""
+        resolved: dict[str, Any] = {}
+        for key, value in gates.items():
+            name = self._resolve(key, names) or key
+            if name in resolved:
+                where = ".".join(("gates", *path))
+                self._problem(f"{where}: {name!r} is named twice", "gates", *path, key)
+            elif name == "by" and isinstance(value, Mapping):
+                resolved[name] = {
+                    field: self._resolve_gates(inner, names, (*path, key, field))
+                    if isinstance(inner, Mapping)
+                    else inner
+                    for field, inner in value.items()
+                }
+            else:
+                resolved[name] = value
+        return resolved
+
     def _resolved_gates(self, names: Sequence[str]) -> dict[str, Any]:
-        return {
-            self._resolve(key, names) or key: value for key, value in self._scenario.gates.items()
-        }
+        return self._resolve_gates(self._scenario.gates, names, ())
+
+
+def _lacking(need: str, key_map: Mapping[str, str], dataset: Dataset) -> str:
+    """Return what is the matter with a field that no valid row has."""
+    sources = [key_map[need]] if need in key_map else FIELD_ALIASES.get(need, (need,))
+    present = [column for column in sources if column in dataset.columns]
+    if present:
+        return f"no valid row of {dataset.shown} has anything in its column {present[0]!r}"
+    guess = nearest(need, dataset.columns)
+    hint = f"; did you mean the column {guess!r}?" if guess else ""
+    columns = ", ".join(dataset.columns[:20])
+    return f"{dataset.shown} has no such field (key_map?){hint} Columns: {columns}"
 
 
 def _weighed(metric: BoundMetric, weights: Mapping[str, float]) -> BoundMetric:

@@ -13,14 +13,15 @@ from pytest_rageval.errors import MissingExtraError, shorten
 from pytest_rageval.metrics.base import ScoringContext
 from pytest_rageval.model import (
     TOLERANCE,
+    WEIGHTED_SCORE,
     Case,
     InvalidRow,
     MetricColumn,
     Sample,
     SampleResult,
     Score,
+    json_plain,
 )
-from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import is_scored, resolve_weight, weighted_mean
 
 
@@ -65,20 +66,22 @@ def reasons_unjudged(plan: Plan, result: SampleResult) -> list[str]:
     It cannot when the row is invalid, when no metric scored it, or when a metric that a threshold
     or a gate asks about did not.
     """
+    if result.weighted_score is not None and None not in result.scores.values():
+        return []
     if result.invalid is not None:
         return [f"invalid row: {result.invalid}"]
     without = [name for name in result.scores if not is_scored(result.scores[name])]
     if not is_scored(result.weighted_score):
-        wanted = without or ["weighted_score"]
+        wanted = without if len(without) == len(result.scores) else [WEIGHTED_SCORE]
     else:
         wanted = [name for name in without if name in plan.required]
     return [f"{name} unscored: {_why(result, name)}" for name in wanted]
 
 
 def _why(result: SampleResult, name: str) -> str:
-    if score_of(result, name) is None:
-        return result.errors.get(name) or result.reasons.get(name) or "no reason given"
-    return "all metrics that have a score weigh 0"
+    if name == WEIGHTED_SCORE:
+        return "all metrics that have a score weigh 0"
+    return result.errors.get(name) or result.reasons.get(name) or "no reason given"
 
 
 def _score(bound: BoundMetric, sample: Sample, context: ScoringContext) -> Score:
@@ -153,12 +156,12 @@ def _result(plan: Plan, sample: Sample, scores: list[Score], latency_s: float) -
 
 
 def _weighted_score(plan: Plan, values: Mapping[str, float | None]) -> float | None:
-    return weighted_mean(
-        [
+    if None in values.values() or not plan.scores_are_unit:
+        return weighted_mean(
             (None if value is None else column.to_unit(value), column.weight)
             for column, value in zip(plan.info.metrics, values.values(), strict=True)
-        ]
-    )
+        )
+    return weighted_mean(zip(values.values(), plan.weights, strict=True))
 
 
 def _remarks(scores: list[Score]) -> dict[str, Any]:
@@ -166,9 +169,9 @@ def _remarks(scores: list[Score]) -> dict[str, Any]:
     remarks: dict[str, dict[str, Any]] = {}
     for score in scores:
         if score.reason is not None:
-            remarks.setdefault("reasons", {})[score.metric] = score.reason
+            remarks.setdefault("reasons", {})[score.metric] = str(score.reason)
         if score.details is not None:
-            remarks.setdefault("details", {})[score.metric] = score.details
+            remarks.setdefault("details", {})[score.metric] = json_plain(score.details)
         if score.error is not None:
-            remarks.setdefault("errors", {})[score.metric] = score.error
+            remarks.setdefault("errors", {})[score.metric] = str(score.error)
     return remarks

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from pytest_rageval.model import Sample, Score
 from pytest_rageval.registry import Registry
-from pytest_rageval.text.prepared import SampleTexts
+from pytest_rageval.text.prepared import PreparedText, SampleTexts
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,15 @@ class MetricInfo:
 
 @dataclass(slots=True)
 class ScoringContext:
-    """What the metrics of one sample share: its texts, each prepared once."""
+    """What the metrics of one sample share: its texts, each prepared once.
+
+    ``pairs`` holds the prepared answer and references by normalizer and tokenizer.
+    """
 
     texts: SampleTexts = field(default_factory=SampleTexts)
+    pairs: dict[tuple[str, str], tuple[PreparedText, list[PreparedText]]] = field(
+        default_factory=dict
+    )
 
 
 class Metric(Protocol):

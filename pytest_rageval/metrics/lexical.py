@@ -53,17 +53,17 @@ def prepare(
     sample: Sample, context: ScoringContext, normalizer: str, tokenizer: str
 ) -> tuple[PreparedText, list[PreparedText]]:
     """Return the answer and the references, normalised, with the tokenizer that fits the sample."""
-
-    def make() -> tuple[PreparedText, list[PreparedText]]:
+    key = (normalizer, tokenizer)
+    pair = context.pairs.get(key)
+    if pair is None:
         answer, references = sample.answer or "", sample.references or ()
+        texts = context.texts
         split = texts.resolve_tokenizer(tokenizer, (answer, *references))
-        return (
+        pair = context.pairs[key] = (
             texts.prepare(answer, normalizer, split),
             [texts.prepare(reference, normalizer, split) for reference in references],
         )
-
-    texts = context.texts
-    return texts.once(("answer and references", normalizer, tokenizer), make)
+    return pair
 
 
 def exact_match(answer: PreparedText, references: Sequence[PreparedText], normalizer: str) -> float:
@@ -107,16 +107,17 @@ def token_f1(answer: PreparedText, references: Sequence[PreparedText], normalize
 
 
 def _f1(answer: PreparedText, reference: PreparedText, normalizer: str) -> float:
-    if not answer.tokens or not reference.tokens:
-        return float(normalizer == "squad" and answer.tokens == reference.tokens)
-    if answer.tokens == reference.tokens:
+    given, wanted = answer.tokens, reference.tokens
+    if not given or not wanted:
+        return float(normalizer == "squad" and given == wanted)
+    if given == wanted:
         return 1.0
-    if answer.vocabulary.isdisjoint(reference.tokens):
+    if answer.vocabulary.isdisjoint(wanted):
         return 0.0
     counts = answer.counts
     common = sum(min(count, counts[token]) for token, count in reference.counts.items())
-    precision = common / len(answer.tokens)
-    recall = common / len(reference.tokens)
+    precision = common / len(given)
+    recall = common / len(wanted)
     return (2 * precision * recall) / (precision + recall)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import WEIGHTED_SCORE, SampleResult, ScenarioInfo
+from pytest_rageval.plugin.names import printable
 from pytest_rageval.stats.verdict import Shortfall
 
 _TEXT_WIDTH = 300
@@ -74,5 +75,4 @@ def _listing(name: str, texts: Sequence[str] | None) -> Iterator[str]:
 
 
 def _join(lines: Sequence[str]) -> str:
-    text = "\n".join(lines)
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return printable("\n".join(lines))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -14,11 +14,12 @@ from pytest_rageval.engine.plan import Plan, make_plan
 from pytest_rageval.errors import UserError
 from pytest_rageval.model import InvalidRow
 from pytest_rageval.plugin.items import SampleItem
+from pytest_rageval.plugin.names import Names, printable
 from pytest_rageval.plugin.options import overrides
 
-_MAX_NAME = 200
-_NOT_IN_NAMES = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-_NOT_IN_TAGS = re.compile(r"[^\w:+\-.\\/]+")
+_NOT_IN_TAGS = re.compile(r"[^\w+\-.\\/]+")
+# Markers with a meaning of their own: data must not switch off tests by naming a topic "skip".
+_PYTEST_MARKERS = ("skip", "skipif", "xfail", "parametrize", "usefixtures", "filterwarnings")
 
 
 class RagevalWarning(pytest.PytestWarning):
@@ -31,14 +32,20 @@ class ScenarioFile(pytest.File):
     def collect(self) -> Iterator[SampleItem]:
         """Yield an item for each case; a scenario that cannot be used is one collection error."""
         plan = self._plan()
-        for warning in plan.info.warnings:
-            self.warn(RagevalWarning(warning))
-        names = _Names()
+        self._warn(plan.info.warnings)
+        names = Names()
         for case in plan.cases:
             name = names.give(case.id)
             item = SampleItem.from_parent(self, name=name, plan=plan, case=case)
             self._mark(item)
             yield item
+
+    def _warn(self, messages: Sequence[str]) -> None:
+        try:
+            for message in messages:
+                self.warn(RagevalWarning(printable(message)))
+        except RagevalWarning as error:  # -W error
+            raise self.CollectError(str(error)) from error
 
     def _plan(self) -> Plan:
         try:
@@ -66,6 +73,8 @@ class ScenarioFile(pytest.File):
     def _tag(self, tag: str) -> pytest.MarkDecorator:
         """Return the marker of a tag, registered so that ``--strict-markers`` accepts it."""
         name = _NOT_IN_TAGS.sub("_", printable(tag)).lstrip("_") or "tag"
+        if name in _PYTEST_MARKERS:
+            name += "_"
         line = f"{name}: a tag of rageval samples"
         if line not in self.config.getini("markers"):
             self.config.addinivalue_line("markers", line)
@@ -78,26 +87,3 @@ def scenario_file(path: Path, parent: pytest.Collector) -> ScenarioFile:
     root = parent.config.rootpath
     nodeid = None if path.is_relative_to(root) else Path(os.path.relpath(path, root)).as_posix()
     return ScenarioFile.from_parent(parent, path=path, nodeid=nodeid)
-
-
-class _Names:
-    """Item names from sample ids: what pytest can select on its command line, each once."""
-
-    def __init__(self) -> None:
-        self._given: set[str] = set()
-
-    def give(self, sample_id: str) -> str:
-        # ``::`` would split the node id, ``[`` breaks --lf, control characters break terminals.
-        name = sample_id.replace("::", ":").replace("[", "(").replace("]", ")")
-        name = _NOT_IN_NAMES.sub("?", name)[:_MAX_NAME].strip().rstrip(":") or "sample"
-        unique, count = name, 1
-        while unique in self._given:
-            count += 1
-            unique = f"{name}~{count}"
-        self._given.add(unique)
-        return unique
-
-
-def printable(text: str) -> str:
-    """Return ``text`` without lone surrogates, which neither a terminal nor xdist can carry."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")

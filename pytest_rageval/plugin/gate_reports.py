@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from pytest_rageval.model import GateResult, ScenarioResult
-from pytest_rageval.plugin.collect import printable
+from pytest_rageval.plugin.names import printable
 
 
 def report_gates(

@@ -57,7 +57,7 @@ class Ledger:
             selected=account.info.selected,
             ran=len(account.results),
             stopped=stopped,
-            lost=self._lost(account),
+            lost=[] if stopped else self._lost(account),
         )
         result = summarize_scenario(account.info, account.results.values(), extent.complete)
         return decide_gates(result, extent, strict=strict)

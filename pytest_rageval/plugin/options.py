@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_rageval.plugin.names import item_name
+
 if TYPE_CHECKING:
     from pytest_rageval.scenario.overrides import Override
 
@@ -134,7 +136,7 @@ def _scenario(text: str, config: pytest.Config) -> tuple[Path, str]:
     if not path.is_file():
         what = "is a folder, not a scenario file" if path.is_dir() else "no such file"
         raise pytest.UsageError(f"{SCENARIO.flag}: {name}: {what}")
-    return path, separator + sample_id
+    return path, separator + (item_name(sample_id) if sample_id else "")
 
 
 def _output(config: pytest.Config) -> Path | None:

@@ -96,14 +96,19 @@ def write_scaffold(folder: Path) -> int:
             write_atomically(folder / name, [text])
     except OSError as error:
         raise pytest.UsageError(f"--rag-init: {error}") from error
-    sys.stdout.write(_report(folder, list(files), configured))
+    _say(_report(folder, list(files), configured))
     return int(pytest.ExitCode.OK)
 
 
 def print_schema() -> int:
     """Print the JSON Schema of a scenario file and return pytest's exit status."""
-    sys.stdout.write(schema_text())
+    _say(schema_text())
     return int(pytest.ExitCode.OK)
+
+
+def _say(text: str) -> None:
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def schema_text() -> str:

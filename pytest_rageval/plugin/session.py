@@ -77,16 +77,16 @@ class RagevalSession:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the result that a report brings; in a worker, put it on the report."""
-        item = self._items.get(report.nodeid)
-        if item is not None:
-            self._finish(item, report)
-        elif hasattr(report, transport.ATTRIBUTE):
-            self._receive(report)
-
-    def _finish(self, item: SampleItem, report: pytest.TestReport) -> None:
         outcome = _outcome(report)
         if outcome is None:
             return
+        item = self._items.get(report.nodeid)
+        if item is not None:
+            self._finish(item, report, outcome)
+        elif hasattr(report, transport.ATTRIBUTE):
+            self._receive(report)
+
+    def _finish(self, item: SampleItem, report: pytest.TestReport, outcome: Outcome) -> None:
         scored = item.result or unscored_result(item.plan, item.case)
         result = scored if scored.outcome == outcome else replace(scored, outcome=outcome)
         # Reports can carry attributes of plugins; this one is for the words of -v.
@@ -192,12 +192,11 @@ class ScoreBesideOutcome:
 
 def _outcome(report: pytest.TestReport) -> Outcome | None:
     """Return what a report decides about its case, None when it decides nothing yet."""
-    if report.when == "setup" and report.passed:
+    when, outcome = report.when, report.outcome
+    if when == "teardown" or (when == "setup" and outcome == "passed"):
         return None
-    if report.when == "teardown":
-        return None
-    if report.skipped:
+    if outcome == "skipped":
         return "xfailed" if hasattr(report, "wasxfail") else "skipped"
-    if report.failed:
-        return "error" if report.when == "setup" else "failed"
+    if outcome == "failed":
+        return "error" if when == "setup" else "failed"
     return "passed"

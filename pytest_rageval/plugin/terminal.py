@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_rageval.model import GateResult, ScenarioResult
-from pytest_rageval.plugin.collect import printable
+from pytest_rageval.plugin.names import printable
 
 _MIN_NAME = 22
 

@@ -6,12 +6,11 @@ One sample a line, so that two runs can be compared with ``diff``.
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from pytest_rageval.model import GateResult, RunInfo, SampleResult, ScenarioResult
+from pytest_rageval.model import GateResult, RunInfo, SampleResult, ScenarioResult, json_plain
 from pytest_rageval.reports.base import RunFolder
 
 SCHEMA = 1
@@ -96,20 +95,9 @@ def sample_dict(sample: SampleResult) -> dict[str, Any]:
         "metadata": sample.metadata or {},
         "scores": sample.scores or {},
         "reasons": sample.reasons or {},
-        "details": finite(dict(sample.details)) if sample.details else {},
+        "details": json_plain(sample.details) if sample.details else {},
         "errors": sample.errors or {},
     }
-
-
-def finite(value: Any) -> Any:
-    """Return ``value`` with NaN and infinities, which JSON cannot say, as None."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): finite(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(part) for part in value]
-    return value
 
 
 # Made once: json.dumps with these arguments would make an encoder for every sample.

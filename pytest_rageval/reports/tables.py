@@ -68,7 +68,7 @@ def _score_row(sample: SampleResult, metadata: Sequence[str], metrics: Sequence[
 
 def csv_lines(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
     """Yield a table as CSV text, record by record."""
-    writer = csv.writer(_Echo(), lineterminator="\n")
+    writer = csv.writer(_Echo())  # ends lines with CR LF (RFC 4180), so that a lone CR is quoted
     for row in chain([header], rows):
         yield writer.writerow([_cell(value) for value in row])
 
@@ -80,10 +80,13 @@ class _Echo:
         return text
 
 
+_dump = json.JSONEncoder(ensure_ascii=False, default=str).encode
+
+
 def _cell(value: Any) -> Any:
     if value is None or isinstance(value, int | float):
         return value
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text = value if isinstance(value, str) else _dump(value)
     return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
 
 

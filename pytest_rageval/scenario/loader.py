@@ -73,7 +73,7 @@ def inspect_scenario(
     overridden = tuple(override.apply(tree) for override in overrides)
     warnings = rag_eval.translate(tree)
     scenario, positions, problems = _validate(tree)
-    problems = sorted([*tree.problems, *problems], key=_by_line)
+    problems = sorted([*tree.problems, *problems], key=by_line)
     if scenario is None:
         return None, problems
     return LoadedScenario(scenario, path, tree, overridden, tuple(warnings), positions), problems
@@ -99,6 +99,7 @@ def _read_text(path: Path, shown: str) -> str:
 def _validate(tree: YamlTree) -> tuple[Scenario | None, _Positions, list[Problem]]:
     """Validate; then again without what was invalid, until something valid is left or nothing."""
     problems: list[Problem] = []
+    reported: list[YamlPath] = []
     data = tree.data
     positions = {
         key: list(range(len(value))) for key, value in data.items() if isinstance(value, list)
@@ -108,9 +109,16 @@ def _validate(tree: YamlTree) -> tuple[Scenario | None, _Positions, list[Problem
             return Scenario.model_validate(data), positions, problems
         except ValidationError as error:
             details = error.errors(include_url=False)
+        found: list[YamlPath] = []
         invalid = [_existing(detail["loc"], data) for detail in details]
         for detail, path in zip(details, invalid, strict=True):
-            problems.append(_problem(detail, _original(path, positions), tree))
+            place = _original(path, positions)
+            full = (*place, *detail["loc"][len(path) :])
+            # Later passes see what earlier ones took out; that is no second problem.
+            if not any(full[: len(old)] == old or old[: len(full)] == full for old in reported):
+                problems.append(_problem(detail, place, tree))
+            found.append(full)
+        reported += found
         data = _with_placeholders(_without(data, invalid), details)
         for key, kept in positions.items():
             dropped = {path[1] for path in invalid if path[0:1] == (key,) and len(path) == 2}
@@ -286,6 +294,7 @@ def _dotted(location: Iterable[str | int]) -> str:
     return shorten("".join(parts).lstrip("."), 120)
 
 
-def _by_line(problem: Problem) -> tuple[str, int]:
+def by_line(problem: Problem) -> tuple[str, int]:
+    """Return what problems are sorted by: their file, then their line."""
     file, _, line = problem.where.rpartition(":")
     return (file, int(line)) if line.isdecimal() else (problem.where, 0)

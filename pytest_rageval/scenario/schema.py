@@ -245,4 +245,6 @@ def _allow_short_forms(schema: dict[str, Any]) -> None:
     bound = {"anyOf": [{"type": "number"}, {"type": "object"}]}
     schema["properties"]["gates"]["additionalProperties"] = bound
     schema["properties"]["scenario_name"] = {"type": "string", "description": "the same as name"}
+    for key in ("mode", "runtime", "judge_model", "embedding_model", "app_adapter"):
+        schema["properties"][key] = {"description": "as rag_eval has it"}
     schema["required"] = [key for key in schema["required"] if key != "name"]

@@ -1,7 +1,7 @@
 """A YAML file as plain data that remembers the line of each value.
 
 Stricter than PyYAML's safe loader where its leniency hides mistakes: duplicate keys are problems,
-keys are always text, dates and sexagesimal numbers stay text, alias bombs are refused.
+keys are always text; dates, sexagesimal numbers, yes and no stay text; alias bombs are refused.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ _MAX_ALIASED_NODES = 100_000
 _MAX_DEPTH = 100
 _MAX_INT_BITS = 1000
 _TAG = "tag:yaml.org,2002:"
+# An answer may be "no". Where a boolean is wanted, the schema takes these words for one.
+_TEXT_BOOLEANS = ("yes", "no", "on", "off", "y", "n")
 _TEXT_LIKE = re.compile(r"[-+]?0\d+|.*:.*")
 
 
@@ -112,7 +114,7 @@ def parse_yaml(text: str, source: str) -> YamlTree:
     try:
         root = yaml.compose(text, Loader=loader)
     except yaml.MarkedYAMLError as error:
-        raise ScenarioError([_syntax_problem(error, source)]) from error
+        raise ScenarioError([_syntax_problem(error, text, source)]) from error
     except yaml.YAMLError as error:
         first = str(error).splitlines()[0]
         raise ScenarioError([Problem(source, f"not readable as YAML: {first}")]) from error
@@ -137,12 +139,14 @@ def _refuse_depth(text: str, source: str) -> None:
             raise ScenarioError([Problem(f"{source}:{line}", "nested too deeply to be a scenario")])
 
 
-def _syntax_problem(error: yaml.MarkedYAMLError, source: str) -> Problem:
+def _syntax_problem(error: yaml.MarkedYAMLError, text: str, source: str) -> Problem:
     mark = error.problem_mark or error.context_mark
+    lines = text.splitlines()
+    at_mark = lines[mark.line][mark.column :] if mark and mark.line < len(lines) else ""
     where = f"{source}:{mark.line + 1}" if mark is not None else source
     parts = [part for part in (error.context, error.problem) if part]
     column = f" (column {mark.column + 1})" if mark is not None else ""
-    hint = " Indent with spaces." if "'\\t'" in " ".join(parts) else ""
+    hint = " Indent with spaces." if at_mark.startswith("\t") else ""
     return Problem(where, f"not valid YAML: {', '.join(parts)}{column}.{hint}")
 
 
@@ -224,12 +228,14 @@ class _Builder:
             return text
         if kind in ("int", "float") and _TEXT_LIKE.fullmatch(text):
             return text
+        if kind == "bool" and text.lower() in _TEXT_BOOLEANS:
+            return text
         try:
             value = getattr(self._scalars, _SCALARS[kind])(node)
             if isinstance(value, int) and value.bit_length() > _MAX_INT_BITS:
                 raise ValueError("too large")
             return value
-        except (ValueError, yaml.YAMLError):
+        except (ValueError, LookupError, yaml.YAMLError):
             self._problem(node, f"{shorten(text)!r} cannot be read as a value")
             return text
 

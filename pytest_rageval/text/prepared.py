@@ -78,7 +78,7 @@ class SampleTexts:
         if tokenizer != "auto":
             return tokenizer
         if self._auto_tokenizer is None:
-            self._auto_tokenizer = "char" if any(map(has_cjk, texts)) else "word"
+            self._auto_tokenizer = "char" if has_cjk("".join(texts)) else "word"
         return self._auto_tokenizer
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:

@@ -1,0 +1,55 @@
+"""Names for pytest from ids and texts of the data: what it can select, print and send."""
+
+from __future__ import annotations
+
+import re
+
+_MAX_NAME = 200
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
+_GATE_PREFIX = "gate:"
+
+
+def printable(text: str) -> str:
+    r"""Return ``text`` with what no terminal or worker should get spelled out as ``\xNN``.
+
+    Control characters (the data could clear the screen or forge colours) and lone surrogates,
+    which cannot be encoded. Line breaks and tabs stay.
+    """
+    return _UNPRINTABLE.sub(_escape, text)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return found.group().encode("unicode_escape").decode("ascii")
+
+
+def item_name(sample_id: str) -> str:
+    """Return the name of the item of ``sample_id``, as it stands in node ids.
+
+    ``::`` would split the node id and ``[`` breaks ``--lf``; both have look-alikes. A name that
+    begins like a gate's, which are node ids too, does so no more.
+
+    >>> item_name("a::b[1]")
+    'a:b(1)'
+    """
+    name = sample_id.replace("::", ":").replace("[", "(").replace("]", ")")
+    name = " ".join(printable(name).split())[:_MAX_NAME].rstrip(":")
+    if name.startswith(_GATE_PREFIX):
+        name = name.replace(":", "_", 1)
+    return name or "sample"
+
+
+class Names:
+    """Gives each item of a file a name that no other one has."""
+
+    def __init__(self) -> None:
+        self._given: set[str] = set()
+
+    def give(self, sample_id: str) -> str:
+        """Return the item's name, with ``~2`` behind it where an other id has the same name."""
+        name = item_name(sample_id)
+        unique, count = name, 1
+        while unique in self._given:
+            count += 1
+            unique = f"{name}~{count}"
+        self._given.add(unique)
+        return unique

@@ -1,0 +1,147 @@
+"""Measures the plugin against its yardsticks and prints ratios taken in one run.
+
+    python -m tests.benchmarks [--repeat N] [NAME ...]
+
+Names: startup, rows, many-rows, rouge, xdist; all when none is given. Every figure is CPU time of
+a whole process (user + system, children included) as the operating system counts it. The two
+commands of a comparison run in turn, and ``median`` is the median of the pairwise ratios, ``best``
+the ratio of the two smallest times. Nothing here is part of the test suite: machines are noisy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tests.benchmarks.measure import Command, Comparison, compare, run
+from tests.benchmarks.rows import write_rows
+
+_HERE = Path(__file__).resolve().parent
+_PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
+_SCENARIO = """\
+name: benchmark
+dataset: rows.jsonl
+metrics: [{metrics}]
+gates: {{weighted_score: 0.01}}
+"""
+
+
+def startup(folder: Path, repeat: int) -> None:
+    """An empty folder: the plugin installed and loaded, against ``-p no:rageval``."""
+    with_it = Command([*_PYTEST, "--collect-only"], folder, (5,))
+    without = Command([*_PYTEST, "--collect-only", "-p", "no:rageval"], folder, (5,))
+    _print("start-up, empty folder", compare(with_it, without, max(repeat, 10)), 1.15)
+
+
+def rows(folder: Path, repeat: int) -> None:
+    """10,000 rows, em acc f1, against as many items that do nothing."""
+    _rows(folder, repeat, 10_000)
+
+
+def many_rows(folder: Path, repeat: int) -> None:
+    """100,000 rows, em acc f1, and the memory of it."""
+    count = 100_000
+    comparison = _rows(folder, min(repeat, 3), count)
+    per_row = comparison.extra_kib / count
+    sys.stdout.write(f"{'':<44} peak memory over no-op {per_row:.2f} KiB a row (at most 10)\n")
+
+
+def rouge(folder: Path, repeat: int) -> None:
+    """ROUGE on 2,000 rows, against a bare loop over the same metrics plus items that do nothing."""
+    count = 2_000
+    _scenario(folder, count, "rouge-1, rouge-2, rouge-l")
+    yardstick = _noop(folder, count)
+    shutil.copy(folder / "scenario" / "rows.jsonl", yardstick)
+    for name in ("rouge_loop.py", "without_fast.py"):
+        shutil.copy(_HERE / name, yardstick)
+        shutil.copy(_HERE / name, folder / "scenario")
+    hide = ("-p", "without_fast")
+    loop = ("-p", "rouge_loop")
+    slow = compare(_run(folder / "scenario", *hide), _run(yardstick, *hide, *loop), repeat)
+    _print("rouge-1/2/l, 2,000 rows, rouge-score", slow, 1.15)
+    fast = compare(_run(folder / "scenario"), _run(yardstick, *loop), repeat)
+    _print("rouge-1/2/l, 2,000 rows, rouge-score-rs", fast, None)
+    nothing = run(_run(yardstick)).cpu_s
+    slow_s, fast_s = (min(usage.cpu_s for usage in found.b) - nothing for found in (slow, fast))
+    sys.stdout.write(
+        f"{'':<44} the loops alone, with imports: rouge-score {slow_s:.2f} s, "
+        f"rouge-score-rs {fast_s:.2f} s, ratio {slow_s / fast_s:.1f}\n"
+    )
+
+
+def xdist(folder: Path, repeat: int) -> None:
+    """10,000 rows with ``-n 2``, against items that do nothing with ``-n 2``."""
+    count = 10_000
+    _scenario(folder, count, "em, acc, f1")
+    scenario = _run(folder / "scenario", "-n", "2")
+    comparison = compare(scenario, _run(_noop(folder, count), "-n", "2"), repeat)
+    _print("10,000 rows, em acc f1, -n 2", comparison, 1.3)
+
+
+def _rows(folder: Path, repeat: int, count: int) -> Comparison:
+    _scenario(folder, count, "em, acc, f1")
+    comparison = compare(_run(folder / "scenario"), _run(_noop(folder, count)), repeat)
+    _print(f"{count:,} rows, em acc f1", comparison, 1.5)
+    return comparison
+
+
+def _scenario(folder: Path, count: int, metrics: str) -> None:
+    place = folder / "scenario"
+    place.mkdir()
+    what = write_rows(count, place / "rows.jsonl")
+    text = _SCENARIO.format(metrics=metrics)
+    (place / "benchmark.rageval.yaml").write_text(text, encoding="utf-8")
+    sys.stdout.write(f"# {count:,} rows: {what}\n")
+
+
+def _noop(folder: Path, count: int) -> Path:
+    place = folder / "noop"
+    place.mkdir()
+    shutil.copy(_HERE / "noop_conftest.py", place / "conftest.py")
+    (place / "cases.noop").write_text(str(count), encoding="utf-8")
+    return place
+
+
+def _run(folder: Path, *options: str) -> Command:
+    plugins = ("-p", "no:rageval") if (folder / "cases.noop").exists() else ()
+    return Command([*_PYTEST, *plugins, *options], folder)
+
+
+def _print(name: str, found: Comparison, limit: float | None) -> None:
+    goal = "" if limit is None else f"  (at most {limit})"
+    a, b = (min(usage.cpu_s for usage in side) for side in (found.a, found.b))
+    sys.stdout.write(
+        f"{name:<44} median {found.ratio:.3f}  best {found.best_ratio:.3f}{goal}  "
+        f"CPU {a:.2f} s against {b:.2f} s\n"
+    )
+    sys.stdout.flush()
+
+
+_ALL: dict[str, Callable[[Path, int], None]] = {
+    "startup": startup,
+    "rows": rows,
+    "many-rows": many_rows,
+    "rouge": rouge,
+    "xdist": xdist,
+}
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run the benchmarks that are asked for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(_ALL))
+    parser.add_argument("--repeat", type=int, default=5, help="pairs of runs (default 5)")
+    options = parser.parse_args(arguments)
+    unknown = [name for name in options.names if name not in _ALL]
+    if unknown:
+        parser.error(f"unknown benchmark {unknown[0]!r}; known: {', '.join(_ALL)}")
+    for name in options.names or _ALL:
+        with tempfile.TemporaryDirectory(prefix="rageval-benchmark-") as folder:
+            _ALL[name](Path(folder), options.repeat)
+
+
+main(sys.argv[1:])

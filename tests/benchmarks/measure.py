@@ -1,0 +1,87 @@
+"""Runs commands in turn and reads from the operating system what each of them used."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Command:
+    """A Python command line to measure, the folder it runs in, and exit statuses that are right."""
+
+    arguments: Sequence[str]
+    folder: Path
+    statuses: Sequence[int] = (0,)
+
+
+@dataclass(frozen=True)
+class Usage:
+    """CPU seconds of a process with all its children, and the largest one's peak memory."""
+
+    cpu_s: float
+    peak_kib: int
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two commands measured in turn: A B A B ..."""
+
+    a: Sequence[Usage]
+    b: Sequence[Usage]
+
+    @property
+    def ratio(self) -> float:
+        """The median over the pairs of A's CPU time by B's."""
+        return statistics.median(a.cpu_s / b.cpu_s for a, b in zip(self.a, self.b, strict=True))
+
+    @property
+    def best_ratio(self) -> float:
+        """A's smallest CPU time by B's smallest: the one that other load disturbs least."""
+        return min(a.cpu_s for a in self.a) / min(b.cpu_s for b in self.b)
+
+    @property
+    def extra_kib(self) -> int:
+        """How much more memory A took at its peak, at the median."""
+        return int(
+            statistics.median(a.peak_kib for a in self.a)
+            - statistics.median(b.peak_kib for b in self.b)
+        )
+
+
+def compare(a: Command, b: Command, repeat: int) -> Comparison:
+    """Run both once to warm up, then ``repeat`` times in turn."""
+    run(a)
+    run(b)
+    pairs = [(run(a), run(b)) for _ in range(repeat)]
+    return Comparison([first for first, _ in pairs], [second for _, second in pairs])
+
+
+def run(command: Command) -> Usage:
+    """Run a command to its end; a wrong exit status ends the benchmark with its output."""
+    environment = clean_environment()
+    with (command.folder / "output.txt").open("w+", encoding="utf-8") as output:
+        process = subprocess.Popen(
+            [sys.executable, *command.arguments],
+            cwd=command.folder,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=environment,
+        )
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode not in command.statuses:
+            output.seek(0)
+            sys.exit(f"{command.arguments} exited {process.returncode}:\n{output.read()[-3000:]}")
+    return Usage(used.ru_utime + used.ru_stime, used.ru_maxrss)
+
+
+def clean_environment() -> Mapping[str, str]:
+    """Return the environment without what changes the behaviour of Python, pytest or the plugin."""
+    changing = ("PYTEST_", "RAGEVAL_", "PYTHONDONTWRITEBYTECODE")
+    return {key: value for key, value in os.environ.items() if not key.startswith(changing)}

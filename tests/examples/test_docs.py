@@ -1,0 +1,261 @@
+"""README and docs/ say what is there: names, links, scenarios and the picture of the output."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import yaml
+
+from pytest_rageval import evaluate, extras
+from pytest_rageval.datasets.base import READER_REGISTRY
+from pytest_rageval.engine.plan import make_plan
+from pytest_rageval.gates.base import GATE_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY
+from pytest_rageval.metrics.lexical import Tokenizer
+from pytest_rageval.model import Counts, MetricSummary, SampleResult
+from pytest_rageval.plugin import options
+from pytest_rageval.reports.base import REPORT_REGISTRY
+from pytest_rageval.reports.results_json import gate_dict, sample_dict
+from pytest_rageval.scenario.fields import FIELD_ALIASES
+from pytest_rageval.scenario.schema import BandsSpec, DatasetSpec, MarkSpec, Scenario
+from pytest_rageval.text.normalize import NORMALIZERS
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = ROOT / "docs" / "reference"
+PAGES = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
+        *(ROOT / "examples").rglob("*.md"),
+    ]
+)
+
+# One row with every field that a scenario in the documentation speaks of.
+ROW = {
+    "answer": "four weeks",
+    "references": [["four weeks"], ["4 weeks"]],
+    "doc_name": "loans.md",
+    "difficulty": "hard",
+    "language": "en",
+}
+
+
+def name_of(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+def prose(page: Path) -> str:
+    """Return the page without its fenced blocks."""
+    return re.sub(
+        r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+    )
+
+
+def blocks(language: str) -> Iterator[tuple[str, str]]:
+    """Yield (page:line, text) of every fenced block of a language."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for found in re.finditer(
+            rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL
+        ):
+            line = text.count("\n", 0, found.start()) + 1
+            yield f"{name_of(page)}:{line}", found.group(1)
+
+
+def undocumented(page: str, names: Iterable[str]) -> list[str]:
+    """Return the names that do not stand in back quotes on the page."""
+    text = prose(REFERENCE / page)
+    said = set(re.findall(r"`([^`\n]+)`", text))
+    return [name for name in names if name not in said]
+
+
+# Reference pages name everything that there is.
+
+
+@pytest.mark.parametrize("model", [Scenario, DatasetSpec, MarkSpec, BandsSpec])
+def test_scenario_page_names_every_key(model: Any) -> None:
+    assert undocumented("scenario-file.md", model.model_fields) == []
+
+
+def test_scenario_page_names_every_field_of_a_row_with_its_aliases() -> None:
+    aliases = [alias for names in FIELD_ALIASES.values() for alias in names]
+    assert undocumented("scenario-file.md", [*FIELD_ALIASES, *aliases]) == []
+
+
+def test_scenario_page_names_every_gate_and_data_format() -> None:
+    names = [*GATE_REGISTRY.names(), *READER_REGISTRY.names()]
+    assert undocumented("scenario-file.md", names) == []
+
+
+def test_command_line_page_names_every_option(pytestconfig: pytest.Config) -> None:
+    flags = [
+        f"--{name.replace('_', '-')}"
+        for name in vars(pytestconfig.option)
+        if name.startswith("rag_")
+    ]
+    assert len(flags) >= 11
+    text = prose(REFERENCE / "command-line.md")
+    assert [flag for flag in flags if not re.search(rf"`{flag}[` \[]", text)] == []
+
+
+def test_command_line_page_names_every_variable_and_ini_value() -> None:
+    variables = [option.variable for option in options._ALL]
+    ini = re.findall(r'addini\(\s*"(\w+)"', inspect.getsource(options))
+    assert len(ini) >= 3
+    assert undocumented("command-line.md", [*variables, *ini]) == []
+
+
+def test_metrics_page_has_a_section_for_every_metric_and_names_its_aliases() -> None:
+    text = prose(REFERENCE / "metrics.md")
+    sections = re.findall(r"^## (\S+)$", text, flags=re.MULTILINE)
+    assert [name for name in METRIC_REGISTRY.names() if name not in sections] == []
+    aliases = [alias for metric in METRIC_REGISTRY for alias in metric.aliases]
+    assert undocumented("metrics.md", aliases) == []
+
+
+def test_metrics_page_names_every_option_normalizer_and_tokenizer() -> None:
+    fields = [name for metric in METRIC_REGISTRY for name in metric.options.model_fields]
+    assert undocumented("metrics.md", [*fields, *NORMALIZERS, *get_args(Tokenizer)]) == []
+
+
+def test_metrics_page_shows_what_the_normalizers_do() -> None:
+    table = re.findall(
+        r"^\| `(.+?)` \| `(.+?)` \| `(.+?)` \| `(.+?)` \|$", _metrics_page(), re.MULTILINE
+    )
+    assert len(table) == 2
+    for text, *normal in table:
+        assert normal == [NORMALIZERS[name](text) for name in ("ultrarag", "squad", "unicode")]
+
+
+def _metrics_page() -> str:
+    return prose(REFERENCE / "metrics.md")
+
+
+def test_files_page_names_every_file_and_every_key_of_results_json() -> None:
+    text = (REFERENCE / "files.md").read_text(encoding="utf-8")
+    # ultrarag.json is the report's name; the scenario says what its file is called.
+    reports = [name for name in REPORT_REGISTRY.names() if name != "ultrarag.json"]
+    assert [name for name in reports if f"## {name}\n" not in text] == []
+    sample = sample_dict(SampleResult("s", 0))
+    keys = [
+        field.name for record in (Counts, MetricSummary) for field in dataclasses.fields(record)
+    ]
+    gate = inspect.getsource(gate_dict)
+    keys += [*sample, *re.findall(r'"(\w+)": gate', gate)]
+    assert undocumented("files.md", keys) == []
+
+
+# Links.
+
+
+def slug(heading: str) -> str:
+    """Return the anchor that GitHub gives a heading."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").strip().lower()
+    kept = (c for c in text if c in " -_" or unicodedata.category(c)[0] in "LNM")
+    return "".join(kept).replace(" ", "-")
+
+
+def anchors(page: Path) -> set[str]:
+    return {slug(heading) for heading in re.findall(r"^#+ (.+)$", prose(page), flags=re.MULTILINE)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_relative_links_resolve(page: Path) -> None:
+    broken = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+        if re.match(r"\w+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        found = (page.parent / path).resolve() if path else page
+        if not found.exists() or (anchor and anchor not in anchors(found)):
+            broken.append(target)
+    assert broken == []
+
+
+def test_every_page_of_docs_is_in_its_index() -> None:
+    index = ROOT / "docs" / "README.md"
+    linked = {
+        (index.parent / target.partition("#")[0]).resolve()
+        for target in re.findall(r"\]\(([^)\s]+)\)", prose(index))
+    }
+    pages = [page for page in (ROOT / "docs").rglob("*.md") if page != index]
+    assert [name_of(page) for page in pages if page.resolve() not in linked] == []
+
+
+# Snippets.
+
+
+def scenarios() -> list[Any]:
+    found = []
+    for place, text in blocks("yaml"):
+        data = yaml.safe_load(text)
+        if "metrics" in data and ("name" in data or "scenario_name" in data):
+            found.append(pytest.param(data, id=place))
+    return found
+
+
+@pytest.mark.parametrize("data", [case for case in scenarios() if "name" in case.values[0]])
+def test_scenario_snippets_keep_the_schema(data: dict[str, Any]) -> None:
+    Scenario.model_validate(data)
+
+
+@pytest.mark.parametrize("data", scenarios())
+def test_scenario_snippets_can_be_bound(data: dict[str, Any], tmp_path: Path) -> None:
+    if "jieba" in json.dumps(data) and not extras.installed("jieba"):
+        pytest.skip("needs the extra zh")
+    # The snippets' data files are not there: one row stands in for them.
+    path = tmp_path / "snippet.yaml"
+    path.write_text(
+        yaml.safe_dump({**data, "dataset": [ROW]}, allow_unicode=True), encoding="utf-8"
+    )
+    assert make_plan(path).cases
+
+
+def test_scenario_snippets_are_found() -> None:
+    assert len(scenarios()) >= 20
+
+
+def test_json_snippets_are_json() -> None:
+    for place, text in blocks("json"):
+        rows = [text] if text.lstrip().startswith("{\n") or "},\n" in text else _records(text)
+        for row in rows:
+            assert isinstance(json.loads(row), dict), place
+
+
+def _records(text: str) -> list[str]:
+    """Return the objects of a block, each of which may run over several lines."""
+    return [record for record in re.split(r"(?<=\})\n(?=\{)", text) if record.strip()]
+
+
+def test_python_snippets_compile() -> None:
+    for place, text in blocks("python"):
+        compile(text, place, "exec")
+
+
+def test_readme_shows_what_the_quickstart_prints() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    result = evaluate(ROOT / "examples" / "quickstart" / "quickstart.rageval.yaml")
+    names = [*result.metrics, "weighted_score"]
+    shown = [
+        re.search(rf"^{name} +([\d.]+) +([\d.]+)\.\.([\d.]+) ", readme, re.MULTILINE)
+        for name in names
+    ]
+    for name, found in zip(names, shown, strict=True):
+        summary = result.summary_of(name)
+        figures = (result.mean_of(name), summary.ci_low, summary.ci_high)
+        assert found is not None
+        assert found.groups() == tuple(f"{figure:.4f}" for figure in figures)
+    for gate in result.gates:
+        assert re.search(
+            rf"^gate {re.escape(gate.name)} +{gate.outcome} +{re.escape(gate.message)}$",
+            readme,
+            re.MULTILINE,
+        )

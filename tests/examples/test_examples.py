@@ -1,0 +1,146 @@
+"""Every folder of examples/ runs as its README says, plain and with two workers."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+MODES = {"plain": ("-p", "no:xdist"), "two-workers": ("-n", "2")}
+NAMES = {"quickstart": "quickstart", "chinese": "chinese", "failing_gate": "failing-gate"}
+# The repository's own settings make errors of warnings: no example may need less.
+SETTINGS = "[pytest]\nfilterwarnings = error\naddopts = --strict-markers\n"
+
+
+class Run:
+    """One finished run of an example: exit status, what the terminal showed, and results.json."""
+
+    def __init__(self, root: Path, example: str, mode: str) -> None:
+        shutil.copytree(EXAMPLES / example, root / "examples" / example)
+        (root / "pytest.ini").write_text(SETTINGS, encoding="utf-8")
+        scenario = f"--rag-scenario=examples/{example}/{example}.rageval.yaml"
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", scenario, *MODES[mode]],
+            cwd=root,
+            env=_environment(root),
+            capture_output=True,
+            encoding="utf-8",
+            timeout=120,
+            check=False,
+        )
+        self.status = done.returncode
+        self.output = done.stdout + done.stderr
+        last = self.output.strip().splitlines()[-1]
+        self.outcomes = {word: int(count) for count, word in re.findall(r"(\d+) ([a-z]+)", last)}
+        latest = root / ".rageval" / NAMES[example] / "latest"
+        self.results = json.loads((latest / "results.json").read_text(encoding="utf-8"))
+
+    def gates(self) -> dict[str, str]:
+        return {gate["name"]: gate["outcome"] for gate in self.results["gates"]}
+
+    def mean(self, metric: str) -> float:
+        return float(self.results["metrics"][metric]["weighted_mean"])
+
+    def comparable(self) -> dict[str, Any]:
+        return {key: value for key, value in self.results.items() if key != "run"}
+
+
+def _environment(root: Path) -> dict[str, str]:
+    """Return the environment without what steers this test run, and with jieba out of reach."""
+    # A module of that name that cannot be imported stands in for a package that is missing.
+    (root / "without").mkdir()
+    (root / "without" / "jieba.py").write_text("raise ImportError('jieba')", encoding="utf-8")
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTEST_", "RAGEVAL_", "COV_"))
+    }
+    return {**kept, "PYTHONPATH": str(root / "without"), "PYTHONUTF8": "1"}
+
+
+RunExample = Callable[[str, str], Run]
+
+
+@pytest.fixture(scope="module")
+def run_example(tmp_path_factory: pytest.TempPathFactory) -> RunExample:
+    """Return a function that runs an example in a mode; each pair runs once."""
+    return cache(lambda example, mode: Run(tmp_path_factory.mktemp(example), example, mode))
+
+
+each_mode = pytest.mark.parametrize("mode", MODES)
+
+
+def test_every_example_folder_is_tested_here_and_has_a_readme() -> None:
+    folders = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir())
+    assert folders == sorted(NAMES)
+    assert [name for name in folders if not (EXAMPLES / name / "README.md").is_file()] == []
+
+
+@each_mode
+def test_quickstart_is_green(run_example: RunExample, mode: str) -> None:
+    run = run_example("quickstart", mode)
+    assert run.status == 0
+    assert run.outcomes == {"passed": 12}  # 8 rows, 3 gates and the gate "unscored"
+    assert set(run.gates().values()) == {"passed"}
+    # acc: every row but warranty-seals has its reference in the answer. The two warranty rows
+    # weigh 2, the six others 1: (1 + 1 + 1 + 2·1 + 2·0 + 1 + 1 + 1) / (6 + 2·2) = 8/10.
+    assert run.mean("acc") == pytest.approx(0.8, abs=1e-12)
+    # f1 = 2·common / (tokens of the answer + tokens of the reference), articles dropped:
+    # tank-size 2·3/(5 + 3) = 3/4, red-lamp 2·4/(7 + 4) = 8/11, warranty-seals 2·5/(5 + 9) = 5/7
+    # (twice), and in characters 滤芯寿命 2·8/(10 + 8) = 8/9, 指示灯 2·6/(10 + 6) = 3/4. Others 1.
+    f1 = (3 / 4 + 1 + 8 / 11 + 2 * 1 + 2 * 5 / 7 + 8 / 9 + 1 + 3 / 4) / 10
+    assert run.mean("f1") == pytest.approx(f1, abs=1e-12)
+    # Here the common tokens stand in the same order, so rouge-l equals f1:
+    # weighted score 0.2·acc + (0.5 + 0.3)·f1, the weights add up to 1.
+    overall = run.results["weighted_score"]["mean"]
+    assert overall == pytest.approx(0.2 * 0.8 + 0.8 * f1, abs=1e-12)
+
+
+@each_mode
+def test_chinese_is_green_without_jieba(run_example: RunExample, mode: str) -> None:
+    run = run_example("chinese", mode)
+    assert run.status == 0
+    assert run.outcomes == {"passed": 11}  # 6 rows, 4 gates and "unscored"
+    # acc: only 虚拟墙 lacks its reference: 画红线 became 画一条红线.
+    assert run.mean("acc") == pytest.approx(5 / 6, abs=1e-12)
+    # As written, ４５０ is not 450 and the full-width comma of 人为损坏 is not the ASCII one.
+    assert run.mean("acc_as_written") == pytest.approx(3 / 6, abs=1e-12)
+    # f1 in characters: 充电时间 2·6/(11 + 6), 尘盒容量 2·3/(8 + 3) (450 is one token),
+    # 虚拟墙 2·11/(13 + 11), 电池保修 2·2/(6 + 2), the two others 1.
+    f1 = (12 / 17 + 6 / 11 + 11 / 12 + 1 + 1 / 2 + 1) / 6
+    assert run.mean("f1") == pytest.approx(f1, abs=1e-12)
+    assert run.results["samples"][0]["metadata"] == {"难度": "易"}
+
+
+@each_mode
+def test_failing_gate_is_red_by_its_gates_alone(run_example: RunExample, mode: str) -> None:
+    run = run_example("failing_gate", mode)
+    assert run.status == 1
+    # 3 right rows; 2 wrong ones tolerated; gates: pass_rate and unscored pass, two fail.
+    assert run.outcomes == {"passed": 5, "xfailed": 2, "failed": 2}
+    assert {name for name, outcome in run.gates().items() if outcome == "failed"} == {
+        "f1.mean",
+        "by.doc_name.f1.mean",
+    }
+    assert run.results["counts"]["failed"] == 0
+    # f1: 1 for three rows; "ask at the desk" and "three times" share no token with theirs.
+    assert run.mean("f1") == pytest.approx(3 / 5, abs=1e-12)
+    # loans.md: one of three rows is right.
+    assert "loans.md: 0.3333 < 0.5000" in run.output
+
+
+@pytest.mark.parametrize("example", NAMES)
+def test_results_are_the_same_with_two_workers(run_example: RunExample, example: str) -> None:
+    spread = run_example(example, "two-workers")
+    assert spread.results["run"]["workers"] == 2
+    assert spread.comparable() == run_example(example, "plain").comparable()
