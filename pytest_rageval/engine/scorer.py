@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from pytest_rageval.engine.plan import BoundMetric, Plan, missing_fields
+from pytest_rageval.engine.bind_cases import missing_fields
+from pytest_rageval.engine.binding import BoundMetric
+from pytest_rageval.engine.plan import Plan
 from pytest_rageval.errors import MissingExtraError, shorten
 from pytest_rageval.metrics.base import ScoringContext
 from pytest_rageval.model import (

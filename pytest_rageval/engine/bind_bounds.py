@@ -1,0 +1,111 @@
+"""What is good enough: weights, thresholds and gates of a scenario, bound to its metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pytest_rageval.engine.binding import Binding, BoundMetric, resolve_metric
+from pytest_rageval.gates.base import GateOptionError, each_gate
+from pytest_rageval.model import WEIGHTED_SCORE, Bound, MetricColumn, ScenarioInfo
+from pytest_rageval.scenario.schema import ThresholdSpec
+from pytest_rageval.stats.weights import resolve_weight
+
+
+def bind_weights(binding: Binding, metrics: Sequence[BoundMetric]) -> tuple[BoundMetric, ...]:
+    """Return the metrics with the weights that the scenario gives them."""
+    names = [metric.column.name for metric in metrics]
+    weights = binding.by_metric("metric_weights", binding.scenario.metric_weights, names)
+    _check_weights(binding, weights, names)
+    return tuple(_weighed(metric, weights) for metric in metrics)
+
+
+def _check_weights(binding: Binding, weights: Mapping[str, float], names: Sequence[str]) -> None:
+    if not weights:
+        return
+    if names and all(resolve_weight(name, weights) == 0.0 for name in names):
+        message = "metric_weights: all weights are 0; at least one metric must count"
+        binding.problem(message, "metric_weights")
+    unnamed = [name for name in names if name not in weights]
+    if unnamed:
+        binding.warnings.append(
+            f"metric_weights names some metrics only; 1.0 is assumed for {', '.join(unnamed)}"
+        )
+
+
+def _weighed(metric: BoundMetric, weights: Mapping[str, float]) -> BoundMetric:
+    weight = weights.get(metric.column.name, 1.0)
+    return replace(metric, column=replace(metric.column, weight=weight))
+
+
+def bind_thresholds(binding: Binding, metrics: Sequence[BoundMetric]) -> dict[str, Bound]:
+    """Return the bound of each name that has a threshold; none outside its metric's range."""
+    columns = {metric.column.name: metric.column for metric in metrics}
+    columns[WEIGHTED_SCORE] = MetricColumn(WEIGHTED_SCORE)
+    specs: dict[str, ThresholdSpec] = binding.by_metric(
+        "thresholds", binding.scenario.thresholds, list(columns)
+    )
+    thresholds = {}
+    for name, spec in specs.items():
+        bound = _bound(spec, columns[name])
+        thresholds[name] = bound
+        low, high = columns[name].range
+        for end in (bound.min, bound.max):
+            if end is not None and not low <= end <= high:
+                message = f"thresholds.{name}: {end:g} is outside the range {low:g}..{high:g}"
+                binding.problem(message, "thresholds", name)
+    return thresholds
+
+
+def _bound(spec: ThresholdSpec, column: MetricColumn) -> Bound:
+    if spec.value is None:
+        return Bound(spec.min, spec.max)
+    return Bound(min=spec.value) if column.higher_is_better else Bound(max=spec.value)
+
+
+def resolve_gates(binding: Binding, metrics: Sequence[BoundMetric]) -> dict[str, Any]:
+    """Return the scenario's gates under the names that results use, also those inside of ``by``."""
+    names = [metric.column.name for metric in metrics]
+    return _resolve_gates(binding, binding.scenario.gates, names, ())
+
+
+def _resolve_gates(
+    binding: Binding, gates: Mapping[str, Any], names: Sequence[str], path: tuple[str, ...]
+) -> dict[str, Any]:
+    resolved: dict[str, Any] = {}
+    for key, value in gates.items():
+        name = resolve_metric(key, names) or key
+        if name in resolved:
+            where = ".".join(("gates", *path))
+            binding.problem(f"{where}: {name!r} is named twice", "gates", *path, key)
+        elif name == "by" and isinstance(value, Mapping):
+            resolved[name] = {
+                field: _resolve_gates(binding, inner, names, (*path, key, field))
+                if isinstance(inner, Mapping)
+                else inner
+                for field, inner in value.items()
+            }
+        else:
+            resolved[name] = value
+    return resolved
+
+
+def bind_gates(binding: Binding, info: ScenarioInfo) -> frozenset[str]:
+    """Check all gates and return the names of the metrics that some gate is about."""
+    gated: set[str] = set()
+    for made in each_gate(info.gates, info):
+        if isinstance(made, GateOptionError):
+            name = ".".join(("gates", *made.path))
+            binding.problem(f"{name}: {made}", "gates", *made.path)
+        else:
+            gated |= {found for gate in made if (found := _target(gate)) is not None}
+    return frozenset(gated)
+
+
+def _target(gate: object) -> str | None:
+    """Return the metric that a gate, or the one inside a slice gate, is about."""
+    target: str | None = getattr(gate, "target", None)
+    if target is None and hasattr(gate, "inner"):
+        return _target(gate.inner)
+    return target
