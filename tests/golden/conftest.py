@@ -1,0 +1,77 @@
+"""Where the figures of reference systems and the real data are, and how one text is scored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_rageval.metrics.base import METRIC_REGISTRY, ScoringContext
+from pytest_rageval.model import Sample
+
+_SHARED = Path(__file__).resolve().parents[2].parent / "shared"
+
+Reference = Callable[[str], Any]
+ScoreText = Callable[..., float | None]
+
+
+@pytest.fixture(scope="session")
+def reference() -> Reference:
+    """Return a function that reads a reference file, or skips the test where there is none."""
+
+    def read(name: str) -> Any:
+        return json.loads(_existing(_SHARED / "reference" / name).read_text("utf-8"))
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Callable[[str], Path]:
+    """Return a function from a path below the shared data to a file, or skips the test."""
+    return lambda name: _existing(_SHARED / "data" / name)
+
+
+def _existing(path: Path) -> Path:
+    if not path.exists():
+        pytest.skip(f"the reference data are not here: {path.name}")
+    return path
+
+
+@pytest.fixture(scope="session")
+def score() -> ScoreText:
+    """Return a function that scores one answer: metric, answer, references, options."""
+
+    def score_text(
+        metric: str,
+        answer: str,
+        references: Sequence[str],
+        groups: Sequence[Sequence[str]] | None = None,
+        **options: str,
+    ) -> float | None:
+        definition = METRIC_REGISTRY.get(metric)
+        made = definition.make(metric, definition.options.model_validate(options))
+        sample = Sample(
+            "s",
+            answer=answer,
+            references=tuple(references),
+            reference_groups=tuple(map(tuple, groups)) if groups is not None else None,
+        )
+        return made.score(sample, ScoringContext()).value
+
+    return score_text
+
+
+@pytest.fixture
+def clear_rouge_backend() -> Iterator[Callable[[], None]]:
+    """Return a function that makes ROUGE look for its backend anew; does so at the end too."""
+    from pytest_rageval.metrics import rouge
+
+    def clear() -> None:
+        rouge._scorer.cache_clear()
+        rouge._default_tokenizer.cache_clear()
+
+    yield clear
+    clear()

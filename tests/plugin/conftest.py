@@ -1,0 +1,205 @@
+"""What the tests of the plugin share: a project to run pytest in, plain and with two workers."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+# pytester drops what an inner run imported, and numpy cannot be imported twice in one process.
+import numpy  # noqa: F401
+import pytest
+import rouge_score.rouge_scorer  # noqa: F401
+
+import pytest_rageval.plugin.session  # noqa: F401
+from pytest_rageval.datasets.base import READER_REGISTRY
+from pytest_rageval.gates.base import GATE_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY
+from pytest_rageval.reports.base import REPORT_REGISTRY
+
+for _registry in (READER_REGISTRY, GATE_REGISTRY, METRIC_REGISTRY, REPORT_REGISTRY):
+    _registry.names()
+
+BROKEN_METRICS = """
+    import os
+    import pytest
+    from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo
+    from pytest_rageval.model import Score
+
+    class Metric:
+        def __init__(self, name, options):
+            self.name = name
+
+    class Raises(Metric):
+        def score(self, sample, context):
+            if sample.answer == "raise":
+                raise RuntimeError("the judge is away")
+            return Score(self.name, 1.0)
+
+    class Silent(Metric):
+        def score(self, sample, context):
+            return Score(self.name, None, reason="no claims in the answer")
+
+    class TooHigh(Metric):
+        def score(self, sample, context):
+            return Score(self.name, 1.5)
+
+    class NotANumber(Metric):
+        def score(self, sample, context):
+            return Score(self.name, float("nan"))
+
+    class Crashes(Metric):
+        def score(self, sample, context):
+            if sample.answer == "crash":
+                os._exit(1)
+            return Score(self.name, 1.0)
+
+    class Interrupted(Metric):
+        def score(self, sample, context):
+            if sample.answer == "interrupt":
+                raise KeyboardInterrupt
+            return Score(self.name, 1.0)
+
+    class Witness(Metric):
+        def score(self, sample, context):
+            with open("scored.txt", "a") as log:
+                log.write(sample.id + chr(10))
+            return Score(self.name, 1.0)
+
+    for name, make in {
+        "raises": Raises,
+        "silent": Silent,
+        "toohigh": TooHigh,
+        "notanumber": NotANumber,
+        "crashes": Crashes,
+        "interrupted": Interrupted,
+        "witness": Witness,
+    }.items():
+        if METRIC_REGISTRY.canonical(name) is None:
+            METRIC_REGISTRY.add(MetricDefinition(MetricInfo(name, frozenset({"answer"})), make))
+"""
+"""A conftest.py with metrics that go wrong, each in its way, and one that leaves a trace."""
+
+
+@pytest.fixture(autouse=True)
+def _own_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take out again the metrics that a run in this process adds."""
+    monkeypatch.setattr(
+        METRIC_REGISTRY, "_entries", {entry.name: entry for entry in METRIC_REGISTRY}
+    )
+    monkeypatch.setattr(METRIC_REGISTRY, "_aliases", dict(METRIC_REGISTRY._aliases))
+
+
+@pytest.fixture(scope="session")
+def _compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder for bytecode, so that the workers of all tests compile everything once."""
+    return tmp_path_factory.mktemp("compiled")
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, _compiled: Path
+) -> None:
+    """Keep the user's settings, the outer run and unrelated plugins away from inner runs."""
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(_compiled))
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest -p no:pytest_cov")
+    for name in ("SCENARIO", "SET", "LIMIT", "GATE", "THRESHOLD", "OUTPUT", "STRICT"):
+        monkeypatch.delenv(f"RAGEVAL_{name}", raising=False)
+    for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_XDIST_TESTRUNUID"):
+        monkeypatch.delenv(name, raising=False)
+
+
+class Project:
+    """A folder with scenarios, and what runs of them leave behind."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self.pytester = pytester
+        self.path = pytester.path
+
+    def scenario(self, text: str, file: str = "qa") -> Path:
+        """Write ``<file>.rageval.yaml``; the text may be indented."""
+        return self.pytester.makefile(".rageval.yaml", **{file: text})
+
+    def rows(self, rows: Sequence[Mapping[str, Any]], file: str = "qa.jsonl") -> Path:
+        """Write rows as JSON Lines, in ASCII so that they may hold lone surrogates."""
+        path = self.path / file
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="ascii")
+        return path
+
+    def conftest(self, text: str) -> None:
+        """Write ``conftest.py``."""
+        self.pytester.makeconftest(text)
+
+    def with_broken_metrics(self, more: str = "") -> None:
+        """Write a ``conftest.py`` that adds the metrics of ``BROKEN_METRICS``."""
+        self.conftest(BROKEN_METRICS + more)
+
+    def pytest(self, *args: str) -> pytest.RunResult:
+        """Run pytest in this process."""
+        return self.pytester.runpytest_inprocess(*args, no_reraise_ctrlc=True)
+
+    def folders(self, name: str = "qa", base: str = ".rageval") -> list[Path]:
+        """Return the run folders of a scenario, oldest first."""
+        runs = self.path / base / name
+        return sorted(run for run in runs.glob("2*") if run.is_dir()) if runs.is_dir() else []
+
+    def folder(self, name: str = "qa", base: str = ".rageval") -> Path:
+        """Return the only run folder of a scenario."""
+        (found,) = self.folders(name, base)
+        return found
+
+    def results(self, name: str = "qa", base: str = ".rageval") -> dict[str, Any]:
+        """Return the ``results.json`` of the newest run."""
+        text = (self.folders(name, base)[-1] / "results.json").read_text("utf-8")
+        parsed: dict[str, Any] = json.loads(text, parse_constant=_refuse)
+        return parsed
+
+    def outcomes(self, name: str = "qa") -> dict[str, str]:
+        """Return the outcome of each sample of the newest run by its id."""
+        return {sample["id"]: sample["outcome"] for sample in self.results(name)["samples"]}
+
+    def gates(self, name: str = "qa") -> dict[str, str]:
+        """Return the outcome of each gate of the newest run by its name."""
+        return {gate["name"]: gate["outcome"] for gate in self.results(name)["gates"]}
+
+    def table(self, file: str, name: str = "qa") -> list[dict[str, str]]:
+        """Return the rows of a CSV file of the newest run."""
+        with (self.folders(name)[-1] / file).open(encoding="utf-8", newline="") as stream:
+            return list(csv.DictReader(stream))
+
+    @property
+    def wrote_nothing(self) -> bool:
+        """Whether no run left a folder."""
+        return not (self.path / ".rageval").exists()
+
+
+class Run:
+    """Runs pytest in a project, in one process or with two workers."""
+
+    def __init__(self, project: Project, *, distributed: bool) -> None:
+        self._project = project
+        self.distributed = distributed
+
+    def __call__(self, *args: str) -> pytest.RunResult:
+        """Return the result of ``pytest <args>``."""
+        return self._project.pytest(*args, *(("-n", "2") if self.distributed else ()))
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> Project:
+    """Return an empty project."""
+    return Project(pytester)
+
+
+@pytest.fixture(params=["plain", "xdist"])
+def run(request: pytest.FixtureRequest, project: Project) -> Run:
+    """Return what runs pytest; the test that asks for it runs plain and with two workers."""
+    return Run(project, distributed=request.param == "xdist")
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is not JSON")

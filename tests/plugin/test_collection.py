@@ -1,0 +1,86 @@
+"""Scenario files are collected like test files, by the patterns of ``rageval_files``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.plugin.conftest import Project, Run
+
+ONE = """
+    name: NAME
+    metrics: [em]
+    dataset: [{id: right, answer: Paris, references: [Paris]}]
+"""
+
+
+def _collected(result: pytest.RunResult) -> list[str]:
+    return [line for line in result.outlines if "::" in line]
+
+
+def test_both_suffixes_are_collected_at_any_depth(project: Project) -> None:
+    """[A1] ``*.rageval.yaml`` and ``*.rageval.yml``; other YAML files are not scenarios."""
+    project.scenario(ONE, "first")
+    project.pytester.makefile(".rageval.yml", second=ONE)
+    project.pytester.makefile(".yaml", other=ONE)
+    deep = project.pytester.mkdir("deep")
+    (deep / "third.rageval.yaml").write_text(ONE, "utf-8")
+    result = project.pytest("--collect-only", "-q")
+    assert _collected(result) == [
+        "deep/third.rageval.yaml::right",
+        "first.rageval.yaml::right",
+        "second.rageval.yml::right",
+    ]
+
+
+def test_ini_patterns_replace_the_default_ones(project: Project) -> None:
+    """[A1] With ``rageval_files = eval_*.yaml`` a ``*.rageval.yaml`` is an ordinary file."""
+    project.pytester.makeini("[pytest]\nrageval_files = eval_*.yaml *.scenario")
+    project.scenario(ONE, "first")
+    project.pytester.makefile(".yaml", eval_bot=ONE)
+    project.pytester.makefile(".scenario", third=ONE)
+    result = project.pytest("--collect-only", "-q")
+    assert _collected(result) == ["eval_bot.yaml::right", "third.scenario::right"]
+
+
+def test_a_file_named_as_argument_is_collected(project: Project) -> None:
+    """[A1] As for test files, an argument chooses one of several."""
+    project.scenario(ONE, "first")
+    project.scenario(ONE, "second")
+    result = project.pytest("--collect-only", "-q", "second.rageval.yaml")
+    assert _collected(result) == ["second.rageval.yaml::right"]
+
+
+def test_scenarios_run_beside_ordinary_tests(project: Project, run: Run) -> None:
+    """[A1] One run, one total: a function and a case pass, a function fails."""
+    project.scenario(ONE.replace("NAME", "qa"))
+    project.pytester.makepyfile(
+        """
+        def test_passes(): pass
+        def test_fails(): assert 0
+        """
+    )
+    result = run()
+    result.assert_outcomes(passed=2, failed=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert project.results()["counts"]["samples"] == 1
+
+
+def test_a_failing_ordinary_test_leaves_the_gates_decided(project: Project) -> None:
+    """[E3, E4] All samples ran, whatever became of other tests."""
+    project.scenario(ONE.replace("NAME", "qa") + "    gates: {em: 1.0}\n")
+    project.pytester.makepyfile("def test_fails(): assert 0")
+    project.pytest()
+    assert project.gates()["em.mean"] == "passed"
+
+
+def test_without_scenarios_pytest_is_as_without_the_plugin(project: Project) -> None:
+    """[E13] No table, no folder, pytest's own exit statuses."""
+    assert project.pytest().ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    project.pytester.makepyfile("def test_passes(): pass")
+    result = project.pytest()
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.no_fnmatch_line("*rageval: *")
+    assert project.wrote_nothing

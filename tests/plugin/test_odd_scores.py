@@ -1,0 +1,150 @@
+"""What a metric of someone else may return beside its value never ends the run, nor the files."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.plugin.conftest import Project
+
+ODD_METRIC = """
+    import pathlib
+    import numpy
+    from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo
+    from pytest_rageval.model import Score
+
+    DETAILS = {
+        "nan": {"x": float("nan"), "deep": [float("inf")]},
+        "path": {"x": pathlib.Path("a.txt")},
+        "numbered": {1: "one"},
+        "tuple key": {("a", "b"): 1},
+        "surrogate": {"x": chr(0xD800)},
+        "numpy": {"x": numpy.float64(0.5), "many": numpy.arange(3)},
+        "tuple": {"x": (1, 2)},
+        "set": {"x": {1}},
+        "bytes": {"x": b"raw"},
+    }
+    VALUES = {
+        "numpy value": numpy.float64(0.5),
+        "numpy32 value": numpy.float32(0.5),
+        "whole value": 1,
+        "text value": "0.5",
+        "list value": [0.5],
+    }
+    REASONS = {"reason": ValueError("an object"), "odd reason": chr(0xD800)}
+
+    class Odd:
+        def __init__(self, name, options):
+            self.name = name
+
+        def score(self, sample, context):
+            kind = sample.answer
+            if kind == "nothing returned":
+                return None
+            if kind == "number returned":
+                return 0.5
+            if kind == "odd error":
+                raise ValueError(chr(0xD800) + chr(27))
+            return Score(
+                self.name,
+                VALUES.get(kind, 1.0),
+                reason=REASONS.get(kind),
+                details=DETAILS.get(kind),
+            )
+
+    if METRIC_REGISTRY.canonical("odd") is None:
+        METRIC_REGISTRY.add(MetricDefinition(MetricInfo("odd", frozenset({"answer"})), Odd))
+"""
+
+KINDS = [
+    "nan",
+    "path",
+    "numbered",
+    "tuple key",
+    "surrogate",
+    "numpy",
+    "tuple",
+    "set",
+    "bytes",
+    "numpy value",
+    "numpy32 value",
+    "whole value",
+    "text value",
+    "list value",
+    "reason",
+    "odd reason",
+    "nothing returned",
+    "number returned",
+    "odd error",
+]
+
+
+@pytest.fixture
+def odd(project: Project) -> Project:
+    """Return a project with a metric that answers oddly, as each row's answer asks."""
+    project.conftest(ODD_METRIC)
+    project.scenario(
+        """
+        name: qa
+        metrics: [odd]
+        thresholds: {odd: 0.1}
+        dataset: qa.jsonl
+        """
+    )
+    return project
+
+
+def _without_run(text: str) -> str:
+    return "".join(line for line in text.splitlines(True) if not line.startswith('"run": '))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_odd_answers_of_a_metric_are_written_as_json(odd: Project, kind: str) -> None:
+    """[A20, E2] The case is judged or an ERROR, results.json is JSON without NaN."""
+    odd.rows([{"id": "odd", "answer": kind}, {"id": "plain", "answer": "plain"}])
+    result = odd.pytest()
+    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
+    assert result.ret in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+    outcomes = odd.outcomes()
+    assert outcomes["plain"] == "passed"
+    assert outcomes["odd"] in ("passed", "error")
+
+
+def test_odd_answers_reach_the_controller(odd: Project) -> None:
+    """[A20, E2] All of them at once, with the same bytes as in one process."""
+    odd.rows([{"id": kind, "answer": kind} for kind in KINDS])
+    odd.pytest()
+    result = odd.pytest("-n", "2")
+    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
+    plain, distributed = ((folder / "results.json").read_text("utf-8") for folder in odd.folders())
+    assert len(json.loads(plain)["samples"]) == len(KINDS)
+    assert _without_run(plain) == _without_run(distributed)
+
+
+def test_odd_reasons_and_names_reach_the_controller(project: Project) -> None:
+    """[E2] Lone surrogates in reasons, tags and documents, and a gate that quotes one."""
+    odd_text = "odd \ud800 text"
+    row = {"answer": "Rome", "references": ["Paris"], "doc_name": odd_text, "tags": [odd_text]}
+    project.rows(
+        [
+            {"id": "a", **row},
+            {"id": "b", **row, "skip": odd_text},
+            {"id": "c", **row, "xfail": odd_text},
+        ]
+    )
+    project.scenario(
+        """
+        name: qa
+        metrics: [em]
+        thresholds: {em: 1}
+        gates: {by: {doc_name: {em: 1}}}
+        dataset: qa.jsonl
+        """
+    )
+    result = project.pytest("-n", "1", "-rA", "--junitxml=junit.xml")
+    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
+    # a and the slice of its document fail; the gate on unscored samples passes.
+    result.assert_outcomes(failed=2, skipped=1, xfailed=1, passed=1)

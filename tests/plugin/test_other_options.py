@@ -1,0 +1,199 @@
+"""pytest's own options, and runs without some of its plugins, meet no error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.plugin.conftest import Project
+
+TWO = """
+    name: qa
+    metrics: [witness]
+    gates: {witness: 1}
+    dataset: [{id: a, answer: Paris}, {id: b, answer: Rome}]
+"""
+
+
+@pytest.fixture(autouse=True)
+def _witness(project: Project) -> None:
+    project.with_broken_metrics()
+    project.scenario(TWO)
+
+
+def _scored(project: Project) -> list[str]:
+    log = project.path / "scored.txt"
+    return log.read_text("utf-8").split() if log.exists() else []
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("-p", "no:terminal"),
+        ("-p", "no:xdist"),
+        ("-p", "no:cacheprovider"),
+        ("-p", "no:junitxml"),
+        ("-p", "no:skipping"),
+        ("-p", "no:warnings"),
+        ("-p", "no:logging"),
+        ("-p", "no:capture"),
+        ("--no-summary",),
+        ("-q",),
+        ("-qq",),
+        ("-vv",),
+        ("-s",),
+        ("--tb=no",),
+        ("--tb=line",),
+        ("--setup-show",),
+        ("--durations=0",),
+        ("--color=yes",),
+        ("-rA",),
+        ("--import-mode=importlib",),
+        ("--stepwise",),
+        ("--ff",),
+        ("--nf",),
+        ("--strict-config", "--strict-markers"),
+        ("-n0",),
+    ],
+    ids=" ".join,
+)
+def test_the_run_is_green_and_written(project: Project, args: tuple[str, ...]) -> None:
+    """[E3] Both samples are scored once, the gates pass, the files are there."""
+    result = project.pytest(*args)
+    assert result.ret == pytest.ExitCode.OK
+    assert _scored(project) == ["a", "b"]
+    assert project.gates() == {"witness.mean": "passed", "unscored": "passed"}
+    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
+
+
+@pytest.mark.parametrize("option", ["--tb=short", "--tb=long", "--tb=native", "--tb=no", "-l"])
+def test_no_style_of_traceback_shows_one(project: Project, option: str) -> None:
+    """[E1] em 0 < 1 fails with its table, or with nothing."""
+    project.scenario(
+        """
+        name: qa
+        metrics: [em]
+        thresholds: {em: 1}
+        dataset: [{id: wrong, answer: Rome, references: [Paris]}]
+        """
+    )
+    result = project.pytest(option)
+    result.assert_outcomes(failed=1)
+    assert "items.py" not in result.stdout.str()
+    result.stdout.fnmatch_lines(["FAILED qa.rageval.yaml::wrong*em 0.0000 < 1.0000"])
+
+
+@pytest.mark.parametrize("option", ["--collect-only", "--setup-plan", "--fixtures", "--markers"])
+def test_what_only_looks_scores_nothing(project: Project, option: str) -> None:
+    """[E13] No metric is called, no folder is written."""
+    result = project.pytest(option)
+    assert result.ret == pytest.ExitCode.OK
+    assert _scored(project) == []
+    assert project.wrote_nothing
+
+
+def test_a_plan_shows_the_cases(project: Project) -> None:
+    """[E13] ``--setup-plan`` names them."""
+    result = project.pytest("--setup-plan")
+    result.stdout.fnmatch_lines(["*qa.rageval.yaml::a*", "*qa.rageval.yaml::b*"])
+
+
+def test_collect_only_lists_the_cases(project: Project) -> None:
+    """[A2] And no gates, which are no items."""
+    result = project.pytest("--collect-only", "-q")
+    assert [line for line in result.outlines if "::" in line] == [
+        "qa.rageval.yaml::a",
+        "qa.rageval.yaml::b",
+    ]
+
+
+def test_the_collection_tree_has_no_odd_nodes(project: Project) -> None:
+    """[A2] One file, two cases."""
+    result = project.pytest("--collect-only")
+    result.stdout.fnmatch_lines(["*<ScenarioFile qa.rageval.yaml>*", "*<SampleItem a>*"])
+
+
+def test_the_plugin_can_be_switched_off(project: Project) -> None:
+    """``-p no:rageval``: the scenario is no test file then."""
+    project.pytester.makepyfile("def test_passes(): pass")
+    result = project.pytest("-p", "no:rageval")
+    result.assert_outcomes(passed=1)
+    assert _scored(project) == []
+    assert project.wrote_nothing
+
+
+def test_the_plugin_can_be_loaded_by_its_module(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where plugins are not loaded by themselves."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.delenv("PYTEST_ADDOPTS")
+    result = project.pytest("-p", "pytest_rageval.plugin.hooks")
+    assert result.ret == pytest.ExitCode.OK
+    assert project.gates()["witness.mean"] == "passed"
+
+
+def test_help_lists_the_options(project: Project) -> None:
+    """[A14] In a group of their own."""
+    result = project.pytest("--help")
+    assert result.ret == pytest.ExitCode.OK
+    text = result.stdout.str()
+    for option in (
+        "--rag-scenario",
+        "--rag-metric-weight",
+        "--rag-doc-weight",
+        "--rag-threshold",
+        "--rag-gate",
+        "--rag-set",
+        "--rag-limit",
+        "--rag-output",
+        "--rag-strict",
+        "--rag-schema",
+        "--rag-init",
+        "rageval_files",
+        "rageval_output",
+        "rageval_strict",
+    ):
+        assert option in text
+
+
+def test_stepwise_goes_on_at_the_case_that_failed(project: Project) -> None:
+    """[A2, E4] b fails; with a better answer the next run begins there, and decides no gate."""
+    text = """
+        name: qa
+        metrics: [em]
+        thresholds: {em: 1}
+        gates: {em: 0.1}
+        dataset:
+          - {id: a, answer: Paris, references: [Paris]}
+          - {id: b, answer: Rome, references: [Paris]}
+          - {id: c, answer: Paris, references: [Paris]}
+    """
+    project.scenario(text)
+    project.pytest("--stepwise").assert_outcomes(passed=1, failed=1, skipped=2)
+    project.scenario(text.replace("Rome", "Paris"))
+    result = project.pytest("--stepwise")
+    result.assert_outcomes(passed=2, deselected=1, skipped=2)
+    assert project.outcomes() == {"b": "passed", "c": "passed"}
+
+
+def test_a_case_that_runs_again_replaces_its_result(project: Project) -> None:
+    """[E4] A plugin that runs each item twice: still two samples, and all gates pass."""
+    project.with_broken_metrics(
+        """
+    def pytest_runtest_protocol(item, nextitem):
+        from _pytest.runner import runtestprotocol
+        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+        for turn in range(2):
+            runtestprotocol(item, nextitem=nextitem)
+        item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+        return True
+        """
+    )
+    result = project.pytest()
+    assert result.ret == pytest.ExitCode.OK
+    assert _scored(project) == ["a", "a", "b", "b"]
+    assert project.results()["counts"]["ran"] == 2
+    assert project.gates() == {"witness.mean": "passed", "unscored": "passed"}

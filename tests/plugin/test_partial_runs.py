@@ -1,0 +1,186 @@
+"""A run of some samples decides no gate: undecided gates are skipped, or fail where strict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.plugin.conftest import Project, Run
+
+# em: 1, 0, 1, 1. The mean 0.75 keeps both gates, as does every part but "beta" alone.
+FOUR = """
+    name: qa
+    metrics: [em]
+    thresholds: {em: 0.5}
+    gates: {em: 0.5, pass_rate: 0.5}
+    dataset:
+      - {id: alpha, answer: Paris, references: [Paris]}
+      - {id: beta, answer: Rome, references: [Paris]}
+      - {id: gamma, answer: Paris, references: [Paris]}
+      - {id: delta, answer: Paris, references: [Paris]}
+"""
+
+UNDECIDED = {"em.mean": "skipped", "pass_rate": "skipped", "unscored": "skipped"}
+
+
+@pytest.fixture(autouse=True)
+def _four(project: Project) -> None:
+    project.scenario(FOUR)
+
+
+@pytest.mark.parametrize(
+    ("args", "ran"),
+    [
+        (("-k", "alpha or gamma"), 2),
+        (("qa.rageval.yaml::alpha",), 1),
+        (("--rag-scenario=qa.rageval.yaml::alpha",), 1),
+        (("--deselect", "qa.rageval.yaml::beta"), 3),
+    ],
+    ids=["k", "node id", "option", "deselect"],
+)
+def test_a_selection_skips_the_gates(project: Project, args: tuple[str, ...], ran: int) -> None:
+    """[E4] With how many of four ran; what was selected passed, so the run is green."""
+    result = project.pytest("-rs", *args)
+    outcomes = result.parseoutcomes()
+    assert (outcomes["passed"], outcomes["skipped"]) == (ran, 3)
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines([f"SKIPPED *{ran} of 4 samples ran*"])
+    assert project.gates() == UNDECIDED
+    assert project.results()["complete"] is False
+
+
+def test_a_selection_skips_the_gates_with_workers_too(project: Project, run: Run) -> None:
+    """[E4] Nobody but the workers knows what was deselected."""
+    result = run("-k", "alpha or gamma")
+    assert {key: result.parseoutcomes()[key] for key in ("passed", "skipped")} == {
+        "passed": 2,
+        "skipped": 3,
+    }
+    assert project.gates() == UNDECIDED
+
+
+def test_the_figures_so_far_are_shown(project: Project) -> None:
+    """[E4] Of alpha and beta: (1 + 0)/2."""
+    result = project.pytest("-k", "alpha or beta")
+    result.stdout.fnmatch_lines(
+        [
+            "partial run: 2 of 4 samples",
+            "gate em.mean *skipped *2 of 4 samples ran*0.5000*",
+        ]
+    )
+
+
+def test_lf_skips_the_gates(project: Project, run: Run) -> None:
+    """[E4] Only beta ran, and failed again."""
+    project.pytest().assert_outcomes(passed=3 + 3, failed=1)
+    run("--lf").assert_outcomes(failed=1, skipped=3)
+    assert project.gates() == UNDECIDED
+
+
+@pytest.mark.parametrize("option", ["-x", "--maxfail=1", "--exitfirst"])
+def test_stopping_at_the_first_failure_skips_the_gates(project: Project, option: str) -> None:
+    """[E4] alpha passed and beta failed, the others did not run."""
+    result = project.pytest(option)
+    result.assert_outcomes(passed=1, failed=1, skipped=3)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert project.gates() == UNDECIDED
+    assert project.results()["counts"]["ran"] == 2
+
+
+def test_stopping_workers_at_the_first_failure_passes_no_gate(project: Project) -> None:
+    """[E4] 40 samples, the first one fails; how many others ran is the workers' affair."""
+    rows = [
+        {"id": f"s{at}", "answer": "Paris" if at else "Rome", "references": ["Paris"]}
+        for at in range(40)
+    ]
+    project.rows(rows)
+    project.scenario(
+        """
+        name: qa
+        metrics: [em]
+        thresholds: {em: 0.5}
+        gates: {em: 0.5}
+        dataset: qa.jsonl
+        """
+    )
+    result = project.pytest("-x", "-n", "2")
+    assert result.ret != pytest.ExitCode.OK
+    if project.results()["counts"]["ran"] < 40:
+        assert set(project.gates().values()) == {"skipped"}
+    assert project.results()["counts"]["failed"] == 1
+
+
+def test_a_failure_in_the_very_last_case_leaves_the_gates_decided(project: Project) -> None:
+    """[E4] With ``-x`` all four ran nevertheless: 0.75 >= 0.5."""
+    text = FOUR.replace("answer: Rome", "answer: Paris").replace(
+        "{id: delta, answer: Paris", "{id: delta, answer: Rome"
+    )
+    project.scenario(text)
+    result = project.pytest("-x")
+    result.assert_outcomes(passed=3 + 3, failed=1)
+    assert set(project.gates().values()) == {"passed"}
+
+
+def test_a_selection_of_nothing_is_no_run(project: Project) -> None:
+    """[E4] pytest's own exit status, no table and no folder."""
+    result = project.pytest("-k", "nothing")
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert project.wrote_nothing
+
+
+def test_strict_makes_undecided_gates_fail(project: Project, run: Run) -> None:
+    """[E4] The samples pass and the run is red, with the same figures in the message."""
+    result = run("-k", "alpha or gamma", "--rag-strict")
+    outcomes = result.parseoutcomes()
+    assert (outcomes["passed"], outcomes["failed"]) == (2, 3)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["FAILED *gate:em.mean*2 of 4 samples ran*strict*"])
+
+
+def test_strict_is_an_ini_value_too(project: Project) -> None:
+    """[E4] ``rageval_strict``."""
+    project.pytester.makeini("[pytest]\nrageval_strict = true")
+    assert project.pytest("-k", "alpha").ret == pytest.ExitCode.TESTS_FAILED
+
+
+@pytest.mark.parametrize(("value", "status"), [("1", 1), ("0", 0), ("false", 0), ("", 1)])
+def test_the_environment_comes_before_the_ini_value(
+    project: Project, monkeypatch: pytest.MonkeyPatch, value: str, status: int
+) -> None:
+    """[E4] ``RAGEVAL_STRICT=0`` takes it back; an empty one says nothing."""
+    project.pytester.makeini("[pytest]\nrageval_strict = true")
+    monkeypatch.setenv("RAGEVAL_STRICT", value)
+    assert project.pytest("-k", "alpha").ret == status
+
+
+def test_strict_changes_nothing_in_a_complete_run(project: Project) -> None:
+    """[E4] Three cases and three gates pass, beta fails."""
+    project.pytest("--rag-strict").assert_outcomes(passed=6, failed=1)
+
+
+def test_skipped_rows_make_no_run_partial(project: Project) -> None:
+    """[E4, E7] They are not expected to run: em (1 + 1 + 1)/3."""
+    project.scenario(FOUR.replace("id: b", "id: beta, skip: no answer yet"))
+    project.pytest().assert_outcomes(passed=3 + 3, skipped=1)
+    assert project.results()["complete"] is True
+    assert project.results()["metrics"]["em"]["mean"] == 1.0
+
+
+def test_a_selection_of_another_scenario_leaves_this_one_alone(project: Project) -> None:
+    """[E4] One scenario complete and decided, of the other one sample."""
+    project.scenario(FOUR.replace("name: qa", "name: other").replace("Rome", "Paris"), "other")
+    project.pytest("other.rageval.yaml", "qa.rageval.yaml::alpha").assert_outcomes(
+        passed=4 + 3 + 1, skipped=3
+    )
+    assert set(project.gates("other").values()) == {"passed"}
+    assert project.gates() == UNDECIDED
+
+
+def test_the_files_of_a_partial_run_say_so(project: Project) -> None:
+    """[A12, E4] Only what ran is in them."""
+    project.pytest("-k", "alpha or gamma")
+    assert project.outcomes() == {"alpha": "passed", "gamma": "passed"}
+    assert project.results()["counts"]["samples"] == 4
+    assert "partial run" in (project.folder() / "summary.md").read_text("utf-8")

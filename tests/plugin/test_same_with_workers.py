@@ -1,0 +1,109 @@
+"""Whoever scores the samples, and in whichever order: same figures, same files, same verdicts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.plugin.conftest import Project
+
+SCENARIO = """
+    name: qa
+    metrics: [em, f1, rouge-l, raises]
+    metric_weights: {em: 0.1, f1: 0.35, rouge-l: 0.7, raises: 0.0}
+    doc_weights: {doc-0.pdf: 0.1, doc-1.pdf: 0.2, doc-2.pdf: 3.3}
+    thresholds: {f1: 0.2}
+    gates: {weighted_score: 0.3, f1: 0.9, by: {doc_name: {f1: 0.2}}}
+    dataset: {path: qa.jsonl, on_invalid: skip}
+"""
+
+REVERSED = """
+def pytest_collection_modifyitems(items):
+    items.reverse()
+"""
+
+WORDS = ["the", "quick", "brown", "fox", "jumps", "over", "the", "lazy", "dog", "and", "双源CT"]
+
+
+def _rows() -> list[dict[str, object]]:
+    """Return 40 rows with F1s of many different fractions, and some that go another way."""
+    rows: list[dict[str, object]] = []
+    for at in range(40):
+        answer = " ".join(WORDS[at % 7 : at % 7 + at % 5 + 1])
+        reference = " ".join(WORDS[at % 3 : at % 3 + at % 6 + 2])
+        row = {"id": f"q{at}", "answer": answer, "references": [reference]}
+        rows.append({**row, "doc_name": f"doc-{at % 4}.pdf", "level": at % 3})
+    rows[5]["skip"] = "not yet"
+    rows[6]["xfail"] = "known"
+    rows[7]["answer"] = ["a", "list"]
+    rows[8]["answer"] = "raise"
+    rows[9]["question"] = "odd \ud800 question"
+    return rows
+
+
+def _without_run(folder: Path) -> list[bytes]:
+    """Return the lines of results.json but the one that may differ."""
+    lines = (folder / "results.json").read_bytes().splitlines(keepends=True)
+    kept = [line for line in lines if not line.startswith(b'"run": ')]
+    assert len(kept) == len(lines) - 1
+    return kept
+
+
+@pytest.fixture
+def busy(project: Project) -> Project:
+    """Return a project with 40 samples of all kinds and gates that pass and fail."""
+    project.with_broken_metrics()
+    project.scenario(SCENARIO)
+    project.rows(_rows())
+    return project
+
+
+@pytest.mark.parametrize("order", ["", REVERSED], ids=["in order", "reversed"])
+def test_two_workers_give_the_same_to_the_last_byte(busy: Project, order: str) -> None:
+    """[E2] results.json without "run", scores.csv, invalid.csv, the totals, the exit status."""
+    first = busy.pytest("-p", "no:xdist")
+    busy.with_broken_metrics(order.replace("\n", "\n    "))
+    second = busy.pytest("-n", "2")
+    plain, distributed = busy.folders()
+    assert _without_run(plain) == _without_run(distributed)
+    for name in ("scores.csv", "invalid.csv", "scenario.snapshot.yaml"):
+        assert (plain / name).read_bytes() == (distributed / name).read_bytes(), name
+    assert first.parseoutcomes() == second.parseoutcomes()
+    assert first.ret == second.ret == pytest.ExitCode.TESTS_FAILED
+    assert busy.results()["counts"]["ran"] == 40
+
+
+def test_the_order_of_scoring_does_not_matter(busy: Project) -> None:
+    """[E2] Forty samples forwards and backwards in one process."""
+    busy.pytest()
+    busy.with_broken_metrics(REVERSED.replace("\n", "\n    "))
+    busy.pytest()
+    forwards, backwards = busy.folders()
+    assert _without_run(forwards) == _without_run(backwards)
+    assert (forwards / "scores.csv").read_bytes() == (backwards / "scores.csv").read_bytes()
+
+
+def test_the_files_show_that_something_was_at_stake(busy: Project) -> None:
+    """[E2] Of 40: a row skipped, one invalid and skipped, one unscored metric, both verdicts."""
+    busy.pytest()
+    results = busy.results()
+    counts = results["counts"]
+    assert counts["samples"] == counts["ran"] == 40
+    assert counts["skipped"] == 2
+    assert counts["invalid"] == 1
+    assert counts["failed"] > 1
+    assert counts["passed"] > 1
+    assert results["metrics"]["raises"]["unscored"] == 1
+    assert {gate["outcome"] for gate in results["gates"]} == {"passed", "failed"}
+
+
+@pytest.mark.parametrize("dist", ["loadfile", "worksteal"])
+def test_every_way_to_distribute_gives_the_same_verdicts(busy: Project, dist: str) -> None:
+    """[E2] Also where one worker gets all, or takes over from the other."""
+    busy.pytest()
+    busy.pytest("-n", "2", f"--dist={dist}")
+    plain, distributed = busy.folders()
+    assert _without_run(plain) == _without_run(distributed)

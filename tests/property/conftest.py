@@ -1,0 +1,38 @@
+"""Bounded settings for all properties, and scenario files made of whatever Hypothesis thinks of."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "rageval",
+    max_examples=80,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+settings.load_profile("rageval")
+
+WriteFiles = Callable[[Mapping[str, bytes]], Path]
+
+
+@pytest.fixture(scope="module")
+def files() -> Iterator[WriteFiles]:
+    """Return a function that writes files by name and returns the path of ``s.yaml``.
+
+    One folder for all examples of a module: names are the same, the contents are replaced.
+    """
+    with tempfile.TemporaryDirectory(prefix="rageval-property-") as name:
+        folder = Path(name)
+
+        def write(contents: Mapping[str, bytes]) -> Path:
+            for file, content in contents.items():
+                (folder / file).write_bytes(content)
+            return folder / "s.yaml"
+
+        yield write

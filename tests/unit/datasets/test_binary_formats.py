@@ -1,0 +1,207 @@
+"""A18: Excel workbooks and Parquet files."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import zipfile
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from pytest_rageval.datasets.load import Dataset
+from pytest_rageval.model import InvalidRow, Sample
+
+Load = Callable[..., Dataset]
+Samples = Callable[..., list[Sample]]
+Refused = Callable[..., list[str]]
+
+
+def workbook(*rows: Sequence[Any], sheet: str = "Sheet", more: bool = False) -> bytes:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.title = sheet
+    for cells in rows:
+        book.active.append(list(cells))
+    if more:
+        other = book.create_sheet("Other")
+        other.append(["answer", "references"])
+        other.append(["other", "x"])
+    packed = io.BytesIO()
+    book.save(packed)
+    return packed.getvalue()
+
+
+def parquet(**columns: Any) -> bytes:
+    pytest.importorskip("pyarrow")
+    import pyarrow
+    import pyarrow.parquet
+
+    packed = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table(columns), packed)
+    return packed.getvalue()
+
+
+# Workbooks
+
+
+def test_a_workbook_has_a_header_and_rows(samples: Samples) -> None:
+    """A18, A19: a blank cell is missing, a blank row is none."""
+    content = workbook(
+        ["id", "answer", "references", "level", "note"],
+        ["a", "x", "y", 3, None],
+        [None, None, None, None, None],
+        ["b", "z", '["v", "w"]', 1.5, "  "],
+    )
+    found = samples("r.xlsx", content)
+    assert [(one.id, one.answer, one.references) for one in found] == [
+        ("a", "x", ("y",)),
+        ("b", "z", ("v", "w")),
+    ]
+    assert [dict(one.metadata) for one in found] == [{"level": 3}, {"level": 1.5}]
+    assert [one.row for one in found] == [1, 2]
+
+
+def test_dates_and_times_are_iso_text(samples: Samples) -> None:
+    content = workbook(
+        ["answer", "references", "day", "at", "took"],
+        [
+            "x",
+            "y",
+            datetime.datetime(2024, 3, 1, 10, 0),
+            datetime.time(12, 30),
+            datetime.timedelta(1),
+        ],
+    )
+    (found,) = samples("r.xlsx", content)
+    assert found.metadata["day"] == "2024-03-01T10:00:00"
+    assert found.metadata["at"] == "12:30:00"
+    assert isinstance(found.metadata["took"], str)
+
+
+def test_a_sheet_is_chosen_by_its_name(samples: Samples, refused: Refused) -> None:
+    content = workbook(["answer", "references"], ["first", "x"], sheet="Main", more=True)
+    assert samples("r.xlsx", content)[0].answer == "first"
+    assert samples("r.xlsx", content, sheet="Other")[0].answer == "other"
+    (problem,) = refused("r.xlsx", content, sheet="Othr")
+    assert problem == "r.xlsx: unknown sheet 'Othr'. Did you mean 'Other'? Known: Main, Other"
+
+
+def test_a_sheet_without_header_is_refused(refused: Refused) -> None:
+    for content in (workbook([None, None], ["x", "y"]), workbook(), workbook([" ", None], ["x"])):
+        (problem,) = refused("r.xlsx", content)
+        assert problem.startswith("r.xlsx")
+        assert "header" in problem
+
+
+def test_a_header_that_names_a_column_twice_is_refused(refused: Refused) -> None:
+    """As in a CSV file: whichever is taken, the other is lost in silence."""
+    content = workbook(["answer", "references", "references"], ["x", "y", "z"])
+    assert "names a column twice: references" in refused("r.xlsx", content)[0]
+
+
+def test_column_names_are_stripped(samples: Samples) -> None:
+    assert samples("r.xlsx", workbook([" answer ", "references"], ["x", "y"]))[0].answer == "x"
+
+
+def test_a_row_that_is_too_long_is_an_invalid_row(load: Load) -> None:
+    content = workbook(["answer", "references"], ["y" * 3000, "x"], ["z", "w"])
+    first, second = load("r.xlsx", content, max_row_mb=0.001).cases
+    assert isinstance(first, InvalidRow)
+    assert (first.reason, first.line) == ("longer than 0.001 MB (dataset.max_row_mb)", 2)
+    assert isinstance(second, Sample)
+
+
+def test_a_file_that_is_no_workbook_is_refused(refused: Refused) -> None:
+    pytest.importorskip("openpyxl")
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("a.txt", "x")
+    whole = workbook(["answer", "references"], ["x", "y"])
+    for content in (b"", b"answer,references\n", packed.getvalue(), whole[: len(whole) // 2]):
+        (problem,) = refused("r.xlsx", content)
+        assert problem.startswith("r.xlsx: not a readable workbook")
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "xl/workbook.xml",
+        "xl/worksheets/sheet1.xml",
+        "xl/styles.xml",
+        "xl/_rels/workbook.xml.rels",
+        "docProps/core.xml",
+        "[Content_Types].xml",
+    ],
+)
+def test_a_workbook_with_a_damaged_part_is_refused(refused: Refused, part: str) -> None:
+    whole = workbook(["answer", "references"], ["x", "y"])
+    packed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(whole)) as source, zipfile.ZipFile(packed, "w") as target:
+        assert part in source.namelist()
+        for name in source.namelist():
+            content = source.read(name)
+            target.writestr(name, content[: len(content) // 2] if name == part else content)
+    (problem,) = refused("r.xlsx", packed.getvalue())
+    assert problem.startswith("r.xlsx: not a readable workbook")
+
+
+# Parquet
+
+
+def test_a_parquet_file_has_lists_and_structures(samples: Samples) -> None:
+    """A18, A19: null and NaN are missing."""
+    content = parquet(
+        answer=["x", "z"],
+        references=[["y"], ["v", "w"]],
+        contexts=[[{"text": "c"}], None],
+        score=[0.5, float("nan")],
+        meta=[{"a": 1}, {"a": None}],
+        day=[datetime.date(2024, 3, 1), None],
+    )
+    found = samples("r.parquet", content)
+    assert [one.references for one in found] == [("y",), ("v", "w")]
+    assert [one.contexts for one in found] == [("c",), None]
+    assert [dict(one.metadata) for one in found] == [
+        {"score": 0.5, "meta": {"a": 1}, "day": "2024-03-01"},
+        {"meta": {"a": None}},
+    ]
+
+
+def test_rows_of_later_batches_keep_their_numbers(samples: Samples) -> None:
+    content = parquet(answer=["x"] * 2500, references=["y"] * 2500)
+    found = samples("r.parquet", content)
+    assert [one.row for one in found] == list(range(1, 2501))
+    assert found[2000].id == "sample-2001"
+
+
+def test_binary_columns_are_text(samples: Samples) -> None:
+    """Other systems write text so; str() of bytes would be the answer "b'x'"."""
+    (found,) = samples("r.parquet", parquet(answer=[b"caf\xc3\xa9"], references=[[b"y"]]))
+    assert (found.answer, found.references) == ("café", ("y",))
+
+
+def test_a_file_that_is_no_parquet_is_refused(refused: Refused) -> None:
+    whole = parquet(answer=["x"] * 100, references=["y"] * 100)
+    for content in (b"", b"PAR1", whole[: len(whole) // 2], b"PAR1" + b"x" * 50 + b"PAR1"):
+        (problem,) = refused("r.parquet", content)
+        assert problem.startswith("r.parquet: not a readable Parquet file: ")
+
+
+def test_a_parquet_file_with_damaged_pages_is_refused(refused: Refused) -> None:
+    whole = parquet(answer=["abc"] * 100, references=["abc"] * 100)
+    (problem,) = refused("r.parquet", whole[:20] + b"\xff" * 10 + whole[30:])
+    assert problem.startswith("r.parquet: not a readable Parquet file: ")
+
+
+@pytest.mark.parametrize(("name", "package"), [("r.xlsx", "openpyxl"), ("r.parquet", "pyarrow")])
+def test_without_the_package_the_command_that_installs_it_is_named(
+    load: Load, monkeypatch: pytest.MonkeyPatch, name: str, package: str
+) -> None:
+    from pytest_rageval import extras
+    from pytest_rageval.errors import MissingExtraError
+
+    monkeypatch.setattr(extras, "installed", lambda module: module != package)
+    with pytest.raises(MissingExtraError, match=rf"reading {name} needs the package '{package}'"):
+        load(name, b"x")

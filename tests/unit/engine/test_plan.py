@@ -1,0 +1,341 @@
+"""A3, A4, A10, A14: names in a scenario are bound, and every mistake found before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.model import Bound, InvalidRow, Sample
+from pytest_rageval.scenario.overrides import number_override, set_override
+
+MakePlan = Callable[..., Plan]
+Problems = Callable[..., list[str]]
+
+ROWS = (
+    "dataset:\n"
+    "  - {id: a, answer: x, references: [x], doc_name: d1, level: 1}\n"
+    "  - {id: b, answer: y, references: [x], doc_name: d2, level: 2}\n"
+)
+BASE = "name: s\nmetrics: [em, f1]\n" + ROWS  # five lines
+
+
+def weights_of(made: Plan) -> dict[str, float]:
+    return {metric.name: metric.weight for metric in made.info.metrics}
+
+
+def test_without_weights_every_metric_and_document_weighs_one(plan: MakePlan) -> None:
+    """A3, A4, A5."""
+    made = plan(BASE)
+    assert weights_of(made) == {"em": 1.0, "f1": 1.0}
+    assert made.doc_weights == {}
+    assert made.info.warnings == ()
+
+
+def test_weights_go_to_their_metrics(plan: MakePlan) -> None:
+    """A3: by any name of the metric."""
+    made = plan(BASE + "metric_weights: {exact_match: 3, f1: 0}\n")
+    assert weights_of(made) == {"em": 3.0, "f1": 0.0}
+
+
+def test_weights_for_some_metrics_only_are_one_warning(plan: MakePlan) -> None:
+    """A3."""
+    made = plan("name: s\nmetrics: [em, f1, acc]\n" + ROWS + "metric_weights: {em: 3}\n")
+    (warning,) = made.info.warnings
+    assert warning.startswith("s.yaml: metric_weights names some metrics only")
+    assert warning.endswith("f1, acc")
+    assert weights_of(made) == {"em": 3.0, "f1": 1.0, "acc": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{em: -1}", "s.yaml:6: metric_weights.em: expected a number >= 0, found -1"),
+        ("{em: .nan}", "s.yaml:6: metric_weights.em: expected a "),
+        ("{em: .inf}", "s.yaml:6: metric_weights.em: expected a finite number, found inf"),
+        ("{em: true}", "s.yaml:6: metric_weights.em: expected a number, found true"),
+        ("{em: 0, f1: 0}", "s.yaml:6: metric_weights: all weights are 0; at least one metric"),
+        ("{emm: 1}", "s.yaml:6: metric_weights: unknown metric 'emm'. Did you mean 'em'?"),
+        ("{acc: 1}", "s.yaml:6: metric_weights: metric 'acc' is not among the scenario's metrics"),
+        ("{em: 1, exact_match: 2}", "s.yaml:6: metric_weights: 'em' is named twice"),
+        ("{weighted_score: 1}", "s.yaml:6: metric_weights: unknown metric 'weighted_score'"),
+    ],
+)
+def test_a_weight_that_cannot_be_is_refused(problems: Problems, line: str, message: str) -> None:
+    """A3: refused at collection."""
+    (problem,) = problems(BASE + f"metric_weights: {line}\n")
+    assert problem.startswith(message)
+
+
+def test_a_zero_weight_beside_metrics_without_one_is_fine(plan: MakePlan) -> None:
+    """A3: f1 still weighs 1.0."""
+    assert weights_of(plan(BASE + "metric_weights: {em: 0}\n")) == {"em": 0.0, "f1": 1.0}
+
+
+def test_a_document_that_no_row_has_is_a_warning(plan: MakePlan) -> None:
+    """A4."""
+    made = plan(BASE + "doc_weights: {d1: 2, d9: 3}\n")
+    (warning,) = made.info.warnings
+    assert warning == "s.yaml: doc_weights names documents that no row has: d9"
+    assert made.doc_weights == {"d1": 2.0, "d9": 3.0}
+
+
+def test_a_document_is_found_in_either_unicode_form(plan: MakePlan) -> None:
+    """A4: NFC and NFD of one name."""
+    text = BASE.replace("d1", "Pru\u0308fung") + "doc_weights: {Pr\u00fcfung: 2}\n"
+    assert plan(text).info.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{d1: -1}", "s.yaml:6: doc_weights.d1: expected a number >= 0, found -1"),
+        ("{d1: 0, d2: 0}", "s.yaml:6: doc_weights: every row weighs 0"),
+    ],
+)
+def test_a_document_weight_that_cannot_be_is_refused(
+    problems: Problems, line: str, message: str
+) -> None:
+    """A4."""
+    (problem,) = problems(BASE + f"doc_weights: {line}\n")
+    assert problem.startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "message"),
+    [
+        ("[em, f11]", "s.yaml:2: metrics[1]: unknown metric 'f11'. Did you mean 'f1'? Known: acc,"),
+        ("[em, em]", "s.yaml:2: metrics[1]: 'em' is named twice; give it a name of its own"),
+        ("[em, exact_match]", "s.yaml:2: metrics[1]: 'em' is named twice"),
+        ("[{f1: {name: weighted_score}}]", "'weighted_score' is a reserved name"),
+        ("[{f1: {normalizr: squad}}]", "metrics[0].f1: unknown option 'normalizr'. Did you mean"),
+        ("[{f1: {normalizer: sqad}}]", "metrics[0].f1.normalizer: expected 'ultrarag', 'squad' or"),
+        ("[{f1: squad}]", "the options of 'f1' must be a mapping, found 'squad'"),
+        ("[{f1: {}, em: {}}]", "write a metric as 'f1' or as 'f1: {normalizer: squad}'"),
+        ("[3]", "write a metric as 'f1' or as"),
+        ("[[em]]", "write a metric as 'f1' or as"),
+        ("[null]", "metrics[0]"),
+    ],
+)
+def test_a_metric_that_cannot_be_is_refused(problems: Problems, metrics: str, message: str) -> None:
+    (problem, *rest) = problems(f"name: s\nmetrics: {metrics}\n" + ROWS)
+    assert message in problem
+    assert rest == []
+
+
+def test_a_metric_may_be_used_twice_under_two_names(plan: MakePlan) -> None:
+    made = plan(
+        "name: s\nmetrics: [f1, {f1: {normalizer: squad, name: f1-squad}}]\n"
+        + ROWS
+        + "metric_weights: {f1-squad: 2}\nthresholds: {f1-squad: 0.5}\ngates: {f1-squad: 0.5}\n"
+    )
+    assert weights_of(made) == {"f1": 1.0, "f1-squad": 2.0}
+    assert made.required == {"f1-squad"}
+
+
+def test_shared_options_go_to_every_metric_that_knows_them(
+    run: Callable[..., Any], problems: Problems
+) -> None:
+    rows = "dataset: [{answer: '1,000', references: ['1000']}]\n"
+    shared = "metric_options: {normalizer: squad}\n"
+    text = "name: s\nmetrics: [em, {f1: {normalizer: ultrarag}}]\n" + rows
+    assert run(text + shared).samples[0].scores == {"em": 1.0, "f1": 0.0}
+    assert run(text).samples[0].scores == {"em": 0.0, "f1": 0.0}
+    (problem,) = problems(text + "metric_options: {normalizr: squad}\n")
+    assert "metric_options: unknown option 'normalizr'. Did you mean 'normalizer'?" in problem
+    (problem,) = problems(BASE + "metric_options:\n  normalizer: sqad\n")
+    assert problem.startswith("s.yaml:7: metric_options.normalizer: expected 'ultrarag', 'squad'")
+
+
+def test_thresholds_become_bounds(plan: MakePlan) -> None:
+    """A10."""
+    made = plan(BASE + "thresholds: {exact_match: 0.5, f1: {max: 1}, weighted_score: {min: 0.1}}\n")
+    assert made.info.thresholds == {
+        "em": Bound(min=0.5),
+        "f1": Bound(max=1.0),
+        "weighted_score": Bound(min=0.1),
+    }
+    assert made.required == {"em", "f1", "weighted_score"}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{em: 1.5}", "s.yaml:6: thresholds.em: 1.5 is outside the range 0..1"),
+        ("{em: -0.5}", "s.yaml:6: thresholds.em: -0.5 is outside the range 0..1"),
+        ("{weighted_score: 2}", "s.yaml:6: thresholds.weighted_score: 2 is outside the range"),
+        ("{emm: 0.5}", "s.yaml:6: thresholds: unknown metric 'emm'. Did you mean 'em'?"),
+        ("{em: .nan}", "s.yaml:6: thresholds.em"),
+    ],
+)
+def test_a_threshold_that_cannot_be_is_refused(problems: Problems, line: str, message: str) -> None:
+    """A10."""
+    (problem,) = problems(BASE + f"thresholds: {line}\n")
+    assert problem.startswith(message)
+
+
+def test_every_bad_gate_is_reported_with_its_line(problems: Problems) -> None:
+    found = problems(BASE + "gates:\n  em: 1.5\n  zz: 1\n  by:\n    doc_name:\n      f1: 7\n")
+    assert [problem.partition(": ")[0] for problem in found] == [
+        "s.yaml:7",
+        "s.yaml:8",
+        "s.yaml:11",
+    ]
+    assert found[2] == "s.yaml:11: gates.by.doc_name.f1: min 7 is outside the range 0..1"
+
+
+def test_gates_may_name_a_metric_by_any_of_its_names(plan: MakePlan) -> None:
+    made = plan(BASE + "gates: {exact_match: 0.5, by: {level: {token_f1: 0.1}}}\n")
+    assert made.required == {"em", "f1"}
+    assert "em" in made.info.gates
+
+
+def test_two_gates_for_one_metric_are_refused_and_none_is_lost(problems: Problems) -> None:
+    """A10: otherwise the second would take the place of the first in silence."""
+    (problem,) = problems(BASE + "gates: {em: 0.9, exact_match: 0.1}\n")
+    assert "gates" in problem
+    assert "named twice" in problem
+
+
+def test_lines_stay_right_after_an_invalid_item(problems: Problems) -> None:
+    """E12: what is left of a list is still called by its place in the file."""
+    text = "name: s\nmetrics:\n  - {a: 1, b: 2}\n  - em\n  - f11\n" + ROWS
+    found = problems(text)
+    assert found[0].startswith("s.yaml:3: metrics[0]: write a metric as")
+    assert found[1].startswith("s.yaml:5: metrics[2]: unknown metric 'f11'")
+    found = problems(BASE + "skip:\n  - 5\n  - {where: {levle: 1}}\n")
+    assert found[0].startswith("s.yaml:7: skip[0]: expected a mapping")
+    assert found[1].startswith("s.yaml:8: skip[1].where: unknown field 'levle'. Did you mean")
+
+
+def test_mistakes_of_schema_names_and_data_come_together(problems: Problems) -> None:
+    """E12: all problems of a file at once."""
+    text = (
+        "name: s\n"
+        "metrics: [em, f11]\n"
+        "dataset: nope.jsonl\n"
+        "bands: {good: x}\n"
+        "metric_weights: {zz: 1}\n"
+        "gates: {zz: 1}\n"
+    )
+    found = problems(text)
+    assert len(found) == 5
+    for part in ("f11", "nope.jsonl", "bands.good", "metric_weights", "gates.zz"):
+        assert any(part in problem for problem in found), part
+
+
+def test_a_metric_that_needs_a_column_that_no_row_has(problems: Problems) -> None:
+    """E12: the columns are named, and the nearest one."""
+    rows = "dataset:\n  - {answr: x, references: [x]}\n"
+    found = problems("name: s\nmetrics: [em]\n" + rows)
+    assert found[0] == (
+        "s.yaml:2: metric 'em' needs 'answer'; s.yaml has no such field (key_map?); did you mean "
+        "the column 'answr'? Columns: answr, references"
+    )
+
+
+def test_a_row_that_no_metric_can_score_is_invalid(plan: MakePlan) -> None:
+    """A19: with its line, for invalid.csv."""
+    made = plan(BASE + "  - {id: c, answer: x}\n")
+    case = made.cases[2]
+    assert isinstance(case, InvalidRow)
+    assert (case.id, case.index, case.row) == ("c", 2, 3)
+    assert case.reason == "no references, without which no metric can score it"
+    assert case.line == 6
+
+
+def test_a_data_set_without_any_valid_row_is_refused_with_the_reasons(problems: Problems) -> None:
+    found = problems(
+        "name: s\nmetrics: [em]\ndataset: r.jsonl\n", {"r.jsonl": "[]\n{\n" + "3\n" * 10}
+    )
+    assert found[0] == "r.jsonl: none of 12 rows is valid"
+    assert found[1].startswith("r.jsonl:1: expected a JSON object, found a list")
+    assert len(found) == 6
+
+
+def test_skip_and_xfail_conditions_mark_rows(plan: MakePlan) -> None:
+    """E7: a reason of the row itself comes first; text and numbers compare as text."""
+    text = (
+        BASE.replace("level: 2", "level: '2', xfail: own")
+        + "  - {id: c, answer: x, references: [x], level: 1, skip: mine}\n"
+        + "skip: [{where: {level: 1}, reason: easy}]\n"
+        + "xfail: [{where: {level: [2, 3], doc_name: d2}, reason: hard}]\n"
+    )
+    marks = [(case.skip, case.xfail) for case in plan(text).cases if isinstance(case, Sample)]
+    assert marks == [("easy", None), (None, "own"), ("mine", None)]
+    hard = text.replace(", xfail: own", "")
+    assert [getattr(case, "xfail", None) for case in plan(hard).cases] == [None, "hard", None]
+
+
+def test_a_condition_on_a_field_that_no_row_has_is_refused(problems: Problems) -> None:
+    (problem,) = problems(BASE + "skip: [{where: {levle: 1}}]\n")
+    assert problem.startswith(
+        "s.yaml:6: skip[0].where: unknown field 'levle'. Did you mean 'level'"
+    )
+
+
+def test_the_case_ids_are_those_of_the_rows(plan: MakePlan) -> None:
+    """A2."""
+    made = plan(BASE)
+    assert [case.id for case in made.cases] == ["a", "b"]
+    assert (made.info.total, made.info.selected) == (2, 2)
+    assert made.info.metadata_columns == ("level",)
+
+
+def test_the_snapshot_says_what_ran_and_what_was_overridden(plan: MakePlan) -> None:
+    """A12, A14."""
+    import yaml
+
+    overrides = [
+        number_override("metric_weights")("--rag-metric-weight", "f1=2"),
+        number_override("thresholds")("--rag-threshold", "em=0.5"),
+        set_override("--rag-set", "dataset.rows.0.answer=z"),
+    ]
+    text = BASE.replace("dataset:\n", "dataset:\n  rows:\n").replace("  - ", "    - ")
+    made = plan(text, overrides=overrides)
+    ran = yaml.safe_load(made.info.snapshot)
+    assert ran["metric_weights"] == {"f1": 2.0}
+    assert ran["thresholds"] == {"em": 0.5}
+    assert ran["dataset"]["rows"][0]["answer"] == "z"
+    assert made.info.overridden == ("metric_weights.f1", "thresholds.em", "dataset.rows.0.answer")
+    plain = plan(text)
+    assert plain.info.snapshot_sha256 != made.info.snapshot_sha256
+    assert plan(text).info == plain.info
+
+
+def test_the_snapshot_is_a_scenario_that_runs_the_same(plan: MakePlan) -> None:
+    """A12."""
+    text = BASE + (
+        "thresholds: {em: 0.5, f1: {max: 1}}\n"
+        "gates: {em: 0.1, by: {doc_name: {f1: {min: 0.1}}}}\n"
+        "metric_options: {normalizer: squad}\n"
+        "description: 'Grüße: \"x\"'\n"
+    )
+    first = plan(text)
+    second = plan(first.info.snapshot)
+    assert second.info.snapshot == first.info.snapshot
+    assert second.cases == first.cases
+
+
+def test_a_metric_whose_package_is_missing_is_a_problem_with_the_command(
+    problems: Problems, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pytest_rageval import extras
+
+    monkeypatch.setattr(extras, "installed", lambda module: module != "jieba")
+    (problem,) = problems("name: s\nmetrics: [em, {f1: {tokenizer: jieba}}]\n" + ROWS)
+    assert problem.startswith("s.yaml:2: metrics[1]: ")
+    assert 'pip install "pytest-rageval[zh]"' in problem
+
+
+def test_data_stand_relative_to_the_scenario_file(tmp_path: Any) -> None:
+    """A18: not relative to where pytest was started."""
+    from pytest_rageval import evaluate
+
+    folder = tmp_path / "deep" / "down"
+    folder.mkdir(parents=True)
+    (tmp_path / "deep" / "rows.csv").write_text("answer,references\nx,x\n")
+    (folder / "s.yaml").write_text("name: s\nmetrics: [em]\ndataset: ../rows.csv\n")
+    assert evaluate(folder / "s.yaml").counts.scored == 1

@@ -1,0 +1,263 @@
+"""A10, E5: the gates of a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from pytest_rageval.gates.base import GateOptionError, each_gate, make_gates, parse_bound
+from pytest_rageval.model import Bound, GateResult, MetricColumn, SampleResult, ScenarioResult
+
+Result = Callable[..., ScenarioResult]
+
+
+def scored(*scores: float | None, **fields: Any) -> list[SampleResult]:
+    return [
+        SampleResult(
+            f"s{at}",
+            at,
+            "error" if score is None else "passed",
+            weighted_score=score,
+            scores={"f1": score, "em": score},
+            **{name: values[at] for name, values in fields.items()},
+        )
+        for at, score in enumerate(scores)
+    ]
+
+
+def check(
+    result: Result, options: dict[str, Any], samples: Sequence[SampleResult], **fields: Any
+) -> dict[str, GateResult]:
+    made = result(samples, **fields)
+    return {gate.name: gate.check(made) for gate in make_gates(options, made.info)}
+
+
+# mean
+
+
+def test_a_number_is_the_least_that_the_mean_may_be(result: Result) -> None:
+    """A10: (0.5 + 1) / 2."""
+    found = check(result, {"f1": 0.75, "em": 0.76}, scored(0.5, 1.0))
+    assert (found["f1.mean"].outcome, found["f1.mean"].message) == ("passed", "0.7500 >= 0.7500")
+    assert (found["em.mean"].outcome, found["em.mean"].message) == ("failed", "0.7500 < 0.7600")
+    assert (found["em.mean"].observed, found["em.mean"].bound) == (0.75, 0.76)
+
+
+@pytest.mark.parametrize("options", [0.5, {"min": 0.5}, {"mean": 0.5}, {"mean": {"min": 0.5}}])
+def test_the_forms_of_a_mean_gate_are_one_gate(result: Result, options: Any) -> None:
+    (found,) = check(result, {"f1": options}, scored(0.4)).values()
+    assert (found.name, found.outcome, found.bound) == ("f1.mean", "failed", 0.5)
+
+
+def test_the_mean_is_weighted_by_sample(result: Result) -> None:
+    """A8: (1·3 + 0·1) / 4."""
+    samples = scored(1.0, 0.0, sample_weight=[3.0, 1.0])
+    found = check(result, {"weighted_score": 0.75, "f1": 0.75, "em": 0.76}, samples)
+    assert {name: gate.outcome for name, gate in found.items()} == {
+        "weighted_score": "passed",
+        "f1.mean": "passed",
+        "em.mean": "failed",
+    }
+    assert found["f1.mean"].observed == 0.75
+
+
+@pytest.mark.parametrize(("mean", "outcome"), [(0.7 - 1e-10, "passed"), (0.7 - 1e-8, "failed")])
+def test_gates_tolerate_a_billionth(result: Result, mean: float, outcome: str) -> None:
+    """A10."""
+    assert check(result, {"f1": 0.7}, scored(mean))["f1.mean"].outcome == outcome
+
+
+def test_a_gate_with_a_maximum(result: Result) -> None:
+    found = check(result, {"f1": {"max": 0.5}, "em": {"min": 0.1, "max": 0.5}}, scored(0.6))
+    assert found["f1.mean"].message == "0.6000 > 0.5000"
+    assert found["em.mean"].outcome == "failed"
+
+
+def test_a_number_is_a_maximum_where_lower_is_better(result: Result) -> None:
+    column = MetricColumn("noise", higher_is_better=False)
+    samples = [SampleResult("s", 0, weighted_score=0.4, scores={"noise": 0.6})]
+    made = result(samples, column)
+    (gate,) = make_gates({"noise": 0.5}, made.info)
+    assert gate.check(made).message == "0.6000 > 0.5000"
+
+
+def test_a_mean_over_some_samples_says_over_how_many(result: Result) -> None:
+    found = check(result, {"f1": 0.5}, scored(1.0, None))
+    assert found["f1.mean"].message == "1.0000 >= 0.5000 (over 1 of 2 samples)"
+
+
+def test_a_mean_that_is_not_there_fails(result: Result) -> None:
+    """A20: neither a pass nor a zero."""
+    found = check(result, {"f1": 0.0, "weighted_score": {"max": 1.0}}, scored(None))
+    assert [gate.outcome for gate in found.values()] == ["failed", "failed"]
+    assert found["f1.mean"].message == "no sample has a f1"
+    assert found["f1.mean"].observed is None
+
+
+# pass_rate
+
+
+def test_the_pass_rate_is_the_share_of_scored_samples_that_meet_their_thresholds(
+    result: Result,
+) -> None:
+    """E5: of 1, 0.5, 0.4 and an unscored one, 2 of 3 meet 0.5, whatever they weigh."""
+    samples = scored(1.0, 0.5, 0.4, None, sample_weight=[1.0, 1.0, 100.0, 1.0])
+    found = check(result, {"pass_rate": 0.6}, samples, thresholds={"f1": Bound(min=0.5)})
+    assert found["pass_rate"].outcome == "passed"
+    assert found["pass_rate"].message == "0.6667 >= 0.6000 (2 of 3 scored samples)"
+    found = check(result, {"pass_rate": 0.7}, samples, thresholds={"f1": Bound(min=0.5)})
+    assert found["pass_rate"].outcome == "failed"
+
+
+def test_a_pass_rate_of_nothing_fails(result: Result) -> None:
+    found = check(result, {"pass_rate": 0.0}, scored(None), thresholds={"f1": Bound(min=0.5)})
+    assert (found["pass_rate"].outcome, found["pass_rate"].message) == (
+        "failed",
+        "no sample was scored",
+    )
+
+
+# unscored
+
+
+@pytest.mark.parametrize(
+    ("bound", "scores", "outcome", "message"),
+    [
+        (0.0, (1.0, 0.5), "passed", "0.0000 <= 0.0000 (0 of 2 samples)"),
+        (0.0, (1.0, None), "failed", "0.5000 > 0.0000 (1 of 2 samples)"),
+        (0.5, (1.0, None), "passed", "0.5000 <= 0.5000 (1 of 2 samples)"),
+        (1.0, (None, None), "failed", "none of 2 samples was scored"),
+    ],
+)
+def test_the_share_of_unscored_samples(
+    result: Result, bound: float, scores: tuple[float | None, ...], outcome: str, message: str
+) -> None:
+    """A20, E5: whatever the bound, a run that scored nothing is not green."""
+    found = check(result, {"unscored": bound}, scored(*scores))["unscored"]
+    assert (found.outcome, found.message) == (outcome, message)
+
+
+def test_skipped_samples_are_not_unscored_but_nothing_else_is_not_green(result: Result) -> None:
+    skipped = SampleResult("k", 9, "skipped")
+    found = check(result, {"unscored": 0}, [*scored(1.0), skipped])["unscored"]
+    assert (found.outcome, found.observed) == ("passed", 0.0)
+    found = check(result, {"unscored": 1.0}, [skipped])["unscored"]
+    assert found.outcome == "failed"
+    assert "all 1 samples are skipped or invalid" in found.message
+
+
+# by
+
+
+def test_a_slice_gate_fails_for_any_value_that_falls_below(result: Result) -> None:
+    """E5: a.pdf has (1 + 0.5) / 2, b.pdf 0.25, the third has no document."""
+    samples = scored(1.0, 0.5, 0.25, 0.125, doc_name=["a.pdf", "a.pdf", "b.pdf", None])
+    found = check(result, {"by": {"doc_name": {"weighted_score": 0.5}}}, samples)
+    (gate,) = found.values()
+    assert gate.name == "by.doc_name.weighted_score"
+    assert (gate.outcome, gate.observed, gate.bound) == ("failed", 0.125, 0.5)
+    assert gate.message == (
+        "2 of 3 values of doc_name: (none): 0.1250 < 0.5000; b.pdf: 0.2500 < 0.5000"
+    )
+
+
+def test_a_slice_gate_that_holds_names_the_worst(result: Result) -> None:
+    samples = scored(1.0, 0.75, metadata=[{"level": 1}, {"level": 2}])
+    found = check(result, {"by": {"level": {"f1": 0.5}}}, samples, metadata_columns=("level",))
+    assert found["by.level.f1.mean"].outcome == "passed"
+    assert found["by.level.f1.mean"].message == "all 2 values of level, worst 0.7500 >= 0.5000"
+
+
+def test_a_slice_without_any_score_fails_and_a_skipped_one_is_left_out(result: Result) -> None:
+    samples = scored(1.0, None, doc_name=["a", "b"])
+    options = {"by": {"doc_name": {"f1": 0.5}}}
+    assert check(result, options, samples)["by.doc_name.f1.mean"].outcome == "failed"
+    skipped = SampleResult("k", 1, "skipped", doc_name="b")
+    assert check(result, options, [samples[0], skipped])["by.doc_name.f1.mean"].outcome == "passed"
+    assert check(result, options, [skipped])["by.doc_name.f1.mean"].outcome == "failed"
+
+
+def test_many_failing_slices_are_counted(result: Result) -> None:
+    samples = scored(*[0.1] * 8, doc_name=[f"d{at}" for at in range(8)])
+    (gate,) = check(result, {"by": {"doc_name": {"f1": 0.5}}}, samples).values()
+    assert gate.message.startswith("8 of 8 values of doc_name: d0: ")
+    assert gate.message.endswith("; and 3 more")
+
+
+def test_every_gate_can_be_asked_of_slices(result: Result) -> None:
+    """E5: one gate for each field and check."""
+    samples = scored(1.0, 0.4, doc_name=["a", "b"])
+    options = {"by": {"doc_name": {"pass_rate": 1.0, "unscored": 0, "f1": 0.4, "em": {"max": 1}}}}
+    found = check(result, options, samples, thresholds={"f1": Bound(min=0.5)})
+    assert {name: gate.outcome for name, gate in found.items()} == {
+        "by.doc_name.pass_rate": "failed",
+        "by.doc_name.unscored": "passed",
+        "by.doc_name.f1.mean": "passed",
+        "by.doc_name.em.mean": "passed",
+    }
+
+
+# What cannot be asked
+
+
+@pytest.mark.parametrize(
+    ("options", "path", "message"),
+    [
+        ({"f11": 0.5}, ("f11",), "unknown gate or metric 'f11'. Did you mean 'f1'?"),
+        ({"f1": {"mena": 1}}, ("f1", "mena"), "unknown check of 'f1' 'mena'. Did you mean 'mean'?"),
+        ({"f1": 1.5}, ("f1",), "min 1.5 is outside the range 0..1"),
+        ({"f1": -0.1}, ("f1",), "min -0.1 is outside the range 0..1"),
+        ({"f1": {"mean": {"max": 2}}}, ("f1", "mean"), "max 2 is outside the range 0..1"),
+        ({"f1": "high"}, ("f1",), "expected a number for 'min', found 'high'"),
+        ({"f1": True}, ("f1",), "expected a number for 'min', found True"),
+        ({"f1": None}, ("f1",), "expected a number for 'min', found None"),
+        ({"f1": [1]}, ("f1",), "expected a number for 'min', found [1]"),
+        ({"f1": float("nan")}, ("f1",), "min nan is outside the range 0..1"),
+        ({"f1": 10**400}, ("f1",), "is outside the range 0..1"),
+        ({"f1": {}}, ("f1",), "expected a number, or a mapping with 'min' or 'max'"),
+        ({"unscored": 10**400}, ("unscored",), "is outside the range 0..1"),
+        ({"pass_rate": 0.5}, ("pass_rate",), "needs 'thresholds'"),
+        ({"by": {}}, ("by",), "expected a mapping"),
+        ({"by": 3}, ("by",), "expected a mapping"),
+        ({"by": {"doc_nme": {"f1": 1}}}, ("by", "doc_nme"), "Did you mean 'doc_name'?"),
+        ({"by": {"doc_name": 0.5}}, ("by", "doc_name"), "expected gates"),
+        ({"by": {"doc_name": {"zz": 1}}}, ("by", "doc_name", "zz"), "unknown gate or metric 'zz'"),
+        ({"f1": {"min": 0.9, "max": 0.1}}, ("f1",), "nothing could pass"),
+    ],
+)
+def test_what_is_no_gate_is_refused_where_it_stands(
+    info: Callable[..., Any], options: dict[str, Any], path: tuple[str, ...], message: str
+) -> None:
+    with pytest.raises(GateOptionError) as caught:
+        make_gates(options, info())
+    assert caught.value.path == path
+    assert message in str(caught.value)
+
+
+def test_every_bad_entry_is_found_in_one_go(info: Callable[..., Any]) -> None:
+    found = list(each_gate({"zz": 1, "f1": 0.5, "em": 7, "unscored": "x"}, info()))
+    assert [isinstance(made, GateOptionError) for made in found] == [True, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("value", "higher_is_better", "expected"),
+    [
+        (0.5, True, Bound(min=0.5)),
+        (0.5, False, Bound(max=0.5)),
+        ({"max": 0.5}, True, Bound(max=0.5)),
+        ({"min": 0, "max": 1}, True, Bound(0, 1)),
+    ],
+)
+def test_a_bound_from_a_number_or_a_mapping(
+    value: Any, higher_is_better: bool, expected: Bound
+) -> None:
+    assert parse_bound(value, (), (0.0, 1.0), higher_is_better) == expected
+
+
+def test_an_unbounded_metric_takes_any_finite_bound() -> None:
+    unbounded = (float("-inf"), float("inf"))
+    assert parse_bound(-300.0, (), unbounded) == Bound(min=-300.0)
+    with pytest.raises(GateOptionError):
+        parse_bound(float("inf"), (), unbounded)

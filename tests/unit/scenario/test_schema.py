@@ -1,0 +1,79 @@
+"""E14: the JSON Schema that editors use agrees with what the loader takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_rageval.errors import ScenarioError
+from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
+from pytest_rageval.scenario.loader import load_scenario
+from pytest_rageval.scenario.schema import Scenario, json_schema
+
+LONG: dict[str, Any] = {
+    "name": "s",
+    "dataset": {"path": "r.jsonl", "key_map": {"answer": "a"}, "limit": 3},
+    "metrics": ["em", {"f1": {"normalizer": "squad"}}],
+    "thresholds": {"em": {"min": 0.5}, "f1": 0.5},
+    "gates": {"em": 0.5, "f1": {"mean": 0.5}},
+    "judge": "m",
+    "x-own": {"any": "thing"},
+}
+
+
+def test_every_key_of_a_scenario_is_in_the_schema() -> None:
+    schema = json_schema()
+    assert set(Scenario.model_fields) <= set(schema["properties"])
+    assert {"dataset", "metrics"} <= set(schema["required"])
+    assert "scenario_name" in schema["properties"]
+    assert json.loads(json.dumps(schema)) == schema
+
+
+CHANGES: list[tuple[dict[str, Any], bool]] = [
+    ({}, True),
+    ({"dataset": "r.jsonl"}, True),
+    ({"dataset": [{"answer": "x"}]}, True),
+    ({"judge": {"model": "m"}}, True),
+    ({"metrics": []}, False),
+    ({"metrics": [{"f1": {}, "em": {}}]}, False),
+    ({"tresholds": {}}, False),
+    ({"metric_weights": {"em": -1}}, False),
+    ({"thresholds": {"em": "high"}}, False),
+    ({"dataset": {"path": "r.jsonl", "on_invalid": "ignore"}}, False),
+]
+
+
+@pytest.mark.parametrize(("change", "valid"), CHANGES)
+def test_the_loader_takes_and_refuses(
+    write: Callable[..., Path], change: dict[str, Any], valid: bool
+) -> None:
+    path = write(json.dumps(LONG | change))
+    if valid:
+        assert load_scenario(path).scenario.name == "s"
+    else:
+        with pytest.raises(ScenarioError):
+            load_scenario(path)
+
+
+@pytest.mark.parametrize(("change", "valid"), CHANGES)
+def test_the_schema_agrees_with_the_loader(change: dict[str, Any], valid: bool) -> None:
+    """E14."""
+    jsonschema = pytest.importorskip("jsonschema")
+    validator = jsonschema.Draft202012Validator(json_schema())
+    assert validator.is_valid(LONG | change) is valid
+
+
+def test_every_field_has_its_names_in_key_map() -> None:
+    """A17, D7: both generations and UltraRAG's."""
+    for name, aliases in FIELD_ALIASES.items():
+        assert aliases[0] == name
+        assert {FIELD_OF[alias] for alias in aliases} == {name}
+    assert [FIELD_OF[name] for name in ("gt_ls", "q_ls", "pred_ls")] == [
+        "references",
+        "question",
+        "answer",
+    ]

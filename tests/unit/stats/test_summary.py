@@ -1,0 +1,150 @@
+"""Means, spread and intervals; the figures are worked by hand or computed by another way."""
+
+from __future__ import annotations
+
+import math
+import statistics
+
+import pytest
+
+from pytest_rageval.stats.summary import standard_deviation, summarize, weighted_interval
+
+UNIT = (0.0, 1.0)
+UNBOUNDED = (-math.inf, math.inf)
+T_975_3 = 3.182446305284263  # scipy.stats.t.ppf(0.975, 3)
+
+
+def test_unscored_values_are_counted_and_left_out() -> None:
+    """A8: mean (1 + 0) / 2, weighted (1·3 + 0·1) / 4."""
+    found = summarize([1.0, None, math.nan, 0.0], [3.0, 9.0, 9.0, 1.0], UNIT)
+    assert (found.mean, found.weighted_mean, found.n, found.unscored) == (0.5, 0.75, 2, 2)
+
+
+def test_nothing_scored_has_no_figures() -> None:
+    found = summarize([None, None], [1.0, 1.0], UNIT)
+    assert (found.mean, found.weighted_mean, found.std, found.ci_low, found.ci_high) == (
+        None,
+        None,
+        None,
+        None,
+        None,
+    )
+    assert (found.n, found.unscored) == (0, 2)
+
+
+def test_one_score_has_a_mean_but_no_spread() -> None:
+    found = summarize([0.5], [1.0], UNIT)
+    assert (found.mean, found.std, found.ci_low) == (0.5, None, None)
+
+
+def test_values_and_weights_must_match() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        summarize([1.0], [], UNIT)
+
+
+def test_the_deviation_divides_by_n_minus_one() -> None:
+    """1, 0, 1, 0: squares sum to 1, 1/3 of it."""
+    assert standard_deviation([1.0, 0.0, 1.0, 0.0]) == pytest.approx(math.sqrt(1 / 3))
+    values = [0.1, 0.7, 0.35, 0.9]
+    assert standard_deviation(values) == pytest.approx(statistics.stdev(values), rel=1e-14)
+    assert standard_deviation([0.4]) is None
+
+
+def test_binary_scores_have_wilsons_interval_with_students_quantile() -> None:
+    """3 of 4: m = 3/4; the variance of the mean s²/n = (1/4)/4 = 1/16; size = m(1-m)/(1/16) = 3.
+
+    Wilson with n = 3 and z = t(0.975; 3): (m + z²/6 ± z·√(m(1-m)/3 + z²/36)) / (1 + z²/3).
+    """
+    z = T_975_3
+    half = z * math.sqrt(0.1875 / 3 + z * z / 36)
+    expected = [
+        (0.75 + z * z / 6 - half) / (1 + z * z / 3),
+        (0.75 + z * z / 6 + half) / (1 + z * z / 3),
+    ]
+    found = weighted_interval([1.0, 1.0, 1.0, 0.0], [1.0] * 4, UNIT)
+    assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_wilson_intervals_are_scipys_at_the_same_size_and_quantile() -> None:
+    """scipy's Wilson interval of k(n-1) hits in n(n-1) trials, its quantile z·√n.
+
+    Ours has the effective size m(1-m) / (m(1-m)/(n-1)) = n - 1, no whole count for k hits in n;
+    the interval depends on z²/size alone, so both are blown up by n. A low confidence keeps
+    the blown up one distinct from 1.
+    """
+    stats = pytest.importorskip("scipy.stats")
+    for hits, n in ((3, 4), (9, 10), (50, 80), (1, 30)):
+        z = float(stats.t.ppf(0.65, n - 1))
+        confidence = 1 - 2 * float(stats.norm.sf(z * math.sqrt(n)))
+        test = stats.binomtest(hits * (n - 1), n * (n - 1))
+        expected = test.proportion_ci(confidence_level=confidence, method="wilson")
+        values = [1.0] * hits + [0.0] * (n - hits)
+        found = weighted_interval(values, [1.0] * n, UNIT, confidence=0.3)
+        assert found == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_equal_scores_have_an_interval_of_some_width_inside_the_range() -> None:
+    """Size 4 (equal weights): m = 1 gives the lower end 1/(1 + z²/4) and the upper end 1."""
+    found = weighted_interval([1.0] * 4, [2.0] * 4, UNIT)
+    assert found == pytest.approx((1 / (1 + T_975_3**2 / 4), 1.0), abs=1e-12)
+
+
+def test_equal_scores_of_unequal_weights_count_for_fewer() -> None:
+    """Weights 2, 1, 1, 0.5: size (4.5)²/6.25 = 3.24; m = 1 gives 1/(1 + z²/3.24) to 1."""
+    found = weighted_interval([1.0] * 4, [2.0, 1.0, 1.0, 0.5], UNIT)
+    assert found == pytest.approx((1 / (1 + T_975_3**2 / 3.24), 1.0), abs=1e-12)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5, 1.0, 0.1])
+@pytest.mark.parametrize("n", [2, 3, 10, 1000])
+def test_the_interval_of_equal_scores_contains_them(value: float, n: int) -> None:
+    found = weighted_interval([value] * n, [1.0] * n, UNIT)
+    assert found is not None
+    assert 0.0 <= found[0] <= value <= found[1] <= 1.0
+
+
+def test_another_range_is_rescaled() -> None:
+    """0..5: five times the interval of the same scores in 0..1."""
+    unit = weighted_interval([0.2, 0.8, 1.0], [1.0] * 3, UNIT)
+    rubric = weighted_interval([1.0, 4.0, 5.0], [1.0] * 3, (0.0, 5.0))
+    assert unit is not None
+    assert rubric == pytest.approx([5 * end for end in unit], abs=1e-12)
+
+
+def test_unbounded_scores_have_students_interval() -> None:
+    """1, 2, 3, 4: mean 2.5, s = √(5/3), half width t·s/2."""
+    half = T_975_3 * math.sqrt(5 / 3) / 2
+    found = weighted_interval([1.0, 2.0, 3.0, 4.0], [1.0] * 4, UNBOUNDED)
+    assert found == pytest.approx((2.5 - half, 2.5 + half), abs=1e-12)
+
+
+def test_unbounded_weighted_scores_have_the_interval_of_a_ratio() -> None:
+    """Weights 3, 1, scores 0, 4: mean 1; residuals w(x-1)·2/4 = -1.5, 1.5, mean 0.
+
+    Variance (2.25 + 2.25) / 1 / 2 = 2.25; half width t(0.975; 1)·1.5, with t = tan(0.475·π).
+    """
+    half = 1.5 * math.tan(0.475 * math.pi)
+    found = weighted_interval([0.0, 4.0], [3.0, 1.0], UNBOUNDED)
+    assert found == pytest.approx((1 - half, 1 + half), rel=1e-11)
+
+
+def test_scores_of_weight_zero_widen_nothing() -> None:
+    with_zero = weighted_interval([1.0, 0.0, 0.5], [1.0, 1.0, 0.0], UNIT)
+    assert with_zero == weighted_interval([1.0, 0.0], [1.0, 1.0], UNIT)
+    assert weighted_interval([1.0, 0.5], [1.0, 0.0], UNIT) is None
+
+
+def test_a_higher_confidence_is_a_wider_interval() -> None:
+    narrow = weighted_interval([0.2, 0.6, 0.7], [1.0] * 3, UNIT, confidence=0.8)
+    wide = weighted_interval([0.2, 0.6, 0.7], [1.0] * 3, UNIT, confidence=0.99)
+    assert narrow is not None
+    assert wide is not None
+    assert wide[0] < narrow[0] < narrow[1] < wide[1]
+
+
+@pytest.mark.parametrize("weight", [1e308, 1e-200, 5e-324])
+@pytest.mark.parametrize("values", [[1.0, 1.0], [0.25, 0.75]])
+def test_the_size_of_equal_weights_does_not_matter(weight: float, values: list[float]) -> None:
+    """A4: a document may weigh anything finite."""
+    expected = weighted_interval(values, [1.0, 1.0], UNIT)
+    assert weighted_interval(values, [weight, weight], UNIT) == pytest.approx(expected)

@@ -1,0 +1,109 @@
+"""A3, A4, A6, A8, A9: weights, and scores that are missing."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from pytest_rageval import compute_weighted_score, resolve_weight, weighted_metric_means
+from pytest_rageval.stats.weights import is_scored, weighted_mean
+
+NAN = math.nan
+
+
+def test_a_name_without_a_weight_weighs_one() -> None:
+    """A3, A4: so does every name where there are no weights at all (A5)."""
+    assert resolve_weight("b.pdf", {"a.pdf": 2.0}) == 1.0
+    assert resolve_weight("b.pdf", {}) == 1.0
+    assert resolve_weight("b.pdf", None) == 1.0
+    assert resolve_weight(None, {"a.pdf": 2.0}) == 1.0
+
+
+def test_a_weight_of_zero_is_zero() -> None:
+    assert resolve_weight("a.pdf", {"a.pdf": 0.0}) == 0.0
+
+
+def test_document_names_are_compared_in_nfc() -> None:
+    """A4: a name from macOS is decomposed."""
+    composed, decomposed = "Pr\u00fcfung.pdf", "Pru\u0308fung.pdf"
+    assert composed != decomposed
+    assert resolve_weight(decomposed, {composed: 2.0}) == 2.0
+    assert resolve_weight(composed, {decomposed: 2.0}) == 2.0
+
+
+def test_the_weighted_score_is_a_weighted_mean_of_scores() -> None:
+    """A6: (0.5·1 + 1·3) / 4 = 0.875."""
+    assert compute_weighted_score({"a": 0.5, "b": 1.0}, {"a": 1.0, "b": 3.0}) == 0.875
+
+
+def test_without_weights_all_metrics_count_the_same() -> None:
+    """A5, A6: (0 + 1 + 0.5) / 3."""
+    assert compute_weighted_score({"a": 0.0, "b": 1.0, "c": 0.5}) == 0.5
+
+
+@pytest.mark.parametrize("missing", [None, NAN])
+def test_a_missing_score_takes_no_part_and_neither_does_its_weight(missing: float | None) -> None:
+    """A6: a zero in its place would give 0.125."""
+    assert compute_weighted_score({"a": 0.5, "b": missing}, {"a": 1.0, "b": 3.0}) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("scores", "weights"),
+    [
+        ({}, {}),
+        ({"a": None, "b": NAN}, {}),
+        ({"a": 1.0}, {"a": 0.0}),
+        ({"a": 1.0, "b": None}, {"a": 0.0, "b": 1.0}),
+    ],
+)
+def test_nothing_scored_is_none_and_never_zero(
+    scores: dict[str, float | None], weights: dict[str, float]
+) -> None:
+    """A6."""
+    assert compute_weighted_score(scores, weights) is None
+
+
+def test_a_score_of_zero_is_a_score() -> None:
+    assert compute_weighted_score({"a": 0.0}) == 0.0
+    assert is_scored(0.0)
+    assert not is_scored(None)
+    assert not is_scored(NAN)
+
+
+def test_weights_of_metrics_that_are_not_there_are_ignored() -> None:
+    """A9: the function takes what it is given; a scenario refuses unknown names."""
+    assert compute_weighted_score({"a": 0.5}, {"a": 2.0, "b": 5.0}) == 0.5
+
+
+def test_means_weigh_rows_by_document() -> None:
+    """A8: f1 (1·2 + 0·1 + 0.5·1) / 4 = 0.625; em has one scored row of weight 2."""
+    rows = [
+        {"doc_name": "a", "f1": 1.0, "em": 0.25},
+        {"doc_name": "b", "f1": 0.0, "em": None},
+        {"f1": 0.5, "em": NAN},
+    ]
+    assert weighted_metric_means(rows, ["f1", "em"], {"a": 2.0}) == {"f1": 0.625, "em": 0.25}
+
+
+def test_a_metric_without_any_scored_row_has_no_mean() -> None:
+    """A8: neither an absent key nor an empty scenario is a zero."""
+    assert weighted_metric_means([{"f1": None}, {}], ["f1", "em"]) == {"f1": None, "em": None}
+    assert weighted_metric_means([], ["f1"], {"a": 2.0}) == {"f1": None}
+
+
+def test_rows_may_come_from_an_iterator() -> None:
+    rows = ({"f1": score, "em": 1 - score} for score in (0.0, 1.0))
+    assert weighted_metric_means(rows, ["f1", "em"]) == {"f1": 0.5, "em": 0.5}
+
+
+def test_a_sum_is_exact_before_it_is_rounded() -> None:
+    """Ten times 0.1 is 1.0 in exact sums and 0.9999999999999999 in running ones."""
+    assert weighted_mean([(1.0, 0.1)] * 10) == 1.0
+    assert weighted_mean((value, 1.0) for value in (1e16, 1.0, -1e16)) == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("weight", [1e308, 1e-308, 5e-324])
+def test_weights_near_the_ends_of_the_numbers_weigh_the_same(weight: float) -> None:
+    """A3: weights are finite and >= 0, nothing else; equal ones change nothing."""
+    assert weighted_mean([(0.5, weight), (1.0, weight)]) == pytest.approx(0.75)

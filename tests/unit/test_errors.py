@@ -1,0 +1,58 @@
+"""Messages that say where, what, and what was probably meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_rageval.errors import (
+    MissingExtraError,
+    Problem,
+    RagevalError,
+    ScenarioError,
+    UserError,
+    nearest,
+    shorten,
+    unknown_name,
+)
+from pytest_rageval.extras import installed, require
+
+
+def test_a_user_error_reads_as_all_its_problems() -> None:
+    error = ScenarioError([Problem("s.yaml:3", "one"), Problem("", "two")])
+    assert str(error) == "s.yaml:3: one\ntwo"
+    assert isinstance(error, UserError)
+    assert isinstance(error, RagevalError)
+
+
+def test_an_unknown_name_lists_what_is_known() -> None:
+    message = unknown_name("metric", "faithfullness", ["f1", "faithfulness"])
+    assert message == (
+        "unknown metric 'faithfullness'. Did you mean 'faithfulness'? Known: f1, faithfulness"
+    )
+    assert unknown_name("metric", "zzz", ["f1"]) == "unknown metric 'zzz'. Known: f1"
+    assert unknown_name("metric", "zzz", []) == "unknown metric 'zzz'."
+
+
+@pytest.mark.parametrize(
+    ("name", "guess"), [("EMM", "em"), ("rougel", "rouge-l"), ("zzz", None), ("", None)]
+)
+def test_the_nearest_name_is_guessed_in_any_case(name: str, guess: str | None) -> None:
+    assert nearest(name, ["em", "rouge-l", "f1"]) == guess
+
+
+def test_long_text_is_cut_with_an_ellipsis() -> None:
+    assert shorten("x" * 80) == "x" * 80
+    assert shorten("x" * 81) == "x" * 79 + "…"
+    assert len(unknown_name("metric", "x" * 10_000, ["em"])) < 200
+
+
+def test_a_missing_package_is_named_with_the_command_that_installs_it() -> None:
+    assert not installed("no_such_package_of_anyone.sub")
+    with pytest.raises(MissingExtraError, match=r'pip install "pytest-rageval\[zh\]"') as caught:
+        require("no_such_package_of_anyone", extra="zh", purpose="tokenizer 'jieba'")
+    assert "tokenizer 'jieba' needs the package 'no_such_package_of_anyone'" in str(caught.value)
+
+
+def test_an_installed_package_is_imported() -> None:
+    assert installed("json.decoder")
+    assert require("json.decoder", extra="x", purpose="y").JSONDecoder

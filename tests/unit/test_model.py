@@ -1,0 +1,132 @@
+"""The plain values: bounds and their words, and what crosses process borders."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+
+import pytest
+
+from pytest_rageval.model import Bound, MetricColumn, SampleResult, ScenarioInfo
+
+
+@pytest.mark.parametrize(
+    ("bound", "value", "holds", "words"),
+    [
+        (Bound(min=0.7), 0.61, False, "0.6100 < 0.7000"),
+        (Bound(min=0.7), 0.7, True, "0.7000 >= 0.7000"),
+        (Bound(min=0.7), 0.7 - 1e-10, True, "0.7000 >= 0.7000"),
+        (Bound(max=0.1), 0.2, False, "0.2000 > 0.1000"),
+        (Bound(max=0.1), 0.1 + 1e-10, True, "0.1000 <= 0.1000"),
+        (Bound(0.2, 0.8), 0.1, False, "0.1000 < 0.2000"),
+        (Bound(0.2, 0.8), 0.9, False, "0.9000 > 0.8000"),
+        (Bound(0.2, 0.8), 0.5, True, "0.5000 >= 0.2000"),
+    ],
+)
+def test_a_bound_holds_and_says_why(bound: Bound, value: float, holds: bool, words: str) -> None:
+    """A10: comparisons tolerate 1e-9."""
+    assert bound.holds(value) is holds
+    assert bound.compare(value) == words
+
+
+@pytest.mark.parametrize(
+    ("bound", "value", "margin"),
+    [(Bound(min=0.5), 0.75, 0.25), (Bound(min=0.5), 0.25, -0.25), (Bound(0.0, 1.0), 0.75, 0.25)],
+)
+def test_the_margin_is_the_way_to_the_nearest_end(
+    bound: Bound, value: float, margin: float
+) -> None:
+    assert bound.margin(value) == margin
+
+
+@pytest.mark.parametrize(
+    ("bound", "text", "end"),
+    [
+        (Bound(min=0.5), ">= 0.50", 0.5),
+        (Bound(max=0.125), "<= 0.125", 0.125),
+        (Bound(0.5, 1.0), ">= 0.50 and <= 1.00", 0.5),
+    ],
+)
+def test_a_bound_reads_as_signs(bound: Bound, text: str, end: float) -> None:
+    assert str(bound) == text
+    assert bound.end == end
+
+
+@pytest.mark.parametrize(
+    ("column", "score", "unit"),
+    [
+        (MetricColumn("f1"), 0.3, 0.3),
+        (MetricColumn("noise", higher_is_better=False), 0.25, 0.75),
+        (MetricColumn("rubric", range=(1.0, 5.0)), 4.0, 0.75),
+        (MetricColumn("rubric", range=(0.0, 5.0), higher_is_better=False), 5.0, 0.0),
+        (MetricColumn("cost", range=(-math.inf, math.inf)), 42.0, 42.0),
+    ],
+)
+def test_a_score_enters_the_weighted_score_in_the_unit_range(
+    column: MetricColumn, score: float, unit: float
+) -> None:
+    assert column.to_unit(score) == unit
+
+
+def test_a_result_survives_json() -> None:
+    found = SampleResult(
+        "s",
+        3,
+        "failed",
+        2.0,
+        0.25,
+        "a.pdf",
+        "q",
+        "",
+        ["c"],
+        ["r"],
+        {"section": 1},
+        {"f1": 0.0, "em": None},
+        {"em": "why"},
+        {"f1": {"x": [1]}},
+        {"em": "boom"},
+        None,
+        4,
+        5,
+        "raw",
+        0.5,
+    )
+    assert SampleResult.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+
+
+def test_a_result_is_sent_without_its_defaults() -> None:
+    assert SampleResult("s", 0).to_dict() == {"sample_id": "s", "index": 0}
+    assert SampleResult("s", 0, answer="").to_dict()["answer"] == ""
+    assert SampleResult("s", 0, weighted_score=0.0).to_dict()["weighted_score"] == 0.0
+    assert SampleResult.from_dict({"sample_id": "s", "index": 0}) == SampleResult("s", 0)
+
+
+def test_an_info_survives_json(info: Callable[..., ScenarioInfo]) -> None:
+    made = info(
+        MetricColumn("f1", 2.0),
+        MetricColumn("cost", range=(0.0, math.inf), higher_is_better=False, version=3),
+        thresholds={"f1": Bound(min=0.5), "cost": Bound(max=3.0)},
+        gates={"f1": {"mean": 0.5}},
+        overridden=("gates.f1",),
+        metadata_columns=("section",),
+        total=7,
+    )
+    assert ScenarioInfo.from_dict(json.loads(json.dumps(made.to_dict(), allow_nan=False))) == made
+
+
+@pytest.mark.parametrize(
+    ("outcome", "invalid", "expected"),
+    [
+        ("passed", None, True),
+        ("error", None, True),
+        ("error", "no answer", True),
+        ("xfailed", None, True),
+        ("skipped", None, False),
+        ("skipped", "no answer", False),
+        ("xfailed", "no answer", False),
+    ],
+)
+def test_whether_a_score_was_to_be_had(outcome: str, invalid: str | None, expected: bool) -> None:
+    found = SampleResult("s", 0, outcome, invalid=invalid)  # type: ignore[arg-type]
+    assert found.is_expected is expected

@@ -1,0 +1,104 @@
+"""Names to objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pytest_rageval.datasets.base import READER_REGISTRY
+from pytest_rageval.gates.base import GATE_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY
+from pytest_rageval.registry import Registry, UnknownNameError
+from pytest_rageval.reports.base import REPORT_REGISTRY
+
+
+@dataclass(frozen=True)
+class Thing:
+    name: str
+    aliases: tuple[str, ...] = ()
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A package with two drop-in modules and one module without any."""
+    import sys
+
+    folder = tmp_path / "rageval_things"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "one.py").write_text(
+        "from types import SimpleNamespace as T\n"
+        "THINGS = (T(name='alpha', aliases=('a', 'First')), T(name='beta', aliases=()))\n"
+    )
+    (folder / "two.py").write_text(
+        "from types import SimpleNamespace as T\nTHINGS = (T(name='gamma', aliases=('Alpha',)),)\n"
+    )
+    (folder / "helper.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield "rageval_things"
+    for name in [name for name in sys.modules if name.partition(".")[0] == "rageval_things"]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def things(package: str) -> Registry[Thing]:
+    return Registry("thing", package, "THINGS")
+
+
+def test_every_module_of_the_folder_is_found(things: Registry[Thing]) -> None:
+    """Dropping a file there is all that an addition takes."""
+    assert things.names() == ["alpha", "beta", "gamma"]
+    assert [thing.name for thing in things] == ["alpha", "beta", "gamma"]
+
+
+@pytest.mark.parametrize("written", ["alpha", "ALPHA", "a", "A", "first", "First"])
+def test_aliases_and_any_case_of_letters_are_understood(
+    things: Registry[Thing], written: str
+) -> None:
+    assert things.get(written).name == "alpha"
+    assert things.canonical(written) == "alpha"
+
+
+def test_an_unknown_name_gets_the_nearest_guess(things: Registry[Thing]) -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown thing 'alpah'\. Did you mean 'alpha'"):
+        things.get("alpah")
+    assert things.canonical("alpah") is None
+
+
+def test_an_added_entry_is_found_and_its_name_is_then_taken(things: Registry[Thing]) -> None:
+    things.add(Thing("delta", ("d",)))
+    assert things.get("D").name == "delta"
+    with pytest.raises(ValueError, match="'delta' is registered twice"):
+        things.add(Thing("delta"))
+
+
+def test_an_alias_never_takes_the_place_of_a_name(things: Registry[Thing]) -> None:
+    """gamma claims the alias "Alpha", which is beta's neighbour's own name."""
+    assert things.get("Alpha").name == "alpha"
+
+
+@pytest.mark.parametrize(
+    ("registry", "expected"),
+    [
+        (
+            METRIC_REGISTRY,
+            {"em", "acc", "stringem", "coverem", "f1", "rouge-1", "rouge-2", "rouge-l"},
+        ),
+        (READER_REGISTRY, {"jsonl", "json", "csv", "tsv", "xlsx", "parquet"}),
+        (GATE_REGISTRY, {"mean", "pass_rate", "unscored", "by"}),
+        (REPORT_REGISTRY, {"results.json", "scores.csv", "invalid.csv", "summary.md"}),
+    ],
+    ids=["metrics", "formats", "gates", "reports"],
+)
+def test_the_built_in_names_are_there(registry: Registry[Thing], expected: set[str]) -> None:
+    """D1, A18, A10, A12."""
+    assert expected <= set(registry.names())
+
+
+@pytest.mark.parametrize("alias", ["exact_match", "rouge_l", "rougeL", "ROUGE-L", "string_em"])
+def test_other_systems_names_of_metrics_are_understood(alias: str) -> None:
+    """D1."""
+    assert METRIC_REGISTRY.canonical(alias) in {"em", "rouge-l", "stringem"}
