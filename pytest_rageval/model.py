@@ -6,8 +6,9 @@ All are frozen dataclasses of JSON types. ``None`` as a score means unscored and
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass, field, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
@@ -172,15 +173,6 @@ class SampleResult:
     raw: str = ""
     latency_s: float = 0.0
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return a JSON-plain mapping of the fields that differ from their defaults."""
-        plain: dict[str, Any] = {"sample_id": self.sample_id, "index": self.index}
-        for name, default in _RESULT_DEFAULTS:
-            value = getattr(self, name)
-            if value is not default and value != default:
-                plain[name] = dict(value) if isinstance(value, Mapping) else value
-        return plain
-
     @property
     def is_expected(self) -> bool:
         """Whether a score was to be had: neither skipped nor an invalid row that may be one."""
@@ -188,16 +180,18 @@ class SampleResult:
             self.invalid is not None and self.outcome == "xfailed"
         )
 
+    def to_row(self) -> tuple[Any, ...]:
+        """Return the fields in their order: JSON-plain but for tuples and read-only mappings."""
+        return _result_row(self)
+
     @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> SampleResult:
-        """Return what ``to_dict`` took apart."""
-        return cls(**plain)
+    def from_row(cls, row: Sequence[Any]) -> SampleResult:
+        """Return what ``to_row`` took apart."""
+        return cls(*row)
 
 
-_RESULT_DEFAULTS: Final = tuple(
-    (found.name, NOTHING if found.default is MISSING else found.default)
-    for found in fields(SampleResult)
-    if found.name not in ("sample_id", "index")
+_result_row: Final[Callable[[SampleResult], tuple[Any, ...]]] = attrgetter(
+    *(found.name for found in fields(SampleResult))
 )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.engine.scorer import reasons_unjudged, score_case
+from pytest_rageval.engine.scorer import reasons_unjudged, score_case, unscored_result
 from pytest_rageval.model import Case, SampleResult
 from pytest_rageval.plugin.case_text import failure_text, unjudged_text
 from pytest_rageval.stats.verdict import shortfalls
@@ -19,9 +19,15 @@ class SampleItem(pytest.Item):
 
     def __init__(self, *, plan: Plan, case: Case, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self._ihook = self.parent.ihook if self.parent is not None else self.session.ihook
         self.plan = plan
         self.case = case
         self.result: SampleResult | None = None
+
+    @property
+    def ihook(self) -> Any:
+        """The hooks of the file. pytest finds them anew at each call, which costs 5 % of a run."""
+        return self._ihook
 
     def setup(self) -> None:
         """Score the case; what cannot be judged ends here, so that pytest reports an ERROR."""
@@ -31,6 +37,10 @@ class SampleItem(pytest.Item):
         reasons = reasons_unjudged(self.plan, self.result)
         if reasons:
             pytest.fail(unjudged_text(self.plan.info, self.result, reasons), pytrace=False)
+
+    def unscored(self) -> SampleResult:
+        """Return the result of a case that is skipped."""
+        return unscored_result(self.plan, self.case)
 
     def runtest(self) -> None:
         """Compare the scores with the thresholds."""

@@ -11,20 +11,21 @@ from collections.abc import Generator, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_rageval import __version__
-from pytest_rageval.engine.scorer import unscored_result
-from pytest_rageval.model import Outcome, RunInfo, ScenarioInfo, ScenarioResult
+from pytest_rageval.model import Outcome, RunInfo, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.plugin import transport
 from pytest_rageval.plugin.gate_reports import report_gates
-from pytest_rageval.plugin.items import SampleItem
 from pytest_rageval.plugin.ledger import Ledger
 from pytest_rageval.plugin.options import Settings
 from pytest_rageval.plugin.terminal import ScenarioTable
 from pytest_rageval.reports.store import DEFAULT_OUTPUT, run_id, write_run
+
+if TYPE_CHECKING:
+    from pytest_rageval.plugin.items import SampleItem
 
 _PLUGIN = "rageval-session"
 SCORE_ATTRIBUTE = "rageval_score"
@@ -57,6 +58,9 @@ class RagevalSession:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note what was selected, after all deselection."""
+        # Not at the top: an xdist controller collects nothing, and needs no engine for scoring.
+        from pytest_rageval.plugin.items import SampleItem
+
         items = [item for item in session.items if isinstance(item, SampleItem)]
         self._items = {item.nodeid: item for item in items}
         selected = Counter(item.plan.info.nodeid for item in items)
@@ -87,17 +91,15 @@ class RagevalSession:
             self._receive(report)
 
     def _finish(self, item: SampleItem, report: pytest.TestReport, outcome: Outcome) -> None:
-        scored = item.result or unscored_result(item.plan, item.case)
+        scored = item.result or item.unscored()
         result = scored if scored.outcome == outcome else replace(scored, outcome=outcome)
-        # Reports can carry attributes of plugins; this one is for the words of -v.
-        setattr(report, SCORE_ATTRIBUTE, result.weighted_score)
         nodeid = item.plan.info.nodeid
         if self._is_worker:
             message = transport.Message(nodeid, result, self._unsent)
             setattr(report, transport.ATTRIBUTE, transport.encode(message))
             self._unsent = []
         else:
-            self._ledger.record(nodeid, report.nodeid, result)
+            self._record(nodeid, report, result)
         item.result = None
 
     def _receive(self, report: pytest.TestReport) -> None:
@@ -105,8 +107,13 @@ class RagevalSession:
         delattr(report, transport.ATTRIBUTE)  # the terminal keeps every report to the end
         for info in message.scenarios:
             self._ledger.open(info)
-        self._ledger.record(message.nodeid, report.nodeid, message.result)
+        self._record(message.nodeid, report, message.result)
         self._workers.add(str(getattr(report, "worker_id", "")))
+
+    def _record(self, scenario: str, report: pytest.TestReport, result: SampleResult) -> None:
+        self._ledger.record(scenario, report.nodeid, result)
+        # Reports can carry attributes of plugins; this one is for the words of -v.
+        setattr(report, SCORE_ATTRIBUTE, result.weighted_score)
 
     # What follows from it
 

@@ -7,7 +7,7 @@ takes care of the latter.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_rageval.model import SampleResult, ScenarioInfo
@@ -16,8 +16,12 @@ ATTRIBUTE = "rageval"
 """The attribute of a report that holds the message."""
 
 
+def _plain(value: object) -> object:
+    return dict(value) if isinstance(value, Mapping) else str(value)
+
+
 # Made once: json.dumps with these arguments would make an encoder for every report.
-_dump = json.JSONEncoder(ensure_ascii=True, default=str).encode
+_dump = json.JSONEncoder(ensure_ascii=True, default=_plain).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ def encode(message: Message) -> str:
     """Return the message as ASCII text."""
     plain = {
         "nodeid": message.nodeid,
-        "result": message.result.to_dict(),
+        "result": message.result.to_row(),
         "scenarios": [info.to_dict() for info in message.scenarios],
     }
     return _dump(plain)
@@ -44,6 +48,6 @@ def decode(text: str) -> Message:
     plain = json.loads(text)
     return Message(
         nodeid=plain["nodeid"],
-        result=SampleResult.from_dict(plain["result"]),
+        result=SampleResult.from_row(plain["result"]),
         scenarios=[ScenarioInfo.from_dict(info) for info in plain["scenarios"]],
     )

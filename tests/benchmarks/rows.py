@@ -1,4 +1,4 @@
-"""Rows to measure with: real predictions where the folder of shared data is there, else made ones."""
+"""Rows to measure with: real predictions where shared data is at hand, else made ones."""
 
 from __future__ import annotations
 

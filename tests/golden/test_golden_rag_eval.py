@@ -11,6 +11,7 @@ import pytest
 
 from pytest_rageval import evaluate
 from pytest_rageval.datasets.key_map import parse_contexts
+from pytest_rageval.reports.results_json import sample_dict
 
 # It keeps the inner lists as their Python text; a context is a text, so here they are flattened.
 FLATTENED = {"json_nested": ["a", "b"]}
@@ -42,7 +43,7 @@ def test_a_blank_cell_is_missing_where_the_base_reads_nan(
     assert "references" in found["s5"].invalid
     assert found["s3"].question is None
     assert found["007"].doc_name is None
-    assert "nan" not in json.dumps([sample.to_dict() for sample in result.samples])
+    assert "nan" not in json.dumps([sample_dict(sample) for sample in result.samples], default=dict)
     assert found["s1"].contexts == ("c",)
     assert found["s1"].doc_name == "a.pdf"
 

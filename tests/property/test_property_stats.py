@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from pytest_rageval import compute_weighted_score, weighted_metric_means
 from pytest_rageval.model import Bound, MetricColumn, SampleResult, ScenarioInfo
+from pytest_rageval.plugin.transport import Message, decode, encode
+from pytest_rageval.reports.results_json import sample_dict
 from pytest_rageval.stats.aggregate import summarize_scenario
 from pytest_rageval.stats.student import t_cdf, t_quantile
 from pytest_rageval.stats.summary import summarize, weighted_interval
@@ -203,8 +205,8 @@ infos = st.builds(
 @given(result=results)
 def test_a_result_survives_the_way_from_a_worker(result: SampleResult) -> None:
     """E2: by way of JSON types."""
-    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    assert SampleResult.from_dict(plain) == result
+    received = decode(encode(Message("s.rageval.yaml", result))).result
+    assert sample_dict(received) == json.loads(json.dumps(sample_dict(result), default=dict))
 
 
 @given(info=infos)
