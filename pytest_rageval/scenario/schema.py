@@ -38,9 +38,10 @@ def _text_of_scalar(value: Any) -> Any:
     return value
 
 
-Number = Annotated[float, BeforeValidator(_refuse_bool), Field(allow_inf_nan=False)]
+# The check for booleans stands last: behind it, pydantic would leave bounds out of the JSON Schema.
+Number = Annotated[float, Field(allow_inf_nan=False), BeforeValidator(_refuse_bool)]
 Whole = Annotated[int, BeforeValidator(_refuse_bool)]
-Weight = Annotated[float, BeforeValidator(_refuse_bool), Field(ge=0.0, allow_inf_nan=False)]
+Weight = Annotated[float, Field(ge=0.0, allow_inf_nan=False), BeforeValidator(_refuse_bool)]
 Text = Annotated[str, BeforeValidator(_text_of_scalar)]
 Name = Annotated[str, BeforeValidator(_text_of_scalar), Field(min_length=1)]
 

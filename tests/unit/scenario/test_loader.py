@@ -58,7 +58,7 @@ def test_everything_wrong_is_reported_at_once_with_file_and_line(write: Write) -
         "s.yaml:5: dataset.limit: 0 would run nothing; -1 means all rows",
         "s.yaml:6: metrics: must not be empty",
         "s.yaml:8: metric_weights.em: expected a number >= 0, found -1",
-        "s.yaml:9: metric_weights.f1: expected a number >= 0, found nan",
+        "s.yaml:9: metric_weights.f1: expected a finite number, found nan",
         "s.yaml:11: thresholds.em: expected a number, found 'abc'",
         "s.yaml:12: bands.good: expected a number, found true",
         "s.yaml:13: duplicate key 'bands' (first on line 12)",
