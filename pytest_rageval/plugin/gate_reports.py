@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -41,9 +42,22 @@ def _reports(
         reason = (location[0], 1, f"Skipped: gate undecided: {message}")
         skipped = pytest.TestReport(nodeid, location, {}, "skipped", reason, "setup")
         return [skipped, pytest.TestReport(nodeid, location, {}, "passed", None, "teardown")]
-    text = f"gate {printable(gate.name)}: {message}" if gate.outcome == "failed" else None
+    failure = None
+    if gate.outcome == "failed":
+        failure = _failure(message)  # the heading and the node id name the gate
     return [
         pytest.TestReport(nodeid, location, {}, "passed", None, "setup"),
-        pytest.TestReport(nodeid, location, {}, gate.outcome, text, "call"),
+        pytest.TestReport(nodeid, location, {}, gate.outcome, failure, "call"),
         pytest.TestReport(nodeid, location, {}, "passed", None, "teardown"),
     ]
+
+
+def _failure(text: str) -> Any:
+    """Return ``text`` as pytest represents a failure without a traceback.
+
+    Older versions of pytest quote a plain text in no line of their short summary.
+    """
+    try:
+        pytest.fail(text, pytrace=False)
+    except pytest.fail.Exception:
+        return pytest.ExceptionInfo.from_current().getrepr(style="value")

@@ -43,9 +43,9 @@ def pytest_configure(config: pytest.Config) -> None:
     settings = config.stash[_SETTINGS] = Settings.of(config)
     overrides(config)  # so that a mistake in them is wrong use of the command line
     if settings.scenarios:
-        named = [str(path) + sample_id for path, sample_id in settings.scenarios]
+        named = dict.fromkeys(str(path) + sample_id for path, sample_id in settings.scenarios)
         from_user = config.args_source is pytest.Config.ArgsSource.ARGS
-        config.args[:] = [*config.args, *named] if from_user else named
+        config.args[:] = [*config.args, *named] if from_user else list(named)
         config.args_source = pytest.Config.ArgsSource.ARGS
     if config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
         from pytest_rageval.plugin.session import ensure_session
