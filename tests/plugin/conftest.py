@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-# pytester drops what an inner run imported, and numpy cannot be imported twice in one process.
+# pytester drops what an inner run imported, and C extensions cannot be imported twice in a process.
 import numpy  # noqa: F401
 import pytest
 import rouge_score.rouge_scorer  # noqa: F401
+import yaml  # noqa: F401
 
 import pytest_rageval.plugin.session  # noqa: F401
 from pytest_rageval.datasets.base import READER_REGISTRY
