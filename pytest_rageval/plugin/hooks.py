@@ -5,6 +5,7 @@ Everything heavier is imported when the first scenario file is met.
 
 from __future__ import annotations
 
+import os
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,8 +45,12 @@ def pytest_configure(config: pytest.Config) -> None:
     overrides(config)  # so that a mistake in them is wrong use of the command line
     if settings.scenarios:
         named = dict.fromkeys(str(path) + sample_id for path, sample_id in settings.scenarios)
-        from_user = config.args_source is pytest.Config.ArgsSource.ARGS
-        config.args[:] = [*config.args, *named] if from_user else list(named)
+        if config.args_source is pytest.Config.ArgsSource.ARGS:
+            folder = config.invocation_params.dir
+            given = {os.path.normpath(folder / argument) for argument in config.args}
+            config.args.extend(name for name in named if name not in given)
+        else:
+            config.args[:] = named
         config.args_source = pytest.Config.ArgsSource.ARGS
     if config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
         from pytest_rageval.plugin.session import ensure_session

@@ -35,7 +35,8 @@ def ensure_session(config: pytest.Config, settings: Settings) -> None:
     """Register the run's plugin object, once."""
     if not config.pluginmanager.has_plugin(_PLUGIN):
         config.pluginmanager.register(RagevalSession(config, settings), _PLUGIN)
-        if config.get_verbosity() > 0:
+        # Not get_verbosity(): before pytest 9 it needs the terminal plugin.
+        if config.getoption("verbose", 0) > 0:
             config.pluginmanager.register(ScoreBesideOutcome())
 
 
