@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -12,7 +12,8 @@ import pytest
 
 from pytest_rageval.engine.plan import Plan, make_plan
 from pytest_rageval.errors import UserError
-from pytest_rageval.model import InvalidRow
+from pytest_rageval.model import Case, InvalidRow
+from pytest_rageval.plugin.garbage import garbage_kept
 from pytest_rageval.plugin.items import SampleItem
 from pytest_rageval.plugin.names import Names, printable
 from pytest_rageval.plugin.options import overrides
@@ -29,16 +30,18 @@ class RagevalWarning(pytest.PytestWarning):
 class ScenarioFile(pytest.File):
     """Collects the cases of one scenario file."""
 
-    def collect(self) -> Iterator[SampleItem]:
-        """Yield an item for each case; a scenario that cannot be used is one collection error."""
-        plan = self._plan()
-        self._warn(plan.info.warnings)
-        names = Names()
-        for case in plan.cases:
-            name = names.give(case.id)
-            item = SampleItem.from_parent(self, name=name, plan=plan, case=case)
-            self._mark(item)
-            yield item
+    def collect(self) -> list[SampleItem]:
+        """Return an item for each case; a scenario that cannot be used is one collection error."""
+        with garbage_kept():
+            plan = self._plan()
+            self._warn(plan.info.warnings)
+            names = Names()
+            return [self._item(plan, case, names.give(case.id)) for case in plan.cases]
+
+    def _item(self, plan: Plan, case: Case, name: str) -> SampleItem:
+        item = SampleItem.from_parent(self, name=name, plan=plan, case=case)
+        self._mark(item)
+        return item
 
     def _warn(self, messages: Sequence[str]) -> None:
         try:

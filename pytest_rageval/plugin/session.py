@@ -17,7 +17,7 @@ import pytest
 
 from pytest_rageval import __version__
 from pytest_rageval.model import Outcome, RunInfo, SampleResult, ScenarioInfo, ScenarioResult
-from pytest_rageval.plugin import transport
+from pytest_rageval.plugin import garbage, transport
 from pytest_rageval.plugin.gate_reports import report_gates
 from pytest_rageval.plugin.ledger import Ledger
 from pytest_rageval.plugin.options import Settings
@@ -71,6 +71,8 @@ class RagevalSession:
         ]
         for info in self._unsent:
             self._ledger.open(info)
+        if items:
+            garbage.freeze()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: Iterable[str]) -> None:
@@ -152,6 +154,8 @@ class RagevalSession:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         """Write the files of every scenario of which something ran."""
+        if self._items:
+            garbage.thaw()
         finished = datetime.now(UTC)
         for result in self._results:
             if result.samples:

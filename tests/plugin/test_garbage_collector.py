@@ -1,0 +1,58 @@
+"""The garbage collector during a run: out of the way, and afterwards as it was."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from pytest_rageval.plugin.garbage import garbage_kept
+
+
+@pytest.fixture(autouse=True)
+def _as_it_was():
+    yield
+    gc.enable()
+    gc.unfreeze()
+
+
+def test_the_collector_pauses_and_goes_on():
+    with garbage_kept():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_the_collector_goes_on_after_an_error():
+    with pytest.raises(LookupError), garbage_kept():
+        raise LookupError
+    assert gc.isenabled()
+
+
+def test_a_collector_that_was_off_stays_off():
+    gc.disable()
+    with garbage_kept():
+        pass
+    assert not gc.isenabled()
+
+
+def test_a_run_freezes_its_samples_and_leaves_nothing_frozen(project, run):
+    project.scenario(
+        """
+        name: qa
+        dataset: [{answer: a, references: a}, {answer: b, references: b}]
+        metrics: [em]
+        """
+    )
+    project.conftest(
+        """
+        import gc
+        def log(when):
+            with open("log.txt", "a") as file:
+                print(when, gc.isenabled(), gc.get_freeze_count() > 1000, file=file)
+        def pytest_runtest_call(item): log("call")
+        def pytest_unconfigure(config): log("end")
+        """
+    )
+    run().assert_outcomes(passed=2)
+    lines = project.path.joinpath("log.txt").read_text().splitlines()
+    assert set(lines) == {"call True True", "end True False"}
