@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _PLUGIN = "rageval-session"
 SCORE_ATTRIBUTE = "rageval_score"
+# Results and the reports that pytest keeps stay to the end of the run, too.
+_FREEZE_EVERY = 10_000
 
 
 def ensure_session(config: pytest.Config, settings: Settings) -> None:
@@ -50,6 +52,7 @@ class RagevalSession:
         self._started = datetime.now(UTC)
         self._ledger = Ledger()
         self._items: dict[str, SampleItem] = {}
+        self._recorded = 0
         self._unsent: list[ScenarioInfo] = []
         self._workers: set[str] = set()
         self._results: list[ScenarioResult] = []
@@ -115,6 +118,9 @@ class RagevalSession:
 
     def _record(self, scenario: str, report: pytest.TestReport, result: SampleResult) -> None:
         self._ledger.record(scenario, report.nodeid, result)
+        self._recorded += 1
+        if self._recorded % _FREEZE_EVERY == 0:
+            garbage.freeze()
         # Reports can carry attributes of plugins; this one is for the words of -v.
         setattr(report, SCORE_ATTRIBUTE, result.weighted_score)
 
@@ -138,7 +144,10 @@ class RagevalSession:
         finally:
             if not self._is_worker and self._ledger.has_results:
                 stopped = stopped or bool(session.shouldfail or session.shouldstop)
-                self._results = self._ledger.results(stopped=stopped, strict=self._settings.strict)
+                with garbage.garbage_kept():
+                    self._results = self._ledger.results(
+                        stopped=stopped, strict=self._settings.strict
+                    )
                 if not interrupted:
                     report_gates(session, self._results, announced)
 
@@ -154,12 +163,12 @@ class RagevalSession:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         """Write the files of every scenario of which something ran."""
-        if self._items:
-            garbage.thaw()
         finished = datetime.now(UTC)
-        for result in self._results:
-            if result.samples:
-                self._written.append((result, self._write(result, finished)))
+        with garbage.garbage_kept():
+            for result in self._results:
+                if result.samples:
+                    self._written.append((result, self._write(result, finished)))
+        garbage.thaw()
 
     def _write(self, result: ScenarioResult, finished: datetime) -> Path | str:
         root = self._config.rootpath
