@@ -324,6 +324,43 @@ class GateResult:
 
 
 @dataclass(frozen=True, slots=True)
+class MetricComparison:
+    """A metric in two runs, A (this one) and B (the baseline), over the samples that both scored.
+
+    Means are weighted by sample; ``diff`` is A - B with its interval. ``p_value`` is two-sided and
+    None where no test can say anything, ``p_adjusted`` is Holm's over the metrics tested together,
+    ``significant`` means ``p_adjusted`` below alpha. ``smallest_detectable`` is the difference that
+    this many samples would have shown with a power of 80 %. ``note`` says what is odd.
+    """
+
+    a_mean: float | None
+    b_mean: float | None
+    diff: float | None
+    ci_low: float | None
+    ci_high: float | None
+    p_value: float | None
+    p_adjusted: float | None
+    significant: bool
+    n: int
+    n_nonzero: int
+    method: str
+    smallest_detectable: float | None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """This run (A) against ``baseline`` (B), joined by sample id."""
+
+    baseline: str
+    test: str
+    alpha: float
+    metrics: Mapping[str, MetricComparison]
+    only_a: Sequence[str] = ()
+    only_b: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Counts:
     """How many cases ended how; ``samples`` is the whole data set, ``ran`` what was reported."""
 
