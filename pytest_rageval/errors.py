@@ -5,6 +5,7 @@
     RagevalError
     ├── UserError              something the user wrote; carries all Problems found in one go
     │   ├── ScenarioError      in a scenario file, an override of it, or the data it names
+    │   ├── BaselineError      a saved run that cannot be compared with
     │   └── OptionError        on the command line, in the ini file or the environment
     └── MissingExtraError      an optional package is not installed
 
@@ -48,6 +49,10 @@ class ScenarioError(UserError):
 
 class OptionError(UserError):
     """A command-line option, ini value or environment variable cannot be used."""
+
+
+class BaselineError(UserError):
+    """A saved run is not there, cannot be read, or cannot be compared with this scenario."""
 
 
 class MissingExtraError(RagevalError):

@@ -19,8 +19,18 @@ TOLERANCE: Final = 1e-9
 WEIGHTED_SCORE: Final = "weighted_score"
 """The name under which thresholds, gates and files speak of the weighted score."""
 
+RETRIEVAL: Final = "retrieval"
+"""The name under which the details of a sample speak of its search result."""
+
+MAX_GRADE: Final = 1000
+"""The largest grade of relevance; more is a score that strayed into the judgements."""
+
+REPEATS: Final = "repeats"
+"""The name under which the details of a score hold the values of every repeat."""
+
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed"]
 GateOutcome = Literal["passed", "failed", "skipped"]
+TestName = Literal["permutation", "t", "wilcoxon", "bootstrap"]
 
 NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 """The one empty mapping that all values without entries share: 100,000 samples are many dicts."""
@@ -55,7 +65,9 @@ class Sample:
 
     ``index`` counts from 0 in dataset order (after shuffling and cutting), ``row`` from 1 in file
     order. ``references`` is flat; ``reference_groups`` holds the nested form where the data had
-    one (ALCE's answer groups).
+    one (ALCE's answer groups). ``context_docs`` names the document of each context.
+    ``retrieved_ids`` are the documents that a search returned, best first; ``reference_ids`` the
+    judged ones with their grades (qrels; relevant from 1 upwards).
     """
 
     id: str
@@ -68,6 +80,9 @@ class Sample:
     reference_groups: tuple[tuple[str, ...], ...] | None = None
     reference_contexts: tuple[str, ...] | None = None
     doc_name: str | None = None
+    context_docs: tuple[str | None, ...] | None = None
+    retrieved_ids: tuple[str, ...] | None = None
+    reference_ids: Mapping[str, int] | None = None
     metadata: Mapping[str, Any] = field(default_factory=_nothing)
     tags: tuple[str, ...] = ()
     skip: str | None = None
@@ -197,13 +212,17 @@ _result_row: Final[Callable[[SampleResult], tuple[Any, ...]]] = attrgetter(
 
 @dataclass(frozen=True, slots=True)
 class MetricColumn:
-    """A metric as a scenario uses it; infinities in ``range`` mean unbounded."""
+    """A metric as a scenario uses it; infinities in ``range`` mean unbounded.
+
+    ``definition`` says with which options it is measured: scores are comparable where it is equal.
+    """
 
     name: str
     weight: float = 1.0
     range: tuple[float, float] = (0.0, 1.0)
     higher_is_better: bool = True
     version: int = 1
+    definition: str = ""
 
     def to_unit(self, score: float) -> float:
         """Return ``score`` as it enters the weighted score: 0..1 where bounded, higher is better.
@@ -215,6 +234,38 @@ class MetricColumn:
         if (low, high) != (0.0, 1.0) and math.isfinite(high - low):
             score = (score - low) / (high - low)
         return score if self.higher_is_better else 1.0 - score
+
+
+@dataclass(frozen=True, slots=True)
+class TestPlan:
+    """How a difference of two runs is tested for chance; ``alpha`` is two-sided."""
+
+    test: TestName = "permutation"
+    alpha: float = 0.05
+    n_resamples: int = 10_000
+    seed: int = 42
+
+
+@dataclass(frozen=True, slots=True)
+class Comparing:
+    """The comparison that a scenario asks for; ``metrics`` empty means all."""
+
+    baseline: str
+    metrics: tuple[str, ...] = ()
+    plan: TestPlan = TestPlan()
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """Another run: the ids of its samples, and for each metric their scores by id.
+
+    ``weighted_score`` is among the metrics when the run has all of this scenario's; it is weighed
+    as this scenario weighs.
+    """
+
+    name: str
+    ids: Sequence[str]
+    scores: Mapping[str, Mapping[str, float | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,9 +291,13 @@ class ScenarioInfo:
     dataset_sha256: str = ""
     overridden: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     metadata_columns: tuple[str, ...] = ()
     total: int = 0
     selected: int = 0
+    judgements_sha256: str = ""
+    compare: Comparing | None = None
+    baselines: Mapping[str, Baseline] = field(default_factory=_nothing)
 
     @property
     def weighted_range(self) -> tuple[float, float]:
@@ -259,6 +314,11 @@ class ScenarioInfo:
         ]
         plain["thresholds"] = {name: asdict(bound) for name, bound in self.thresholds.items()}
         plain["gates"] = dict(self.gates)
+        plain["compare"] = asdict(self.compare) if self.compare is not None else None
+        plain["baselines"] = {
+            name: [found.name, list(found.ids), found.scores]
+            for name, found in self.baselines.items()
+        }
         return plain
 
     @classmethod
@@ -267,9 +327,17 @@ class ScenarioInfo:
         known = dict(plain)
         known["metrics"] = tuple(_column(metric) for metric in plain["metrics"])
         known["thresholds"] = {name: Bound(**ends) for name, ends in plain["thresholds"].items()}
-        for name in ("bands", "overridden", "warnings", "metadata_columns"):
+        for name in ("bands", "overridden", "warnings", "remarks", "metadata_columns"):
             known[name] = tuple(plain[name])
+        known["compare"] = _comparing(plain["compare"])
+        known["baselines"] = {name: Baseline(*row) for name, row in plain["baselines"].items()}
         return cls(**known)
+
+
+def _comparing(plain: Mapping[str, Any] | None) -> Comparing | None:
+    if plain is None:
+        return None
+    return Comparing(plain["baseline"], tuple(plain["metrics"]), TestPlan(**plain["plan"]))
 
 
 def _finite(end: float) -> float | None:
@@ -348,9 +416,14 @@ class MetricComparison:
     note: str = ""
 
 
+def p_figure(p_value: float) -> str:
+    """Return a p-value with four decimals; one that is smaller is never shown as 0."""
+    return "<0.0001" if p_value < 0.0001 else f"{p_value:.4f}"
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """This run (A) against ``baseline`` (B), joined by sample id."""
+    """A run (A) against its ``baseline`` (B), joined by sample id."""
 
     baseline: str
     test: str
@@ -385,7 +458,7 @@ class RunInfo:
     version: str
     workers: int = 0
     latency_s: Mapping[str, float] = field(default_factory=_nothing)
-    usage: Mapping[str, float] | None = None
+    usage: Mapping[str, float | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,6 +472,7 @@ class ScenarioResult:
     weighted_score: WeightedSummary
     samples: Sequence[SampleResult] = field(repr=False)
     gates: Sequence[GateResult] = ()
+    comparison: Comparison | None = None
 
     def summary_of(self, name: str) -> MetricSummary | WeightedSummary:
         """Return the summary of a metric, or of ``weighted_score``."""

@@ -49,6 +49,8 @@ class DataFile:
     path: Path
     shown: str
     spec: DatasetSpec
+    section: str = "dataset"
+    """The key of the scenario that names the file."""
 
     @property
     def max_row_bytes(self) -> int:
@@ -92,18 +94,18 @@ class DataFile:
         """Return the message for bytes that are not text, with the offset in the file."""
         at = offset + error.start
         found = f"byte 0x{raw[error.start]:02x} at offset {at}"
-        return f"not {self.spec.encoding}: {found}{_guess(raw, self.spec.encoding)}"
+        return f"not {self.spec.encoding}: {found}{_guess(raw, self.spec.encoding, self.section)}"
 
 
-def _guess(raw: bytes, encoding: str) -> str:
+def _guess(raw: bytes, encoding: str, section: str) -> str:
     candidate = "utf-16" if raw.startswith((b"\xff\xfe", b"\xfe\xff")) else "gb18030"
     try:
         raw.decode(candidate)
     except UnicodeError:
         candidate = encoding
     if candidate.lower() == encoding.lower():
-        return " (set dataset.encoding, or save the file as UTF-8)"
-    return f" (it can be read as {candidate}: set dataset.encoding: {candidate})"
+        return f" (set {section}.encoding, or save the file as UTF-8)"
+    return f" (it can be read as {candidate}: set {section}.encoding: {candidate})"
 
 
 class DatasetReader(Protocol):

@@ -11,11 +11,14 @@ from typing import Any
 from pytest_rageval.datasets.base import BrokenRow, Row
 from pytest_rageval.datasets.jsonl import json_kind
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import NOTHING, Case, InvalidRow, Sample, json_plain
+from pytest_rageval.model import MAX_GRADE, NOTHING, Case, InvalidRow, Sample, json_plain
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 
 # Where retrieval systems keep the text of a passage when a context is an object.
-_PASSAGE_KEYS = ("text", "contents", "content", "page_content", "passage")
+PASSAGE_KEYS = ("text", "contents", "content", "page_content", "passage")
+DOCUMENT_KEYS = ("doc_name", "source", "file_name", "document", "title")
+_ID_KEYS = ("id", "doc_id", "docid", "chunk_id", "_id")
+_GRADE_KEYS = ("grade", "relevance", "rel")
 _FALSE_WORDS = ("", "false", "no", "0", "off")
 
 
@@ -103,7 +106,9 @@ def _sample(
 ) -> Sample:
     found: dict[str, Any] = {}
     for name, value in values.items():
-        if name == "references":
+        if name == "contexts":
+            found["contexts"], found["context_docs"] = _contexts_and_docs(value)
+        elif name == "references":
             found["references"], found["reference_groups"] = _references(value, row.tabular)
         else:
             found[name] = _READ[name](name, value)
@@ -167,30 +172,111 @@ def parse_contexts(value: Any) -> tuple[str, ...]:
     >>> parse_contexts("['a', 'b']"), parse_contexts("a\n\nb")
     (('a', 'b'), ('a', 'b'))
     """
+    return tuple(text for text, _ in _passages(value))
+
+
+def _contexts_and_docs(value: Any) -> tuple[tuple[str, ...], tuple[str | None, ...] | None]:
+    """Return the texts of the contexts, and the document of each where any of them names one."""
+    passages = _passages(value)
+    docs = tuple(doc for _, doc in passages)
+    named = not docs or any(doc is not None for doc in docs)
+    return tuple(text for text, _ in passages), docs if named else None
+
+
+def _passages(value: Any) -> list[tuple[str, str | None]]:
+    """Return the text and the document of each context that is not blank."""
     if isinstance(value, str):
         if value.strip().lower() == "nan":
-            return ()
+            return []
         spelled = _list_in_text(value)
         value = value.replace("\r\n", "\n").split("\n\n") if spelled is None else spelled
     elif not isinstance(value, list | tuple):
         value = [value]
-    texts = (text.strip() for part in value for text in _passages(part))
-    return tuple(text for text in texts if text)
+    stripped = [(text.strip(), doc) for part in value for text, doc in _in_part(part)]
+    return [(text, doc) for text, doc in stripped if text]
 
 
-def _passages(part: Any) -> Sequence[str]:
+def _in_part(part: Any) -> Sequence[tuple[str, str | None]]:
     if _is_missing(part):
         return ()
     if isinstance(part, list | tuple):
-        return [text for inner in part for text in _passages(inner)]
+        return [found for inner in part for found in _in_part(inner)]
     if isinstance(part, Mapping):
-        for key in _PASSAGE_KEYS:
+        for key in PASSAGE_KEYS:
             if isinstance(part.get(key), str):
-                return (part[key],)
+                return ((part[key], passage_document(part)),)
         raise _BadValueError(
-            f"a context is an object without a text under {', '.join(_PASSAGE_KEYS)}"
+            f"a context is an object without a text under {', '.join(PASSAGE_KEYS)}"
         )
-    return (_text("a context", part),)
+    return ((_text("a context", part), None),)
+
+
+def passage_document(passage: Mapping[str, Any]) -> str | None:
+    """Return the document that a passage says it comes from, itself or in its ``metadata``."""
+    inner = passage.get("metadata")
+    for place in (passage, inner if isinstance(inner, Mapping) else {}):
+        for key in DOCUMENT_KEYS:
+            if isinstance(place.get(key), str) and place[key].strip():
+                return str(place[key])
+    return None
+
+
+def _retrieved_ids(value: Any) -> tuple[str, ...]:
+    """Return ids in rank order; one that is there twice keeps its better rank."""
+    return tuple(dict.fromkeys(_id(part) for part in _items(value) if not _is_missing(part)))
+
+
+def _reference_ids(value: Any) -> dict[str, int] | None:
+    """Return the grade of each judged id: of a mapping its values, else 1. Nothing is missing."""
+    if isinstance(value, str) and value.strip().startswith("{"):
+        try:
+            value = json.loads(value)
+        except ValueError as error:
+            raise _BadValueError(f"reference_ids is no JSON object: {error}") from error
+    if isinstance(value, Mapping):
+        return {str(key): _grade(grade) for key, grade in value.items()} or None
+    grades: dict[str, int] = {}
+    for part in _items(value):
+        if _is_missing(part):
+            continue
+        name, grade = _id(part), _grade(_grade_in(part))
+        if grades.setdefault(name, grade) != grade:
+            raise _BadValueError(f"reference_ids judges {shorten(repr(name))} twice, differently")
+    return grades or None
+
+
+def _items(value: Any) -> Sequence[Any]:
+    """Return the items of a list, or of a cell that spells one or separates ids by ``;``."""
+    if isinstance(value, str):
+        spelled = _list_in_text(value)
+        if spelled is None:
+            return [part.strip() for part in value.split(";") if part.strip()]
+        return spelled
+    return value if isinstance(value, list | tuple) else [value]
+
+
+def _id(part: Any) -> str:
+    if isinstance(part, Mapping):
+        for key in _ID_KEYS:
+            if key in part:
+                return _text("an id", part[key])
+        raise _BadValueError(f"a document is an object without an id under {', '.join(_ID_KEYS)}")
+    return _text("an id", part)
+
+
+def _grade_in(part: Any) -> Any:
+    if isinstance(part, Mapping):
+        return next((part[key] for key in _GRADE_KEYS if key in part), 1)
+    return 1
+
+
+def _grade(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value % 1 != 0:
+        found = shorten(repr(value))
+        raise _BadValueError(f"a grade in reference_ids must be a whole number, found {found}")
+    if abs(value) > MAX_GRADE:
+        raise _BadValueError(f"a grade in reference_ids must be at most {MAX_GRADE}, found {value}")
+    return int(value)
 
 
 def _list_in_text(text: str) -> list[Any] | None:
@@ -230,8 +316,9 @@ def _mark(name: str, value: Any) -> str | None:
 _READ: Mapping[str, Callable[[str, Any], Any]] = {
     "question": _text,
     "answer": _text,
-    "contexts": lambda _name, value: parse_contexts(value),
     "reference_contexts": lambda _name, value: parse_contexts(value),
+    "retrieved_ids": lambda _name, value: _retrieved_ids(value),
+    "reference_ids": lambda _name, value: _reference_ids(value),
     "doc_name": _text,
     "tags": _tags,
     "skip": _mark,

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 from pytest_rageval.datasets.base import READER_REGISTRY, BrokenRow, DataFile, Row
 from pytest_rageval.datasets.inline import rows_of
@@ -20,6 +21,7 @@ from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.schema import DatasetSpec
 
 _LISTED = 5
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,9 @@ class Dataset:
     metadata_columns: tuple[str, ...]
     sha256: str
     shown: str
+    warnings: tuple[str, ...] = ()
+    judgements_sha256: str = ""
+    """A hash of what the samples are judged by, where that is a file of its own (qrels)."""
 
 
 def load_dataset(
@@ -52,11 +57,11 @@ def load_dataset(
         rows: Iterable[Row | BrokenRow] = rows_of(spec.rows, spec.max_row_mb, row_lines)
         digest = hashlib.sha256(json.dumps(spec.rows, sort_keys=True, default=str).encode())
     else:
-        file = _data_file(spec, base_dir, where)
+        file = data_file(spec, base_dir, where, "dataset")
         shown = file.shown
-        rows = _rows(file, where)
+        rows = read_rows(file, where, "dataset")
         digest = _digest(file)
-    chosen = _choose(rows, spec)
+    chosen = choose(rows, spec)
     if not chosen:
         raise ScenarioError([Problem(shown, "no rows: an empty data set tests nothing")])
     key_map = KeyMap(spec.key_map)
@@ -69,36 +74,41 @@ def load_dataset(
     return Dataset(cases, lines, columns, metadata, digest.hexdigest(), shown)
 
 
-def _data_file(spec: DatasetSpec, base_dir: Path, where: str) -> DataFile:
-    assert spec.path is not None  # the schema demands a path or rows
+def data_file(spec: DatasetSpec, base_dir: Path, where: str, section: str) -> DataFile:
+    """Return the file of ``spec``; raises ScenarioError, at ``where``, when there is none.
+
+    ``section`` is the key of the scenario that names the file.
+    """
+    assert spec.path is not None  # the schema demands a path, or rows, which have no file
     path = base_dir / spec.path
     try:
         if not path.is_file():
-            raise ScenarioError([Problem(where, _missing_file(path, spec.path))])
+            raise ScenarioError([Problem(where, _missing_file(path, spec.path, section))])
     except (OSError, ValueError) as error:  # a name too long, a null byte, a locked folder
-        message = f"dataset: {shorten(spec.path)!r} cannot be read: {error}"
+        message = f"{section}: {shorten(spec.path)!r} cannot be read: {error}"
         raise ScenarioError([Problem(where, shorten(message, 300))]) from error
-    return DataFile(path, spec.path, spec)
+    return DataFile(path, spec.path, spec, section)
 
 
-def _missing_file(path: Path, written: str) -> str:
+def _missing_file(path: Path, written: str, section: str) -> str:
     if path.is_dir():
-        return f"dataset: {written!r} is a folder; name a file in it"
+        return f"{section}: {written!r} is a folder; name a file in it"
     folder = path.parent
     if not folder.is_dir():
-        return f"dataset: no file {written!r}: the folder {str(folder)!r} does not exist"
+        return f"{section}: no file {written!r}: the folder {str(folder)!r} does not exist"
     guess = nearest(path.name, [entry.name for entry in islice(folder.iterdir(), 1000)])
     hint = f" Did you mean {guess!r}?" if guess else ""
-    return f"dataset: no file {written!r} in {str(folder)!r}.{hint}"
+    return f"{section}: no file {written!r} in {str(folder)!r}.{hint}"
 
 
-def _rows(file: DataFile, where: str) -> Iterable[Row | BrokenRow]:
+def read_rows(file: DataFile, where: str, section: str) -> Iterable[Row | BrokenRow]:
+    """Return the rows of a data file by the reader of its format; raises ScenarioError."""
     suffixes = [suffix for suffix in file.path.suffixes if suffix != ".gz"]
     wanted = file.spec.format or (suffixes[-1].lstrip(".") if suffixes else "")
     try:
         reader = READER_REGISTRY.get(wanted)
     except UnknownNameError as error:
-        raise ScenarioError([Problem(where, f"dataset: {error}")]) from error
+        raise ScenarioError([Problem(where, f"{section}: {error}")]) from error
     return reader.read(file)
 
 
@@ -107,7 +117,7 @@ def _digest(file: DataFile) -> hashlib._Hash:
         return hashlib.file_digest(stream, "sha256")
 
 
-def _choose(rows: Iterable[Row | BrokenRow], spec: DatasetSpec) -> list[Row | BrokenRow]:
+def choose(rows: Iterable[T], spec: DatasetSpec) -> list[T]:
     """Shuffle all rows, then cut: UltraRAG's order, for the same seed the same rows."""
     limit = None if spec.limit == -1 else min(spec.limit, sys.maxsize)
     if not spec.shuffle:

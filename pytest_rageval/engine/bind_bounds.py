@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -86,9 +86,22 @@ def _resolve_gates(
                 else inner
                 for field, inner in value.items()
             }
+        elif name == "no_regression" and isinstance(value, Mapping):
+            resolved[name] = _with_metric_names(value, names)
+        elif name == "compare_fail" and isinstance(value, Mapping):
+            resolved[name] = {
+                resolve_metric(key, names) or key: drop for key, drop in value.items()
+            }
         else:
             resolved[name] = value
     return resolved
+
+
+def _with_metric_names(options: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    metrics = options.get("metrics")
+    if not isinstance(metrics, list):
+        return dict(options)
+    return {**options, "metrics": [resolve_metric(str(name), names) or name for name in metrics]}
 
 
 def bind_gates(binding: Binding, info: ScenarioInfo) -> frozenset[str]:
@@ -99,13 +112,14 @@ def bind_gates(binding: Binding, info: ScenarioInfo) -> frozenset[str]:
             name = ".".join(("gates", *made.path))
             binding.problem(f"{name}: {made}", "gates", *made.path)
         else:
-            gated |= {found for gate in made if (found := _target(gate)) is not None}
+            gated.update(*map(_targets, made))
     return frozenset(gated)
 
 
-def _target(gate: object) -> str | None:
-    """Return the metric that a gate, or the one inside a slice gate, is about."""
+def _targets(gate: object) -> Iterable[str]:
+    """Return the metrics that a gate, or the one inside a slice gate, is about."""
+    if hasattr(gate, "inner"):
+        return _targets(gate.inner)
     target: str | None = getattr(gate, "target", None)
-    if target is None and hasattr(gate, "inner"):
-        return _target(gate.inner)
-    return target
+    several: Iterable[str] = getattr(gate, "targets", ())
+    return several if target is None else (target,)

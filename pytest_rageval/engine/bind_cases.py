@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields, replace
 
+from pytest_rageval.datasets.corpus import Corpus, load_corpus
 from pytest_rageval.datasets.load import Dataset, load_dataset
+from pytest_rageval.datasets.trec import load_trec
 from pytest_rageval.engine.binding import Binding, BoundMetric
 from pytest_rageval.engine.marks import mark_cases
 from pytest_rageval.errors import (
@@ -19,7 +22,13 @@ from pytest_rageval.errors import (
 from pytest_rageval.metrics.base import MetricInfo
 from pytest_rageval.model import Case, InvalidRow, Sample
 from pytest_rageval.scenario.fields import FIELD_ALIASES
+from pytest_rageval.scenario.schema import DatasetSpec
 from pytest_rageval.stats.weights import resolve_weight
+
+_NAMED = {"context_docs": "contexts that name their document (objects with a doc_name or source)"}
+"""What messages call a field that is no column."""
+
+_FIELDS = tuple(found.name for found in fields(Sample))
 
 
 def bind_dataset(binding: Binding) -> Dataset | None:
@@ -27,20 +36,73 @@ def bind_dataset(binding: Binding) -> Dataset | None:
     spec = binding.scenario.dataset
     if spec.rows == [] and not binding.is_sound:
         return None  # what stands in for a data set that was refused
+    try:
+        dataset = _load(binding, spec)
+        corpus = _corpus(binding)
+    except ScenarioError as error:
+        binding.problems += error.problems
+    except MissingExtraError as error:
+        binding.problem(f"dataset: {error}", "dataset")
+    else:
+        binding.warnings += dataset.warnings
+        return _with_top_k(binding, _with_corpus(binding, dataset, corpus))
+    return None
+
+
+def _load(binding: Binding, spec: DatasetSpec) -> Dataset:
+    folder, where = binding.loaded.path.parent, binding.loaded.where("dataset")
+    if spec.qrels_path is not None:
+        return load_trec(spec, folder, lambda key: binding.loaded.where("dataset", key))
     row_lines = None
     if spec.rows is not None:
         lines = binding.loaded.tree.lines
         prefix = ("dataset", "rows") if ("dataset", "rows") in lines else ("dataset",)
         row_lines = [lines.get((*prefix, at)) for at in range(len(spec.rows))]
-    try:
-        return load_dataset(
-            spec, binding.loaded.path.parent, binding.loaded.where("dataset"), row_lines
-        )
-    except ScenarioError as error:
-        binding.problems += error.problems
-    except MissingExtraError as error:
-        binding.problem(f"dataset: {error}", "dataset")
-    return None
+    return load_dataset(spec, folder, where, row_lines)
+
+
+def _corpus(binding: Binding) -> Corpus | None:
+    spec = binding.scenario.corpus
+    if spec is None:
+        return None
+    return load_corpus(spec, binding.loaded.path.parent, binding.loaded.where("corpus"))
+
+
+def _with_corpus(binding: Binding, dataset: Dataset, corpus: Corpus | None) -> Dataset:
+    """Return the data with the chunks of each row's document as its expected contexts."""
+    if corpus is None:
+        return dataset
+    unknown: dict[str, None] = {}
+    cases = [_expecting(case, corpus, unknown) for case in dataset.cases]
+    if unknown:
+        listed = ", ".join(shorten(name) for name in list(unknown)[:5])
+        more = f", and {len(unknown) - 5} more" if len(unknown) > 5 else ""
+        binding.warnings.append(f"{corpus.shown} has no chunk of these documents: {listed}{more}")
+    return replace(dataset, cases=cases)
+
+
+def _expecting(case: Case, corpus: Corpus, unknown: dict[str, None]) -> Case:
+    if isinstance(case, InvalidRow) or case.reference_contexts is not None or case.doc_name is None:
+        return case
+    chunks = corpus.of_document(case.doc_name)
+    if chunks is None:
+        unknown[case.doc_name] = None
+        return case
+    return replace(case, reference_contexts=chunks)
+
+
+def _with_top_k(binding: Binding, dataset: Dataset) -> Dataset:
+    k = binding.scenario.top_k
+    if k is None:
+        return dataset
+    cases = [_cut(case, k) if isinstance(case, Sample) else case for case in dataset.cases]
+    return replace(dataset, cases=cases)
+
+
+def _cut(sample: Sample, k: int) -> Sample:
+    names = ("contexts", "context_docs", "retrieved_ids")
+    long = {name: found[:k] for name in names if (found := getattr(sample, name)) is not None}
+    return replace(sample, **long)
 
 
 def bind_cases(
@@ -71,7 +133,8 @@ def _checked(case: Case, line: int | None, metrics: Sequence[BoundMetric]) -> Ca
             return case
         lacking.append(missing)
     fields = sorted({field for missing in lacking for field in missing})
-    reason = f"no {' and no '.join(fields)}, without which no metric can score it"
+    named = " and no ".join(_NAMED.get(field, field) for field in fields)
+    reason = f"no {named}, without which no metric can score it"
     known = {
         name: value
         for name in ("question", "answer", "references", "doc_name")
@@ -81,11 +144,22 @@ def _checked(case: Case, line: int | None, metrics: Sequence[BoundMetric]) -> Ca
 
 
 def missing_fields(sample: Sample, info: MetricInfo) -> list[str]:
-    """Return the fields that the metric needs and the sample lacks, sorted."""
+    """Return the fields that the metric needs and the sample lacks, sorted.
+
+    Of two alternatives, the one counts of which the sample has more.
+    """
     for need in info.needs:
         if getattr(sample, need) is None:
-            return sorted(need for need in info.needs if getattr(sample, need) is None)
-    return []
+            break
+    else:
+        return []
+    missing = _absent(sample, info.needs)
+    other = _absent(sample, info.or_needs)
+    return other if info.or_needs and len(other) < len(missing) else missing
+
+
+def _absent(sample: Sample, needs: Iterable[str]) -> list[str]:
+    return sorted(need for need in needs if getattr(sample, need) is None)
 
 
 def _check_marks(binding: Binding, dataset: Dataset) -> None:
@@ -103,24 +177,54 @@ def _check_columns(binding: Binding, dataset: Dataset, metrics: Sequence[BoundMe
     samples = [case for case in dataset.cases if isinstance(case, Sample)]
     if not samples:
         return
+    present = {need for need in _FIELDS if any(getattr(case, need) is not None for case in samples)}
     for metric in metrics:
-        for need in sorted(metric.info.needs):
-            if all(getattr(sample, need) is None for sample in samples):
-                lacking = _lacking(need, binding.scenario.dataset.key_map, dataset)
-                message = f"metric {metric.column.name!r} needs {need!r}; {lacking}"
-                binding.problem(message, "metrics", metric.position)
+        info = metric.info
+        if info.or_needs and info.or_needs <= present:
+            _warn_of_mixture(binding, metric, samples)
+            continue
+        # Of two alternatives, the user most likely means the one that is there in part.
+        started = info.or_needs and (info.or_needs & present) and not (info.needs & present)
+        for need in sorted((info.or_needs if started else info.needs) - present):
+            lacking = _lacking(binding, need, dataset)
+            hint = _alternative(info) if not (started or info.needs & present) else ""
+            message = f"metric {metric.column.name!r} needs {need!r}{hint}; {lacking}"
+            binding.problem(message, "metrics", metric.position)
 
 
-def _lacking(need: str, key_map: Mapping[str, str], dataset: Dataset) -> str:
+def _alternative(info: MetricInfo) -> str:
+    if not info.or_needs:
+        return ""
+    return f" (or else {' and '.join(repr(need) for need in sorted(info.or_needs))})"
+
+
+def _warn_of_mixture(binding: Binding, metric: BoundMetric, samples: Sequence[Sample]) -> None:
+    """Say when a metric would measure one thing in some rows and another in others."""
+    first = sum(not _absent(sample, metric.info.needs) for sample in samples)
+    if 0 < first < len(samples):
+        named = " and ".join(sorted(metric.info.needs))
+        binding.warnings.append(
+            f"metric {metric.column.name!r} compares {named} in {first} of {len(samples)} rows, "
+            f"{' and '.join(sorted(metric.info.or_needs))} in the others; set its option 'on'"
+        )
+
+
+def _lacking(binding: Binding, need: str, dataset: Dataset) -> str:
     """Return what is the matter with a field that no valid row has."""
+    key_map, corpus = binding.scenario.dataset.key_map, binding.scenario.corpus
+    if need == "reference_contexts" and corpus is not None:
+        return f"no row names, in doc_name, a document of the corpus {corpus.path}"
     sources = [key_map[need]] if need in key_map else FIELD_ALIASES.get(need, (need,))
     present = [column for column in sources if column in dataset.columns]
     if present:
         return f"no valid row of {dataset.shown} has anything in its column {present[0]!r}"
+    if need == "context_docs":
+        return f"{dataset.shown} has no {_NAMED[need]}"
     guess = nearest(need, dataset.columns)
     hint = f"; did you mean the column {guess!r}?" if guess else ""
     columns = ", ".join(dataset.columns[:20])
-    return f"{dataset.shown} has no such field (key_map?){hint} Columns: {columns}"
+    other = ", or a 'corpus'" if need == "reference_contexts" else ""
+    return f"{dataset.shown} has no such field (key_map?{other}){hint} Columns: {columns}"
 
 
 def _all_invalid(invalid: Sequence[InvalidRow], shown: str) -> Iterator[Problem]:

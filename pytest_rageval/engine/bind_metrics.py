@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
 
 from pytest_rageval.engine.binding import Binding, BoundMetric
 from pytest_rageval.errors import MissingExtraError, shorten, unknown_name
-from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition
+from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo, NoOptions
+from pytest_rageval.metrics.notation import NotationError, parse_notation
 from pytest_rageval.model import WEIGHTED_SCORE, MetricColumn
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.schema import MetricSpec
@@ -17,26 +19,15 @@ from pytest_rageval.scenario.schema import MetricSpec
 
 def bind_metrics(binding: Binding) -> tuple[BoundMetric, ...]:
     """Return the metrics in the order of the scenario; all weigh 1.0 as yet."""
+    if not binding.is_sound and not binding.loaded.positions.get("metrics"):
+        return ()  # what stands there took the place of metrics that could not be read
     bound: dict[str, BoundMetric] = {}
     offered: set[str] = set()
-    for number, spec in enumerate(binding.scenario.metrics):
-        at = binding.loaded.position("metrics", number)
-        try:
-            definition = METRIC_REGISTRY.get(spec.metric)
-        except UnknownNameError as error:
-            binding.problem(f"metrics[{at}]: {error}", "metrics", at)
-            continue
+    for at, spec, definition, notation in _looked_up(binding):
         offered |= definition.options.model_fields.keys()
-        made = _metric(binding, at, spec, definition)
-        if made is None:
-            continue
-        if made.column.name in bound or made.column.name == WEIGHTED_SCORE:
-            hint = "give it a name of its own, {name: ...}"
-            taken = "is named twice" if made.column.name in bound else "is a reserved name"
-            message = f"metrics[{at}]: {made.column.name!r} {taken}; {hint}"
-            binding.problem(message, "metrics", at)
-            continue
-        bound[made.column.name] = made
+        made = _metric(binding, at, spec, definition, notation)
+        if made is not None and _is_free(binding, made, bound):
+            bound[made.column.name] = made
     for name in binding.scenario.metric_options:
         if name not in offered:
             message = unknown_name("option", name, offered)
@@ -44,23 +35,78 @@ def bind_metrics(binding: Binding) -> tuple[BoundMetric, ...]:
     return tuple(bound.values())
 
 
+def _looked_up(
+    binding: Binding,
+) -> Iterator[tuple[int, MetricSpec, MetricDefinition, Mapping[str, Any]]]:
+    """Yield place, spec, metric and notation of each metric that there is."""
+    told: set[str] = set()
+    for number, spec in enumerate(binding.scenario.metrics):
+        at = binding.loaded.position("metrics", number)
+        try:
+            yield at, spec, *_look_up(spec)
+        except (UnknownNameError, NotationError) as error:
+            # ``ir_metrics`` names a metric once for all its cutoffs.
+            if str(error) not in told or ("metrics",) in binding.loaded.tree.lines:
+                binding.problem(f"{_key(binding)}[{at}]: {error}", "metrics", at)
+            told.add(str(error))
+
+
+def _is_free(binding: Binding, made: BoundMetric, bound: Mapping[str, BoundMetric]) -> bool:
+    """Return whether the metric's name is its own; else that is a problem."""
+    name, at = made.column.name, made.position
+    if name not in bound and name != WEIGHTED_SCORE:
+        return True
+    taken = "is named twice" if name in bound else "is a reserved name"
+    hint = "give it a name of its own, {name: ...}"
+    binding.problem(f"metrics[{at}]: {name!r} {taken}; {hint}", "metrics", at)
+    return False
+
+
+def _key(binding: Binding) -> str:
+    """Return the key under which the scenario names its metrics."""
+    return "metrics" if ("metrics",) in binding.loaded.tree.lines else "ir_metrics"
+
+
+def _look_up(spec: MetricSpec) -> tuple[MetricDefinition, Mapping[str, Any]]:
+    """Return the metric that is meant, and the options that its notation is short for."""
+    if METRIC_REGISTRY.canonical(spec.metric) is not None:
+        return METRIC_REGISTRY.get(spec.metric), {}
+    try:
+        notation = parse_notation(spec.metric)
+    except NotationError as error:
+        raise NotationError(f"{shorten(spec.metric)!r}: {error}") from error
+    definition = METRIC_REGISTRY.get(notation.base)
+    for name in notation.options:
+        if name not in definition.options.model_fields:
+            what = "cutoff (@k)" if name == "k" else f"parameter {name!r}"
+            raise NotationError(f"the metric {definition.name!r} has no {what}")
+        if name in spec.options:
+            raise NotationError(f"{spec.metric!r}: {name!r} stands in its name and in its options")
+    return definition, notation.options
+
+
 def _metric(
-    binding: Binding, at: int, spec: MetricSpec, definition: MetricDefinition
+    binding: Binding,
+    at: int,
+    spec: MetricSpec,
+    definition: MetricDefinition,
+    notation: Mapping[str, Any],
 ) -> BoundMetric | None:
-    info = definition.info
     known = definition.options.model_fields
+    given = {**notation, **spec.options}
     shared = {
         name: value
-        for name, value in binding.scenario.metric_options.items()
-        if name in known and name not in spec.options
+        for name, value in _shared_options(binding).items()
+        if name in known and name not in given
     }
     try:
-        options = definition.options.model_validate({**shared, **spec.options})
+        options = definition.options.model_validate({**shared, **given})
     except ValidationError as error:
         for detail in error.errors(include_url=False):
-            _option_problem(binding, at, spec, known, dict(detail))
+            _option_problem(binding, at, spec, given, known, dict(detail))
         return None
-    name = spec.name or info.name
+    info = options.adapt(definition.info)
+    name = spec.name or options.label(info.name)
     try:
         metric = definition.make(name, options)
     except MissingExtraError as error:
@@ -71,15 +117,43 @@ def _metric(
         range=info.range,
         higher_is_better=info.higher_is_better,
         version=info.version,
+        definition=_definition_text(info, options) + _by_whom(binding, info),
     )
-    return BoundMetric(column, info, metric, at)
+    bound = BoundMetric(column, info, metric, at, definition.batch)
+    return bound if definition.preload is None else replace(bound, preload=definition.preload)
+
+
+def _shared_options(binding: Binding) -> dict[str, Any]:
+    """Return the options that stand at the top of the scenario for every metric that has them."""
+    match = binding.scenario.match
+    own = {} if match is None else {"match": match}
+    return {**own, **binding.scenario.metric_options}
+
+
+def _by_whom(binding: Binding, info: MetricInfo) -> str:
+    """Return the models that are asked: another judge gives other scores."""
+    asked = [getattr(binding.scenario, role) for role in sorted(info.asks)]
+    names = [spec.model for spec in asked if spec is not None]
+    return f" by {', '.join(names)}" if names else ""
+
+
+def _definition_text(info: MetricInfo, options: NoOptions) -> str:
+    """Return what a score means, in one line: scores of equal definitions can be compared."""
+    plain = options.model_dump(mode="json", exclude_none=True)
+    listed = ", ".join(f"{name}={value}" for name, value in sorted(plain.items()))
+    return f"{info.name} v{info.version} ({listed})"
 
 
 def _option_problem(
-    binding: Binding, at: int, spec: MetricSpec, known: Iterable[str], detail: dict[str, Any]
+    binding: Binding,
+    at: int,
+    spec: MetricSpec,
+    given: Iterable[str],
+    known: Iterable[str],
+    detail: dict[str, Any],
 ) -> None:
     option = str(detail["loc"][0]) if detail["loc"] else ""
-    if option in spec.options:
+    if option in given or option not in binding.scenario.metric_options:
         place: tuple[str | int, ...] = ("metrics", at, spec.metric, option)
         label = f"metrics[{at}].{spec.metric}"
     else:
@@ -89,5 +163,8 @@ def _option_problem(
     else:
         expected = detail.get("ctx", {}).get("expected") or detail["msg"]
         found = shorten(repr(detail["input"]))
-        message = f"{label}.{option}: expected {expected}, found {found}"
+        where = f"{label}.{option}" if option else label
+        message = f"{where}: expected {expected}, found {found}"
+        if detail["type"] == "value_error":
+            message = f"{where}: {detail['ctx']['error']}"
     binding.problem(message, *place)

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
+from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.errors import Problem, unknown_name
-from pytest_rageval.metrics.base import METRIC_REGISTRY, Metric, MetricInfo
+from pytest_rageval.metrics.base import (
+    METRIC_REGISTRY,
+    BatchScorer,
+    JudgedMetric,
+    Metric,
+    MetricInfo,
+)
+from pytest_rageval.metrics.notation import NotationError, parse_notation
 from pytest_rageval.model import MetricColumn
+from pytest_rageval.places import Places
+from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.loader import LoadedScenario
 from pytest_rageval.scenario.schema import Scenario
+
+
+def _nothing() -> None:
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +36,11 @@ class BoundMetric:
 
     column: MetricColumn
     info: MetricInfo
-    metric: Metric
+    metric: Metric | JudgedMetric
     position: int = 0
+    batch: BatchScorer | None = None
+    preload: Callable[[], None] = _nothing
+    """Begins to load what the metric needs, in the background."""
 
 
 @dataclass
@@ -32,7 +52,13 @@ class Binding:
 
     loaded: LoadedScenario
     is_sound: bool = True
+    places: Places = field(default_factory=lambda: Places(Path.cwd()))
+    run: RunSettings = field(default_factory=RunSettings)
     problems: list[Problem] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    """What the end of the run should say, and is no mistake."""
+    refusals: list[Problem] = field(default_factory=list)
+    """What is wrong with the saved runs that it is to be compared with."""
     warnings: list[str] = field(default_factory=list)
 
     @property
@@ -53,7 +79,7 @@ class Binding:
             name = resolve_metric(written, names)
             if name is None:
                 message = unknown_name("metric", written, names)
-                if METRIC_REGISTRY.canonical(written) is not None:
+                if _label(written) is not None:
                     message = f"metric {written!r} is not among the scenario's metrics"
                 self.problem(f"{section}: {message}", section, written)
             elif name in resolved:
@@ -67,5 +93,18 @@ def resolve_metric(written: str, names: Sequence[str]) -> str | None:
     """Return which of the scenario's metric ``names`` is meant by a name or alias of a metric."""
     if written in names:
         return written
+    label = _label(written)
+    return label if label in names else None
+
+
+def _label(written: str) -> str | None:
+    """Return what a metric that is ``written`` so is called when it has no name of its own."""
     canonical = METRIC_REGISTRY.canonical(written)
-    return canonical if canonical in names else None
+    if canonical is not None:
+        return canonical
+    try:
+        notation = parse_notation(written)
+        definition = METRIC_REGISTRY.get(notation.base)
+        return definition.options.model_validate(notation.options).label(definition.name)
+    except (NotationError, UnknownNameError, ValidationError):
+        return None

@@ -7,7 +7,14 @@ from dataclasses import dataclass, replace
 
 from pytest_rageval.gates.base import Gate, make_gates
 from pytest_rageval.gates.unscored import UnscoredGate
-from pytest_rageval.model import GateOutcome, GateResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.model import (
+    WEIGHTED_SCORE,
+    Comparison,
+    GateOutcome,
+    GateResult,
+    ScenarioInfo,
+    ScenarioResult,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +48,37 @@ def decide_gates(result: ScenarioResult, extent: Extent, *, strict: bool = False
     Complete: passed or failed. Partial by choice: skipped, or failed where ``strict``. Samples
     lost: failed. The gate ``unscored`` is there also when it was not asked for and fails.
     """
+    result = replace(result, comparison=_comparison(result))
     gates = gates_of(result.info)
     verdicts = [_decide(gate, result, extent, strict) for gate in gates or [UnscoredGate()]]
     if not gates:
         verdicts = [verdict for verdict in verdicts if verdict.outcome == "failed"]
     return replace(result, gates=tuple(verdicts))
+
+
+def _comparison(result: ScenarioResult) -> Comparison | None:
+    """Return this run against the one that ``compare`` names."""
+    info = result.info
+    if info.compare is None or info.compare.baseline not in info.baselines:
+        return None
+    # numpy comes along; who compares nothing need not load it.
+    from pytest_rageval.stats.comparison import compare_runs
+
+    names = info.compare.metrics or _all_metrics(info)
+    baseline = info.baselines[info.compare.baseline]
+    return compare_runs(result, baseline, names, info.compare.plan)
+
+
+def _all_metrics(info: ScenarioInfo) -> tuple[str, ...]:
+    """Return the metrics, and weighted_score where it is not just the only one of them.
+
+    Tested together, two equal columns would double every p-value.
+    """
+    names = tuple(metric.name for metric in info.metrics)
+    only = info.metrics[0] if len(names) == 1 else None
+    if only is not None and only.range == (0.0, 1.0) and only.higher_is_better:
+        return names
+    return (*names, WEIGHTED_SCORE)
 
 
 def gates_of(info: ScenarioInfo) -> list[Gate]:

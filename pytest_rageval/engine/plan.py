@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
+from pytest_rageval.clients.settings import RunSettings
+from pytest_rageval.engine.batches import Batches
+from pytest_rageval.engine.bind_baselines import bind_baselines, bind_comparison
 from pytest_rageval.engine.bind_bounds import (
     bind_gates,
     bind_thresholds,
@@ -20,10 +23,12 @@ from pytest_rageval.engine.bind_bounds import (
 )
 from pytest_rageval.engine.bind_cases import bind_cases, bind_dataset
 from pytest_rageval.engine.bind_metrics import bind_metrics
+from pytest_rageval.engine.bind_models import ModelPlan, bind_models
 from pytest_rageval.engine.binding import Binding, BoundMetric
 from pytest_rageval.engine.snapshot import snapshot_text
-from pytest_rageval.errors import ScenarioError
+from pytest_rageval.errors import BaselineError, ScenarioError
 from pytest_rageval.model import Case, ScenarioInfo
+from pytest_rageval.places import Places
 from pytest_rageval.scenario.loader import by_line, inspect_scenario
 from pytest_rageval.scenario.overrides import Override
 
@@ -40,6 +45,22 @@ class Plan:
     """The names that a threshold or a gate asks about: unscored, they are an error."""
     on_invalid: str = "fail"
     tolerate_shortfalls: bool = False
+    models: ModelPlan = field(default_factory=ModelPlan)
+
+    @cached_property
+    def judged(self) -> tuple[BoundMetric, ...]:
+        """The metrics that ask a model."""
+        return tuple(metric for metric in self.metrics if metric.info.asks)
+
+    @property
+    def repeats(self) -> int:
+        """How often each judged metric is asked."""
+        return self.models.repeats
+
+    @cached_property
+    def batches(self) -> Batches:
+        """The scores of the metrics that score all samples at once."""
+        return Batches(self.metrics, self.cases)
 
     @cached_property
     def weights(self) -> tuple[float, ...]:
@@ -55,22 +76,37 @@ class Plan:
 
 
 def make_plan(
-    path: Path, overrides: Iterable[Override] = (), *, shown: str = "", nodeid: str = ""
+    path: Path,
+    overrides: Iterable[Override] = (),
+    *,
+    shown: str = "",
+    nodeid: str = "",
+    places: Places | None = None,
+    run: RunSettings | None = None,
 ) -> Plan:
     """Return the plan of the scenario in ``path``.
 
     ``shown`` is the file's name in messages and results. Raises ScenarioError with everything that
-    is wrong with the scenario and its data.
+    is wrong with the scenario and its data; BaselineError when that is all right, and a run that
+    it is to be compared with is not.
     """
     loaded, problems = inspect_scenario(path, overrides, shown)
     if loaded is None:
         raise ScenarioError(problems)
-    binding = Binding(loaded, is_sound=not problems, warnings=list(loaded.warnings))
+    binding = Binding(
+        loaded,
+        is_sound=not problems,
+        places=places or Places(Path.cwd()),
+        run=run or RunSettings(),
+        warnings=list(loaded.warnings),
+    )
     shown = shown or str(path)
     plan = _bind(binding, shown, nodeid or shown)
     problems = sorted([*problems, *binding.problems], key=by_line)
     if problems or plan is None:
         raise ScenarioError(dict.fromkeys(problems))
+    if binding.refusals:
+        raise BaselineError(dict.fromkeys(binding.refusals))
     return plan
 
 
@@ -81,7 +117,7 @@ def _bind(binding: Binding, shown: str, nodeid: str) -> Plan | None:
     thresholds = bind_thresholds(binding, metrics)
     dataset = bind_dataset(binding)
     cases = bind_cases(binding, dataset, metrics) if dataset is not None else ()
-    _warn_of_unused_models(binding)
+    models = bind_models(binding, metrics)
     snapshot = snapshot_text(scenario)
     info = ScenarioInfo(
         name=scenario.name,
@@ -98,26 +134,27 @@ def _bind(binding: Binding, shown: str, nodeid: str) -> Plan | None:
         snapshot_sha256=hashlib.sha256(snapshot.encode()).hexdigest(),
         dataset_sha256=dataset.sha256 if dataset else "",
         overridden=binding.loaded.overridden,
-        warnings=tuple(dict.fromkeys(f"{shown}: {warning}" for warning in binding.warnings)),
         metadata_columns=dataset.metadata_columns if dataset else (),
         total=len(cases),
         selected=len(cases),
+        judgements_sha256=dataset.judgements_sha256 if dataset else "",
+        compare=bind_comparison(binding, [metric.column.name for metric in metrics]),
     )
-    gated = bind_gates(binding, info)
-    if dataset is None:
-        return None
-    return Plan(
+    plan = Plan(
         info=info,
         metrics=metrics,
         cases=cases,
         doc_weights=scenario.doc_weights,
-        required=frozenset(thresholds) | gated,
+        required=frozenset(thresholds),
         on_invalid=scenario.dataset.on_invalid,
         tolerate_shortfalls=scenario.tolerate == "pass_rate",
+        models=models,
     )
-
-
-def _warn_of_unused_models(binding: Binding) -> None:
-    for role in ("judge", "embedding"):
-        if getattr(binding.scenario, role) is not None:
-            binding.warnings.append(f"{role} is not used: no metric of this scenario asks it")
+    if dataset is not None and not binding.problems:
+        info = replace(info, baselines=bind_baselines(binding, plan))
+    gated = bind_gates(binding, info)
+    if dataset is None:
+        return None
+    warnings = tuple(dict.fromkeys(f"{shown}: {warning}" for warning in binding.warnings))
+    info = replace(info, warnings=warnings, remarks=tuple(binding.remarks))
+    return replace(plan, info=info, required=plan.required | gated)

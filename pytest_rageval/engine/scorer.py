@@ -6,14 +6,15 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pytest_rageval.engine.bind_cases import missing_fields
 from pytest_rageval.engine.binding import BoundMetric
-from pytest_rageval.engine.plan import Plan
 from pytest_rageval.errors import MissingExtraError, shorten
-from pytest_rageval.metrics.base import ScoringContext
+from pytest_rageval.metrics.base import Metric, ScoringContext
 from pytest_rageval.model import (
+    NOTHING,
+    RETRIEVAL,
     TOLERANCE,
     WEIGHTED_SCORE,
     Case,
@@ -26,18 +27,32 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.stats.weights import is_scored, resolve_weight, weighted_mean
 
+if TYPE_CHECKING:
+    from pytest_rageval.engine.plan import Plan
 
-def score_case(plan: Plan, case: Case) -> SampleResult:
+
+_SHOWN = 10
+_SHOWN_CONTEXTS = 3
+_SHOWN_TEXT = 300
+
+
+def score_case(
+    plan: Plan, case: Case, judged: Mapping[str, Score] = NOTHING, latency_s: float = 0.0
+) -> SampleResult:
     """Return the result of ``case``: scored, or the reasons why it is not.
 
-    The outcome is what scoring alone can say: ``error`` when the case cannot be judged.
+    ``judged`` are the scores of the metrics that ask a model, which took ``latency_s``. The outcome
+    is what scoring alone can say: ``error`` when the case cannot be judged.
     """
     if isinstance(case, InvalidRow):
         return invalid_result(plan, case)
     started = time.perf_counter()
     context = ScoringContext()
-    scores = [_score(metric, case, context) for metric in plan.metrics]
-    return _result(plan, case, scores, time.perf_counter() - started)
+    scores = [
+        judged.get(metric.column.name) or _score(plan, metric, case, context)
+        for metric in plan.metrics
+    ]
+    return _result(plan, case, scores, latency_s + time.perf_counter() - started)
 
 
 def invalid_result(plan: Plan, row: InvalidRow) -> SampleResult:
@@ -86,7 +101,7 @@ def _why(result: SampleResult, name: str) -> str:
     return result.errors.get(name) or result.reasons.get(name) or "no reason given"
 
 
-def _score(bound: BoundMetric, sample: Sample, context: ScoringContext) -> Score:
+def _score(plan: Plan, bound: BoundMetric, sample: Sample, context: ScoringContext) -> Score:
     name = bound.column.name
     missing = missing_fields(sample, bound.info)
     if missing:
@@ -94,14 +109,19 @@ def _score(bound: BoundMetric, sample: Sample, context: ScoringContext) -> Score
     # A metric may be anyone's code: whatever it raises or returns is this metric's error on this
     # sample, to be shown there, and must not end the run of the others.
     try:
-        return _checked(bound.column, bound.metric.score(sample, context))
+        if bound.batch is not None:
+            return checked_score(bound.column, plan.batches.score(bound, sample))
+        if bound.info.asks:
+            return Score(name, None, error="was not judged")
+        metric = cast("Metric", bound.metric)
+        return checked_score(bound.column, metric.score(sample, context))
     except MissingExtraError as error:
         return Score(name, None, error=str(error))
     except Exception as error:  # noqa: BLE001
-        return Score(name, None, error=_describe(error))
+        return Score(name, None, error=describe_error(error))
 
 
-def _checked(column: MetricColumn, score: Score) -> Score:
+def checked_score(column: MetricColumn, score: Score) -> Score:
     """Return ``score`` under the column's name, or an error where it cannot be the metric's."""
     if not isinstance(score, Score):
         return Score(column.name, None, error=f"returned {shorten(repr(score))}, not a Score")
@@ -130,7 +150,8 @@ def _converted(column: MetricColumn, score: Score) -> Score:
     return replace(score, metric=column.name, value=number)
 
 
-def _describe(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
+    """Return what went wrong in a metric, in one line."""
     try:
         return f"{type(error).__name__}: {shorten(str(error), 300)}"
     except Exception:  # noqa: BLE001  (an exception whose own text raises)
@@ -139,11 +160,16 @@ def _describe(error: Exception) -> str:
 
 def _result(plan: Plan, sample: Sample, scores: list[Score], latency_s: float) -> SampleResult:
     values = {score.metric: score.value for score in scores}
+    remarks = _remarks(scores)
+    if sample.reference_ids is not None:
+        remarks["details"] = {**remarks.get("details", {}), RETRIEVAL: _retrieval(sample)}
+    elif sample.reference_contexts is not None:
+        remarks["details"] = {**remarks.get("details", {}), RETRIEVAL: _expected(sample)}
     return SampleResult(
         sample_id=sample.id,
         index=sample.index,
         sample_weight=resolve_weight(sample.doc_name, plan.doc_weights),
-        weighted_score=_weighted_score(plan, values),
+        weighted_score=weigh_scores(plan, values),
         doc_name=sample.doc_name,
         question=sample.question,
         answer=sample.answer,
@@ -153,11 +179,33 @@ def _result(plan: Plan, sample: Sample, scores: list[Score], latency_s: float) -
         scores=values,
         row=sample.row,
         latency_s=latency_s,
-        **_remarks(scores),
+        **remarks,
     )
 
 
-def _weighted_score(plan: Plan, values: Mapping[str, float | None]) -> float | None:
+def _expected(sample: Sample) -> dict[str, Any]:
+    """Return the beginning of what a search should have found."""
+    expected = sample.reference_contexts or ()
+    return {
+        "expected": len(expected),
+        "first_expected": [shorten(text, _SHOWN_TEXT) for text in expected[:_SHOWN_CONTEXTS]],
+    }
+
+
+def _retrieval(sample: Sample) -> dict[str, Any]:
+    """Return what a reader wants to see of a search result: how much of it, and its beginning."""
+    retrieved, judged = sample.retrieved_ids or (), sample.reference_ids or {}
+    relevant = {name for name, grade in judged.items() if grade >= 1}
+    return {
+        "retrieved": len(retrieved),
+        "relevant": len(relevant),
+        "found": len(relevant.intersection(retrieved)),
+        "first": [[name, judged.get(name)] for name in retrieved[:_SHOWN]],
+    }
+
+
+def weigh_scores(plan: Plan, values: Mapping[str, float | None]) -> float | None:
+    """Return the weighted score of a sample from its scores, which are in the metrics' order."""
     if None in values.values() or not plan.scores_are_unit:
         return weighted_mean(
             (None if value is None else column.to_unit(value), column.weight)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+from urllib.parse import urlsplit
 
 import yaml
 
 from pytest_rageval.scenario.schema import Scenario
+
+_REFERENCE = re.compile(r"\$\{\w+\}")
 
 
 def snapshot_text(scenario: Scenario) -> str:
@@ -15,6 +19,10 @@ def snapshot_text(scenario: Scenario) -> str:
     Inline rows are part of it. Key order is the schema's.
     """
     plain = scenario.model_dump(mode="json", exclude_none=True)
+    for role in ("judge", "embedding"):
+        if role in plain:
+            plain[role] = _without_secrets(plain[role])
+    plain.pop("models", None)  # what was used of them stands under judge and embedding
     plain["metrics"] = [_metric(metric) for metric in plain["metrics"]]
     plain["thresholds"] = {
         name: spec.get("value", spec) for name, spec in plain["thresholds"].items()
@@ -23,6 +31,25 @@ def snapshot_text(scenario: Scenario) -> str:
         _printable(plain), allow_unicode=True, sort_keys=False, width=100, default_flow_style=False
     )
     return text
+
+
+def _without_secrets(model: dict[str, Any]) -> dict[str, Any]:
+    """Return a model's settings as they may be written down.
+
+    Of headers, only references to the environment; of a URL, neither credentials nor query; of
+    what is added to requests, the names.
+    """
+    shown = dict(model)
+    shown["headers"] = {
+        name: value if _REFERENCE.fullmatch(value) else "***"
+        for name, value in model.get("headers", {}).items()
+    }
+    shown["extra_body"] = dict.fromkeys(model.get("extra_body", {}), "***")
+    if "base_url" in model:
+        parts = urlsplit(model["base_url"])
+        host = parts.netloc.rpartition("@")[2]
+        shown["base_url"] = f"{parts.scheme}://{host}{parts.path}"
+    return {name: value for name, value in shown.items() if value not in ({}, None)}
 
 
 def _metric(plain: dict[str, Any]) -> Any:

@@ -34,4 +34,14 @@ def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) 
     return [MeanGate(name, target, bound)]
 
 
-GATES = (GateKind("mean", "metric", _make),)
+def _make_fail_under(
+    target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo
+) -> list[Gate]:
+    return [MeanGate("fail_under", WEIGHTED_SCORE, parse_bound(options, path, (0.0, 1.0)))]
+
+
+GATES = (
+    GateKind("mean", "metric", _make),
+    GateKind("fail_under", "scenario", _make_fail_under),
+)
+"""``fail_under`` is what ``--rag-fail-under`` asks for, beside the scenario's own gates."""

@@ -5,9 +5,9 @@ To add metrics, write a module here with ``METRICS = (MetricDefinition(...), ...
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
@@ -15,14 +15,22 @@ from pytest_rageval.model import Sample, Score
 from pytest_rageval.registry import Registry
 from pytest_rageval.text.prepared import PreparedText, SampleTexts
 
+if TYPE_CHECKING:
+    from pytest_rageval.clients.base import ChatClient, EmbeddingClient
+
+
+Role = Literal["judge", "embedding"]
+"""The part that a model plays in a scenario."""
+
 
 @dataclass(frozen=True, slots=True)
 class MetricInfo:
     """What a scenario must know of a metric before it scores anything.
 
-    ``needs`` are fields of Sample that must not be None; ``range`` holds infinities where it is
-    unbounded; ``extra`` is the optional dependency group it needs; ``version`` changes whenever
-    the same sample may get another score.
+    ``needs`` are fields of Sample that must not be None, or else those of ``or_needs`` (where that
+    is not empty). ``range`` holds infinities where it is unbounded. ``asks`` are the models that it
+    asks; its metric is a JudgedMetric then. ``extra`` is the optional dependency group it needs.
+    ``version`` changes whenever the same sample may get another score.
     """
 
     name: str
@@ -33,6 +41,8 @@ class MetricInfo:
     higher_is_better: bool = True
     extra: str | None = None
     version: int = 1
+    or_needs: frozenset[str] = frozenset()
+    asks: frozenset[Role] = frozenset()
 
 
 @dataclass(slots=True)
@@ -56,22 +66,64 @@ class Metric(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models that a judged metric may ask: cached, limited and retried already.
+
+    One that the metric's info does not name under ``asks`` may be None. ``language`` is that of
+    the prompts: ``auto`` (that of the sample), or a code like ``en`` or ``zh``.
+    """
+
+    judge: ChatClient | None = None
+    embedding: EmbeddingClient | None = None
+    language: str = "auto"
+
+
+class JudgedMetric(Protocol):
+    """Scores a sample by asking a model; many samples at once, in one event loop."""
+
+    async def ascore(self, sample: Sample, models: Models) -> Score:
+        """Return the score; ClientError may be raised, and is then the error of this score.
+
+        What cannot be scored (no claims, an unreadable reply) has the value None and a reason.
+        """
+        ...
+
+
 class NoOptions(BaseModel):
     """The options of a metric that has none, and the base of those that have some."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    def label(self, name: str) -> str:
+        """Return what the scores of the metric ``name`` with these options are called."""
+        return name
+
+    def adapt(self, info: MetricInfo) -> MetricInfo:
+        """Return the info of a metric with these options, which may change what it needs."""
+        return info
+
+
+BatchScorer = Callable[[Sequence[Any], Sequence[Sample]], Sequence[Sequence[Score]]]
+"""(metrics, samples) -> for each metric the score of each sample, in their orders."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetricDefinition:
     """A metric as the registry holds it: its info, the model of its options, and how to make it.
 
-    ``make(name, options)`` returns the metric; ``name`` is what its scores are called.
+    ``make(name, options)`` returns the metric; ``name`` is what its scores are called. ``batch``
+    is for metrics that are cheaper for all samples at once: it scores every metric of the scenario
+    that has the same ``batch``, with all samples that have what some of them needs
+    (a sample that one of them cannot score comes back unscored).
     """
 
     info: MetricInfo
-    make: Callable[[str, Any], Metric]
+    make: Callable[[str, Any], Metric | JudgedMetric]
     options: type[NoOptions] = NoOptions
+    batch: BatchScorer | None = None
+    preload: Callable[[], None] | None = None
+    """Begins to load a heavy package in the background, where the metric needs one."""
 
     @property
     def name(self) -> str:

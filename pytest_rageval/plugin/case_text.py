@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import WEIGHTED_SCORE, SampleResult, ScenarioInfo
+from pytest_rageval.model import RETRIEVAL, WEIGHTED_SCORE, SampleResult, ScenarioInfo
 from pytest_rageval.plugin.names import printable
 from pytest_rageval.stats.verdict import Shortfall
 
@@ -42,6 +42,7 @@ def _body(info: ScenarioInfo, result: SampleResult, below: set[str]) -> Iterator
     yield from _field("answer", result.answer)
     yield from _listing("references", result.references)
     yield from _listing("contexts", result.contexts)
+    yield from _search_result(result)
 
 
 def _score_table(info: ScenarioInfo, result: SampleResult, below: set[str]) -> Iterator[str]:
@@ -66,12 +67,27 @@ def _field(name: str, text: str | None) -> Iterator[str]:
         yield f"{name:<10} {shorten(' '.join(text.split()), _TEXT_WIDTH)}"
 
 
-def _listing(name: str, texts: Sequence[str] | None) -> Iterator[str]:
+def _listing(name: str, texts: Sequence[str] | None, total: int | None = None) -> Iterator[str]:
     for number, text in enumerate((texts or ())[:_LISTED], start=1):
         flat = shorten(" ".join(text.split()), _TEXT_WIDTH)
         yield f'{name if number == 1 else "":<10} [{number}] "{flat}"'
-    if texts is not None and len(texts) > _LISTED:
-        yield f"{'':<10} and {len(texts) - _LISTED} more"
+    count = total if total is not None else len(texts or ())
+    if count > _LISTED:
+        yield f"{'':<10} and {count - _LISTED} more"
+
+
+def _search_result(result: SampleResult) -> Iterator[str]:
+    found = result.details.get(RETRIEVAL)
+    if found is None:
+        return
+    if "expected" in found:
+        yield from _listing("expected", found["first_expected"], found["expected"])
+        return
+    count, relevant, there = found["retrieved"], found["relevant"], found["found"]
+    yield f"{'retrieved':<10} {count} documents, {there} of {relevant} relevant ones among them"
+    for rank, (name, grade) in enumerate(found["first"][:_LISTED], start=1):
+        judged = "not judged" if grade is None else f"grade {grade}"
+        yield f"{'':<10} [{rank}] {shorten(name, _TEXT_WIDTH)} ({judged})"
 
 
 def _join(lines: Sequence[str]) -> str:

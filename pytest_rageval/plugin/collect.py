@@ -11,12 +11,13 @@ from typing import cast
 import pytest
 
 from pytest_rageval.engine.plan import Plan, make_plan
-from pytest_rageval.errors import UserError
+from pytest_rageval.errors import BaselineError, UserError
 from pytest_rageval.model import Case, InvalidRow
 from pytest_rageval.plugin.garbage import garbage_kept
 from pytest_rageval.plugin.items import SampleItem
 from pytest_rageval.plugin.names import Names, printable
-from pytest_rageval.plugin.options import overrides
+from pytest_rageval.plugin.options import SETTINGS, Settings, overrides
+from pytest_rageval.plugin.shared import run_settings
 
 _NOT_IN_TAGS = re.compile(r"[^\w+\-.\\/]+")
 # Markers with a meaning of their own: data must not switch off tests by naming a topic "skip".
@@ -28,13 +29,20 @@ class RagevalWarning(pytest.PytestWarning):
 
 
 class ScenarioFile(pytest.File):
-    """Collects the cases of one scenario file."""
+    """Collects the cases of one scenario file.
+
+    ``is_refused`` says that it could not be collected for want of a run to compare with.
+    """
+
+    is_refused = False
 
     def collect(self) -> list[SampleItem]:
         """Return an item for each case; a scenario that cannot be used is one collection error."""
         with garbage_kept():
             plan = self._plan()
             self._warn(plan.info.warnings)
+            if plan.judged:
+                self._prepare_judges(plan)
             names = Names()
             return [self._item(plan, case, names.give(case.id)) for case in plan.cases]
 
@@ -53,10 +61,28 @@ class ScenarioFile(pytest.File):
     def _plan(self) -> Plan:
         try:
             return make_plan(
-                self.path, overrides(self.config), shown=self.nodeid, nodeid=self.nodeid
+                self.path,
+                overrides(self.config),
+                shown=self.nodeid,
+                nodeid=self.nodeid,
+                places=self._settings.places,
+                run=run_settings(self.config),
             )
         except UserError as error:
+            self.is_refused = isinstance(error, BaselineError)
             raise self.CollectError(printable(str(error))) from error
+
+    def _prepare_judges(self, plan: Plan) -> None:
+        # Not at the top: scenarios without a judge need no event loop.
+        from pytest_rageval.plugin.look_ahead import ensure_look_ahead
+
+        ensure_look_ahead(self.config, run_settings(self.config))
+        for metric in plan.judged:
+            metric.preload()
+
+    @property
+    def _settings(self) -> Settings:
+        return self.config.stash[SETTINGS]
 
     def _mark(self, item: SampleItem) -> None:
         case = item.case

@@ -25,13 +25,8 @@ def garbage_kept() -> Iterator[None]:
 
 
 def freeze() -> None:
-    """Take all objects that exist out of the collector's sight, until ``thaw``.
+    """Take all objects that exist out of the collector's sight, to the end of the session.
 
-    Garbage among them is found after that. Objects that are made later are collected as ever.
+    Objects that are made later are collected as ever. ``hooks`` undoes it.
     """
     gc.freeze()
-
-
-def thaw() -> None:
-    """Show the collector all objects again; what others froze is only looked at once more."""
-    gc.unfreeze()

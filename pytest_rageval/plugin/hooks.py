@@ -5,6 +5,7 @@ Everything heavier is imported when the first scenario file is met.
 
 from __future__ import annotations
 
+import gc
 import os
 from fnmatch import fnmatch
 from pathlib import Path
@@ -12,12 +13,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_rageval.plugin.options import Settings, add_options, overrides
+from pytest_rageval.plugin.options import SETTINGS, Settings, add_options, overrides
 
 if TYPE_CHECKING:
     from pytest_rageval.plugin.collect import ScenarioFile
-
-_SETTINGS = pytest.StashKey[Settings]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,7 +40,10 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Turn ``--rag-scenario`` into collection arguments; on an xdist controller, listen."""
-    settings = config.stash[_SETTINGS] = Settings.of(config)
+    settings = config.stash[SETTINGS] = Settings.of(config)
+    # What plugin.garbage froze. Registered before all others, it comes after them: pytest's own
+    # clean-up collects garbage several times, and need not look through all samples for it.
+    config.add_cleanup(gc.unfreeze)
     overrides(config)  # so that a mistake in them is wrong use of the command line
     if settings.scenarios:
         named = dict.fromkeys(str(path) + sample_id for path, sample_id in settings.scenarios)
@@ -60,7 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:
     """Collect the files that match ``rageval_files`` or that ``--rag-scenario`` names."""
-    settings = parent.config.stash[_SETTINGS]
+    settings = parent.config.stash[SETTINGS]
     if not any(fnmatch(file_path.name, pattern) for pattern in settings.patterns) and not any(
         file_path == path for path, _ in settings.scenarios
     ):

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scorer import reasons_unjudged, score_case, unscored_result
-from pytest_rageval.model import Case, SampleResult
+from pytest_rageval.model import Case, Sample, SampleResult
 from pytest_rageval.plugin.case_text import failure_text, unjudged_text
 from pytest_rageval.stats.verdict import shortfalls
+
+if TYPE_CHECKING:
+    from pytest_rageval.engine.ahead import Judgement
+
+
+class JudgesItem(Protocol):
+    """Returns the scores of the judged metrics of an item, when they are there."""
+
+    def __call__(self, item: SampleItem) -> Judgement: ...
+
+
+JUDGE = pytest.StashKey[JudgesItem]()
+"""Where the config keeps what judges items."""
 
 
 class SampleItem(pytest.Item):
@@ -33,10 +46,21 @@ class SampleItem(pytest.Item):
         """Score the case; what cannot be judged ends here, so that pytest reports an ERROR."""
         if self.config.getoption("setuponly", False) or self.config.getoption("setupplan", False):
             return
-        self.result = score_case(self.plan, self.case)
+        self.result = self._score()
         reasons = reasons_unjudged(self.plan, self.result)
         if reasons:
             pytest.fail(unjudged_text(self.plan.info, self.result, reasons), pytrace=False)
+
+    def _score(self) -> SampleResult:
+        if not self.is_judged:
+            return score_case(self.plan, self.case)
+        judgement = self.config.stash[JUDGE](self)
+        return score_case(self.plan, self.case, judgement.scores, judgement.latency_s)
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether models are asked about this case."""
+        return bool(self.plan.judged) and isinstance(self.case, Sample) and self.case.skip is None
 
     def unscored(self) -> SampleResult:
         """Return the result of a case that is skipped."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 _MAX_NAME = 200
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
@@ -53,3 +54,15 @@ class Names:
             unique = f"{name}~{count}"
         self._given.add(unique)
         return unique
+
+
+def cells(text: str) -> int:
+    """Return how many terminal cells ``text`` takes; Chinese characters take two."""
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+    combining = sum(unicodedata.combining(character) > 0 for character in text)
+    return len(text) + wide - combining
+
+
+def pad(text: str, width: int) -> str:
+    """Return ``text`` with spaces up to ``width`` cells."""
+    return text + " " * max(0, width - cells(text))

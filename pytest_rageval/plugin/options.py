@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_rageval.places import Places, is_path
 from pytest_rageval.plugin.names import item_name
 
 if TYPE_CHECKING:
     from pytest_rageval.scenario.overrides import Override
 
 DEFAULT_PATTERNS = ("*.rageval.yaml", "*.rageval.yml")
+_CACHE_MODES = ("readwrite", "off", "read", "refresh", "replay")
 _TRUE_WORDS = ("1", "true", "yes", "on")
 
 
@@ -65,9 +67,56 @@ SET = Option(
 )
 LIMIT = Option("limit", "N", "use the first N rows only; -1 for all")
 OUTPUT = Option("output", "DIR", "base folder of the run folders")
+SAVE = Option("save", "NAME", "save this run as a baseline (a name, or the path of a .json file)")
+COMPARE = Option("compare", "NAME", "compare with a saved run")
+COMPARE_FAIL = Option(
+    "compare-fail",
+    "METRIC:DROP",
+    "fail when a metric fell by more than DROP (0.02, 5%%) and more than chance; "
+    "METRIC:DROP:any to fail whatever chance may have done (repeatable)",
+    True,
+)
+FAIL_UNDER = Option("fail-under", "X", "fail when the mean weighted score is below X")
+CONCURRENCY = Option("concurrency", "N", "calls in flight to a judge, over all workers")
+CACHE = Option("cache", "MODE", "reply cache: off, read, readwrite (default), refresh, replay")
+CACHE_DIR = Option("cache-dir", "DIR", "folder of the reply cache")
+JUDGE_MODEL = Option("judge-model", "NAME", "the model (or profile) that judges")
+BUDGET = Option("budget", "USD", "stop asking models when they have cost this much")
 STRICT = Option("strict", None, "a gate that a partial run leaves undecided fails")
 
-_ALL = (SCENARIO, METRIC_WEIGHT, DOC_WEIGHT, THRESHOLD, GATE, SET, LIMIT, OUTPUT, STRICT)
+_ALL = (
+    SCENARIO,
+    METRIC_WEIGHT,
+    DOC_WEIGHT,
+    THRESHOLD,
+    GATE,
+    SET,
+    LIMIT,
+    OUTPUT,
+    SAVE,
+    COMPARE,
+    COMPARE_FAIL,
+    FAIL_UNDER,
+    CONCURRENCY,
+    CACHE,
+    CACHE_DIR,
+    JUDGE_MODEL,
+    BUDGET,
+    STRICT,
+)
+_OVERRIDING = (
+    METRIC_WEIGHT,
+    DOC_WEIGHT,
+    THRESHOLD,
+    GATE,
+    SET,
+    LIMIT,
+    COMPARE,
+    COMPARE_FAIL,
+    FAIL_UNDER,
+    CONCURRENCY,
+    JUDGE_MODEL,
+)
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -104,6 +153,8 @@ def add_options(parser: pytest.Parser) -> None:
         default=list(DEFAULT_PATTERNS),
     )
     parser.addini("rageval_output", "base folder of the run folders, relative to the rootdir")
+    parser.addini("rageval_baselines", "folder of the saved runs, relative to the rootdir")
+    parser.addini("rageval_cache_dir", "folder of the reply cache, relative to the rootdir")
     parser.addini("rageval_strict", "undecided gates fail", type="bool", default=False)
 
 
@@ -116,8 +167,11 @@ class Settings:
 
     scenarios: tuple[tuple[Path, str], ...]
     patterns: tuple[str, ...]
-    output: Path | None
+    places: Places
     strict: bool
+    cache_mode: str = "readwrite"
+    cache_dir: Path | None = None
+    budget_usd: float | None = None
 
     @classmethod
     def of(cls, config: pytest.Config) -> Settings:
@@ -125,8 +179,11 @@ class Settings:
         return cls(
             scenarios=tuple(_scenario(text, config) for text in SCENARIO.values(config)),
             patterns=tuple(config.getini("rageval_files")),
-            output=_output(config),
+            places=_places(config),
             strict=_strict(config),
+            cache_mode=_cache_mode(config),
+            cache_dir=_cache_dir(config),
+            budget_usd=_budget(config),
         )
 
 
@@ -137,6 +194,51 @@ def _scenario(text: str, config: pytest.Config) -> tuple[Path, str]:
         what = "is a folder, not a scenario file" if path.is_dir() else "no such file"
         raise pytest.UsageError(f"{SCENARIO.flag}: {name}: {what}")
     return path, separator + (item_name(sample_id) if sample_id else "")
+
+
+def _places(config: pytest.Config) -> Places:
+    baselines = config.getini("rageval_baselines")
+    return Places(
+        root=config.rootpath,
+        output=_output(config),
+        baselines=config.rootpath / baselines if baselines else None,
+        saving=next((_file_name(text, config) for text in SAVE.values(config)), None),
+    )
+
+
+def _cache_mode(config: pytest.Config) -> str:
+    given = CACHE.values(config)
+    mode = given[0] if given else _CACHE_MODES[0]
+    if mode not in _CACHE_MODES:
+        known = ", ".join(_CACHE_MODES)
+        raise pytest.UsageError(f"{CACHE.flag} {mode}: expected one of {known}")
+    return mode
+
+
+def _cache_dir(config: pytest.Config) -> Path:
+    given = CACHE_DIR.values(config)
+    if given:
+        return config.invocation_params.dir / given[0]
+    ini = config.getini("rageval_cache_dir")
+    return config.rootpath / ini if ini else _places(config).run_base(None) / "cache"
+
+
+def _budget(config: pytest.Config) -> float | None:
+    given = BUDGET.values(config)
+    if not given:
+        return None
+    try:
+        budget = float(given[0])
+    except ValueError:
+        budget = -1.0
+    if not 0.0 <= budget < float("inf"):
+        raise pytest.UsageError(f"{BUDGET.flag} {given[0]}: expected US dollars, for instance 0.50")
+    return budget
+
+
+def _file_name(name: str, config: pytest.Config) -> str:
+    """Return the name of a saved run; a path on the command line is one from where it was typed."""
+    return os.path.normpath(config.invocation_params.dir / name) if is_path(name) else name
 
 
 def _output(config: pytest.Config) -> Path | None:
@@ -155,16 +257,24 @@ def _strict(config: pytest.Config) -> bool:
     return bool(config.getini("rageval_strict"))
 
 
+SETTINGS = pytest.StashKey[Settings]()
+"""Where the plugin keeps the settings of a run in pytest's config."""
+
+
 def overrides(config: pytest.Config) -> Sequence[Override]:
     """Return what the command line overrides in scenarios; raises pytest.UsageError."""
     given = {option: option.values(config) for option in _ALL}
-    if not any(
-        given[option] for option in (METRIC_WEIGHT, DOC_WEIGHT, THRESHOLD, GATE, SET, LIMIT)
-    ):
+    if not any(given[option] for option in _OVERRIDING):
         return ()
     # Not at the top: this module is part of every pytest start, the scenario layer is not.
     from pytest_rageval.errors import OptionError
-    from pytest_rageval.scenario.overrides import Override, number_override, set_override
+    from pytest_rageval.scenario.overrides import (
+        Override,
+        compare_fail_override,
+        fail_under_override,
+        number_override,
+        set_override,
+    )
 
     sections = {
         METRIC_WEIGHT: number_override("metric_weights"),
@@ -172,6 +282,8 @@ def overrides(config: pytest.Config) -> Sequence[Override]:
         THRESHOLD: number_override("thresholds"),
         GATE: number_override("gates"),
         SET: set_override,
+        COMPARE_FAIL: compare_fail_override,
+        FAIL_UNDER: fail_under_override,
     }
     found: list[Override] = []
     try:
@@ -179,11 +291,26 @@ def overrides(config: pytest.Config) -> Sequence[Override]:
             found += [parse(option.flag, text) for text in given[option]]
     except OptionError as error:
         raise pytest.UsageError(str(error)) from error
+    for text in given[COMPARE]:
+        name = _file_name(text, config)
+        found.append(Override(("compare", "baseline"), name, f"{COMPARE.flag} {text}"))
+    for text in given[JUDGE_MODEL]:
+        found.append(Override(("judge", "model"), text, f"{JUDGE_MODEL.flag} {text}"))
+    for text in given[CONCURRENCY]:
+        number = _whole(CONCURRENCY, text)
+        found += [
+            Override((role, "concurrency"), number, f"{CONCURRENCY.flag} {text}", only_present=True)
+            for role in ("judge", "embedding")
+        ]
     for text in given[LIMIT]:
-        try:
-            limit = int(text)
-        except ValueError:
-            message = f"{LIMIT.flag} {text}: expected a whole number"
-            raise pytest.UsageError(message) from None
+        limit = _whole(LIMIT, text)
         found.append(Override(("dataset", "limit"), limit, f"{LIMIT.flag} {text}"))
     return found
+
+
+def _whole(option: Option, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        message = f"{option.flag} {text}: expected a whole number"
+        raise pytest.UsageError(message) from None

@@ -6,9 +6,10 @@ controller (which receives them).
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Generator, Iterable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,14 +22,16 @@ from pytest_rageval.plugin import garbage, transport
 from pytest_rageval.plugin.gate_reports import report_gates
 from pytest_rageval.plugin.ledger import Ledger
 from pytest_rageval.plugin.options import Settings
-from pytest_rageval.plugin.terminal import ScenarioTable
-from pytest_rageval.reports.store import DEFAULT_OUTPUT, run_id, write_run
+from pytest_rageval.plugin.shared import pass_to_worker, remove_shared, run_settings
+from pytest_rageval.plugin.terminal import ScenarioTable, usage_line
+from pytest_rageval.reports.store import run_id, save_baseline, write_run
 
 if TYPE_CHECKING:
     from pytest_rageval.plugin.items import SampleItem
 
 _PLUGIN = "rageval-session"
 SCORE_ATTRIBUTE = "rageval_score"
+_REFUSED = "rageval_refused"
 # Results and the reports that pytest keeps stay to the end of the run, too.
 _FREEZE_EVERY = 10_000
 
@@ -52,7 +55,10 @@ class RagevalSession:
         self._started = datetime.now(UTC)
         self._ledger = Ledger()
         self._items: dict[str, SampleItem] = {}
+        self._is_refused = False
         self._recorded = 0
+        self._saved: dict[Path, str] = {}
+        self._remarks: dict[str, list[str]] = {}
         self._unsent: list[ScenarioInfo] = []
         self._workers: set[str] = set()
         self._results: list[ScenarioResult] = []
@@ -78,9 +84,28 @@ class RagevalSession:
             garbage.freeze()
 
     @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell an xdist worker what the run shares."""
+        pass_to_worker(self._config, node.workerinput)
+
+    @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: Iterable[str]) -> None:
         """Note which items the workers have, to name those that a crash takes along."""
         self._ledger.expect(ids)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Mark the report of a scenario whose baseline is refused, also for the controller."""
+        report = yield
+        if getattr(collector, "is_refused", False):
+            setattr(report, _REFUSED, True)
+        return report
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Note a refused baseline."""
+        self._is_refused = self._is_refused or hasattr(report, _REFUSED)
 
     # What ran
 
@@ -161,37 +186,81 @@ class RagevalSession:
         return expected
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write the files of every scenario of which something ran."""
+        if self._is_refused:
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
         finished = datetime.now(UTC)
         with garbage.garbage_kept():
             for result in self._results:
                 if result.samples:
                     self._written.append((result, self._write(result, finished)))
-        garbage.thaw()
 
     def _write(self, result: ScenarioResult, finished: datetime) -> Path | str:
-        root = self._config.rootpath
-        output = self._settings.output or root / (result.info.output_dir or DEFAULT_OUTPUT)
+        info, places = result.info, self._settings.places
+        output = places.run_base(info.output_dir)
         run = RunInfo(
             id=run_id(self._started),
             started_at=self._started.isoformat(),
             finished_at=finished.isoformat(),
             version=__version__,
             workers=len(self._workers),
+            usage=self._usage(),
             latency_s={sample.sample_id: round(sample.latency_s, 6) for sample in result.samples},
         )
         try:
-            return write_run(result, run, root, output)
+            return write_run(result, run, places.root, output)
         except OSError as error:
             return f"not written: {error}"
+        finally:
+            self._save(result, run)
+
+    def _usage(self) -> dict[str, float | None] | None:
+        """Return what the models cost all processes of this run, None where none was asked."""
+        folder = run_settings(self._config).shared_dir
+        if folder is None or not folder.is_dir():
+            return None
+        from pytest_rageval.clients.usage import run_usage
+
+        return asdict(run_usage(folder))
+
+    def _save(self, result: ScenarioResult, run: RunInfo) -> None:
+        """Save the run as a baseline, when that was asked for and all of it ran."""
+        info, places = result.info, self._settings.places
+        name = places.saving
+        if name is None:
+            return
+        path = places.baseline_file(name, info.name, info.output_dir)
+        remarks = self._remarks.setdefault(info.nodeid, [])
+        ran = f"{result.counts.ran} of {result.counts.samples} samples ran"
+        if not result.complete:
+            remarks.append(f"baseline {name} NOT saved: {ran}")
+        elif path in self._saved:
+            remarks.append(f"baseline {name} NOT saved: {self._saved[path]} was saved there")
+        else:
+            try:
+                save_baseline(result, run, path, places.run_base(info.output_dir))
+            except OSError as error:
+                remarks.append(f"baseline {name} NOT saved: {error}")
+            else:
+                self._saved[path] = info.name
+                remarks.append(f"baseline {name} saved: {os.path.relpath(path, places.root)}")
+
+    def pytest_unconfigure(self) -> None:
+        """Remove what only this run needed."""
+        remove_shared(self._config)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the means and gates of each scenario."""
         if self._config.option.no_summary or self._config.get_verbosity() < -1:
             return
         for result, folder in self._written:
-            ScenarioTable(result, folder, self._config.rootpath).write(terminalreporter)
+            remarks = [*result.info.remarks, *self._remarks.get(result.info.nodeid, ())]
+            root = self._config.rootpath
+            ScenarioTable(result, folder, root, remarks).write(terminalreporter)
+        usage = self._usage()
+        if usage is not None:
+            terminalreporter.write_line(usage_line(usage))
 
 
 class ScoreBesideOutcome:

@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import os
-import unicodedata
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from pytest_rageval.model import GateResult, ScenarioResult
-from pytest_rageval.plugin.names import printable
+from pytest_rageval.plugin.comparing import write_comparison
+from pytest_rageval.plugin.names import cells, pad, printable
+from pytest_rageval.stats.stability import stability
 
 _MIN_NAME = 22
 
 
 class ScenarioTable:
-    """Writes one scenario's result; ``folder`` is where its files are, or why there are none."""
+    """Writes one scenario's result; ``folder`` is where its files are, or why there are none.
 
-    def __init__(self, result: ScenarioResult, folder: Path | str, root: Path) -> None:
+    ``remarks`` are lines for the end.
+    """
+
+    def __init__(
+        self,
+        result: ScenarioResult,
+        folder: Path | str,
+        root: Path,
+        remarks: Sequence[str] = (),
+    ) -> None:
         self._result = result
         self._folder = folder
         self._root = root
+        self._remarks = remarks
         names = [*result.metrics, "weighted_score", *(f"gate {gate.name}" for gate in result.gates)]
         self._width = max(_MIN_NAME, *(cells(printable(name)) for name in names))
 
@@ -39,17 +51,22 @@ class ScenarioTable:
         interval = _interval(overall.ci_low, overall.ci_high)
         line = f"{interval:<17} {'':<8} {_scored(overall.n, overall.unscored)}"
         self._figure(terminal, "weighted_score", overall.mean, line)
+        self._stability(terminal)
         if not result.complete:
             counts = result.counts
             terminal.write_line(
                 f"partial run: {counts.ran} of {counts.samples} samples", yellow=True
             )
+        if result.comparison is not None:
+            write_comparison(terminal, result.comparison, self._width, complete=result.complete)
         for gate in result.gates:
             self._gate(terminal, gate)
         if isinstance(self._folder, str):
             terminal.write_line(f"run  {self._folder}", red=True)
         else:
-            terminal.write_line(f"run  {self._shown_folder()}")
+            terminal.write_line(f"run  {self._shown(self._folder)}")
+        for line in self._remarks:
+            terminal.write_line(printable(line))
 
     def _figure(
         self, terminal: pytest.TerminalReporter, name: str, mean: float | None, rest: str
@@ -63,6 +80,12 @@ class ScenarioTable:
             terminal.write(f"{mean:<7.4f}", **{band: True})
         terminal.write_line(f" {rest}".rstrip())
 
+    def _stability(self, terminal: pytest.TerminalReporter) -> None:
+        found = stability(self._result.info, self._result.samples)
+        if found is not None:
+            line = f"{found.flips} of {found.samples} samples pass in some and fail in others"
+            terminal.write_line(f"{found.repeats} repeats: {line}", yellow=found.flips > 0)
+
     def _gate(self, terminal: pytest.TerminalReporter, gate: GateResult) -> None:
         colour = {"passed": "green", "failed": "red", "skipped": "yellow"}[gate.outcome]
         word = "FAILED" if gate.outcome == "failed" else gate.outcome
@@ -70,22 +93,9 @@ class ScenarioTable:
         terminal.write(f"{word:<7}", **{colour: True})
         terminal.write_line(f" {printable(gate.message)}")
 
-    def _shown_folder(self) -> str:
-        folder = str(self._folder)
-        relative = os.path.relpath(folder, self._root)
-        return folder if relative.startswith("..") else relative
-
-
-def cells(text: str) -> int:
-    """Return how many terminal cells ``text`` takes; Chinese characters take two."""
-    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
-    combining = sum(unicodedata.combining(character) > 0 for character in text)
-    return len(text) + wide - combining
-
-
-def pad(text: str, width: int) -> str:
-    """Return ``text`` with spaces up to ``width`` cells."""
-    return text + " " * max(0, width - cells(text))
+    def _shown(self, path: Path) -> str:
+        relative = os.path.relpath(path, self._root)
+        return str(path) if relative.startswith("..") else relative
 
 
 def _interval(low: float | None, high: float | None) -> str:
@@ -95,3 +105,12 @@ def _interval(low: float | None, high: float | None) -> str:
 def _scored(n: int, unscored: int) -> str:
     remark = f"  ({unscored} unscored)" if unscored else ""
     return f"{n}/{n + unscored}{remark}"
+
+
+def usage_line(usage: Mapping[str, float | None]) -> str:
+    """Return what the models of a run were asked and what it cost, in one line."""
+    tokens = (usage["prompt_tokens"] or 0) + (usage["completion_tokens"] or 0)
+    cost = usage["cost_usd"]
+    price = "no price given" if cost is None else f"{cost:.4f} USD"
+    calls, cached = usage["calls"], usage["cached"]
+    return f"models: {calls} calls, {cached} answers from the cache, {tokens:,} tokens, {price}"

@@ -10,10 +10,17 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from pytest_rageval.model import GateResult, RunInfo, SampleResult, ScenarioResult, json_plain
+from pytest_rageval.datasets.baseline import RESULTS_SCHEMA
+from pytest_rageval.model import (
+    Comparison,
+    GateResult,
+    MetricComparison,
+    RunInfo,
+    SampleResult,
+    ScenarioResult,
+    json_plain,
+)
 from pytest_rageval.reports.base import RunFolder
-
-SCHEMA = 1
 
 
 class ResultsJson:
@@ -24,10 +31,11 @@ class ResultsJson:
 
     def write(self, result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
         """Write the file."""
-        folder.put(self.name, _chunks(result, run))
+        folder.put(self.name, results_chunks(result, run))
 
 
-def _chunks(result: ScenarioResult, run: RunInfo) -> Iterator[str]:
+def results_chunks(result: ScenarioResult, run: RunInfo) -> Iterator[str]:
+    """Yield the text of the file in parts."""
     yield "{\n"
     for key, value in _head(result, run).items():
         yield f"{_dump(key)}: {_dump(value)},\n"
@@ -41,13 +49,15 @@ def _chunks(result: ScenarioResult, run: RunInfo) -> Iterator[str]:
 def _head(result: ScenarioResult, run: RunInfo) -> dict[str, Any]:
     info = result.info
     return {
-        "schema": SCHEMA,
+        "schema": RESULTS_SCHEMA,
         "scenario": {
             "name": info.name,
             "path": info.path,
             "snapshot_sha256": info.snapshot_sha256,
             "dataset_sha256": info.dataset_sha256,
             "overridden": list(info.overridden),
+            "judgements_sha256": info.judgements_sha256,
+            "definitions": {column.name: column.definition for column in info.metrics},
         },
         "run": {
             "id": run.id,
@@ -64,8 +74,27 @@ def _head(result: ScenarioResult, run: RunInfo) -> dict[str, Any]:
         "weighted_score": asdict(result.weighted_score),
         "avg": {f"avg_{name}": summary.mean for name, summary in result.metrics.items()},
         "gates": [gate_dict(gate) for gate in result.gates],
-        "comparison": None,
+        "comparison": comparison_dict(result.comparison),
     }
+
+
+def comparison_dict(comparison: Comparison | None) -> dict[str, Any] | None:
+    """Return a comparison as the file has it, with UltraRAG's names for the two means."""
+    if comparison is None:
+        return None
+    return {
+        "baseline": comparison.baseline,
+        "test": comparison.test,
+        "alpha": comparison.alpha,
+        "metrics": {name: _metric_dict(found) for name, found in comparison.metrics.items()},
+        "only_here": list(comparison.only_a),
+        "only_in_baseline": list(comparison.only_b),
+    }
+
+
+def _metric_dict(found: MetricComparison) -> dict[str, Any]:
+    plain = asdict(found)
+    return {"A_mean": plain.pop("a_mean"), "B_mean": plain.pop("b_mean"), **plain}
 
 
 def gate_dict(gate: GateResult) -> dict[str, Any]:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from datetime import datetime
 from pathlib import Path
 
 from pytest_rageval.model import RunInfo, ScenarioResult
+from pytest_rageval.places import folder_name
 from pytest_rageval.reports.base import REPORT_REGISTRY, RunFolder, write_atomically
-
-DEFAULT_OUTPUT = ".rageval"
+from pytest_rageval.reports.results_json import results_chunks
 
 _CACHE_TAG = (
     "Signature: 8a477f597d28d172789f06886806bc55\n"
     "# This folder holds the runs of pytest-rageval. It can be deleted at any time.\n"
 )
-_MAX_NAME_BYTES = 200
-_UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
 
 
 def run_id(started: datetime) -> str:
@@ -39,15 +35,14 @@ def write_run(result: ScenarioResult, run: RunInfo, root: Path, output: Path) ->
     return folder.path
 
 
-def folder_name(name: str) -> str:
-    """Return ``name`` as one folder name on any system.
+def save_baseline(result: ScenarioResult, run: RunInfo, path: Path, output: Path) -> None:
+    """Write the run to ``path``, to be compared with later. Raises OSError.
 
-    >>> folder_name("bots/支持: v2")
-    'bots_支持_ v2'
+    ``output`` is the base of the run folders, which is kept out of version control.
     """
-    text = unicodedata.normalize("NFC", name).encode("utf-8", "replace").decode("utf-8")
-    safe = _UNSAFE.sub("_", text).strip(" .").encode()[:_MAX_NAME_BYTES]
-    return safe.decode("utf-8", "ignore").rstrip(" .") or "scenario"
+    if path.is_relative_to(output):
+        _prepare(output)
+    write_atomically(path, results_chunks(result, run))
 
 
 def _prepare(output: Path) -> None:

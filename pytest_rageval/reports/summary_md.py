@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import RunInfo, SampleResult, ScenarioResult
+from pytest_rageval.model import Comparison, RunInfo, SampleResult, ScenarioResult, p_figure
 from pytest_rageval.reports.base import RunFolder
 from pytest_rageval.stats.weights import is_scored
 
@@ -39,6 +39,7 @@ def _lines(result: ScenarioResult, run: RunInfo) -> Iterator[str]:
     if not result.complete:
         yield "- **partial run**: the figures are of the samples that ran"
     yield from _means(result)
+    yield from _comparison(result.comparison)
     yield from _gates(result)
     yield from _worst(result.samples)
 
@@ -58,6 +59,29 @@ def _means(result: ScenarioResult) -> Iterator[str]:
     interval = _interval(overall.ci_low, overall.ci_high)
     scored = f"{overall.n}/{overall.n + overall.unscored}"
     yield f"| **weighted_score** | **{figure(overall.mean)}** | {interval} | | {scored} |"
+
+
+def _comparison(comparison: Comparison | None) -> Iterator[str]:
+    if comparison is None:
+        return
+    yield ""
+    yield f"## Compared with {_plain(comparison.baseline)}"
+    yield ""
+    yield f"| metric | A (this run) | B | A - B | interval | p ({comparison.test}, Holm) | n | |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for name, found in comparison.metrics.items():
+        interval = _interval(found.ci_low, found.ci_high)
+        p_value = "-" if found.p_adjusted is None else _plain(p_figure(found.p_adjusted))
+        verdict = "**significant**" if found.significant else _plain(found.note)
+        diff = "-" if found.diff is None else f"{found.diff:+.4f}"
+        yield (
+            f"| {_plain(name)} | {figure(found.a_mean)} | {figure(found.b_mean)} | {diff} | "
+            f"{interval} | {p_value} | {found.n} | {verdict} |"
+        )
+    for where, names in (("this run", comparison.only_a), ("the baseline", comparison.only_b)):
+        if names:
+            yield ""
+            yield f"Only in {where}: {len(names)} samples"
 
 
 def _gates(result: ScenarioResult) -> Iterator[str]:

@@ -11,6 +11,8 @@ FIELD_ALIASES: Final[dict[str, tuple[str, ...]]] = {
     "contexts": ("contexts", "retrieved_contexts"),
     "references": ("references", "reference", "ground_truth", "ground_truths", "golden_answers"),
     "reference_contexts": ("reference_contexts", "factual"),
+    "retrieved_ids": ("retrieved_ids", "retrieved_context_ids"),
+    "reference_ids": ("reference_ids", "reference_context_ids", "relevant_ids", "qrels"),
     "doc_name": ("doc_name",),
     "tags": ("tags",),
     "skip": ("skip",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from pytest_rageval.errors import Problem, ScenarioError, nearest, shorten
-from pytest_rageval.scenario.dialects import rag_eval
+from pytest_rageval.scenario.dialects import rag_eval, retrieval, ultrarag
 from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.scenario.yaml_tree import YamlPath, YamlTree, parse_yaml
@@ -70,8 +71,11 @@ def inspect_scenario(
     if not isinstance(tree.data, dict):
         found = "nothing" if tree.data is None else f"a {_kind(tree.data)}"
         raise ScenarioError([Problem(f"{shown}:1", f"expected keys like 'name:', found {found}")])
-    overridden = tuple(override.apply(tree) for override in overrides)
+    applied = [override.apply(tree) for override in overrides]
+    overridden = tuple(name for name in applied if name is not None)
     warnings = rag_eval.translate(tree)
+    warnings += ultrarag.translate(tree)
+    retrieval.translate(tree)
     scenario, positions, problems = _validate(tree)
     problems = sorted([*tree.problems, *problems], key=by_line)
     if scenario is None:
@@ -165,7 +169,8 @@ def _with_placeholders(data: Any, details: Sequence[ErrorDetails]) -> Any:
         data["name"] = "unnamed"
     if "dataset" in touched and not isinstance(data.get("dataset"), str | list):
         kept = data.get("dataset") if isinstance(data.get("dataset"), dict) else {}
-        if not kept or ("path" in kept) == ("rows" in kept):
+        trec = "qrels_path" in kept and "run_path" in kept
+        if [trec, "path" in kept, "rows" in kept].count(True) != 1:
             data["dataset"] = {"rows": []}
     if "metrics" in touched and not (isinstance(data.get("metrics"), list) and data["metrics"]):
         data["metrics"] = ["em"]
@@ -295,6 +300,11 @@ def _dotted(location: Iterable[str | int]) -> str:
 
 
 def by_line(problem: Problem) -> tuple[str, int]:
-    """Return what problems are sorted by: their file, then their line."""
+    """Return what problems are sorted by: their file, then their line.
+
+    What is about the file as a whole comes first, how many more there are comes last.
+    """
     file, _, line = problem.where.rpartition(":")
-    return (file, int(line)) if line.isdecimal() else (problem.where, 0)
+    if line.isdecimal():
+        return file, int(line)
+    return problem.where, sys.maxsize if problem.message.startswith("and ") else 0

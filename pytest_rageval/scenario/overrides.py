@@ -15,18 +15,33 @@ _STEP = r'(?:"(?:[^"\\]|\\.)*"|[^."]+)'
 _PATH = re.compile(rf"{_STEP}(?:\.{_STEP})*")
 
 
+_SHORT_FORMS = {"judge": "model", "embedding": "model", "compare": "baseline", "corpus": "path"}
+"""What a bare text under these keys is, as the schema has it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Override:
-    """``value`` goes to ``path`` of the scenario; ``flag`` is how the user wrote it."""
+    """``value`` goes to ``path`` of the scenario; ``flag`` is how the user wrote it.
+
+    With ``only_present``, it goes nowhere in a scenario that says nothing about ``path[0]``.
+    """
 
     path: tuple[str, ...]
     value: Any
     flag: str
+    only_present: bool = False
 
-    def apply(self, tree: YamlTree) -> str:
+    def apply(self, tree: YamlTree) -> str | None:
         """Put the value into the tree and return the dotted name of what was overridden."""
+        if self.only_present and not isinstance(tree.data.get(self.path[0]), str | dict):
+            return None
+        short = _SHORT_FORMS.get(self.path[0])
+        if short and len(self.path) > 1 and isinstance(tree.data.get(self.path[0]), str):
+            tree.data[self.path[0]] = {short: tree.data[self.path[0]]}
         if self.path[0] == "dataset" and len(self.path) > 1:
             widen_dataset(tree)
+        if self.path == ("compare", "baseline"):
+            _widen_compare(tree)
         steps = tuple(_list_index(tree, self.path))
         # A number for a gate with several checks means its mean.
         if steps[0] == "gates" and tree.has((*steps, "mean")) and not isinstance(self.value, dict):
@@ -36,6 +51,13 @@ class Override:
         except LookupError as error:
             raise ScenarioError([Problem(self.flag, str(error))]) from error
         return ".".join(str(step) for step in steps)
+
+
+def _widen_compare(tree: YamlTree) -> None:
+    """Make room for another baseline: out with the one that ``compare`` names so far."""
+    compare = tree.data.get("compare")
+    kept = compare if isinstance(compare, dict) else {}
+    tree.data["compare"] = {key: value for key, value in kept.items() if key != "run_old_path"}
 
 
 def widen_dataset(tree: YamlTree) -> None:
@@ -82,6 +104,33 @@ def number_override(section: str) -> Callable[[str, str], Override]:
         return Override(path, value, f"{flag} {text}")
 
     return parse
+
+
+def compare_fail_override(flag: str, text: str) -> Override:
+    """Return the override that ``METRIC:DROP`` or ``METRIC:DROP:MODE`` asks for."""
+    metric, _, rest = text.partition(":")
+    drop, _, mode = rest.partition(":")
+    try:
+        sound = math.isfinite(float(drop.strip().removesuffix("%")))
+    except ValueError:
+        sound = False
+    if not metric.strip() or not sound:
+        message = "expected METRIC:DROP, for instance weighted_score:0.02 or f1:5%:any"
+        raise OptionError([Problem(f"{flag} {shorten(text)}", message)])
+    value = {"max_drop": drop.strip(), **({"mode": mode.strip()} if mode else {})}
+    return Override(("gates", "compare_fail", metric.strip()), value, f"{flag} {text}")
+
+
+def fail_under_override(flag: str, text: str) -> Override:
+    """Return the override that sets the least mean of the weighted score."""
+    try:
+        least = float(text)
+    except ValueError:
+        least = math.nan
+    if not 0.0 <= least <= 1.0:
+        message = "expected a number from 0 to 1, for instance 0.8"
+        raise OptionError([Problem(f"{flag} {shorten(text)}", message)])
+    return Override(("gates", "fail_under"), least, f"{flag} {text}")
 
 
 def set_override(flag: str, text: str) -> Override:

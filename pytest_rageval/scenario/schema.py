@@ -20,9 +20,11 @@ from pydantic import (
 )
 
 from pytest_rageval.errors import unknown_name
+from pytest_rageval.model import TestName
 from pytest_rageval.scenario.fields import FIELD_OF
 
 OnInvalid = Literal["fail", "skip", "xfail"]
+MatchName = Literal["exact", "normalized", "contains", "doc_name"]
 
 
 def _refuse_bool(value: Any) -> Any:
@@ -42,6 +44,10 @@ def _text_of_scalar(value: Any) -> Any:
 Number = Annotated[float, Field(allow_inf_nan=False), BeforeValidator(_refuse_bool)]
 Whole = Annotated[int, BeforeValidator(_refuse_bool)]
 Weight = Annotated[float, Field(ge=0.0, allow_inf_nan=False), BeforeValidator(_refuse_bool)]
+Count = Annotated[int, Field(ge=1), BeforeValidator(_refuse_bool)]
+Share = Annotated[float, Field(gt=0.0, lt=1.0), BeforeValidator(_refuse_bool)]
+Seconds = Annotated[float, Field(gt=0.0, allow_inf_nan=False), BeforeValidator(_refuse_bool)]
+Amount = Weight
 Text = Annotated[str, BeforeValidator(_text_of_scalar)]
 Name = Annotated[str, BeforeValidator(_text_of_scalar), Field(min_length=1)]
 
@@ -95,6 +101,11 @@ class DatasetSpec(Spec):
     max_row_mb: Number = Field(
         16.0, gt=0.0, le=1_000_000.0, description="a longer row is an invalid row"
     )
+    qrels_path: Name | None = Field(None, description="TREC judgements, instead of a path")
+    run_path: Name | None = Field(None, description="the TREC run that they judge")
+    missing_queries: Literal["zero", "skip", "error"] = Field(
+        "zero", description="judged queries without results in the run"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -122,9 +133,22 @@ class DatasetSpec(Spec):
 
     @model_validator(mode="after")
     def _has_one_source(self) -> DatasetSpec:
-        if (self.path is None) == (self.rows is None):
-            raise ValueError("give either 'path' or 'rows'")
+        if (self.qrels_path is None) != (self.run_path is None):
+            raise ValueError("'qrels_path' and 'run_path' go together")
+        sources = (self.path, self.rows, self.qrels_path)
+        if sum(source is not None for source in sources) != 1:
+            raise ValueError("give either 'path' or 'rows', or 'qrels_path' and 'run_path'")
         return self
+
+
+class CorpusSpec(Spec):
+    """The chunks of the knowledge base, each with its ``doc_name``; any data format."""
+
+    short_form = "path"
+
+    path: Name = Field(description="data file, relative to the scenario file")
+    format: Name | None = Field(None, description="by the suffix of the path when absent")
+    encoding: Encoding = "utf-8"
 
 
 class MetricSpec(Spec):
@@ -182,12 +206,87 @@ class BandsSpec(Spec):
     warn: Number = 0.6
 
 
+class CompareSpec(Spec):
+    """What this run is compared with: a saved run, or (with TREC files) another run file."""
+
+    short_form = "baseline"
+
+    baseline: Name | None = Field(None, description="name of a saved run, or path of its JSON file")
+    run_old_path: Name | None = Field(None, description="TREC run to compare with")
+    metrics: list[Name] = Field([], description="all metrics and weighted_score when empty")
+    test: TestName = "permutation"
+    alpha: Share = 0.05
+    n_resamples: Whole = Field(10_000, ge=100, description="where the test is not exact")
+    seed: Whole = Field(42, ge=0)
+    anyway: bool = Field(False, description="also when metrics or questions differ")
+
+    @model_validator(mode="after")
+    def _has_one_baseline(self) -> CompareSpec:
+        if (self.baseline is None) == (self.run_old_path is None):
+            raise ValueError("give either 'baseline' or 'run_old_path'")
+        return self
+
+
+class PriceSpec(Spec):
+    """US dollars per million tokens."""
+
+    short_form = "input"
+
+    input: Amount
+    output: Amount = 0.0
+
+
 class ModelSpec(Spec):
-    """The model that plays a role; a bare name is its model."""
+    """A model and how it is asked; a bare name is its model."""
 
     short_form = "model"
 
     model: Name
+    provider: Name = "openai"
+    base_url: Name | None = Field(None, description="of an OpenAI-compatible server, with /v1")
+    api_key_env: Name | None = Field(
+        None, description="the environment variable that holds the key, never the key itself"
+    )
+    headers: dict[str, Text] = Field({}, description="values may say ${NAME} of the environment")
+    extra_body: dict[str, Any] = Field({}, description="added to every request")
+    concurrency: Whole = Field(32, ge=1, le=1024, description="calls in flight, over all workers")
+    rpm: Count | None = Field(None, description="requests per minute")
+    tpm: Count | None = Field(None, description="tokens per minute")
+    timeout_s: Seconds = 60.0
+    retries: Whole = Field(4, ge=0, le=20)
+    max_wait_s: Amount = 120.0
+    price: PriceSpec | None = Field(None, description="USD per million tokens, for the cost")
+
+    @field_validator("base_url")
+    @classmethod
+    def _base_url_is_one(cls, url: str | None) -> str | None:
+        if url is not None and not url.startswith(("http://", "https://")):
+            raise ValueError(f"expected a URL that begins with http:// or https://, found {url!r}")
+        return url
+
+    @property
+    def key_variable(self) -> str | None:
+        """The variable that holds the key; that of OpenAI is sent to OpenAI only, unless named."""
+        is_openai = self.provider == "openai" and self.base_url is None
+        return self.api_key_env or ("OPENAI_API_KEY" if is_openai else None)
+
+
+class JudgeSpec(ModelSpec):
+    """The model that judges."""
+
+    temperature: Amount | None = 0.0
+    max_tokens: Count | None = None
+    seed: Whole | None = None
+    form: Literal["auto", "json_schema", "json_object", "text"] = "auto"
+    reasks: Whole = Field(2, ge=0, le=10, description="after replies that cannot be used")
+    language: Name = Field("auto", description="of the prompts: auto, en, zh")
+    repeats: Whole = Field(1, ge=1, le=100, description="ask each judged metric so often")
+
+
+class EmbeddingSpec(ModelSpec):
+    """The model that turns texts into vectors."""
+
+    batch_size: Whole = Field(64, ge=1)
 
 
 class Scenario(Spec):
@@ -196,6 +295,9 @@ class Scenario(Spec):
     name: Name
     description: Text = ""
     dataset: DatasetSpec
+    corpus: CorpusSpec | None = Field(None, description="what questions about a document expect")
+    top_k: Count | None = Field(None, description="cuts contexts and retrieved ids")
+    match: MatchName | None = Field(None, description="how contexts are found to be expected ones")
     metrics: list[MetricSpec] = Field(min_length=1)
     metric_options: dict[str, Any] = Field({}, description="options of every metric that has them")
     metric_weights: dict[str, Weight] = {}
@@ -207,17 +309,51 @@ class Scenario(Spec):
     )
     skip: list[MarkSpec] = Field([], description="rows that are not run")
     xfail: list[MarkSpec] = Field([], description="rows that are known to be too low")
+    compare: CompareSpec | None = Field(None, description="with a saved or an older run")
     bands: BandsSpec = BandsSpec()
-    judge: ModelSpec | None = None
-    embedding: ModelSpec | None = None
+    models: dict[str, dict[str, Any]] = Field({}, description="profiles that judge: NAME can name")
+    judge: JudgeSpec | None = None
+    embedding: EmbeddingSpec | None = None
     output_dir: Name | None = Field(None, description="base folder, relative to the rootdir")
     save_path: Name | None = Field(None, description="also write UltraRAG's result JSON here")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_profiles(cls, data: Any) -> Any:
+        """A role that names a profile, or a mapping with ``profile``, gets what that holds."""
+        profiles = data.get("models") if isinstance(data, dict) else None
+        if not isinstance(profiles, dict):
+            return data
+        filled = {
+            role: _with_profile(data[role], profiles)
+            for role in ("judge", "embedding")
+            if data.get(role) is not None
+        }
+        return {**data, **filled}
 
     @model_validator(mode="after")
     def _tolerance_has_its_gate(self) -> Scenario:
         if self.tolerate == "pass_rate" and "pass_rate" not in self.gates:
             raise ValueError("tolerate: pass_rate needs the gate 'pass_rate', which then decides")
         return self
+
+    @model_validator(mode="after")
+    def _old_run_has_a_new_one(self) -> Scenario:
+        if self.compare is not None and self.compare.run_old_path and not self.dataset.run_path:
+            raise ValueError("compare.run_old_path needs 'qrels_path' and 'run_path'")
+        return self
+
+
+def _with_profile(given: Any, profiles: dict[str, Any]) -> Any:
+    own = given if isinstance(given, dict) else {"model": given}
+    name = own.get("profile", own.get("model"))
+    profile = profiles.get(name) if isinstance(name, str) else None
+    if not isinstance(profile, dict):
+        return given
+    rest = {key: value for key, value in own.items() if key != "profile"}
+    if rest.get("model") == name:
+        del rest["model"]
+    return {**profile, **rest}
 
 
 def json_schema() -> dict[str, Any]:
@@ -234,7 +370,11 @@ def _allow_short_forms(schema: dict[str, Any]) -> None:
     short_forms: dict[str, list[dict[str, Any]]] = {
         "DatasetSpec": [{"type": "string"}, {"type": "array", "items": {"type": "object"}}],
         "ThresholdSpec": [{"type": "number"}],
-        "ModelSpec": [{"type": "string"}],
+        "JudgeSpec": [{"type": "string"}],
+        "EmbeddingSpec": [{"type": "string"}],
+        "PriceSpec": [{"type": "number"}],
+        "CorpusSpec": [{"type": "string"}],
+        "CompareSpec": [{"type": "string"}],
     }
     for name, forms in short_forms.items():
         definitions[name] = {"anyOf": [*forms, definitions[name]]}
@@ -248,4 +388,8 @@ def _allow_short_forms(schema: dict[str, Any]) -> None:
     schema["properties"]["scenario_name"] = {"type": "string", "description": "the same as name"}
     for key in ("mode", "runtime", "judge_model", "embedding_model", "app_adapter"):
         schema["properties"][key] = {"description": "as rag_eval has it"}
-    schema["required"] = [key for key in schema["required"] if key != "name"]
+    for key in ("qrels_path", "run_path", "missing_queries"):
+        schema["properties"][key] = definitions["DatasetSpec"]["anyOf"][-1]["properties"][key]
+    for key in ("ir_metrics", "ks"):
+        schema["properties"][key] = {"type": "array", "description": "as UltraRAG has it"}
+    schema["required"] = []  # each has another form: scenario_name, qrels_path, ir_metrics

@@ -69,6 +69,29 @@ def standard_deviation(values: Sequence[float]) -> float | None:
     return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
 
 
+def weighted_quantile(values: Sequence[float], weights: Sequence[float], q: float) -> float | None:
+    """Return the smallest of ``values`` such that those up to it hold a share ``q`` of the weight.
+
+    It is always one of the values: the inverse of the weighted empirical distribution function,
+    without interpolation. None where nothing has a weight.
+
+    >>> weighted_quantile([0.2, 0.4, 0.9], [1.0, 1.0, 2.0], 0.5)
+    0.4
+    """
+    pairs = sorted(pair for pair in zip(values, tame(list(weights)), strict=True) if pair[1] > 0)
+    if not pairs:
+        return None
+    wanted = q * math.fsum(weight for _, weight in pairs)
+    # Sums of weights round; a share that is reached within that is reached.
+    wanted -= 1e-12 * wanted
+    reached = 0.0
+    for value, weight in pairs:
+        reached += weight
+        if reached >= wanted:
+            return value
+    return pairs[-1][0]
+
+
 def weighted_interval(
     values: Sequence[float],
     weights: Sequence[float],

@@ -2,10 +2,11 @@
 
     python -m tests.benchmarks [--repeat N] [NAME ...]
 
-Names: startup, rows, many-rows, rouge, xdist; all when none is given. Every figure is CPU time of
-a whole process (user + system, children included) as the operating system counts it. The two
-commands of a comparison run in turn, and ``median`` is the median of the pairwise ratios, ``best``
-the ratio of the two smallest times. Nothing here is part of the test suite: machines are noisy.
+Names: startup, rows, many-rows, rouge, xdist, trec, permutation; all when none is given. Every
+figure is CPU time of a whole process (user + system, children included) as the operating system
+counts it. The two commands of a comparison run in turn, and ``median`` is the median of the
+pairwise ratios, ``best`` the ratio of the two smallest times. Nothing here is part of the test
+suite: machines are noisy.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.benchmarks.measure import Command, Comparison, compare, run
+from tests.benchmarks.permutation import permutation
 from tests.benchmarks.rows import write_rows
+from tests.benchmarks.trec_scale import trec
 
 _HERE = Path(__file__).resolve().parent
 _PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
@@ -127,6 +130,8 @@ _ALL: dict[str, Callable[[Path, int], None]] = {
     "many-rows": many_rows,
     "rouge": rouge,
     "xdist": xdist,
+    "trec": trec,
+    "permutation": permutation,
 }
 
 

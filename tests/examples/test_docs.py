@@ -17,15 +17,25 @@ import yaml
 from pytest_rageval import evaluate, extras
 from pytest_rageval.datasets.base import READER_REGISTRY
 from pytest_rageval.engine.plan import make_plan
+from pytest_rageval.gates import regression
 from pytest_rageval.gates.base import GATE_REGISTRY
 from pytest_rageval.metrics.base import METRIC_REGISTRY
 from pytest_rageval.metrics.lexical import Tokenizer
-from pytest_rageval.model import Counts, MetricSummary, SampleResult
+from pytest_rageval.model import Comparison, Counts, MetricComparison, MetricSummary, SampleResult
+from pytest_rageval.places import Places
 from pytest_rageval.plugin import options
 from pytest_rageval.reports.base import REPORT_REGISTRY
-from pytest_rageval.reports.results_json import gate_dict, sample_dict
+from pytest_rageval.reports.results_json import comparison_dict, gate_dict, sample_dict
 from pytest_rageval.scenario.fields import FIELD_ALIASES
-from pytest_rageval.scenario.schema import BandsSpec, DatasetSpec, MarkSpec, Scenario
+from pytest_rageval.scenario.loader import inspect_scenario
+from pytest_rageval.scenario.schema import (
+    BandsSpec,
+    CompareSpec,
+    CorpusSpec,
+    DatasetSpec,
+    MarkSpec,
+    Scenario,
+)
 from pytest_rageval.text.normalize import NORMALIZERS
 
 ROOT = Path(__file__).parents[2]
@@ -45,6 +55,10 @@ ROW = {
     "doc_name": "loans.md",
     "difficulty": "hard",
     "language": "en",
+    "contexts": ["Books are lent for four weeks."],
+    "reference_contexts": ["Books are lent for four weeks."],
+    "retrieved_ids": ["loans"],
+    "reference_ids": ["loans"],
 }
 
 
@@ -80,7 +94,9 @@ def undocumented(page: str, names: Iterable[str]) -> list[str]:
 # Reference pages name everything that there is.
 
 
-@pytest.mark.parametrize("model", [Scenario, DatasetSpec, MarkSpec, BandsSpec])
+@pytest.mark.parametrize(
+    "model", [Scenario, DatasetSpec, CorpusSpec, CompareSpec, MarkSpec, BandsSpec]
+)
 def test_scenario_page_names_every_key(model: Any) -> None:
     assert undocumented("scenario-file.md", model.model_fields) == []
 
@@ -93,6 +109,11 @@ def test_scenario_page_names_every_field_of_a_row_with_its_aliases() -> None:
 def test_scenario_page_names_every_gate_and_data_format() -> None:
     names = [*GATE_REGISTRY.names(), *READER_REGISTRY.names()]
     assert undocumented("scenario-file.md", names) == []
+
+
+def test_scenario_page_names_every_option_and_mode_of_no_regression() -> None:
+    names = [field.name for field in dataclasses.fields(regression.RegressionOptions)]
+    assert undocumented("scenario-file.md", [*names, *get_args(regression.Mode)]) == []
 
 
 def test_command_line_page_names_every_option(pytestconfig: pytest.Config) -> None:
@@ -149,8 +170,15 @@ def test_files_page_names_every_file_and_every_key_of_results_json() -> None:
         field.name for record in (Counts, MetricSummary) for field in dataclasses.fields(record)
     ]
     gate = inspect.getsource(gate_dict)
-    keys += [*sample, *re.findall(r'"(\w+)": gate', gate)]
+    keys += [*sample, *re.findall(r'"(\w+)": gate', gate), *_comparison_keys()]
     assert undocumented("files.md", keys) == []
+
+
+def _comparison_keys() -> list[str]:
+    found = MetricComparison(0.5, 0.5, 0.0, 0.0, 0.0, 1.0, 1.0, False, 2, 0, "none", None)
+    plain = comparison_dict(Comparison("main", "permutation", 0.05, {"f1": found}))
+    assert plain is not None
+    return [*plain, *plain["metrics"]["f1"]]
 
 
 # Links.
@@ -203,20 +231,49 @@ def scenarios() -> list[Any]:
 
 
 @pytest.mark.parametrize("data", [case for case in scenarios() if "name" in case.values[0]])
-def test_scenario_snippets_keep_the_schema(data: dict[str, Any]) -> None:
-    Scenario.model_validate(data)
+def test_scenario_snippets_keep_the_schema(data: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "snippet.yaml"
+    path.write_text(yaml.safe_dump(data, allow_unicode=True), encoding="utf-8")
+    assert inspect_scenario(path)[1] == []
 
 
 @pytest.mark.parametrize("data", scenarios())
 def test_scenario_snippets_can_be_bound(data: dict[str, Any], tmp_path: Path) -> None:
     if "jieba" in json.dumps(data) and not extras.installed("jieba"):
         pytest.skip("needs the extra zh")
-    # The snippets' data files are not there: one row stands in for them.
     path = tmp_path / "snippet.yaml"
-    path.write_text(
-        yaml.safe_dump({**data, "dataset": [ROW]}, allow_unicode=True), encoding="utf-8"
-    )
-    assert make_plan(path).cases
+    path.write_text(yaml.safe_dump(_with_stand_ins(data, tmp_path), allow_unicode=True), "utf-8")
+    assert make_plan(path, places=Places(tmp_path)).cases
+
+
+def _with_stand_ins(data: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the scenario with data that are there: one row, one query, one saved run."""
+    own = dict(data)
+    files = {"corpus": json.dumps({"doc_name": "loans.md", "text": "Books."})}
+    if "qrels_path" in data:
+        files |= {"qrels_path": "q1 0 loans 1\n", "run_path": "q1 Q0 loans 1 1.5 stand-in\n"}
+    else:
+        own["dataset"] = [ROW]
+    for key, text in files.items():
+        if key in own:
+            own[key] = f"{key}.jsonl"
+            (folder / own[key]).write_text(text, encoding="utf-8")
+    compare = own.get("compare")
+    if isinstance(compare, dict) and "run_old_path" in compare:
+        own["compare"] = {**compare, "run_old_path": own["run_path"]}
+    elif compare is not None:
+        _save_baseline(compare, own, folder)
+    return own
+
+
+def _save_baseline(name: str, scenario: dict[str, Any], folder: Path) -> None:
+    file = Places(folder).baseline_file(name, scenario["name"], None)
+    sample = {
+        "id": "q1" if "qrels_path" in scenario else "sample-1",
+        "scores": dict.fromkeys(scenario["metrics"], 0.5),
+    }
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps({"schema": 1, "samples": [sample]}), encoding="utf-8")
 
 
 def test_scenario_snippets_are_found() -> None:

@@ -17,7 +17,15 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MODES = {"plain": ("-p", "no:xdist"), "two-workers": ("-n", "2")}
-NAMES = {"quickstart": "quickstart", "chinese": "chinese", "failing_gate": "failing-gate"}
+# The folder, or folder/file where it is not called as the folder, and the scenario's name.
+NAMES = {
+    "quickstart": "quickstart",
+    "chinese": "chinese",
+    "failing_gate": "failing-gate",
+    "retrieval": "retrieval",
+    "retrieval/worse": "retrieval-worse",
+    "context_retrieval_zh": "context-retrieval-zh",
+}
 # The repository's own settings make errors of warnings: no example may need less.
 SETTINGS = "[pytest]\nfilterwarnings = error\naddopts = --strict-markers\n"
 
@@ -26,9 +34,10 @@ class Run:
     """One finished run of an example: exit status, what the terminal showed, and results.json."""
 
     def __init__(self, root: Path, example: str, mode: str) -> None:
-        shutil.copytree(EXAMPLES / example, root / "examples" / example)
+        folder, _, file = example.partition("/")
+        shutil.copytree(EXAMPLES / folder, root / "examples" / folder)
         (root / "pytest.ini").write_text(SETTINGS, encoding="utf-8")
-        scenario = f"--rag-scenario=examples/{example}/{example}.rageval.yaml"
+        scenario = f"--rag-scenario=examples/{folder}/{file or folder}.rageval.yaml"
         done = subprocess.run(
             [sys.executable, "-m", "pytest", scenario, *MODES[mode]],
             cwd=root,
@@ -74,7 +83,7 @@ RunExample = Callable[[str, str], Run]
 @pytest.fixture(scope="module")
 def run_example(tmp_path_factory: pytest.TempPathFactory) -> RunExample:
     """Return a function that runs an example in a mode; each pair runs once."""
-    return cache(lambda example, mode: Run(tmp_path_factory.mktemp(example), example, mode))
+    return cache(lambda example, mode: Run(tmp_path_factory.mktemp("example"), example, mode))
 
 
 each_mode = pytest.mark.parametrize("mode", MODES)
@@ -82,7 +91,7 @@ each_mode = pytest.mark.parametrize("mode", MODES)
 
 def test_every_example_folder_is_tested_here_and_has_a_readme() -> None:
     folders = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir())
-    assert folders == sorted(NAMES)
+    assert folders == sorted({name.partition("/")[0] for name in NAMES})
     assert [name for name in folders if not (EXAMPLES / name / "README.md").is_file()] == []
 
 
@@ -137,6 +146,61 @@ def test_failing_gate_is_red_by_its_gates_alone(run_example: RunExample, mode: s
     assert run.mean("f1") == pytest.approx(3 / 5, abs=1e-12)
     # loans.md: one of three rows is right.
     assert "loans.md: 0.3333 < 0.5000" in run.output
+
+
+@each_mode
+def test_retrieval_is_green_and_better_than_the_older_run(
+    run_example: RunExample, mode: str
+) -> None:
+    run = run_example("retrieval", mode)
+    assert run.status == 0
+    assert run.outcomes == {"passed": 45}  # 40 queries, 4 gates and "unscored"
+    # The first relevant page (grade 1 or 2) has rank 1 for all queries but four: puncture 4,
+    # kids 3, bag-lost 2, erase-data none. (36 + 1/4 + 1/3 + 1/2 + 0) / 40
+    assert run.mean("mrr") == pytest.approx((36 + 1 / 4 + 1 / 3 + 1 / 2) / 40, abs=1e-12)
+    # The first page has grade 2 for 32 queries, as counted in the files by hand.
+    assert run.mean("precision(rel=2)@1") == pytest.approx(32 / 40, abs=1e-12)
+    found = run.results["comparison"]["metrics"]["mrr"]
+    assert found["significant"] is True
+    assert found["diff"] > 0
+
+
+@each_mode
+def test_the_worse_run_fails_no_regression_and_names_the_p_value(
+    run_example: RunExample, mode: str
+) -> None:
+    run = run_example("retrieval/worse", mode)
+    assert run.status == 1
+    assert run.outcomes == {"passed": 41, "failed": 1}  # 40 queries and "unscored"; one gate
+    assert run.gates() == {"no_regression": "failed", "unscored": "passed"}
+    [message] = [gate["message"] for gate in run.results["gates"] if gate["outcome"] == "failed"]
+    assert re.search(r"mrr: A 0\.5901, B 0\.9271 \(bm25\.run\), .* p 1\.91e-06 ", message)
+    # mrr: 20 queries differ, and bm25.run is better in each: of the 2^20 sign patterns only this
+    # one and its opposite are as extreme, p = 2 / 2^20. Holm: the smallest of 3, times 3.
+    found = run.results["comparison"]["metrics"]["mrr"]
+    assert found["method"] == "permutation, exact"
+    assert found["n_nonzero"] == 20
+    assert found["p_value"] == 2 / 2**20
+    readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
+    picture = re.search(r"^A this run, B bm25\.run.*?(?=^```$)", readme, re.MULTILINE | re.DOTALL)
+    assert picture is not None
+    assert picture.group() in run.output
+
+
+@each_mode
+def test_context_retrieval_zh_is_green(run_example: RunExample, mode: str) -> None:
+    run = run_example("context_retrieval_zh", mode)
+    assert run.status == 0
+    assert run.outcomes == {"passed": 20}  # 15 questions, 4 gates and "unscored"
+    # Only for 喝水 the first context is not an expected one; the second is.
+    assert run.mean("hit_rate@1") == pytest.approx(14 / 15, abs=1e-12)
+    assert run.mean("mrr") == pytest.approx((14 + 1 / 2) / 15, abs=1e-12)
+    # Nine rows expect the three chunks of their document: six find 2 of them within top_k
+    # (有声书 has the third at rank 4), 丢证, 少儿证 and 开放时间 find 1. Six expect one chunk.
+    assert run.mean("recall") == pytest.approx((6 * 2 / 3 + 3 * 1 / 3 + 6) / 15, abs=1e-12)
+    # 4 contexts were retrieved for 有声书; top_k cuts them before anything looks at them.
+    shown = {sample["id"]: len(sample["contexts"]) for sample in run.results["samples"]}
+    assert shown["有声书"] == 3
 
 
 @pytest.mark.parametrize("example", NAMES)

@@ -29,6 +29,12 @@ def reference() -> Reference:
 
 
 @pytest.fixture(scope="session")
+def reference_file() -> Callable[[str], Path]:
+    """Return a function from a path below the reference figures to a file, or skips the test."""
+    return lambda name: _existing(_SHARED / "reference" / name)
+
+
+@pytest.fixture(scope="session")
 def shared_data() -> Callable[[str], Path]:
     """Return a function from a path below the shared data to a file, or skips the test."""
     return lambda name: _existing(_SHARED / "data" / name)

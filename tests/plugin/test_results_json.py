@@ -54,10 +54,13 @@ def test_the_scenario_is_named_and_hashed(mixed: Project) -> None:
     """[A12] With SHA-256 digests of what ran."""
     scenario = mixed.results()["scenario"]
     assert set(scenario) == {
-        "name", "path", "snapshot_sha256", "dataset_sha256", "overridden",
+        "name", "path", "snapshot_sha256", "dataset_sha256", "overridden", "judgements_sha256",
+        "definitions",
     }  # fmt: skip
     assert (scenario["name"], scenario["path"]) == ("qa", "qa.rageval.yaml")
     assert len(scenario["snapshot_sha256"]) == len(scenario["dataset_sha256"]) == 64
+    assert scenario["judgements_sha256"] == "", "rows hold what they are judged by"
+    assert scenario["definitions"] == {"em": "em v1 (tokenizer=auto)"}
 
 
 def test_the_run_has_what_depends_on_time_and_machine(mixed: Project) -> None:

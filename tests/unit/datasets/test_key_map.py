@@ -268,3 +268,189 @@ def test_tags_in_every_form(row: Row, value: Any, tags: tuple[str, ...]) -> None
 def test_skip_and_xfail_columns(row: Row, name: str, value: Any, reason: str | None) -> None:
     """E7: a reason, or a yes or no as tables and JSON spell it."""
     assert getattr(row({name: value, "answer": "a"}), name) == reason
+
+
+# Retrieval
+
+
+@pytest.mark.parametrize(
+    ("value", "ids"),
+    [
+        (["a", "b"], ("a", "b")),
+        ("a", ("a",)),
+        ("a; b ;", ("a", "b")),
+        ('["a", "b"]', ("a", "b")),
+        ("['a', 'b']", ("a", "b")),
+        ([7, 8.5, "x"], ("7", "8.5", "x")),
+        (7, ("7",)),
+        ([{"id": "a", "score": 0.9}, {"doc_id": "b"}], ("a", "b")),
+        ([{"docid": "a"}, {"chunk_id": "b"}, {"_id": "c"}], ("a", "b", "c")),
+        (["文档::一", "[1]"], ("文档::一", "[1]")),
+        (["a", None, math.nan, "b"], ("a", "b")),
+        ([], ()),
+        ("", ()),
+        # Twice: the better rank is kept.
+        (["b", "a", "b"], ("b", "a")),
+    ],
+)
+def test_retrieved_ids_in_every_form(row: Row, value: Any, ids: tuple[str, ...]) -> None:
+    """A17, D4: best first; a search without results is one that found nothing."""
+    assert row({"retrieved_ids": value}).retrieved_ids == ids
+
+
+@pytest.mark.parametrize(
+    ("value", "grades"),
+    [
+        ({"a": 2, "b": 0, "c": -1}, {"a": 2, "b": 0, "c": -1}),
+        ({"a": 2.0}, {"a": 2}),
+        ({5: 1}, {"5": 1}),
+        (["a", "b"], {"a": 1, "b": 1}),
+        ("a", {"a": 1}),
+        ("a; b", {"a": 1, "b": 1}),
+        (7, {"7": 1}),
+        ('["a", "b"]', {"a": 1, "b": 1}),
+        ('{"a": 2}', {"a": 2}),
+        ([{"id": "a", "grade": 3}, {"doc_id": "b", "relevance": 0}], {"a": 3, "b": 0}),
+        ([{"_id": "a", "rel": 2}, {"docid": "b"}, "c"], {"a": 2, "b": 1, "c": 1}),
+        (["a", "a", {"id": "a", "grade": 1}], {"a": 1}),
+        ([None, "a"], {"a": 1}),
+        # Nothing is judged: the field is missing.
+        ([], None),
+        ({}, None),
+        ("", None),
+        ([None], None),
+        (None, None),
+    ],
+)
+def test_reference_ids_in_every_form(row: Row, value: Any, grades: Any) -> None:
+    """A17, D4: with grades where the data have some."""
+    assert row({"reference_ids": value, "answer": "a"}).reference_ids == grades
+
+
+@pytest.mark.parametrize(
+    "name", ["reference_ids", "reference_context_ids", "relevant_ids", "qrels"]
+)
+def test_ids_in_both_generations_of_names(row: Row, name: str) -> None:
+    """A17."""
+    assert row({name: ["a"]}).reference_ids == {"a": 1}
+    assert row({"retrieved_context_ids": ["a"]}).retrieved_ids == ("a",)
+
+
+@pytest.mark.parametrize(
+    ("cell", "retrieved", "grades"),
+    [
+        ("a;b", ("a", "b"), {"a": 1, "b": 1}),
+        ('["a;b", "c"]', ("a;b", "c"), {"a;b": 1, "c": 1}),
+        ("['a', 'b']", ("a", "b"), {"a": 1, "b": 1}),
+        ("7", ("7",), {"7": 1}),
+        ("007", ("007",), {"007": 1}),
+    ],
+)
+def test_ids_in_cells_of_a_table(
+    samples: Samples, cell: str, retrieved: tuple[str, ...], grades: dict[str, int]
+) -> None:
+    """A18."""
+    quoted = '"' + cell.replace('"', '""') + '"'
+    (found,) = samples("r.csv", f"retrieved_ids,reference_ids\n{quoted},{quoted}\n")
+    assert (found.retrieved_ids, found.reference_ids) == (retrieved, grades)
+
+
+def test_grades_in_a_cell_of_a_table(samples: Samples) -> None:
+    """A18, D4: as a JSON object."""
+    content = 'retrieved_ids,reference_ids\na,"{""a"": 2, ""b"": 0}"\n'
+    (found,) = samples("r.csv", content)
+    assert found.reference_ids == {"a": 2, "b": 0}
+
+
+def test_a_blank_cell_is_a_missing_search_and_no_empty_one(samples: Samples) -> None:
+    """A19."""
+    first, second = samples("r.csv", 'id,retrieved_ids,reference_ids\nx,,a\ny,"[]",\n')
+    assert (first.retrieved_ids, first.reference_ids) == (None, {"a": 1})
+    assert (second.retrieved_ids, second.reference_ids) == ((), None)
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        (
+            {"reference_ids": {"a": 1.5}},
+            "a grade in reference_ids must be a whole number, found 1.5",
+        ),
+        (
+            {"reference_ids": {"a": "2"}},
+            "a grade in reference_ids must be a whole number, found '2'",
+        ),
+        (
+            {"reference_ids": {"a": True}},
+            "a grade in reference_ids must be a whole number, found True",
+        ),
+        (
+            {"reference_ids": {"a": None}},
+            "a grade in reference_ids must be a whole number, found None",
+        ),
+        ({"reference_ids": {"a": math.nan}}, "a grade in reference_ids must be a whole number"),
+        ({"reference_ids": {"a": math.inf}}, "a grade in reference_ids must be a whole number"),
+        ({"reference_ids": {"a": 10**9}}, "a grade in reference_ids must be"),
+        ({"reference_ids": {"a": -(10**9)}}, "a grade in reference_ids must be"),
+        ({"reference_ids": {"a": 1e300}}, "a grade in reference_ids must be"),
+        ({"reference_ids": '{"a": '}, "reference_ids is no JSON object: "),
+        ({"reference_ids": [["a"]]}, "an id must be text, found a list"),
+        ({"reference_ids": [{"name": "a"}]}, "a document is an object without an id under id, "),
+        ({"reference_ids": [{"id": "a", "grade": "high"}]}, "a grade in reference_ids must be"),
+        ({"retrieved_ids": [{"text": "a"}]}, "a document is an object without an id under id, "),
+        ({"retrieved_ids": {"a": 1}}, "a document is an object without an id under id, "),
+        ({"retrieved_ids": [["a"]]}, "an id must be text, found a list"),
+        ({"retrieved_ids": [{"id": None}]}, "an id must be text, found null"),
+    ],
+)
+def test_a_search_that_cannot_be_read_makes_the_row_invalid(
+    row: Row, fields: dict[str, Any], reason: str
+) -> None:
+    """A19, D5."""
+    found = row(fields)
+    assert isinstance(found, InvalidRow)
+    assert found.reason.startswith(reason)
+
+
+def test_a_document_that_is_judged_in_two_ways_makes_the_row_invalid(row: Row) -> None:
+    """D5: as in qrels; judged twice in the same way, it is judged."""
+    assert isinstance(
+        row({"reference_ids": [{"id": "a", "grade": 1}, {"id": "a", "grade": 2}]}), InvalidRow
+    )
+
+
+# Contexts that name their document
+
+
+@pytest.mark.parametrize(
+    ("value", "docs"),
+    [
+        (
+            [{"text": "x", "doc_name": "a.pdf"}, {"text": "y", "source": "b.pdf"}],
+            ("a.pdf", "b.pdf"),
+        ),
+        ([{"text": "x", "file_name": "a.pdf"}, "y"], ("a.pdf", None)),
+        ([{"page_content": "x", "metadata": {"source": "a.pdf", "page": 3}}], ("a.pdf",)),
+        ([{"contents": "x", "title": "a.pdf"}], ("a.pdf",)),
+        ([{"text": "x", "doc_name": " ", "document": "a.pdf"}], ("a.pdf",)),
+        (
+            [{"text": "x", "doc_name": 7, "metadata": "none"}, {"text": "y", "source": "b"}],
+            (None, "b"),
+        ),
+        (["x", "y"], None),
+        ([{"text": "x"}], None),
+        ([], ()),
+        # A context that is blank goes with its document.
+        ([{"text": " ", "source": "a.pdf"}, {"text": "y", "source": "b.pdf"}], ("b.pdf",)),
+    ],
+)
+def test_the_documents_of_contexts(row: Row, value: Any, docs: Any) -> None:
+    """A18, B4: as many as contexts, where any of them names one."""
+    found = row({"contexts": value})
+    assert found.context_docs == docs
+    assert docs is None or len(docs) == len(found.contexts)
+
+
+def test_contexts_of_one_cell_have_no_documents(samples: Samples) -> None:
+    (found,) = samples("r.csv", "contexts\n\"['a', 'b']\"\n")
+    assert (found.contexts, found.context_docs) == (("a", "b"), None)

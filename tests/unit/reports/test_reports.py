@@ -119,6 +119,8 @@ def test_results_json_has_the_keys_of_the_contract(folder: Path) -> None:
         "snapshot_sha256": "abc",
         "dataset_sha256": "def",
         "overridden": ["gates.f1"],
+        "judgements_sha256": "",
+        "definitions": {"f1": "", "em": ""},
     }
     assert set(found["run"]) == {
         "id",

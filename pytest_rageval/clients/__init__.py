@@ -1,0 +1,1 @@
+"""Language models. A module of this folder that defines CHATS or EMBEDDINGS adds a provider."""

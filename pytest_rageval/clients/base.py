@@ -1,0 +1,201 @@
+"""What a provider of chat completions or embeddings must offer, and what metrics are given.
+
+Metrics see ``ChatClient`` and ``EmbeddingClient``: cached, limited, retried. A provider offers the
+bare ``ChatBackend`` or ``EmbeddingBackend``; to add one, write a module here with
+``CHATS = (ChatProvider(...),)`` or ``EMBEDDINGS = (EmbeddingProvider(...),)``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, Protocol, TypeAlias
+
+from pytest_rageval.clients.settings import ClientSettings
+from pytest_rageval.registry import Registry
+
+Role = Literal["system", "user", "assistant"]
+FinishReason = Literal["stop", "length", "refused"]
+
+Vector: TypeAlias = "array[float]"
+"""An embedding: ``array('f')``, 32-bit floats; ``numpy.frombuffer(v, 'f4')`` copies nothing."""
+
+Accept = Callable[[str], object]
+"""Looks at the text of a reply and raises ValueError, with what is wrong, if it cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, eq=False)
+class ReplySchema:
+    """The JSON Schema that a reply must follow. Make it once for each model class and keep it."""
+
+    name: str
+    schema: Mapping[str, Any]
+
+    @cached_property
+    def sha256(self) -> str:
+        """The digest of the schema, whatever the order of its keys."""
+        return hashlib.sha256(json.dumps(self.schema, sort_keys=True).encode()).hexdigest()
+
+    @cached_property
+    def text(self) -> str:
+        """The schema as JSON, for servers that must be told in words."""
+        return json.dumps(self.schema, ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What was used. ``calls`` were answered by a model, ``cached`` by the cache, free of charge.
+
+    ``cost_usd`` is None where no price is known; a sum is over what has a price.
+    """
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    calls: int = 0
+    cached: int = 0
+    cost_usd: float | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.calls + other.calls,
+            self.cached + other.cached,
+            _sum(self.cost_usd, other.cost_usd),
+        )
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    if one is None or other is None:
+        return one if other is None else other
+    return one + other
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A model's answer.
+
+    ``usage`` is what this ask cost, re-asks included; ``latency_s`` is how long the model took when
+    it was really asked; ``model`` is what the server calls itself.
+    """
+
+    text: str
+    usage: Usage = Usage()
+    cached: bool = False
+    latency_s: float = 0.0
+    model: str = ""
+    finish_reason: FinishReason = "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """The vectors of one batch of texts, in their order, and what they cost."""
+
+    vectors: Sequence[Vector]
+    usage: Usage = Usage()
+
+
+class ChatClient(Protocol):
+    """Answers a conversation. Safe for many callers in one event loop."""
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: ReplySchema | None = None,
+        accept: Accept | None = None,
+    ) -> Reply:
+        """Return the reply to ``messages``, from the cache where it has one.
+
+        A reply that ``accept`` refuses, or that is cut off, is asked for again and never cached.
+        Raises ClientError.
+        """
+        ...
+
+
+class EmbeddingClient(Protocol):
+    """Turns texts into vectors. Safe for many callers in one event loop."""
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        """Return one vector for each text, in their order; an empty list for none.
+
+        Raises ClientError, also for a text that is empty.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """What a provider is asked: ``max_tokens`` is above the settings' when a reply was cut off."""
+
+    messages: Sequence[Message]
+    schema: ReplySchema | None = None
+    max_tokens: int | None = None
+
+
+class ChatBackend(Protocol):
+    """Sends one request, once. Opens nothing before the first one."""
+
+    async def ask(self, request: ChatRequest) -> Reply:
+        """Return the reply, whatever it says; raise ClientError or AskAgain."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close whatever was opened."""
+        ...
+
+
+class EmbeddingBackend(Protocol):
+    """Embeds one batch, once. Opens and loads nothing before the first one."""
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of a batch; raise ClientError or AskAgain."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close whatever was opened."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ChatProvider:
+    """A way to get chat completions, as the registry holds it.
+
+    ``check(settings)`` returns what is wrong with them that can be known without a request.
+    """
+
+    name: str
+    make: Callable[[ClientSettings], ChatBackend]
+    check: Callable[[ClientSettings], Sequence[str]]
+    aliases: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingProvider:
+    """A way to get vectors; ``is_local`` says that the model runs in this process."""
+
+    name: str
+    make: Callable[[ClientSettings], EmbeddingBackend]
+    check: Callable[[ClientSettings], Sequence[str]]
+    aliases: tuple[str, ...] = ()
+    is_local: bool = False
+
+
+CHAT_REGISTRY: Registry[ChatProvider] = Registry(
+    "judge provider", "pytest_rageval.clients", "CHATS"
+)
+EMBEDDING_REGISTRY: Registry[EmbeddingProvider] = Registry(
+    "embedding provider", "pytest_rageval.clients", "EMBEDDINGS"
+)

@@ -1,0 +1,182 @@
+"""The chat client that metrics use: cache around re-asks around the line to the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pytest_rageval.clients.base import (
+    Accept,
+    ChatBackend,
+    ChatRequest,
+    Message,
+    Reply,
+    ReplySchema,
+    Usage,
+)
+from pytest_rageval.clients.cache import Cache
+from pytest_rageval.clients.errors import (
+    ClientError,
+    InvalidOutputError,
+    RefusedError,
+    ReplayMissError,
+    TruncatedError,
+)
+from pytest_rageval.clients.flights import Flights
+from pytest_rageval.clients.keys import Key, chat_key
+from pytest_rageval.clients.line import Line
+from pytest_rageval.clients.settings import ClientSettings
+from pytest_rageval.clients.usage import Ledger, current_purpose
+from pytest_rageval.errors import shorten
+
+_FROM_CACHE = Usage(cached=1)
+
+
+class CachedChat:
+    """Implements ChatClient over a backend."""
+
+    def __init__(
+        self,
+        settings: ClientSettings,
+        backend: ChatBackend,
+        line: Line,
+        cache: Cache,
+        ledger: Ledger,
+        flights: Flights[Reply],
+    ) -> None:
+        self._settings = settings
+        self._backend = backend
+        self._line = line
+        self._cache = cache
+        self._ledger = ledger
+        self._flights = flights
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: ReplySchema | None = None,
+        accept: Accept | None = None,
+    ) -> Reply:
+        """Return the reply to ``messages``; see ChatClient."""
+        request = ChatRequest(messages, schema, self._settings.max_tokens)
+        if not self._cache.reads:
+            return await self._ask(request, accept)
+        key = chat_key(self._settings, messages, schema, current_purpose())
+        reply = self._look(key, accept)
+        if reply is None and self._cache.mode == "replay":
+            raise self._miss(key, accept)
+        if reply is None:
+            reply = await self._flights.run(
+                key.sha256,
+                lambda: self._look(key, accept),
+                lambda: self._ask_and_keep(key, request, accept),
+                _shared,
+            )
+        if reply.cached:
+            self._ledger.count(_FROM_CACHE)
+        return reply
+
+    def _look(self, key: Key, accept: Accept | None) -> Reply | None:
+        """Return the reply in the cache; None also for one that is not acceptable any more."""
+        reply = _from_plain(self._cache.get("reply", key))
+        return None if reply is None or _refusal(reply, accept) else reply
+
+    def _miss(self, key: Key, accept: Accept | None) -> ClientError:
+        kept = _from_plain(self._cache.get("reply", key))
+        if kept is not None:
+            return self._unusable(kept, _refusal(kept, accept))
+        purpose = current_purpose()
+        why = self._cache.explain_miss("reply", key, purpose.sample)
+        asked_by = f" for {purpose}" if str(purpose) else ""
+        return ReplayMissError(
+            f"{self._settings.shown}: no reply in the cache{asked_by} (replay asks nobody); {why}"
+        )
+
+    async def _ask_and_keep(self, key: Key, request: ChatRequest, accept: Accept | None) -> Reply:
+        reply = await self._ask(request, accept)
+        if self._cache.writes:
+            self._cache.put("reply", key, _to_plain(reply), current_purpose().sample)
+        return reply
+
+    async def _ask(self, request: ChatRequest, accept: Accept | None) -> Reply:
+        """Ask until the reply can be used, telling the model what was wrong with the last one."""
+        usage, asks = Usage(), 0
+        while True:
+            reply, used = await self._send(request)
+            usage, asks = usage + used, asks + 1
+            why = _refusal(reply, accept)
+            if why is None:
+                return replace(reply, usage=usage)
+            if reply.finish_reason == "refused" or asks > self._settings.reasks:
+                error = self._unusable(reply, why)
+                error.attempts = asks
+                raise error
+            request = _again(request, reply, why)
+
+    async def _send(self, request: ChatRequest) -> tuple[Reply, Usage]:
+        return await self._line.ask(
+            [message.content for message in request.messages],
+            lambda: self._backend.ask(request),
+            self._ledger.count,
+        )
+
+    def _unusable(self, reply: Reply, why: str | None) -> ClientError:
+        shown, text = self._settings.shown, shorten(" ".join(reply.text.split()), 200)
+        if reply.finish_reason == "refused":
+            return RefusedError(
+                f"{shown}: the model refused to answer: {text or 'no reason given'}"
+            )
+        if reply.finish_reason == "length":
+            hint = f"max_tokens is {self._settings.max_tokens}"
+            return TruncatedError(f"{shown}: the reply is cut off ({hint}): {text!r}")
+        return InvalidOutputError(f"{shown}: the reply cannot be used: {why}; it was {text!r}")
+
+
+def _refusal(reply: Reply, accept: Accept | None) -> str | None:
+    """Return what is wrong with a reply, or None for one that can be used."""
+    if reply.finish_reason == "refused":
+        return "the model refused to answer"
+    if reply.finish_reason == "length":
+        return "it is cut off"
+    try:
+        if accept is not None:
+            accept(reply.text)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _again(request: ChatRequest, reply: Reply, why: str) -> ChatRequest:
+    """Return the request that follows a reply which cannot be used."""
+    if reply.finish_reason == "length":
+        longer = None if request.max_tokens is None else request.max_tokens * 2
+        return replace(request, max_tokens=longer)
+    wish = "Reply again" if request.schema is None else "Reply again, with the JSON only"
+    turns = [Message("user", f"That reply cannot be used: {why}\n{wish}.")]
+    if reply.text:
+        turns.insert(0, Message("assistant", reply.text))
+    return replace(request, messages=[*request.messages, *turns])
+
+
+def _shared(reply: Reply) -> Reply:
+    """Return a reply as those get it who waited for another's call."""
+    return replace(reply, cached=True, usage=_FROM_CACHE)
+
+
+def _to_plain(reply: Reply) -> dict[str, Any]:
+    return {
+        "text": reply.text,
+        "model": reply.model,
+        "latency_s": round(reply.latency_s, 3),
+        "prompt_tokens": reply.usage.prompt_tokens,
+        "completion_tokens": reply.usage.completion_tokens,
+    }
+
+
+def _from_plain(plain: Mapping[str, Any] | None) -> Reply | None:
+    if plain is None or not isinstance(plain.get("text"), str):
+        return None
+    model, latency_s = str(plain.get("model", "")), plain.get("latency_s", 0.0)
+    return Reply(plain["text"], _FROM_CACHE, cached=True, latency_s=latency_s, model=model)

@@ -1,0 +1,83 @@
+"""Keys: taken from the environment when a request needs them, and kept out of every text."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from string import Template
+
+from pytest_rageval.clients.errors import AuthError
+from pytest_rageval.clients.settings import ClientSettings
+
+_LOOKS_LIKE_A_KEY = re.compile(r"(?i)\b(bearer\s+)\S+|\b(sk-)[\w*.\-]{4,}")
+_SHORTEST_SECRET = 6  # shorter header values ("1", "true") are words that messages may hold
+
+
+class Credentials:
+    """The headers that carry keys; ``hide`` takes the keys out of what others wrote."""
+
+    def __init__(self, headers: Mapping[str, str], secrets: Sequence[str]) -> None:
+        self.headers = headers
+        self._secrets = sorted(secrets, key=len, reverse=True)
+
+    def scrub(self, raw: bytes) -> bytes:
+        """Return what a server sent without our keys, which it may repeat."""
+        for secret in self._secrets:
+            raw = raw.replace(secret.encode(), b"***")
+        return raw
+
+    def hide(self, text: str) -> str:
+        """Return ``text`` with asterisks for every key of ours and for what looks like a key."""
+        for secret in self._secrets:
+            text = text.replace(secret, "***")
+        return _LOOKS_LIKE_A_KEY.sub(lambda found: f"{found[1] or found[2]}***", text)
+
+    def __repr__(self) -> str:
+        return f"Credentials({', '.join(self.headers)})"
+
+
+def read_credentials(settings: ClientSettings) -> Credentials:
+    """Return the headers for ``settings``; raise AuthError when a variable is not set."""
+    problems = missing_credentials(settings)
+    if problems:
+        raise AuthError(f"{settings.shown}: {'; '.join(problems)}")
+    headers = {name: _expand(value) for name, value in settings.headers.items()}
+    secrets = [value for value in headers.values() if len(value) >= _SHORTEST_SECRET]
+    if settings.api_key_env:
+        key = os.environ[settings.api_key_env].strip()
+        headers.setdefault("Authorization", f"Bearer {key}")
+        secrets.append(key)
+    return Credentials(headers, secrets)
+
+
+def missing_credentials(settings: ClientSettings) -> list[str]:
+    """Return what is wrong with the environment variables that ``settings`` name, never a value."""
+    problems = []
+    if settings.api_key_env:
+        problems += _check(settings.api_key_env, "api_key_env")
+    for header, value in settings.headers.items():
+        if not _is_sendable(value):
+            problems.append(f"headers.{header}: holds characters that no header has")
+        for name in Template(value).get_identifiers():
+            problems += _check(name, f"headers.{header}")
+    return problems
+
+
+def _check(name: str, where: str) -> list[str]:
+    value = os.environ.get(name, "").strip()
+    if not value:
+        return [f"{where}: the environment variable {name} is not set"]
+    if not _is_sendable(value):
+        return [f"{where}: the environment variable {name} holds characters that no key has"]
+    return []
+
+
+def _is_sendable(value: str) -> bool:
+    return value.isascii() and value.isprintable()
+
+
+def _expand(value: str) -> str:
+    return Template(value).safe_substitute(
+        {name: text.strip() for name, text in os.environ.items()}
+    )

@@ -1,0 +1,235 @@
+"""The embedding client that metrics use: cache around batches around the model.
+
+Metrics ask for a few texts at a time; what they ask within a moment is sent together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import sys
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import Context
+from typing import Any, Protocol
+
+from pytest_rageval.clients.base import Usage, Vector
+from pytest_rageval.clients.cache import Cache
+from pytest_rageval.clients.errors import BadRequestError, ReplayMissError
+from pytest_rageval.clients.keys import Key, vector_key
+from pytest_rageval.clients.settings import ClientSettings
+from pytest_rageval.clients.usage import Ledger, current_purpose
+
+GATHER_S = 0.005
+"""How long a text waits for others to share its request."""
+
+
+class AskBatch(Protocol):
+    """Embeds one batch, with all that stands between us and the model."""
+
+    async def __call__(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """Return the vectors in the order of the texts."""
+        ...
+
+
+class CachedEmbeddings:
+    """Implements EmbeddingClient over a function that embeds one batch."""
+
+    def __init__(
+        self,
+        settings: ClientSettings,
+        ask: AskBatch,
+        cache: Cache,
+        ledger: Ledger,
+        *,
+        is_local: bool = False,
+    ) -> None:
+        self._settings = settings
+        self._is_local = is_local
+        self._cache = cache
+        self._ledger = ledger
+        self._batches = _Batches(ask, settings.batch_size, self._keep)
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        """Return one vector for each text; see EmbeddingClient."""
+        if not all(texts):
+            raise BadRequestError(f"{self._settings.shown}: an empty text has no embedding")
+        keys = {text: self._key(text) for text in texts}
+        found = {text: vector for text, key in keys.items() if (vector := self._look(key))}
+        missing = [text for text in keys if text not in found]
+        if missing and self._cache.mode == "replay":
+            raise self._miss(keys[missing[0]], len(missing))
+        if texts and not missing:
+            self._ledger.count(Usage(cached=1))
+        asked = await self._batches.embed({text: keys[text] for text in missing})
+        return [found[text] if text in found else asked[text] for text in texts]
+
+    async def aclose(self) -> None:
+        """Cancel what is being asked."""
+        await self._batches.aclose()
+
+    def _key(self, text: str) -> Key:
+        return vector_key(self._settings, text, is_local=self._is_local)
+
+    def _look(self, key: Key) -> Vector | None:
+        return _from_plain(self._cache.get("vector", key)) if self._cache.reads else None
+
+    def _keep(self, key: Key, vector: Vector) -> None:
+        if self._cache.writes:
+            self._cache.put("vector", key, _to_plain(vector))
+
+    def _miss(self, key: Key, count: int) -> ReplayMissError:
+        purpose = current_purpose()
+        asked_by = f" for {purpose}" if str(purpose) else ""
+        return ReplayMissError(
+            f"{self._settings.shown}: {count} of the vectors are not in the cache{asked_by} "
+            f"(replay asks nobody); {self._cache.explain_miss('vector', key)}"
+        )
+
+
+class _Wanted:
+    """A text that somebody waits for."""
+
+    def __init__(self, text: str, key: Key) -> None:
+        self.text = text
+        self.key = key
+        self.vector: asyncio.Future[Vector] = asyncio.get_running_loop().create_future()
+        self.waiting = 0
+        self.batch: asyncio.Task[None] | None = None
+
+
+class _Batches:
+    """Collects texts and sends them together, each once however many wait for it.
+
+    A text that nobody waits for any more leaves the queue; a batch for nobody is cancelled.
+    """
+
+    def __init__(self, ask: AskBatch, size: int, keep: Callable[[Key, Vector], None]) -> None:
+        self._ask = ask
+        self._size = size
+        self._keep = keep
+        self._wanted: dict[str, _Wanted] = {}
+        self._queue: list[_Wanted] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._running: dict[asyncio.Task[None], list[_Wanted]] = {}
+
+    async def embed(self, texts: Mapping[str, Key]) -> dict[str, Vector]:
+        """Return the vectors of texts, given with their keys."""
+        wanted = [self._want(text, key) for text, key in texts.items()]
+        try:
+            return {one.text: await asyncio.shield(one.vector) for one in wanted}
+        finally:
+            for one in wanted:
+                self._leave(one)
+
+    async def aclose(self) -> None:
+        """Cancel every batch and wait until they have ended."""
+        if self._timer is not None:
+            self._timer.cancel()
+        tasks = list(self._running)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for one in list(self._wanted.values()):
+            one.vector.cancel()
+
+    def _want(self, text: str, key: Key) -> _Wanted:
+        one = self._wanted.get(text)
+        if one is None:
+            one = self._wanted[text] = _Wanted(text, key)
+            self._queue.append(one)
+            self._send_soon()
+        one.waiting += 1
+        return one
+
+    def _leave(self, one: _Wanted) -> None:
+        one.waiting -= 1
+        if one.waiting or one.vector.done():
+            return
+        if one.batch is None:
+            self._queue.remove(one)
+            self._forget(one)
+            return
+        batch = self._running.get(one.batch, ())
+        if not any(other.waiting for other in batch):
+            one.batch.cancel()
+            for other in batch:  # who asks for these from now on starts anew
+                self._forget(other)
+
+    def _send_soon(self) -> None:
+        if len(self._queue) >= self._size:
+            self._send()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(GATHER_S, self._send)
+
+    def _send(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        batch, self._queue = self._queue, []
+        if not batch:
+            return
+        # An empty context: a batch is nobody's, and must not count for whoever came first.
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(self._run(batch), context=Context())
+        self._running[task] = batch
+        task.add_done_callback(self._finished)
+        for one in batch:
+            one.batch = task
+
+    async def _run(self, batch: list[_Wanted]) -> None:
+        try:
+            vectors = await self._ask([one.text for one in batch])
+        except BadRequestError as error:
+            if len(batch) == 1:
+                self._fail(batch, error)
+            else:
+                await self._run_halves(batch)
+        except Exception as error:  # noqa: BLE001  (each of those who wait raises it)
+            self._fail(batch, error)
+        else:
+            for one, vector in zip(batch, vectors, strict=True):
+                self._keep(one.key, vector)
+                one.vector.set_result(vector)
+
+    async def _run_halves(self, batch: list[_Wanted]) -> None:
+        """Find the text that a server does not take: the others in its batch are not at fault."""
+        middle = len(batch) // 2
+        await self._run(batch[:middle])
+        await self._run(batch[middle:])
+
+    def _fail(self, batch: list[_Wanted], error: Exception) -> None:
+        for one in batch:
+            one.vector.set_exception(error)
+            one.vector.exception()  # seen, also where nobody waits any more
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        for one in self._running.pop(task):
+            if not one.vector.done():
+                one.vector.cancel()
+            self._forget(one)
+
+    def _forget(self, one: _Wanted) -> None:
+        if self._wanted.get(one.text) is one:
+            del self._wanted[one.text]
+
+
+def _to_plain(vector: Vector) -> dict[str, Any]:
+    return {"float32": base64.b64encode(_little_endian(vector).tobytes()).decode("ascii")}
+
+
+def _from_plain(plain: Mapping[str, Any] | None) -> Vector | None:
+    """Return the vector of an entry, or None for an entry that holds none."""
+    vector = array("f")
+    try:
+        vector.frombytes(base64.b64decode((plain or {})["float32"], validate=True))
+    except (KeyError, TypeError, ValueError):
+        return None
+    return _little_endian(vector) or None
+
+
+def _little_endian(vector: Vector) -> Vector:
+    if sys.byteorder == "big":
+        vector = vector[:]
+        vector.byteswap()
+    return vector

@@ -1,0 +1,110 @@
+"""How a model is reached and used, and what the processes of a run share: plain values.
+
+Nothing here reads the environment or the disk; the scenario's schema fills these in.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import SplitResult, urlsplit
+
+CacheMode = Literal["off", "read", "readwrite", "refresh", "replay"]
+ReplyForm = Literal["auto", "json_schema", "json_object", "text"]
+
+OPENAI_URL = "https://api.openai.com/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars per million tokens."""
+
+    input: float
+    output: float = 0.0
+
+    def cost_usd(self, prompt_tokens: float, completion_tokens: float) -> float:
+        """Return what so many tokens cost.
+
+        >>> Price(input=0.15, output=0.6).cost_usd(2_000_000, 500_000)
+        0.6
+        """
+        return (prompt_tokens * self.input + completion_tokens * self.output) / 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSettings:
+    """One model of one provider, how it is asked, and how hard.
+
+    ``role`` is the part of the scenario that these come from; messages begin with it. ``model`` is
+    the provider's name for it, or ``pkg.mod:attr`` for the provider ``python``. ``api_key_env`` is
+    the name of an environment variable; None sends no key. A value of ``headers`` may say
+    ``${NAME}`` for an environment variable. ``temperature``, ``max_tokens`` and ``seed`` are left
+    out of requests when they are None; ``extra_body`` is added to them. ``form`` is how JSON is
+    asked for: auto tries json_schema and steps down where the server cannot.
+
+    ``concurrency`` requests are in flight at most and ``rpm`` requests and ``tpm`` tokens start in
+    any minute, over all processes of a run. A request may take ``timeout_s``; one that fails for a
+    passing reason is repeated ``retries`` times, with waits of ``max_wait_s`` altogether at most; a
+    reply that cannot be used is asked for again ``reasks`` times. ``batch_size`` is the number of
+    texts embedded at once.
+    """
+
+    model: str
+    role: str = "judge"
+    provider: str = "openai"
+    base_url: str | None = None
+    api_key_env: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    temperature: float | None = 0.0
+    max_tokens: int | None = None
+    seed: int | None = None
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    form: ReplyForm = "auto"
+    concurrency: int = 32
+    rpm: int | None = None
+    tpm: int | None = None
+    timeout_s: float = 60.0
+    retries: int = 4
+    max_wait_s: float = 120.0
+    reasks: int = 2
+    batch_size: int = 64
+    price: Price | None = None
+
+    @property
+    def url(self) -> SplitResult:
+        """Where requests go, taken apart."""
+        return urlsplit(self.base_url or OPENAI_URL)
+
+    @property
+    def endpoint(self) -> str:
+        """Where requests go as it may be shown: without user, password and query."""
+        return f"{self.url.scheme}://{self.url.netloc.rpartition('@')[2]}{self.url.path}".rstrip(
+            "/"
+        )
+
+    @property
+    def shown(self) -> str:
+        """How messages call this model."""
+        return f"{self.role} {self.model!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """What the processes of a run have in common.
+
+    ``cache_dir`` outlives the run; without one the mode counts as off. ``shared_dir`` is a folder
+    for this run alone, the same for all of its processes: limits, claims and the account of what
+    was spent. Without one, or on a system without file locks, limits are divided by ``processes``
+    and a budget holds for one process. ``started_at`` (seconds since 1970) is when the run began:
+    refresh takes no entry from before. The budget is over everything asked, embeddings included.
+    """
+
+    cache_dir: Path | None = None
+    cache_mode: CacheMode = "readwrite"
+    shared_dir: Path | None = None
+    processes: int = 1
+    budget_usd: float | None = None
+    started_at: float = field(default_factory=time.time)

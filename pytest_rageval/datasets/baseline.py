@@ -1,0 +1,94 @@
+"""A saved run, read back to be compared with: the ``results.json`` of an earlier run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_rageval.errors import BaselineError, Problem, nearest
+
+RESULTS_SCHEMA = 1
+"""The version of ``results.json`` that this version writes, and the newest that it reads."""
+
+_LISTED = 20
+
+
+@dataclass(frozen=True)
+class SavedRun:
+    """What a comparison needs of ``results.json``; ``samples`` are as the file has them, by id."""
+
+    name: str
+    shown: str
+    scenario: str
+    definitions: Mapping[str, str]
+    judgements_sha256: str
+    samples: Mapping[str, Mapping[str, Any]]
+
+
+def load_baseline(name: str, path: Path, where: str, known: Sequence[str], shown: str) -> SavedRun:
+    """Return the saved run in ``path``, which messages call ``shown``.
+
+    ``known`` are the names of the saved runs that there are.
+
+    Raises BaselineError when there is none, or when this version cannot read it.
+    """
+    try:
+        plain = json.loads(path.read_text("utf-8-sig"))
+    except FileNotFoundError as error:
+        raise _refuse(where, f"no saved run {name!r} ({shown}).{_known(name, known)}") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise _refuse(where, f"baseline {shown}: cannot be read: {error}") from error
+    if not _is_saved_run(plain):
+        raise _refuse(where, f"baseline {shown}: is no results.json of pytest-rageval")
+    schema = plain.get("schema")
+    if type(schema) is not int or not 1 <= schema <= RESULTS_SCHEMA:
+        message = (
+            f"baseline {shown}: was written by a newer version (schema {schema!r}; this one reads "
+            f"{RESULTS_SCHEMA}). Update pytest-rageval, or save the baseline again"
+        )
+        raise _refuse(where, message)
+    scenario = plain["scenario"]
+    return SavedRun(
+        name,
+        shown,
+        str(scenario.get("name", "")),
+        scenario.get("definitions") or {},
+        scenario.get("judgements_sha256") or "",
+        {sample["id"]: sample for sample in plain["samples"]},
+    )
+
+
+def _is_saved_run(plain: Any) -> bool:
+    """Return whether ``plain`` has the shape that a comparison reads."""
+    if not isinstance(plain, dict) or not isinstance(plain.get("samples"), list):
+        return False
+    scenario = plain.get("scenario")
+    if not isinstance(scenario, dict) or not isinstance(scenario.get("definitions", {}), dict):
+        return False
+    return all(
+        isinstance(sample, dict)
+        and isinstance(sample.get("id"), str)
+        and isinstance(sample.get("scores"), dict)
+        and all(_is_score(score) for score in sample["scores"].values())
+        for sample in plain["samples"]
+    )
+
+
+def _is_score(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _refuse(where: str, message: str) -> BaselineError:
+    return BaselineError([Problem(where, message)])
+
+
+def _known(name: str, known: Sequence[str]) -> str:
+    if not known:
+        return " None is saved yet: save one with --rag-save NAME"
+    guess = nearest(name, known)
+    hint = f" Did you mean {guess!r}?" if guess else ""
+    more = ", …" if len(known) > _LISTED else ""
+    return f"{hint} Saved: {', '.join(sorted(known)[:_LISTED])}{more}"

@@ -1,0 +1,123 @@
+"""Retrieval from TREC files: one case for each judged query, with what a run returned for it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from pytest_rageval.datasets.base import DataFile
+from pytest_rageval.datasets.load import Dataset, choose, data_file
+from pytest_rageval.datasets.trec_files import Qrels, read_qrels, read_run
+from pytest_rageval.errors import Problem, ScenarioError, shorten
+from pytest_rageval.model import Case, InvalidRow, Sample
+from pytest_rageval.scenario.schema import DatasetSpec
+
+_LISTED = 5
+T = TypeVar("T")
+
+
+def load_trec(
+    spec: DatasetSpec, base_dir: Path, where: Callable[[str], str], run_key: str = "run_path"
+) -> Dataset:
+    """Return a case for each query of the qrels file, in its order.
+
+    ``where`` returns the place in the scenario of a key; ``run_key`` is the one that names the run.
+    Raises ScenarioError for files that cannot be read, and for a run without any judged query.
+    """
+    qrels_file, missing = _attempt(
+        lambda: _file(spec, spec.qrels_path, base_dir, where, "qrels_path")
+    )
+    run_file, more = _attempt(lambda: _file(spec, spec.run_path, base_dir, where, run_key))
+    if qrels_file is None or run_file is None:
+        raise ScenarioError([*missing, *more])
+    qrels, problems = _attempt(lambda: read_qrels(qrels_file))
+    run, more = _attempt(lambda: read_run(run_file))
+    if qrels is None or run is None:
+        raise ScenarioError([*problems, *more])
+    _check_overlap(qrels, run, run_file, qrels_file.shown)
+    queries = choose(enumerate(qrels.items(), start=1), spec)
+    cases = []
+    for index, (row, (query, judged)) in enumerate(queries):
+        sample = Sample(query, index, row, retrieved_ids=run.get(query, ()), reference_ids=judged)
+        cases.append(_case(spec, sample, run_file.shown, is_missing=query not in run))
+    chosen = {query: judged for _, (query, judged) in queries}
+    return Dataset(
+        cases,
+        [None] * len(cases),
+        columns=("retrieved_ids", "reference_ids"),
+        metadata_columns=(),
+        sha256=_digest(qrels_file.path, run_file.path),
+        shown=run_file.shown,
+        warnings=tuple(_warnings(spec, chosen, run, qrels_file.shown, run_file.shown)),
+        judgements_sha256=_digest(qrels_file.path),
+    )
+
+
+def _file(
+    spec: DatasetSpec, path: str | None, base_dir: Path, where: Callable[[str], str], key: str
+) -> DataFile:
+    return data_file(spec.model_copy(update={"path": path}), base_dir, where(key), key)
+
+
+def _check_overlap(
+    qrels: Qrels, run: Mapping[str, Sequence[str]], run_file: DataFile, qrels_shown: str
+) -> None:
+    """Raise ScenarioError when the run holds none of the judged queries: the wrong file."""
+    if not qrels.keys() & run.keys():
+        ours, theirs = shorten(next(iter(run))), shorten(next(iter(qrels)))
+        raise run_file.refuse(
+            f"no query of this run is judged in {qrels_shown}; queries here are like {ours!r}, "
+            f"there like {theirs!r}. Is it the run that belongs to these qrels?"
+        )
+
+
+def _attempt(read: Callable[[], T]) -> tuple[T | None, Sequence[Problem]]:
+    try:
+        return read(), ()
+    except ScenarioError as error:
+        return None, error.problems
+
+
+def _case(spec: DatasetSpec, sample: Sample, run_shown: str, *, is_missing: bool) -> Case:
+    """Return a query as a case; one that the run lacks is what ``missing_queries`` says."""
+    reason = f"no results for this query in {run_shown}"
+    if is_missing and spec.missing_queries == "error":
+        return InvalidRow(sample.id, sample.index, sample.row, None, reason)
+    if is_missing and spec.missing_queries == "skip":
+        return replace(sample, skip=reason)
+    return sample
+
+
+def _warnings(
+    spec: DatasetSpec,
+    qrels: Qrels,
+    run: Mapping[str, Sequence[str]],
+    qrels_shown: str,
+    run_shown: str,
+) -> Iterator[str]:
+    missing = [query for query in qrels if query not in run]
+    if missing and spec.missing_queries == "zero":  # else their cases say it
+        share = f"{len(missing)} of {len(qrels)} judged queries"
+        yield f"{share} have no results in {run_shown}: {_list(missing)} (see missing_queries)"
+    hopeless = [query for query, judged in qrels.items() if max(judged.values()) < 1]
+    if hopeless:
+        yield (
+            f"{len(hopeless)} queries of {qrels_shown} have no relevant document, and can only "
+            f"score 0: {_list(hopeless)}"
+        )
+
+
+def _list(names: Sequence[str]) -> str:
+    more = f", and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(shorten(name) for name in names[:_LISTED]) + more
+
+
+def _digest(*paths: Path) -> str:
+    whole = hashlib.sha256()
+    for path in paths:
+        with path.open("rb") as stream:
+            whole.update(hashlib.file_digest(stream, "sha256").digest())
+    return whole.hexdigest()

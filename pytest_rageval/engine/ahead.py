@@ -1,0 +1,105 @@
+"""Scoring ahead: samples are judged while the cases before them are still being reported."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYetError
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_rageval.engine.runner import Runner
+from pytest_rageval.model import Sample, Score
+
+Judge = Callable[[Sample], Coroutine[Any, Any, dict[str, Score]]]
+
+# A heavy-tailed latency leaves slots idle when only as many samples are open as calls may be.
+WINDOW_PER_CALL = 4
+_POLL_S = 0.5
+
+
+@dataclass
+class Judgement:
+    """The scores of a sample, once they are there, and how long it took to get them."""
+
+    scores: dict[str, Score] = field(default_factory=dict)
+    latency_s: float = 0.0
+
+
+class Ahead:
+    """Judges samples in a runner's loop, at most ``window`` of them at a time, in the order fed."""
+
+    def __init__(self, runner: Runner, judge: Judge, window: int) -> None:
+        self._runner = runner
+        self._judge = judge
+        self._window = window
+        self._waiting: deque[Sample] = deque()
+        self._futures: dict[int, Future[Judgement]] = {}
+        self._open = 0
+        self.finished = 0
+        """How many samples have been judged."""
+
+    def feed(self, samples: Iterable[Sample]) -> None:
+        """Have these samples judged, after those that were fed before; twice is once."""
+        fresh = [sample for sample in samples if sample.index not in self._futures]
+        if fresh:
+            for sample in fresh:
+                self._futures[sample.index] = Future()
+            self._runner.call(lambda: self._take(fresh))
+
+    def wait(self, sample: Sample, meanwhile: Callable[[], None]) -> Judgement:
+        """Return the judgement of a sample, when it is there; Ctrl-C gets through meanwhile.
+
+        ``meanwhile`` is called about twice a second until then.
+        """
+        self.feed([sample])
+        future = self._futures[sample.index]
+        while True:
+            try:
+                found = future.result(timeout=_POLL_S)
+            except NotYetError:
+                if future.done():
+                    raise
+                meanwhile()
+            else:
+                # A run of 100,000 samples keeps what it reports, and not everything twice.
+                self._futures[sample.index] = _done()
+                return found
+
+    def _take(self, samples: Iterable[Sample]) -> None:
+        self._waiting.extend(samples)
+        self._fill()
+
+    def _fill(self) -> None:
+        """Start what there is room for; runs in the loop's thread only."""
+        while self._waiting and self._open < self._window:
+            self._open += 1
+            sample = self._waiting.popleft()
+            task = asyncio.ensure_future(self._run(sample))
+            task.add_done_callback(lambda _task: self._freed())
+
+    def _freed(self) -> None:
+        self._open -= 1
+        self.finished += 1
+        self._fill()
+
+    async def _run(self, sample: Sample) -> None:
+        future, started = self._futures[sample.index], time.perf_counter()
+        try:
+            scores = await self._judge(sample)
+        except BaseException as error:
+            if not future.done():
+                future.set_exception(error)
+            if not isinstance(error, Exception):
+                raise
+        else:
+            future.set_result(Judgement(scores, time.perf_counter() - started))
+
+
+def _done() -> Future[Judgement]:
+    future: Future[Judgement] = Future()
+    future.set_result(Judgement())
+    return future

@@ -1,0 +1,76 @@
+"""One event loop in a thread of its own, for everything that waits for the network."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_STOP_TIMEOUT_S = 10.0
+
+
+class Runner:
+    """Runs coroutines while the main thread does other things; started by the first of them.
+
+    One loop serves the whole process, so that connections, limits and caches are shared.
+    """
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._closers: list[Callable[[], Coroutine[Any, Any, None]]] = []
+        self._is_closed = False
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop, running."""
+        if self._is_closed:
+            raise RuntimeError("the runner is closed")
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = threading.Thread(
+                target=self._loop.run_forever, name="rageval-loop", daemon=True
+            )
+            self._thread.start()
+        return self._loop
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+        """Start a coroutine; the future is for other threads to wait on."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop)
+
+    def call(self, function: Callable[[], object]) -> None:
+        """Have ``function`` called in the loop's thread, soon."""
+        self.loop.call_soon_threadsafe(function)
+
+    def on_close(self, closer: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Have ``closer`` awaited when the runner closes, after everything was cancelled."""
+        self._closers.append(closer)
+
+    def close(self) -> None:
+        """Cancel what is running, close what was opened, stop the loop. May be called again."""
+        if self._is_closed:
+            return
+        loop, thread = self._loop, self._thread
+        self._is_closed = True
+        if loop is None or thread is None:
+            return
+        try:
+            asyncio.run_coroutine_threadsafe(self._drain(), loop).result(_STOP_TIMEOUT_S)
+        finally:
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join(_STOP_TIMEOUT_S)
+            if not thread.is_alive():
+                loop.close()
+
+    async def _drain(self) -> None:
+        running = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        for closer in self._closers:
+            await closer()
+        await asyncio.get_running_loop().shutdown_asyncgens()

@@ -1,0 +1,79 @@
+"""Metric names with a cutoff and parameters, as retrieval writes them: ``nDCG@10``, ``P(rel=2)@5``.
+
+The notation is short for options: ``P(rel=2)@5`` is ``precision: {rel: 2, k: 5}``.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+MAX_CUTOFF = 2**31 - 1
+"""The largest cutoff that trec_eval can hold."""
+
+_MAX_LENGTH = 200
+_NAME = re.compile(r"(?P<base>[^@()]+)(?P<parameters>\([^@]*\))?(?:@(?P<cutoff>[^@]*))?")
+
+
+class NotationError(ValueError):
+    """A name that begins like the notation and does not end like it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notation:
+    """A metric's name taken apart; ``options`` holds the parameters, and ``k`` for the cutoff."""
+
+    base: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def parse_notation(name: str) -> Notation:
+    """Return the parts of ``name``; a plain name has no options.
+
+    Raises NotationError for what is no such name, and for a cutoff that is no whole number of 1 or
+    more: a cutoff of 0 aborts trec_eval, and with it the whole process.
+
+    >>> parse_notation("P(rel=2)@5")
+    Notation(base='P', options={'rel': 2, 'k': 5})
+    """
+    if "@" not in name and "(" not in name:
+        return Notation(name)
+    found = _NAME.fullmatch(name.strip()) if len(name) <= _MAX_LENGTH else None
+    if found is None:
+        raise NotationError("write it as 'ndcg@10' or 'precision(rel=2)@5'")
+    options = _parameters(found["parameters"] or "()")
+    if found["cutoff"] is not None:
+        if "k" in options:
+            raise NotationError("'k' stands among the parameters and behind the '@'")
+        options["k"] = _cutoff(found["cutoff"])
+    return Notation(found["base"].strip(), options)
+
+
+def _cutoff(text: str) -> int:
+    cutoff = int(text) if text.isascii() and text.isdecimal() else 0
+    if not 1 <= cutoff <= MAX_CUTOFF:
+        most = f" and <= {MAX_CUTOFF}" if cutoff > MAX_CUTOFF else ""
+        raise NotationError(f"the cutoff must be a whole number >= 1{most}, found '@{text}'")
+    return cutoff
+
+
+def _parameters(text: str) -> dict[str, Any]:
+    """Return what stands in the parentheses, read as Python reads arguments that are literals."""
+    try:
+        call = ast.parse(f"f{text}", mode="eval").body
+    except (SyntaxError, ValueError) as error:
+        raise NotationError(f"cannot read the parameters {text!r}") from error
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
+        raise NotationError(f"the parameters {text!r} must be written as (name=value)")
+    options: dict[str, Any] = {}
+    for keyword in call.keywords:
+        if keyword.arg is None or keyword.arg in options:
+            raise NotationError(f"the parameters {text!r} must each have a name of their own")
+        try:
+            options[keyword.arg] = ast.literal_eval(keyword.value)
+        except ValueError as error:
+            raise NotationError(f"the value of {keyword.arg!r} must be plain") from error
+    return options

@@ -1,0 +1,76 @@
+"""The table of a comparison in the terminal: this run (A) against a saved or an older one (B)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from pytest_rageval.model import Comparison, MetricComparison, p_figure
+from pytest_rageval.plugin.names import cells, pad, printable
+
+_LISTED = 5
+
+
+def write_comparison(
+    terminal: pytest.TerminalReporter, comparison: Comparison, width: int, *, complete: bool
+) -> None:
+    """Write the table; ``width`` is that of the first column of the table of means.
+
+    After a run that is not ``complete``, what only B has was not asked for.
+    """
+    name = printable(comparison.baseline)
+    terminal.write_line("")
+    terminal.write_line(f"A this run, B {name}, test {comparison.test}, alpha {comparison.alpha:g}")
+    width = max([width, *(cells(printable(metric)) for metric in comparison.metrics)])
+    interval = f"{100 * (1 - comparison.alpha):.3g} % interval"
+    heads = f"A_mean  B_mean  Diff(A-B)  {interval:<16}  p (Holm) n     verdict"
+    terminal.write_line(f"{pad('metric', width)} {heads}")
+    for metric, found in comparison.metrics.items():
+        terminal.write(f"{pad(printable(metric), width)} {_figures(found)} ")
+        word, colour = _verdict(found)
+        terminal.write_line(word, **({colour: True} if colour else {}))
+    for metric, found in comparison.metrics.items():
+        if found.note:
+            terminal.write_line(f"{printable(metric)}: {found.note}")
+    _write_unpaired(terminal, "only in this run", comparison.only_a)
+    if complete:
+        _write_unpaired(terminal, f"only in {name}", comparison.only_b)
+
+
+def _figures(found: MetricComparison) -> str:
+    interval = (
+        f"{found.ci_low:+.4f}..{found.ci_high:+.4f}"
+        if found.ci_low is not None and found.ci_high is not None
+        else "-"
+    )
+    p_value = "-" if found.p_adjusted is None else p_figure(found.p_adjusted)
+    return (
+        f"{_figure(found.a_mean)}  {_figure(found.b_mean)}  "
+        f"{'-' if found.diff is None else f'{found.diff:+.4f}':<9}  {interval:<16}  "
+        f"{p_value:<8} {found.n:<4} "
+    )
+
+
+def _figure(value: float | None) -> str:
+    return "-     " if value is None else f"{value:.4f}"
+
+
+def _verdict(found: MetricComparison) -> tuple[str, str]:
+    """Return the verdict in words, and its colour."""
+    if found.significant and found.diff:
+        return ("higher", "green") if found.diff > 0 else ("lower", "red")
+    if found.diff == 0.0 and found.n_nonzero == 0:
+        return "equal", ""
+    if found.smallest_detectable is None or found.note:
+        return "undecided", ""
+    return f"no difference shown (from {found.smallest_detectable:.4f} upwards it would be)", ""
+
+
+def _write_unpaired(
+    terminal: pytest.TerminalReporter, where: str, sample_ids: Sequence[str]
+) -> None:
+    if sample_ids:
+        more = ", …" if len(sample_ids) > _LISTED else ""
+        listed = ", ".join(printable(sample_id) for sample_id in sample_ids[:_LISTED])
+        terminal.write_line(f"{len(sample_ids)} samples {where}: {listed}{more}", yellow=True)

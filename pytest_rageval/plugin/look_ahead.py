@@ -1,0 +1,140 @@
+"""Has the samples behind the present one judged meanwhile: many calls in flight, one case each."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Generator, Iterator
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from pytest_rageval.clients.settings import RunSettings
+from pytest_rageval.engine.ahead import Judgement
+from pytest_rageval.engine.judging import Judging
+from pytest_rageval.model import Sample
+from pytest_rageval.plugin.items import JUDGE, SampleItem
+
+_BEAT_S = 15.0
+_NAME = "rageval-look-ahead"
+
+
+def ensure_look_ahead(config: pytest.Config, run: RunSettings) -> None:
+    """Register the plugin object that judges ahead, once."""
+    if not config.pluginmanager.has_plugin(_NAME):
+        config.pluginmanager.register(LookAhead(config, run), _NAME)
+
+
+class LookAhead:
+    """Feeds the judges with the items that this process is about to run, and closes them."""
+
+    def __init__(self, config: pytest.Config, run: RunSettings) -> None:
+        self._config = config
+        self._judging = Judging(run)
+        self._positions: dict[str, int] = {}
+        self._total = 0
+        self._next_beat = time.monotonic() + _BEAT_S
+        config.stash[JUDGE] = self._judge
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note the order of the items after all deselection."""
+        self._positions = {item.nodeid: at for at, item in enumerate(session.items)}
+        self._total = sum(isinstance(item, SampleItem) and item.is_judged for item in session.items)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> Generator[None, object, object]:
+        """Start with the next samples before this item is run."""
+        if isinstance(item, SampleItem) and item.is_judged and self._is_running:
+            window = self._judging.window(item.plan)
+            upcoming = islice(self._upcoming(item, nextitem), window)
+            for found in upcoming:
+                if isinstance(found, SampleItem) and found.is_judged:
+                    sample = found.case
+                    assert isinstance(sample, Sample)
+                    self._judging.feed(found.plan, [sample])
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Give the report of a setup the time that the judges took, not that of the waiting."""
+        report = yield
+        result = item.result if isinstance(item, SampleItem) and item.is_judged else None
+        if result is not None and call.when == "setup":
+            report.duration = result.latency_s
+        return report
+
+    def pytest_runtest_teardown(self, nextitem: pytest.Item | None) -> None:
+        """Close after the last item: under ``-x``, fixtures that judges need go right after it."""
+        if nextitem is None:
+            self._judging.close()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Close, whatever happened."""
+        self._judging.close()
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What went wrong with the models without failing anything."""
+        return self._judging.problems
+
+    @property
+    def _is_running(self) -> bool:
+        option = self._config.getoption
+        return not (option("setuponly", False) or option("setupplan", False))
+
+    def _judge(self, item: SampleItem) -> Judgement:
+        sample = item.case
+        assert isinstance(sample, Sample)
+        return self._judging.wait(item.plan, sample, self._heartbeat)
+
+    def _heartbeat(self) -> None:
+        """Say every now and then that the run goes on: at a terminal, where somebody waits."""
+        now = time.monotonic()
+        if now < self._next_beat:
+            return
+        self._next_beat = now + _BEAT_S
+        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+        usage = self._judging.usage
+        if terminal is not None and usage is not None and self._is_watched(terminal):
+            cost = "" if usage.cost_usd is None else f", {usage.cost_usd:.4f} USD"
+            done = f"{self._judging.finished} of {self._total} samples judged"
+            terminal.ensure_newline()
+            terminal.write_line(f"rageval: {done}, {usage.calls} calls{cost}")
+
+    def _is_watched(self, terminal: pytest.TerminalReporter) -> bool:
+        quiet = self._config.getoption("verbose", 0) < 0 or hasattr(self._config, "workerinput")
+        return not quiet and not os.environ.get("CI") and bool(terminal.isatty)
+
+    def _upcoming(self, item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[pytest.Item]:
+        """Yield this item and those after it, as far as it is known that they run here."""
+        yield item
+        items = item.session.items
+        if not hasattr(self._config, "workerinput"):
+            yield from islice(items, self._positions.get(item.nodeid, len(items)) + 1, None)
+        elif nextitem is not None:
+            yield nextitem
+            yield from _queued(self._config, items)
+
+
+def _queued(config: pytest.Config, items: list[pytest.Item]) -> list[pytest.Item]:
+    """Return what an xdist worker has in its queue; nothing where xdist keeps it differently.
+
+    The queue is not part of xdist's interface. A worker that could not look into it would judge
+    two samples at a time; one that judged all items ahead would pay for those of the others, too.
+    """
+    for plugin in config.pluginmanager.get_plugins():
+        queue: Any = getattr(plugin, "torun", None)
+        if queue is None:
+            continue
+        try:
+            with queue.lock() as waiting:
+                return [items[at] for at in list(waiting) if isinstance(at, int)]
+        except (AttributeError, TypeError, IndexError):
+            return []
+    return []

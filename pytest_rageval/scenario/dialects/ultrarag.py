@@ -1,0 +1,111 @@
+"""UltraRAG's parameter files: ``benchmark:`` and ``evaluation:`` become our keys.
+
+Both forms are read: that of one server (``benchmark: {path: ...}``) and that of a whole pipeline
+(``benchmark: {benchmark: {path: ...}}``, with the sections of all other servers beside it).
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from pytest_rageval.scenario.overrides import widen_dataset
+from pytest_rageval.scenario.yaml_tree import YamlPath, YamlTree
+
+_SERVERS = (
+    "corpus",
+    "custom",
+    "generation",
+    "memory",
+    "prompt",
+    "reranker",
+    "retriever",
+    "router",
+    "sayhello",
+)
+_DATASET_KEYS = ("path", "key_map", "shuffle", "seed", "limit")
+_TREC_KEYS = ("qrels_path", "run_path", "ks", "ir_metrics", "run_new_path", "run_old_path")
+
+
+def translate(tree: YamlTree) -> list[str]:
+    """Rewrite UltraRAG's keys in ``tree``; return a warning for each without a counterpart."""
+    data = tree.data
+    if not isinstance(data, dict) or not _is_ultrarag(tree):
+        return []
+    for server in ("benchmark", "evaluation"):
+        if isinstance(data.get(server), dict) and isinstance(data[server].get(server), dict):
+            _lift(tree, (server, server), (server,))
+    warnings = _choose_task(tree)
+    if isinstance(data.get("benchmark"), dict):
+        warnings += _translate_benchmark(tree)
+    if isinstance(data.get("evaluation"), dict):
+        _lift(tree, ("evaluation",), ())
+    _translate_runs(tree)
+    if not tree.has(("name",)):
+        data["name"] = PurePath(tree.source).name.partition(".")[0] or "ultrarag"
+    for server in [key for key in data if key in _SERVERS and isinstance(data[key], dict)]:
+        del data[server]
+        warnings.append(f"{server}: parameters of UltraRAG's server are not used by an evaluation")
+    return warnings
+
+
+def _is_ultrarag(tree: YamlTree) -> bool:
+    sections = any(isinstance(tree.data.get(key), dict) for key in ("benchmark", "evaluation"))
+    return sections or tree.has(("run_new_path",)) or tree.has(("run_old_path",))
+
+
+def _lift(tree: YamlTree, old: YamlPath, new: YamlPath) -> None:
+    """Move every key of the mapping at ``old`` to the mapping at ``new``."""
+    found = tree.data
+    for step in old:
+        found = found[step]
+    for key in list(found):
+        tree.move((*old, key), (*new, key))
+    if len(old) > len(new):
+        parent = tree.data
+        for step in old[:-1]:
+            parent = parent[step]
+        parent.pop(old[-1])
+
+
+def _choose_task(tree: YamlTree) -> list[str]:
+    """Keep the parameters of the task that has data: UltraRAG's file holds those of all tasks."""
+    data = tree.data
+    evaluation: YamlPath = ("evaluation",) if isinstance(data.get("evaluation"), dict) else ()
+    section = data["evaluation"] if evaluation else data
+    if isinstance(data.get("benchmark"), dict):
+        unused = [key for key in (*_TREC_KEYS, "n_resamples") if key in section]
+        reason = "the data are those of 'benchmark'; write a scenario with 'qrels_path' for them"
+    elif any(key in section for key in ("qrels_path", "run_path", "run_new_path")):
+        unused = ["metrics"] if "metrics" in section and "ir_metrics" in section else []
+        reason = "the data are TREC files, which hold no answers"
+    else:
+        return []
+    for key in unused:
+        del section[key]
+    return [f"{', '.join(unused)}: not used, for {reason}"] if unused else []
+
+
+def _translate_benchmark(tree: YamlTree) -> list[str]:
+    if tree.has(("dataset",)):
+        widen_dataset(tree)
+    for key in _DATASET_KEYS:
+        if tree.has(("benchmark", key)):
+            tree.move(("benchmark", key), ("dataset", key))
+    if tree.has(("benchmark", "name")) and not tree.has(("name",)):
+        tree.move(("benchmark", "name"), ("name",))
+    rest = tree.data.pop("benchmark")
+    rest.pop("name", None)
+    return [f"benchmark.{key}: has no counterpart here" for key in rest]
+
+
+def _translate_runs(tree: YamlTree) -> None:
+    """The newer run is the one to evaluate, the older one what it is compared with."""
+    if tree.has(("run_new_path",)):
+        if not tree.has(("run_path",)):
+            tree.move(("run_new_path",), ("run_path",))
+        else:
+            del tree.data["run_new_path"]
+    for key in ("run_old_path", "n_resamples"):
+        if tree.has((key,)) and (key == "run_old_path" or tree.has(("compare",))):
+            tree.move((key,), ("compare", key))
+    tree.data.pop("n_resamples", None)

@@ -1,0 +1,167 @@
+"""B7: the chunks of a knowledge base, by document."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_rageval.datasets.corpus import Corpus, load_corpus
+from pytest_rageval.errors import ScenarioError
+from pytest_rageval.scenario.schema import CorpusSpec
+
+LoadCorpus = Callable[..., Corpus]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> LoadCorpus:
+    """Return a function: write ``content`` to a file of that name, load it as a corpus."""
+
+    def load(name: str, content: str | bytes, **keys: Any) -> Corpus:
+        raw = content if isinstance(content, bytes) else content.encode("utf-8")
+        (tmp_path / name).write_bytes(raw)
+        return load_corpus(CorpusSpec(path=name, **keys), tmp_path, "s.yaml:3")
+
+    return load
+
+
+@pytest.fixture
+def refused(corpus: LoadCorpus) -> Callable[..., list[str]]:
+    def load(name: str, content: str | bytes, **keys: Any) -> list[str]:
+        with pytest.raises(ScenarioError) as caught:
+            corpus(name, content, **keys)
+        return [str(problem) for problem in caught.value.problems]
+
+    return load
+
+
+def lines(*chunks: Any) -> str:
+    return "".join(json.dumps(chunk, ensure_ascii=False) + "\n" for chunk in chunks)
+
+
+def test_chunks_are_grouped_by_document_in_file_order(corpus: LoadCorpus) -> None:
+    """B7: documents may be mixed; a text that occurs twice in one is there once."""
+    found = corpus(
+        "c.jsonl",
+        lines(
+            {"id": "1", "text": "one", "doc_name": "a.pdf"},
+            {"id": "2", "text": "else", "doc_name": "b.pdf"},
+            {"id": "3", "text": " two ", "doc_name": "a.pdf"},
+            {"id": "4", "text": "one", "doc_name": "a.pdf"},
+            {"id": "5", "text": "one", "doc_name": "b.pdf"},
+        ),
+    )
+    assert found.chunks == {"a.pdf": ("one", "two"), "b.pdf": ("else", "one")}
+    assert found.of_document("a.pdf") == ("one", "two")
+    assert found.of_document("c.pdf") is None
+
+
+def test_names_are_compared_in_nfc(corpus: LoadCorpus) -> None:
+    """A4, B7: macOS stores file names decomposed."""
+    name = "双源CT_Übersicht.pdf"
+    found = corpus("c.jsonl", lines({"text": "x", "doc_name": unicodedata.normalize("NFD", name)}))
+    assert found.of_document(name) == ("x",)
+    assert found.of_document(unicodedata.normalize("NFD", name)) == ("x",)
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        {"text": "x", "doc_name": "a.pdf"},
+        {"contents": "x", "source": "a.pdf"},
+        {"content": "x", "file_name": "a.pdf"},
+        {"page_content": "x", "metadata": {"source": "a.pdf", "page": 3}},
+        {"passage": "x", "document": "a.pdf"},
+        {"contents": "x", "title": "a.pdf"},
+        {"text": "", "content": "x", "doc_name": None, "source": "a.pdf"},
+        {"text": "x", "doc_name": "a.pdf", "title": "Chapter 1"},
+    ],
+)
+def test_the_names_that_other_systems_give_to_text_and_document(
+    corpus: LoadCorpus, chunk: dict[str, Any]
+) -> None:
+    """B7."""
+    assert corpus("c.jsonl", lines(chunk)).chunks == {"a.pdf": ("x",)}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("c.json", '[{"text": "x", "doc_name": "a.pdf"}]'),
+        ("c.csv", "doc_name,text\na.pdf,x\n"),
+        ("c.tsv", "doc_name\ttext\na.pdf\tx\n"),
+        ("c.jsonl.gz", gzip.compress(b'{"text": "x", "doc_name": "a.pdf"}\n')),
+    ],
+)
+def test_any_data_format_will_do(corpus: LoadCorpus, name: str, content: str | bytes) -> None:
+    """A18, B7."""
+    assert corpus(name, content).chunks == {"a.pdf": ("x",)}
+
+
+def test_format_and_encoding_can_be_given(corpus: LoadCorpus) -> None:
+    raw = "doc_name,text\n指南.pdf,双源\n".encode("gb18030")
+    found = corpus("chunks.dat", raw, format="csv", encoding="gb18030")
+    assert found.chunks == {"指南.pdf": ("双源",)}
+
+
+def test_a_number_may_be_a_documents_name_in_a_table(corpus: LoadCorpus) -> None:
+    """A18: cells of a CSV file are text."""
+    assert corpus("c.csv", "doc_name,text\n007,x\n").chunks == {"007": ("x",)}
+
+
+def test_rows_that_are_no_chunks_are_refused_with_their_lines(
+    refused: Callable[..., list[str]],
+) -> None:
+    """B7: a chunk that is left out would make a miss of a hit."""
+    content = (
+        '{"text": "x", "doc_name": "a.pdf"}\n{"text": "x"}\n{"doc_name": "a.pdf"}\n'
+        '{"text": " ", "doc_name": "a.pdf"}\nnot json\n[1]\n{"text": 5, "doc_name": "a.pdf"}\n'
+        '{"text": "x", "doc_name": " "}\n'
+    )
+    assert refused("c.jsonl", content) == [
+        "c.jsonl:2: a chunk needs its document under one of doc_name, source, file_name, "
+        "document, title",
+        "c.jsonl:3: a chunk needs a text under one of text, contents, content, page_content, "
+        "passage",
+        "c.jsonl:4: a chunk needs a text under one of text, contents, content, page_content, "
+        "passage",
+        "c.jsonl:5: not valid JSON: Expecting value (column 1)",
+        "c.jsonl:6: expected a JSON object, found a list",
+        "c.jsonl: and 2 more",
+    ]
+
+
+@pytest.mark.parametrize("content", ["", "\n\n"])
+def test_an_empty_corpus_is_refused(refused: Callable[..., list[str]], content: str) -> None:
+    assert refused("c.jsonl", content) == ["c.jsonl: no chunks: an empty corpus expects nothing"]
+
+
+def test_a_corpus_that_is_not_there_is_refused_where_it_is_named(tmp_path: Path) -> None:
+    """E12."""
+    (tmp_path / "chunks.jsonl").write_text("", "utf-8")
+    with pytest.raises(ScenarioError) as caught:
+        load_corpus(CorpusSpec(path="chunk.jsonl"), tmp_path, "s.yaml:3")
+    assert str(caught.value) == (
+        f"s.yaml:3: corpus: no file 'chunk.jsonl' in '{tmp_path}'. Did you mean 'chunks.jsonl'?"
+    )
+
+
+def test_a_format_that_nobody_reads_is_refused_where_it_is_named(
+    refused: Callable[..., list[str]],
+) -> None:
+    (problem,) = refused("c.docx", "x")
+    assert problem.startswith("s.yaml:3: corpus: unknown data format 'docx'")
+
+
+def test_bytes_that_are_no_text_name_the_corpus_and_its_key(
+    refused: Callable[..., list[str]],
+) -> None:
+    """E12: the hint must name the key that helps."""
+    (problem,) = refused("c.csv", "doc_name,text\n指南.pdf,双源\n".encode("gb18030"))
+    assert problem.startswith("c.csv:")
+    assert "corpus.encoding: gb18030" in problem

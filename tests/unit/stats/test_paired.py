@@ -1,0 +1,394 @@
+"""D6: comparisons of paired scores, their notes, Holm, and each test by figures from elsewhere."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import subprocess
+import sys
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pytest_rageval.errors import MissingExtraError
+from pytest_rageval.model import MetricComparison
+from pytest_rageval.stats import paired_tests
+from pytest_rageval.stats.paired import compare_paired, holm
+
+T_975_3 = 3.182446305284263  # scipy.stats.t.ppf(0.975, 3)
+
+
+def compare(a: Any, b: Any, weights: Any = None, **options: Any) -> MetricComparison:
+    """Return the comparison of one metric."""
+    return compare_paired({"f1": (a, b)}, weights or [1.0] * len(a), **options)["f1"]
+
+
+def against_zero(*columns: Any, **options: Any) -> list[MetricComparison]:
+    """Return the comparisons of metrics whose scores are ``columns`` in A and 0 in B."""
+    pairs = {f"m{at}": (column, [0.0] * len(column)) for at, column in enumerate(columns)}
+    return list(compare_paired(pairs, [1.0] * len(columns[0]), **options).values())
+
+
+# Means, intervals, the smallest difference
+
+
+def test_means_are_over_the_pairs_that_both_sides_scored() -> None:
+    """Pairs 1 and 4 with weights 1 and 3: (0.5 + 3·1)/4, (0.25 + 3·0.5)/4."""
+    found = compare([0.5, None, 0.9, 1.0], [0.25, 0.7, math.nan, 0.5], [1.0, 9.0, 9.0, 3.0])
+    assert (found.a_mean, found.b_mean, found.diff) == (0.875, 0.4375, 0.4375)
+    assert (found.n, found.n_nonzero) == (2, 2)
+
+
+def test_the_interval_is_students_and_the_smallest_difference_has_power_80() -> None:
+    """Differences 1, 2, 3, 4: s = √(5/3), standard error s/2; z's are 1.959964 and 0.841621."""
+    found = compare([1.0, 2.0, 3.0, 4.0], [0.0] * 4)
+    error = math.sqrt(5 / 3) / 2
+    assert found.diff == 2.5
+    assert found.ci_low == pytest.approx(2.5 - T_975_3 * error, abs=1e-12)
+    assert found.ci_high == pytest.approx(2.5 + T_975_3 * error, abs=1e-12)
+    assert found.smallest_detectable == pytest.approx((1.959964 + 0.841621) * error, rel=1e-6)
+
+
+def test_alpha_sets_the_confidence_and_the_smallest_difference() -> None:
+    """0.1: t(0.95; 3) = 2.353363, z(0.95) = 1.644854."""
+    found = compare([1.0, 2.0, 3.0, 4.0], [0.0] * 4, alpha=0.1)
+    error = math.sqrt(5 / 3) / 2
+    assert found.ci_high == pytest.approx(2.5 + 2.353363 * error, rel=1e-6)
+    assert found.smallest_detectable == pytest.approx((1.644854 + 0.841621) * error, rel=1e-6)
+
+
+def test_weighted_differences_have_the_interval_of_a_ratio() -> None:
+    """Weights 3, 1, differences 0, 4: mean 1, variance 2.25 (see test_summary), t(0.975; 1)."""
+    found = compare([1.0, 5.0], [1.0, 1.0], [3.0, 1.0])
+    half = 1.5 * math.tan(0.475 * math.pi)
+    assert found.diff == 1.0
+    assert found.ci_low == pytest.approx(1 - half, rel=1e-11)
+    assert found.smallest_detectable == pytest.approx((1.959964 + 0.841621) * 1.5, rel=1e-6)
+
+
+def test_samples_of_weight_zero_take_no_part() -> None:
+    with_zero = compare([0.5, 0.6, 0.9, 0.1], [0.4, 0.4, 0.1, 0.9], [1.0, 2.0, 3.0, 0.0])
+    assert with_zero == compare([0.5, 0.6, 0.9], [0.4, 0.4, 0.1], [1.0, 2.0, 3.0])
+    assert with_zero.n == 3
+
+
+def test_the_tests_run_on_weight_times_difference() -> None:
+    """0.1, 0.1, -0.2 by 4, 1, 1: 0.4, 0.1, -0.2 sum to 0.3; 0.7 0.3 0.5 0.1 have 3 of 4."""
+    found = compare([0.1, 0.1, 0.0], [0.0, 0.0, 0.2], [4.0, 1.0, 1.0])
+    assert found.p_value == 0.75
+
+
+@pytest.mark.parametrize("size", [1e300, 1e-300])
+def test_the_unit_of_weights_does_not_matter(size: float) -> None:
+    expected = compare([0.5, 0.6, 0.9], [0.4, 0.4, 0.1], [1.0, 2.0, 3.0])
+    found = compare([0.5, 0.6, 0.9], [0.4, 0.4, 0.1], [size, 2 * size, 3 * size])
+    assert found.p_value == expected.p_value
+    assert found.ci_low == pytest.approx(expected.ci_low, rel=1e-9)
+
+
+def test_lengths_must_match() -> None:
+    with pytest.raises(ValueError, match="there are 2 and 1"):
+        compare([1.0, 2.0], [1.0])
+    with pytest.raises(ValueError, match="2 pairs of scores have 3 weights"):
+        compare([1.0, 2.0], [1.0, 2.0], [1.0] * 3)
+
+
+# What a comparison says when there is little to say
+
+
+@pytest.mark.parametrize("test", ["permutation", "t", "wilcoxon", "bootstrap"])
+def test_without_pairs_nothing_is_computed(test: str) -> None:
+    nothing = "no sample has a score on both sides"
+    expected = MetricComparison(
+        a_mean=None,
+        b_mean=None,
+        diff=None,
+        ci_low=None,
+        ci_high=None,
+        p_value=None,
+        p_adjusted=None,
+        significant=False,
+        n=0,
+        n_nonzero=0,
+        method="none",
+        smallest_detectable=None,
+        note=nothing,
+    )
+    assert compare([], [], test=test) == expected
+    assert compare([None, 0.5], [0.5, math.nan], test=test) == expected
+    assert compare([0.5, 0.5], [0.1, 0.2], [0.0, 0.0], test=test) == expected
+    assert compare_paired({}, [1.0], test=test) == {}
+
+
+@pytest.mark.parametrize("test", ["permutation", "t", "wilcoxon", "bootstrap"])
+def test_one_pair_is_no_sample(test: str) -> None:
+    found = compare([0.5, None], [0.25, 0.5], test=test)
+    assert (found.a_mean, found.diff, found.n) == (0.5, 0.25, 1)
+    assert (found.p_value, found.ci_low, found.smallest_detectable) == (None, None, None)
+    assert found.note == "only 1 sample has a score on both sides; a test needs 2"
+    assert found.method == "none"
+
+
+@pytest.mark.parametrize(
+    ("test", "p_value"),
+    [("permutation", 1.0), ("t", None), ("wilcoxon", None), ("bootstrap", None)],
+)
+def test_equal_runs_are_said_to_be_equal(test: str, p_value: float | None) -> None:
+    """0.1 + 0.2 and 0.3 are equal, too."""
+    found = compare([0.1 + 0.2, 0.5, 1.0], [0.3, 0.5, 1.0], test=test)
+    assert (found.p_value, found.significant) == (p_value, False)
+    assert found.note == "no difference in any sample"
+    assert (found.n, found.n_nonzero, found.diff) == (3, 0, 0.0)
+    assert found.smallest_detectable is None
+
+
+def test_differences_that_do_not_vary_have_no_t_test() -> None:
+    """0.3 - 0.2 and 0.9 - 0.8 differ in the last digits: t would be about 1e15."""
+    a, b = [0.3, 0.9, 0.6, 0.2, 0.7, 0.4], [0.2, 0.8, 0.5, 0.1, 0.6, 0.3]
+    found = compare(a, b, test="t")
+    assert (found.p_value, found.method) == (None, "none")
+    assert found.note == "the differences do not vary: a t test says nothing"
+    found = compare(a, b, test="bootstrap")
+    assert (found.p_value, found.note) == (
+        None,
+        "the differences do not vary: a bootstrap says nothing",
+    )
+    found = compare(a, b)
+    assert (found.p_value, found.significant) == (0.03125, True)
+    assert found.note == "the differences do not vary: the interval has no width"
+    assert found.smallest_detectable is None
+
+
+@pytest.mark.parametrize(
+    ("differing", "note"),
+    [
+        (1, "1 sample differs: p cannot fall below 1; 6 would be needed for 0.05"),
+        (2, "2 samples differ: p cannot fall below 0.5; 6 would be needed for 0.05"),
+        (4, "4 samples differ: p cannot fall below 0.125; 6 would be needed for 0.05"),
+        (5, "5 samples differ: p cannot fall below 0.0625; 6 would be needed for 0.05"),
+        (6, ""),
+    ],
+)
+def test_too_few_differences_to_reach_alpha_are_said(differing: int, note: str) -> None:
+    a = [0.1 * (at + 1) for at in range(differing)] + [0.0] * 4
+    found = compare(a, [0.0] * len(a))
+    assert (found.p_value, found.note) == (2.0 ** (1 - differing), note)
+    assert found.significant is (differing == 6)
+
+
+def test_significant_is_below_alpha_and_not_at_it() -> None:
+    """Five differences of one sign: p = 2/32 = 0.0625, which doubles hold."""
+    five = [0.1, 0.2, 0.3, 0.4, 0.5]
+    assert not against_zero(five, alpha=0.0625)[0].significant
+    assert against_zero(five, alpha=0.0626)[0].significant
+
+
+def test_too_few_differences_for_ranks_are_said() -> None:
+    """Ranks 1..4 all positive: 2 of 16."""
+    pytest.importorskip("scipy")
+    found = compare([0.1, 0.2, 0.3, 0.4], [0.0] * 4, test="wilcoxon")
+    assert found.p_value == 0.125
+    assert found.note == "4 samples differ: p cannot fall below 0.125; 6 would be needed for 0.05"
+    assert compare([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [0.0] * 6, test="wilcoxon").note == ""
+
+
+def test_a_p_value_that_ranks_cannot_give_is_said_to_be_approximate() -> None:
+    """Two differences and many zeros: scipy gives 0.18 (z = 1.5/√1.25), two ranks at least 2/4."""
+    pytest.importorskip("scipy")
+    found = compare([0.1, 0.2, *[0.0] * 18], [0.0] * 20, test="wilcoxon")
+    assert found.p_value == pytest.approx(0.179712, abs=1e-6)
+    assert found.note == "2 differ: p is a normal approximation, ranks give none below 0.5"
+
+
+def test_holm_is_counted_in_what_can_be_reached() -> None:
+    """Three metrics of six differences each: 3/32; with seven one would have 3/64."""
+    six = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.0]
+    found = against_zero(six, six, six)
+    assert {one.note for one in found} == {
+        "6 samples differ: p cannot fall below 0.03125, 0.09375 adjusted over 3 metrics; "
+        "7 would be needed for 0.05"
+    }
+    assert [one.p_adjusted for one in found] == [0.09375] * 3
+    assert not any(one.significant for one in found)
+    # Seven: 3/64 = 0.047 is enough for one, and then 2/32 is not for the others.
+    seven = [*six[:6], 0.7]
+    found = against_zero(six, seven, six)
+    assert [one.significant for one in found] == [False, True, False]
+    assert found[1].note == ""
+    assert "0.0625 adjusted over 3 metrics; 7 would be needed" in found[0].note
+
+
+def test_too_few_resamples_to_reach_alpha_are_said() -> None:
+    """1/(19 + 1) is not below 0.05; 20 give 1/21. Over two metrics 2/21 again is not."""
+    random = np.random.default_rng(0)
+    values = random.uniform(1.0, 2.0, 60).tolist()
+    [found] = against_zero(values, n_resamples=19)
+    assert (found.p_value, found.method) == (0.05, "permutation, 19 sampled")
+    assert found.note == "19 resamples: p cannot fall below 0.05; 20 would be needed for 0.05"
+    [found] = against_zero(values, n_resamples=15, alpha=0.06)
+    assert found.note.endswith("; 16 would be needed for 0.06")  # 1/17 = 0.0588
+    [found] = against_zero(values, n_resamples=20)
+    assert (found.significant, found.note) == (True, "")
+    found, _ = against_zero(values, values, n_resamples=20)
+    assert found.note == (
+        "20 resamples: p cannot fall below 0.04762, 0.09524 adjusted over 2 metrics; "
+        "40 would be needed for 0.05"
+    )
+    found, _ = against_zero(values, values, n_resamples=40, test="bootstrap")
+    assert (found.p_adjusted, found.note) == (pytest.approx(2 / 41), "")
+    assert found.method == "bootstrap, 40"
+
+
+# Holm
+
+
+@pytest.mark.parametrize(
+    ("p_values", "adjusted"),
+    [
+        ([], []),
+        ([0.04], [0.04]),
+        # 4·0.01; 3·0.03; 2·0.04 = 0.08 is raised to 0.09; 1·0.1
+        ([0.03, 0.01, 0.1, 0.04], [0.09, 0.04, 0.1, 0.09]),
+        ([0.02, 0.02], [0.04, 0.04]),
+        ([0.5, 0.6], [1.0, 1.0]),
+        ([0.0, 1.0], [0.0, 1.0]),
+    ],
+)
+def test_holm_multiplies_by_the_number_that_is_left(
+    p_values: list[float], adjusted: list[float]
+) -> None:
+    assert holm(p_values) == pytest.approx(adjusted, abs=1e-15)
+
+
+def test_holm_is_over_the_metrics_that_have_a_p_value() -> None:
+    """Three of four: 0.03125 and 0.0078125 and the 1.0 of equal runs."""
+    zero = [0.0] * 8
+    six = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.0, 0.0]
+    eight = [*six[:6], 0.7, 0.8]
+    found = compare_paired(
+        {
+            "six": (six, zero),
+            "none": ([None] * 8, zero),
+            "eight": (eight, zero),
+            "same": (zero, zero),
+        },
+        [1.0] * 8,
+    )
+    assert {name: one.p_adjusted for name, one in found.items()} == {
+        "six": pytest.approx(2 * 0.03125),
+        "none": None,
+        "eight": pytest.approx(3 * 0.0078125),
+        "same": 1.0,
+    }
+    assert [name for name, one in found.items() if one.significant] == ["eight"]
+
+
+# The tests themselves
+
+
+def test_a_t_test_is_the_closed_form() -> None:
+    """Differences 1, 2, 3, 4: t = 2.5/(√(5/3)/2) = √15, three degrees of freedom.
+
+    Two-sided: 1 - (2/π)·(atan(x) + x/(1 + x²)), x = t/√3 = √5 (Student's t of three degrees).
+    """
+    pytest.importorskip("scipy")
+    x = math.sqrt(5)
+    expected = 1 - 2 / math.pi * (math.atan(x) + x / (1 + x * x))
+    found = compare([1.0, 2.0, 3.0, 4.0], [0.0] * 4, test="t")
+    assert found.p_value == pytest.approx(expected, abs=1e-14)
+    assert (found.method, found.n) == ("paired t", 4)
+
+
+def test_a_wilcoxon_test_counts_ranks() -> None:
+    """Ranks 1..7, only rank 2 negative: sums of negative ranks up to 2 are {}, {1}, {2}: 3 of 128,
+    twice."""
+    pytest.importorskip("scipy")
+    found = compare([1.0, -2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [0.0] * 7, test="wilcoxon")
+    assert found.p_value == pytest.approx(6 / 128, abs=1e-15)
+    assert found.method == "wilcoxon"
+
+
+def test_a_large_wilcoxon_test_is_normal_with_continuity_correction() -> None:
+    """Ranks 1..60, the last 20 negative: 41 + ... + 60 = 1010 against 915 ± √(60·61·121/24)."""
+    pytest.importorskip("scipy")
+    values = [float(rank if rank <= 40 else -rank) for rank in range(1, 61)]
+    z = (1010 - 915 - 0.5) / math.sqrt(60 * 61 * 121 / 24)
+    expected = 2 * (1 - statistics.NormalDist().cdf(z))
+    found = compare(values, [0.0] * 60, test="wilcoxon")
+    assert found.p_value == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_bootstrap_is_the_share_of_means_as_far_off() -> None:
+    """Differences 0 and 1: resampled means 0, ½, 1 with ¼, ½, ¼; those a half off ½ have ½."""
+    found = compare([0.0, 1.0], [0.0, 0.0], test="bootstrap", n_resamples=20_000)
+    assert found.p_value is not None
+    assert abs(found.p_value - 0.5) < 4 * math.sqrt(0.25 / 20_000)
+    assert found.method == "bootstrap, 20000"
+
+
+def test_a_bootstrap_of_yes_and_no_is_binomial() -> None:
+    """30 of 40 are 1, the others 0: as far off as 0 is a mean of 0 or 1.5: only 0, never seen.
+
+    With -1 instead of 0 the mean is ½: off by a half are means of 0 or 1, k <= 20 or k = 40 of 40
+    with 3/4 each.
+    """
+    found = compare([1.0] * 30 + [0.0] * 10, [0.0] * 40, test="bootstrap", n_resamples=999)
+    assert found.p_value == 1 / 1000
+    found = compare([1.0] * 30 + [-1.0] * 10, [0.0] * 40, test="bootstrap", n_resamples=100_000)
+    tail = [math.comb(40, k) * 0.75**k * 0.25 ** (40 - k) for k in (*range(21), 40)]
+    expected = math.fsum(tail)
+    assert found.p_value is not None
+    assert abs(found.p_value - expected) < 4 * math.sqrt(expected / 100_000)
+
+
+def test_a_bootstrap_counts_ties() -> None:
+    """Ninths, whose sums round: all 6**6 resamples in whole numbers; sums of 0 and 32 are ties."""
+    ninths = [0, 0, 0, 5, 5, 6]
+    sums = [sum(picked) for picked in product(ninths, repeat=6)]
+    expected = sum(abs(found - 16) >= 16 for found in sums) / 6**6
+    assert (sums.count(0) + sums.count(32)) / 6**6 == pytest.approx(expected, rel=0.5)
+    found = compare(
+        [k / 9 for k in ninths], [0.0] * 6, test="bootstrap", n_resamples=200_000, seed=5
+    )
+    assert found.p_value is not None
+    assert abs(found.p_value - expected) < 4 * math.sqrt(expected / 200_000)
+
+
+@pytest.mark.parametrize("test", ["permutation", "bootstrap"])
+def test_a_seed_gives_the_same_p_value(test: str) -> None:
+    random = np.random.default_rng(4)
+    a, b = random.random((2, 80)).tolist()
+    first = compare(a, b, test=test, seed=1, n_resamples=500)
+    assert first == compare(a, b, test=test, seed=1, n_resamples=500)
+    assert first.p_value != compare(a, b, test=test, seed=2, n_resamples=500).p_value
+
+
+def test_a_metric_has_the_same_p_value_alone_and_among_others() -> None:
+    random = np.random.default_rng(14)
+    columns = random.normal(0.1, 1.0, (3, 100)).tolist()
+    columns[1][::5] = [None] * 20
+    together = against_zero(*columns, n_resamples=1000)
+    alone = [against_zero(column, n_resamples=1000)[0] for column in columns]
+    assert [one.p_value for one in together] == [one.p_value for one in alone]
+    assert together[0].method == "permutation, 1000 sampled"
+
+
+def test_without_scipy_the_message_is_the_pip_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paired_tests, "installed", lambda _: False)
+    for test in ("t", "wilcoxon"):
+        with pytest.raises(MissingExtraError, match=f"'{test}' needs .* pip install scipy"):
+            compare([1.0, 2.0, 4.0], [0.0] * 3, test=test)
+    assert compare([1.0, 2.0, 4.0], [0.0] * 3, test="bootstrap").p_value is not None
+
+
+def test_neither_numpy_nor_scipy_is_loaded_before_it_is_needed() -> None:
+    """Start-up is measured; the permutation test needs numpy only."""
+    program = (
+        "import sys; from pytest_rageval.stats.paired import compare_paired; "
+        "assert 'numpy' not in sys.modules; "
+        "compare_paired({'f1': ([1.0, 2.0], [0.0, 0.0])}, [1.0, 1.0]); "
+        "assert 'scipy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -1,0 +1,330 @@
+"""D6: sign-flip tests against counts by hand, other ways of counting, and laws of chance."""
+
+from __future__ import annotations
+
+import math
+import time
+from fractions import Fraction
+from statistics import stdev
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pytest_rageval.stats import permutation
+from pytest_rageval.stats.permutation import (
+    PermutationResult,
+    paired_differences,
+    paired_permutation_test,
+    sign_flip_tests,
+)
+
+ROOT = math.sqrt(2.0)
+
+
+def flip_test(differences: Any, **options: int) -> PermutationResult:
+    """Return the result for one column of differences."""
+    return sign_flip_tests(np.array(differences, dtype=float)[:, np.newaxis], **options)[0]
+
+
+def two_sizes(ones: int, roots: int) -> list[float]:
+    """Return differences of 1 and of √2, three in five positive: no step is common to them."""
+    signs = [1.0 if at % 5 < 3 else -1.0 for at in range(ones + roots)]
+    return [sign * (1.0 if at < ones else ROOT) for at, sign in enumerate(signs)]
+
+
+def exact_of_two_sizes(differences: list[float]) -> float:
+    """Return the share of sign patterns, counted by how many of each size are positive."""
+    ones = sum(abs(d) == 1.0 for d in differences)
+    roots = len(differences) - ones
+    observed = abs(math.fsum(differences))
+    count = sum(
+        math.comb(ones, i) * math.comb(roots, j)
+        for i in range(ones + 1)
+        for j in range(roots + 1)
+        if abs(2 * i - ones + (2 * j - roots) * ROOT) >= observed - 1e-9
+    )
+    return float(Fraction(count, 2 ** len(differences)))
+
+
+# Small samples by hand
+
+
+@pytest.mark.parametrize(
+    ("differences", "expected"),
+    [
+        ([], 1.0),
+        ([0.0, 0.0], 1.0),
+        ([0.3], 1.0),  # |±0.3| is always 0.3
+        ([0.3, 0.2], 0.5),  # ++ and -- of 4
+        ([0.3, -0.2], 1.0),  # all four are at least 0.1
+        ([0.1, 0.2, 0.3], 0.25),  # +++ and --- of 8
+        ([0.1, 0.2, -0.3], 1.0),  # 0: a sum of 5.6e-17 in floating point
+        ([0.1, 0.2, 0.3, -0.1], 0.375),  # 0.7 once, 0.5 twice, and their negatives: 6 of 16
+        ([0.1] * 5, 0.0625),  # 2 of 32
+        ([1, 1, 1, 1, -1], 0.375),  # 5 once, 3 five times, and their negatives: 12 of 32
+        ([0.2, 0.0, 0.3, 0.0], 0.5),  # zeros drop out
+    ],
+)
+def test_p_is_the_share_of_sign_patterns(differences: list[float], expected: float) -> None:
+    assert flip_test(differences).p_value == expected
+
+
+@pytest.mark.parametrize(
+    ("differing", "smallest"), [(0, 1.0), (1, 1.0), (2, 0.5), (5, 0.0625), (6, 0.03125)]
+)
+def test_the_smallest_p_follows_from_the_differences_other_than_zero(
+    differing: int, smallest: float
+) -> None:
+    """Only all plus and all minus: 2 of 2**n. Differences of one sign reach it."""
+    found = flip_test([0.25 * (at + 1) for at in range(differing)] + [0.0] * 3)
+    assert found == PermutationResult(smallest, "exact", differing + 3, differing, smallest, 0)
+
+
+def test_a_missing_score_is_no_pair() -> None:
+    found = paired_permutation_test(
+        [0.5, None, 0.4, math.nan, 0.9], [0.3, 0.1, 0.4, 0.2, None], weights=[1.0] * 5
+    )
+    assert (found.p_value, found.n, found.n_nonzero) == (1.0, 2, 1)
+
+
+def test_no_pairs_at_all() -> None:
+    expected = PermutationResult(1.0, "exact", 0, 0, 1.0, 0)
+    assert paired_permutation_test([], []) == expected
+    assert paired_permutation_test([None, 1.0], [1.0, math.nan]) == expected
+    assert sign_flip_tests(np.empty((0, 2))) == [expected, expected]
+    assert sign_flip_tests(np.empty((3, 0))) == []
+
+
+def test_weights_multiply_the_differences() -> None:
+    """Differences 0.1, 0.1, 0.1, -0.2: every signed sum is an odd number of tenths, p is 1.
+
+    The last at weight 0: 0.3 is +++ or ---, 2 of 8. The first at weight 4: 0.4 is observed; with
+    the 0.4 positive the eight sums are 0.8 0.6 0.6 0.4 0.4 0.2 0.2 0.0, five of them as large.
+    """
+    a, b = [0.6, 0.6, 0.6, 0.3], [0.5, 0.5, 0.5, 0.5]
+    assert paired_permutation_test(a, b).p_value == 1.0
+    found = paired_permutation_test(a, b, weights=[1.0, 1.0, 1.0, 0.0])
+    assert (found.p_value, found.n, found.n_nonzero) == (0.25, 3, 3)
+    assert paired_permutation_test(a, b, weights=[4.0, 1.0, 1.0, 1.0]).p_value == 5 / 8
+
+
+@pytest.mark.parametrize("size", [1e308, 1e-200, 5e-324])
+def test_the_size_of_weights_and_differences_does_not_matter(size: float) -> None:
+    assert paired_permutation_test([1, 2, 3], [0, 1, 1], weights=[size] * 3).p_value == 0.25
+    assert flip_test([size, size, size]).p_value == 0.25
+
+
+def test_scores_that_differ_by_rounding_are_equal() -> None:
+    """0.1 + 0.2 is 0.30000000000000004; twelve such differences are not twelve votes."""
+    found = paired_permutation_test([0.1 + 0.2] * 12, [0.3] * 12)
+    assert (found.p_value, found.n, found.n_nonzero) == (1.0, 12, 0)
+    assert paired_differences([0.3, 1e-13], [0.3 + 1e-9, 0.0]).tolist() == [
+        pytest.approx(-1e-9, rel=1e-6),
+        1e-13,
+    ]
+
+
+def test_what_is_no_score_is_refused() -> None:
+    with pytest.raises(ValueError, match="there are 1 and 2"):
+        paired_permutation_test([1.0], [1.0, 2.0])
+    with pytest.raises(ValueError, match="2 pairs of scores have 1 weights"):
+        paired_permutation_test([1.0, 2.0], [1.0, 2.0], weights=[1.0])
+    with pytest.raises(ValueError, match="scores must be finite"):
+        paired_permutation_test([math.inf], [math.inf])
+    with pytest.raises(ValueError, match="differences must be finite"):
+        flip_test([math.inf])
+    with pytest.raises(ValueError, match="at least 1, not 0"):
+        flip_test([1.0], n_resamples=0)
+
+
+# Exact by other ways
+
+
+@pytest.mark.parametrize(("n", "positive"), [(30, 21), (200, 117), (3000, 1560)])
+def test_answers_right_or_wrong_have_the_p_of_a_coin(n: int, positive: int) -> None:
+    """EM: twice the tail of the binomial distribution, here in whole numbers."""
+    tail = sum(math.comb(n, j) for j in range(n - positive + 1))
+    expected = float(Fraction(2 * tail, 2**n))
+    found = flip_test([1.0] * positive + [-1.0] * (n - positive) + [0.0] * 7)
+    assert found.p_value == pytest.approx(expected, rel=1e-12)
+    assert found.method == "exact"
+
+
+@pytest.mark.parametrize("scale", [0.1, 1 / 3, 1e-3, 7.0, 1e-30])
+def test_a_grid_is_found_in_spite_of_rounding(scale: float) -> None:
+    """Differences of multiples of 0.1 and so on, as P@10 has them, beside integer arithmetic."""
+    random = np.random.default_rng(5)
+    a, b = random.integers(0, 11, (2, 400))
+    steps = (a - b)[a != b].tolist()
+    counts = {0: 1}
+    for step in steps:
+        moved: dict[int, int] = {}
+        for reached, ways in counts.items():
+            for sign in (-step, step):
+                moved[reached + sign] = moved.get(reached + sign, 0) + ways
+        counts = moved
+    extreme = sum(ways for reached, ways in counts.items() if abs(reached) >= abs(sum(steps)))
+    found = paired_permutation_test((a * scale).tolist(), (b * scale).tolist())
+    assert (found.method, found.n_nonzero) == ("exact", len(steps))
+    assert found.p_value == pytest.approx(float(Fraction(extreme, 2 ** len(steps))), rel=1e-12)
+
+
+def test_reciprocal_ranks_lie_on_a_grid() -> None:
+    """1, 1/2 .. 1/5 are multiples of 1/60: the same as with whole numbers."""
+    random = np.random.default_rng(11)
+    ranks = random.integers(1, 6, (2, 300))
+    found = paired_permutation_test((1 / ranks[0]).tolist(), (1 / ranks[1]).tolist())
+    whole = (60 // ranks).tolist()
+    assert found.method == "exact"
+    assert found.p_value == pytest.approx(paired_permutation_test(*whole).p_value, rel=1e-12)
+
+
+@pytest.mark.parametrize("weights", [[1.0], [1.0, 1.5, 2.0]])
+def test_the_grid_and_the_halves_agree(weights: list[float]) -> None:
+    """Two unlike algorithms for one figure."""
+    random = np.random.default_rng(2)
+    for n in (2, 7, 20, 30):
+        differences = random.integers(-9, 11, n) / 10 * np.resize(weights, n)
+        differences = differences[differences != 0.0]
+        steps = permutation._steps_on_grid(differences)
+        assert steps is not None
+        by_grid = permutation._p_on_grid(steps)
+        assert by_grid == pytest.approx(permutation._p_by_halves(differences), rel=1e-12)
+
+
+def test_what_lies_on_no_grid_is_not_put_on_one() -> None:
+    """The last are 1 but for a billionth part, which makes or breaks ties."""
+    random = np.random.default_rng(3)
+    nearly_one = 1.0 + 1e-9 * random.random(30)
+    for differences in (random.normal(size=30), np.array(two_sizes(15, 15)), nearly_one):
+        assert permutation._steps_on_grid(differences) is None
+
+
+def test_what_would_take_long_is_sampled() -> None:
+    """50,000 hits and 50,000 misses are on a grid, but of 100,000 by 50,000 additions."""
+    found = flip_test([1.0, -1.0] * 50_000, n_resamples=100)
+    assert (found.method, found.p_value) == ("sampled", 1.0)
+
+
+def test_meeting_in_the_middle_counts_to_forty_four() -> None:
+    """√2 and 1 have no common step; the second way counts pairs of binomials."""
+    differences = two_sizes(22, 22)
+    started = time.process_time()
+    found = flip_test(differences)
+    assert (found.method, found.n_nonzero) == ("exact", 44)
+    assert found.p_value == pytest.approx(exact_of_two_sizes(differences), rel=1e-12)
+    assert time.process_time() - started < 10, "2**22 sums, not 2**44"
+
+
+def test_runs_that_are_even_have_p_one() -> None:
+    """20 up, 20 down: the observed sum of 0 is in both tails, and patterns count once."""
+    assert flip_test([1.0, -1.0] * 20).p_value == 1.0
+
+
+def test_many_differences_of_one_sign_do_not_have_p_zero() -> None:
+    """2**-1999 is below the least number that doubles have."""
+    found = flip_test([1.0] * 2000)
+    assert found.p_value == found.smallest_p == 5e-324
+
+
+# Sampled
+
+
+@pytest.mark.parametrize("n_resamples", [1000, 10_000, 100_000])
+def test_a_sampled_p_is_near_the_exact_one(n_resamples: int) -> None:
+    """Within 4 standard errors of a share."""
+    differences = two_sizes(40, 30)
+    exact = exact_of_two_sizes(differences)
+    assert 0.01 < exact < 0.5
+    for seed in (0, 1, 2):
+        found = flip_test(differences, n_resamples=n_resamples, seed=seed)
+        assert (found.method, found.n_resamples) == ("sampled", n_resamples)
+        error = math.sqrt(exact * (1 - exact) / n_resamples)
+        assert abs(found.p_value - exact) < 4 * error + 1 / n_resamples
+
+
+def test_ties_are_counted_when_sampled() -> None:
+    """One pattern in ten ties with the observed one; without tolerance half of them are lost."""
+    differences = two_sizes(44, 2)
+    exact = exact_of_two_sizes(differences)
+    found = flip_test(differences, n_resamples=20_000)
+    assert found.method == "sampled"
+    assert abs(found.p_value - exact) < 4 * math.sqrt(exact * (1 - exact) / 20_000)
+
+
+def test_sampled_p_values_spread_over_seeds_as_shares_do() -> None:
+    """Independent flips: the standard deviation over 200 seeds is √(p(1-p)/R), to within 4 of its
+    own standard errors, each 1/√(2·199)."""
+    differences = two_sizes(30, 30)
+    exact = exact_of_two_sizes(differences)
+    found = [flip_test(differences, n_resamples=500, seed=seed).p_value for seed in range(200)]
+    expected = math.sqrt(exact * (1 - exact) / 500)
+    assert stdev(found) == pytest.approx(expected, rel=4 / math.sqrt(2 * 199))
+    assert abs(sum(found) / 200 - exact) < 4 * expected / math.sqrt(200) + 1 / 501
+
+
+def test_flips_are_fair_and_independent() -> None:
+    """Bits of 1024 resamples of 300 rows: rows and pairs of rows within 5 standard errors."""
+    rows = np.eye(300)
+    flips = permutation._flipped_sums(rows, np.random.PCG64([9, 0]))
+    assert set(np.unique(flips)) == {0.0, 1.0}
+    error = 5 * 0.5 / math.sqrt(1024)
+    assert abs(flips.mean(axis=0) - 0.5).max() < error
+    signs = 2.0 * flips - 1.0
+    together = np.abs(signs.T @ signs / 1024 - np.eye(300)).max()
+    assert together < 6 / math.sqrt(1024)
+
+
+def test_a_seed_gives_the_same_p_and_another_another() -> None:
+    differences = two_sizes(40, 30)
+    first = flip_test(differences, n_resamples=2000, seed=4)
+    assert first == flip_test(differences, n_resamples=2000, seed=4)
+    assert first.p_value != flip_test(differences, n_resamples=2000, seed=5).p_value
+
+
+def test_flips_belong_to_positions_whatever_else_is_tested() -> None:
+    """One measure alone, among others, with rows after it, and with others missing."""
+    random = np.random.default_rng(8)
+    table = random.normal(0.1, 1.0, (600, 5))
+    table[::7, 1] = math.nan
+    table[:, 2] = np.sign(table[:, 2])  # exact, so that it leaves the matrix product
+    together = sign_flip_tests(table, n_resamples=3000, seed=3)
+    assert [found.method for found in together].count("sampled") == 4
+    for at, found in enumerate(together):
+        assert found == flip_test(table[:, at], n_resamples=3000, seed=3)
+        a = [None if math.isnan(x) else float(x) for x in table[:, at]]
+        assert found == paired_permutation_test(a, [0.0] * 600, n_resamples=3000, seed=3)
+    longer = np.vstack((table, np.full((90, 5), math.nan)))
+    assert sign_flip_tests(longer, n_resamples=3000, seed=3) == together
+
+
+def test_more_resamples_begin_with_the_same_flips() -> None:
+    """1500 resamples are 1000 and 500 more: counts grow by at most 500."""
+    differences = two_sizes(40, 30)
+    few = flip_test(differences, n_resamples=1000, seed=1).p_value * 1001
+    many = flip_test(differences, n_resamples=1500, seed=1).p_value * 1501
+    assert 0 <= round(many) - round(few) <= 500
+
+
+def test_no_sampled_p_is_below_one_in_all_resamples_and_one() -> None:
+    random = np.random.default_rng(0)
+    found = flip_test(random.uniform(1.0, 2.0, 100), n_resamples=199)
+    assert found == PermutationResult(1 / 200, "sampled", 100, 100, 1 / 200, 199)
+
+
+def test_without_a_difference_alarms_are_false_at_the_rate_alpha() -> None:
+    """2,000 tests of 10 differences of random sign: p <= 0.05 is p <= 50/1024, 0.0488 of them."""
+    random = np.random.default_rng(1)
+    found = sign_flip_tests(random.choice([-1.0, 1.0], (10, 2000)) * random.random((10, 2000)))
+    share = sum(result.p_value <= 0.05 for result in found) / 2000
+    assert abs(share - 50 / 1024) < 4 * math.sqrt(0.0488 * 0.9512 / 2000)
+
+
+def test_without_a_difference_sampled_alarms_are_false_at_the_rate_alpha() -> None:
+    """400 tests of 60 differences, 400 resamples: (count + 1) / (R + 1) is never too small."""
+    random = np.random.default_rng(6)
+    found = sign_flip_tests(random.normal(size=(60, 400)), n_resamples=399, seed=2)
+    share = sum(result.p_value <= 0.05 for result in found) / 400
+    # Measures share flips, which ties their p-values a little: five standard errors.
+    assert abs(share - 0.05) < 5 * math.sqrt(0.05 * 0.95 / 400)
