@@ -25,6 +25,12 @@ RETRIEVAL: Final = "retrieval"
 MAX_GRADE: Final = 1000
 """The largest grade of relevance; more is a score that strayed into the judgements."""
 
+BUDGET: Final = "budget: "
+"""How the error of a score begins that was not asked for because the budget is spent."""
+
+REPLAY: Final = "replay: "
+"""How the error of a score begins that the cache should have had, and has not."""
+
 REPEATS: Final = "repeats"
 """The name under which the details of a score hold the values of every repeat."""
 
@@ -237,7 +243,7 @@ class MetricColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class TestPlan:
+class SignificanceTest:
     """How a difference of two runs is tested for chance; ``alpha`` is two-sided."""
 
     test: TestName = "permutation"
@@ -252,7 +258,7 @@ class Comparing:
 
     baseline: str
     metrics: tuple[str, ...] = ()
-    plan: TestPlan = TestPlan()
+    plan: SignificanceTest = SignificanceTest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,7 +343,7 @@ class ScenarioInfo:
 def _comparing(plain: Mapping[str, Any] | None) -> Comparing | None:
     if plain is None:
         return None
-    return Comparing(plain["baseline"], tuple(plain["metrics"]), TestPlan(**plain["plan"]))
+    return Comparing(plain["baseline"], tuple(plain["metrics"]), SignificanceTest(**plain["plan"]))
 
 
 def _finite(end: float) -> float | None:

@@ -11,7 +11,7 @@ from pytest_rageval.clients.errors import AuthError
 from pytest_rageval.clients.settings import ClientSettings
 
 _LOOKS_LIKE_A_KEY = re.compile(r"(?i)\b(bearer\s+)\S+|\b(sk-)[\w*.\-]{4,}")
-_SHORTEST_SECRET = 6  # shorter header values ("1", "true") are words that messages may hold
+_SHORTEST_SECRET = 8  # shorter values ("1", "true", "EMPTY") are words that messages may hold
 
 
 class Credentials:
@@ -43,12 +43,12 @@ def read_credentials(settings: ClientSettings) -> Credentials:
     if problems:
         raise AuthError(f"{settings.shown}: {'; '.join(problems)}")
     headers = {name: _expand(value) for name, value in settings.headers.items()}
-    secrets = [value for value in headers.values() if len(value) >= _SHORTEST_SECRET]
+    secrets = list(headers.values())
     if settings.api_key_env:
         key = os.environ[settings.api_key_env].strip()
         headers.setdefault("Authorization", f"Bearer {key}")
         secrets.append(key)
-    return Credentials(headers, secrets)
+    return Credentials(headers, [text for text in secrets if len(text) >= _SHORTEST_SECRET])
 
 
 def missing_credentials(settings: ClientSettings) -> list[str]:

@@ -98,8 +98,9 @@ class RunSettings:
     ``cache_dir`` outlives the run; without one the mode counts as off. ``shared_dir`` is a folder
     for this run alone, the same for all of its processes: limits, claims and the account of what
     was spent. Without one, or on a system without file locks, limits are divided by ``processes``
-    and a budget holds for one process. ``started_at`` (seconds since 1970) is when the run began:
-    refresh takes no entry from before. The budget is over everything asked, embeddings included.
+    and a budget holds for one process. ``started_at`` (seconds since 1970), which must be the same
+    in all processes, names the run together with the folder: by that refresh knows what the run
+    itself has asked. The budget is over everything asked, embeddings included.
     """
 
     cache_dir: Path | None = None

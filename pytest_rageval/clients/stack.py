@@ -74,7 +74,7 @@ class Clients:
         if run.cache_mode == "replay" and run.cache_dir is None:
             raise ValueError("replay needs a cache folder")
         self._run = run
-        self._cache = Cache(run.cache_dir, run.cache_mode, run.started_at)
+        self._cache = Cache(run)
         self._ledger = Ledger(run.budget_usd, run.shared_dir)
         self._claims = _claims(run)
         self._chats: list[tuple[ClientSettings, CachedChat]] = []
@@ -117,6 +117,7 @@ class Clients:
         """Close connections, threads and files. Cancel those who ask before."""
         await self._closing.aclose()
         self._ledger.close()
+        self._cache.close()
         if self._claims is not None:
             self._claims.close()
 

@@ -41,15 +41,15 @@ def load_baseline(name: str, path: Path, where: str, known: Sequence[str], shown
         raise _refuse(where, f"no saved run {name!r} ({shown}).{_known(name, known)}") from error
     except (OSError, ValueError, RecursionError) as error:
         raise _refuse(where, f"baseline {shown}: cannot be read: {error}") from error
-    if not _is_saved_run(plain):
-        raise _refuse(where, f"baseline {shown}: is no results.json of pytest-rageval")
-    schema = plain.get("schema")
-    if type(schema) is not int or not 1 <= schema <= RESULTS_SCHEMA:
+    schema = plain.get("schema", 0) if isinstance(plain, dict) else 0
+    if schema != 0 and (type(schema) is not int or schema > RESULTS_SCHEMA):
         message = (
             f"baseline {shown}: was written by a newer version (schema {schema!r}; this one reads "
             f"{RESULTS_SCHEMA}). Update pytest-rageval, or save the baseline again"
         )
         raise _refuse(where, message)
+    if schema != RESULTS_SCHEMA or not _is_saved_run(plain):
+        raise _refuse(where, f"baseline {shown}: is no results.json of pytest-rageval")
     scenario = plain["scenario"]
     return SavedRun(
         name,

@@ -41,6 +41,7 @@ class Ahead:
         self._open = 0
         self.finished = 0
         """How many samples have been judged."""
+        runner.on_stop(self._stop)
 
     def feed(self, samples: Iterable[Sample]) -> None:
         """Have these samples judged, after those that were fed before; twice is once."""
@@ -65,8 +66,8 @@ class Ahead:
                     raise
                 meanwhile()
             else:
-                # A run of 100,000 samples keeps what it reports, and not everything twice.
-                self._futures[sample.index] = _done()
+                # Reported once, and not kept; a case that is run again is judged again.
+                del self._futures[sample.index]
                 return found
 
     def _take(self, samples: Iterable[Sample]) -> None:
@@ -80,6 +81,13 @@ class Ahead:
             sample = self._waiting.popleft()
             task = asyncio.ensure_future(self._run(sample))
             task.add_done_callback(lambda _task: self._freed())
+
+    def _stop(self) -> None:
+        """Begin nothing more, and let nobody wait for what will not come."""
+        self._window = 0
+        self._waiting.clear()
+        for future in list(self._futures.values()):
+            future.cancel()
 
     def _freed(self) -> None:
         self._open -= 1
@@ -96,10 +104,5 @@ class Ahead:
             if not isinstance(error, Exception):
                 raise
         else:
-            future.set_result(Judgement(scores, time.perf_counter() - started))
-
-
-def _done() -> Future[Judgement]:
-    future: Future[Judgement] = Future()
-    future.set_result(Judgement())
-    return future
+            if not future.done():  # cancelled
+                future.set_result(Judgement(scores, time.perf_counter() - started))

@@ -46,7 +46,11 @@ def _scores(
     batch: BatchScorer, metrics: Sequence[BoundMetric], samples: Sequence[Sample]
 ) -> Sequence[Sequence[Score]]:
     try:
-        return batch([metric.metric for metric in metrics], samples)
+        scores = batch([metric.metric for metric in metrics], samples)
+        if len(scores) != len(metrics) or any(len(row) != len(samples) for row in scores):
+            message = f"expected {len(metrics)} rows of {len(samples)} scores from the batch"
+            raise ValueError(message)
+        return scores
     except Exception as error:  # noqa: BLE001  (a metric may be anyone's code; see the scorer)
         text = f"{type(error).__name__}: {shorten(str(error), 300)}"
         return [[Score(metric.column.name, None, error=text)] * len(samples) for metric in metrics]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,8 @@ from pytest_rageval.model import (
     Comparing,
     MetricColumn,
     Sample,
-    TestPlan,
+    ScenarioInfo,
+    SignificanceTest,
 )
 from pytest_rageval.places import is_path
 
@@ -41,7 +42,7 @@ def bind_comparison(binding: Binding, names: Sequence[str]) -> Comparing | None:
             binding.problem(message, "compare", "metrics", at)
         else:
             metrics.append(name)
-    plan = TestPlan(spec.test, spec.alpha, spec.n_resamples, spec.seed)
+    plan = SignificanceTest(spec.test, spec.alpha, spec.n_resamples, spec.seed)
     baseline = spec.baseline or spec.run_old_path
     assert baseline is not None  # the schema demands one of them
     return Comparing(baseline, tuple(metrics), plan)
@@ -55,17 +56,29 @@ def bind_baselines(binding: Binding, plan: Plan) -> dict[str, Baseline]:
         older = _older_run(binding, plan, spec.run_old_path)
         if older is not None:
             found[spec.run_old_path] = older
-    for name, anyway, path in _named(binding):
-        if name not in found:
+    for use in _uses(binding, plan.info):
+        if use.name not in found:
             refused = len(binding.refusals)
-            saved = _saved(binding, name, path)
+            saved = _saved(binding, use)
             if saved is not None:
-                _check(binding, saved, plan, anyway, path)
-            if len(binding.refusals) > refused and binding.places.saves(name):
+                _check(binding, saved, plan, use)
+            if len(binding.refusals) > refused and binding.places.saves(use.name):
                 _forgive(binding, refused)
             elif saved is not None:
-                found[name] = _baseline(saved, plan)
+                found[use.name] = _baseline(saved, plan)
     return found
+
+
+@dataclass
+class _Use:
+    """A saved run that something compares with: where it is named, and which metrics matter."""
+
+    name: str
+    path: tuple[str, ...]
+    anyway: bool = False
+    metrics: set[str] = field(default_factory=set)
+    asked: set[str] = field(default_factory=set)
+    """The metrics that ``compare`` asks for by name."""
 
 
 def _forgive(binding: Binding, refused: int) -> None:
@@ -77,26 +90,43 @@ def _forgive(binding: Binding, refused: int) -> None:
     del binding.refusals[refused:]
 
 
-def _named(binding: Binding) -> Iterator[tuple[str, bool, tuple[str, ...]]]:
-    """Yield name, ``anyway`` and place of each saved run that the scenario names."""
-    spec = binding.scenario.compare
-    if spec is not None and spec.baseline is not None:
-        yield spec.baseline, spec.anyway, ("compare", "baseline")
-    yield from _named_in_gates(binding.scenario.gates, ("gates",))
+def _uses(binding: Binding, info: ScenarioInfo) -> Collection[_Use]:
+    """Return every saved run that the scenario compares with."""
+    uses: dict[str, _Use] = {}
+    spec, compare = binding.scenario.compare, info.compare
+    everything = {WEIGHTED_SCORE, *(column.name for column in info.metrics)}
+    if spec is not None and spec.baseline is not None and compare is not None:
+        asked = set(compare.metrics)
+        place = ("compare", "baseline")
+        uses[spec.baseline] = _Use(spec.baseline, place, spec.anyway, asked or everything, asked)
+    default = compare.baseline if compare is not None else None
+    for options, metrics, path in _regression_options(info.gates, ("gates",)):
+        name = options.get("baseline") or default
+        if isinstance(name, str) and (spec is None or name != spec.run_old_path):
+            use = uses.setdefault(name, _Use(name, (*path, "baseline")))
+            use.anyway = use.anyway or bool(options.get("anyway"))
+            use.metrics.update(metrics)
+    for use in uses.values():
+        if WEIGHTED_SCORE in use.metrics:
+            use.metrics = everything
+    return uses.values()
 
 
-def _named_in_gates(
+def _regression_options(
     gates: Mapping[str, Any], path: tuple[str, ...]
-) -> Iterator[tuple[str, bool, tuple[str, ...]]]:
+) -> Iterator[tuple[Mapping[str, Any], Sequence[str], tuple[str, ...]]]:
+    """Yield the options, the metrics and the place of each gate that compares with a run."""
     for key, value in gates.items():
-        if key == "no_regression":
-            yield from _named_in_options(value, (*path, key))
-        elif key == "compare_fail":
-            for metric, options in _entries(value):
-                yield from _named_in_options(options, (*path, key, metric))
+        if key == "no_regression" and isinstance(value, Mapping):
+            metrics = value.get("metrics", [WEIGHTED_SCORE])
+            yield value, metrics if isinstance(metrics, list) else [], (*path, key)
+        elif key == "compare_fail" and isinstance(value, Mapping):
+            for metric, options in value.items():
+                own = options if isinstance(options, Mapping) else {}
+                yield own, [metric], (*path, key, metric)
         elif key == "by":
-            for field, inner in _entries(value):
-                yield from _named_in_gates(inner, (*path, key, field))
+            for field_name, inner in _entries(value):
+                yield from _regression_options(inner, (*path, key, field_name))
 
 
 def _entries(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -105,23 +135,16 @@ def _entries(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield from ((key, inner) for key, inner in value.items() if isinstance(inner, Mapping))
 
 
-def _named_in_options(
-    options: Any, path: tuple[str, ...]
-) -> Iterator[tuple[str, bool, tuple[str, ...]]]:
-    if isinstance(options, Mapping) and isinstance(options.get("baseline"), str):
-        yield options["baseline"], bool(options.get("anyway")), (*path, "baseline")
-
-
-def _saved(binding: Binding, name: str, path: tuple[str, ...]) -> SavedRun | None:
-    scenario, places = binding.scenario, binding.places
+def _saved(binding: Binding, use: _Use) -> SavedRun | None:
+    scenario, places, name = binding.scenario, binding.places, use.name
     file = places.baseline_file(name, scenario.name, scenario.output_dir)
     beside = binding.loaded.path.parent / name
     if is_path(name) and not file.exists() and beside.exists():
         file = beside
     known = _stems(places.baseline_folder(scenario.name, scenario.output_dir))
     try:
-        shown = places.shown(file)
-        return load_baseline(name, file, binding.loaded.where(*path), known, shown)
+        where = binding.loaded.where(*use.path)
+        return load_baseline(name, file, where, known, places.shown(file))
     except BaselineError as error:
         binding.refusals += error.problems
         return None
@@ -131,29 +154,56 @@ def _stems(folder: Path) -> list[str]:
     return sorted(file.stem for file in folder.glob("*.json")) if folder.is_dir() else []
 
 
-def _check(
-    binding: Binding, saved: SavedRun, plan: Plan, anyway: bool, path: tuple[str, ...]
-) -> None:
+def _check(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> None:
     """Refuse a baseline whose scores mean something else, unless told to compare ``anyway``."""
-    differences = [*_metric_differences(saved, plan), *_data_differences(saved, plan.cases)]
+    where = binding.loaded.where(*use.path)
+    name = f"baseline {saved.name!r} ({saved.shown})"
+    lacking = _lacking(saved, plan, use)
+    if lacking:
+        binding.refusals.append(Problem(where, f"{name}: {lacking}"))
+    elif absent := [name for name in _absent(saved, plan) if name in use.metrics]:
+        listed = ", ".join([*absent, WEIGHTED_SCORE])
+        binding.remarks.append(f"{name}: it has no {listed}; only what it has is compared")
+    differences = [
+        *_metric_differences(saved, plan, use.metrics),
+        *_data_differences(saved, plan.cases),
+    ]
     judged_by = {plan.info.judgements_sha256, saved.judgements_sha256}
     if len(judged_by) > 1 and "" not in judged_by:
         differences.append("it was judged by other qrels")
-    where = binding.loaded.where(*path)
     for difference in differences:
-        message = f"baseline {saved.name!r} ({saved.shown}): {difference}"
-        if anyway:
+        message = f"{name}: {difference}"
+        if use.anyway:
             binding.warnings.append(f"{message}; compared anyway")
         else:
-            option = ".".join((*path[:-1], "anyway"))
+            option = ".".join((*use.path[:-1], "anyway"))
             hint = f"save a new baseline, or compare anyway ({option}: true)"
             binding.refusals.append(Problem(where, f"{message}; {hint}"))
 
 
-def _metric_differences(saved: SavedRun, plan: Plan) -> Iterator[str]:
+def _lacking(saved: SavedRun, plan: Plan, use: _Use) -> str:
+    """Return what is asked for and not there; a metric that nobody named is only remarked on."""
+    absent = _absent(saved, plan)
+    has = ", ".join(sorted(_present(saved))) or "none at all"
+    if len(absent) == len(plan.info.metrics):
+        return f"it has none of this scenario's metrics, but: {has}"
+    asked = [name for name in absent if name in use.asked or WEIGHTED_SCORE in use.asked]
+    return f"it has no {', '.join(asked)}, but: {has}" if asked else ""
+
+
+def _present(saved: SavedRun) -> set[str]:
+    return {name for sample in saved.samples.values() for name in sample["scores"]}
+
+
+def _absent(saved: SavedRun, plan: Plan) -> list[str]:
+    present = _present(saved)
+    return [column.name for column in plan.info.metrics if column.name not in present]
+
+
+def _metric_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -> Iterator[str]:
     for column in plan.info.metrics:
         before = saved.definitions.get(column.name)
-        if before is not None and before != column.definition:
+        if column.name in metrics and before is not None and before != column.definition:
             yield f"{column.name} was {before}, and is {column.definition} now"
 
 
@@ -161,16 +211,16 @@ def _data_differences(saved: SavedRun, cases: Sequence[Case]) -> Iterator[str]:
     shared = [case for case in cases if isinstance(case, Sample) and case.id in saved.samples]
     if cases and saved.samples and not shared:
         yield "it has no sample in common with this data set"
-    for what, field, ours in (
+    for what, name, ours in (
         ("another question", "question", _question),
         ("other references", "references", _references),
     ):
         changed = [
-            case for case in shared if _differs(saved.samples[case.id].get(field), ours(case))
+            case for case in shared if _differs(saved.samples[case.id].get(name), ours(case))
         ]
         if changed:
             first = changed[0]
-            was, now = saved.samples[first.id].get(field), ours(first)
+            was, now = saved.samples[first.id].get(name), ours(first)
             yield (
                 f"{len(changed)} of {len(shared)} shared samples have {what} (first: "
                 f"{shorten(first.id)!r}, was {shorten(repr(was), 60)}, is {shorten(repr(now), 60)})"

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_rageval.engine.binding import Binding, BoundMetric, resolve_metric
-from pytest_rageval.gates.base import GateOptionError, each_gate
+from pytest_rageval.errors import Problem
+from pytest_rageval.gates.base import BaselineOptionError, GateOptionError, each_gate
 from pytest_rageval.model import WEIGHTED_SCORE, Bound, MetricColumn, ScenarioInfo
 from pytest_rageval.scenario.schema import ThresholdSpec
 from pytest_rageval.stats.weights import resolve_weight
@@ -110,7 +111,9 @@ def bind_gates(binding: Binding, info: ScenarioInfo) -> frozenset[str]:
     for made in each_gate(info.gates, info):
         if isinstance(made, GateOptionError):
             name = ".".join(("gates", *made.path))
-            binding.problem(f"{name}: {made}", "gates", *made.path)
+            problem = Problem(binding.loaded.where("gates", *made.path), f"{name}: {made}")
+            is_refusal = isinstance(made, BaselineOptionError)
+            (binding.refusals if is_refusal else binding.problems).append(problem)
         else:
             gated.update(*map(_targets, made))
     return frozenset(gated)

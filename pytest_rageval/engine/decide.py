@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from pytest_rageval.gates.base import Gate, make_gates
 from pytest_rageval.gates.unscored import UnscoredGate
 from pytest_rageval.model import (
+    BUDGET,
     WEIGHTED_SCORE,
     Comparison,
     GateOutcome,
     GateResult,
+    SampleResult,
     ScenarioInfo,
     ScenarioResult,
 )
@@ -90,17 +92,25 @@ def gates_of(info: ScenarioInfo) -> list[Gate]:
 
 
 def _decide(gate: Gate, result: ScenarioResult, extent: Extent, strict: bool) -> GateResult:
-    if extent.complete:
+    spent = sum(_is_beyond_budget(sample) for sample in result.samples)
+    if extent.complete and not spent:
         return gate.check(result)
     so_far = gate.check(result)
     figure = "" if so_far.observed is None else f", so far {so_far.observed:.4f}"
     ran = f"{extent.ran} of {extent.total} samples ran{figure}"
+    if extent.complete:
+        message = f"the budget is spent: {spent} of {extent.total} samples not asked for{figure}"
+        return GateResult(gate.name, "failed", so_far.observed, so_far.bound, message)
     if extent.lost or not extent.partial_by_choice:
         message = f"{ran}; {_lost(extent)}"
         return GateResult(gate.name, "failed", so_far.observed, so_far.bound, message)
     message = f"{ran} (strict: undecided fails)" if strict else ran
     outcome: GateOutcome = "failed" if strict else "skipped"
     return GateResult(gate.name, outcome, so_far.observed, so_far.bound, message)
+
+
+def _is_beyond_budget(sample: SampleResult) -> bool:
+    return any(error.startswith(BUDGET) for error in sample.errors.values())
 
 
 def _lost(extent: Extent) -> str:

@@ -9,14 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from pytest_rageval.clients.errors import ClientError
+from pytest_rageval.clients.errors import BudgetError, ClientError, ReplayMissError
 from pytest_rageval.clients.usage import Purpose, asking
 from pytest_rageval.engine.bind_cases import missing_fields
 from pytest_rageval.engine.binding import BoundMetric
 from pytest_rageval.engine.scorer import checked_score, describe_error
 from pytest_rageval.errors import MissingExtraError
 from pytest_rageval.metrics.base import JudgedMetric, Models
-from pytest_rageval.model import REPEATS, Sample, Score
+from pytest_rageval.model import BUDGET, REPEATS, REPLAY, Sample, Score
 
 if TYPE_CHECKING:
     from pytest_rageval.engine.plan import Plan
@@ -46,6 +46,10 @@ async def _once(bound: BoundMetric, sample: Sample, models: Models, repeat: int)
     try:
         with asking(purpose):
             return checked_score(bound.column, await metric.ascore(sample, models))
+    except BudgetError as error:
+        return Score(name, None, error=f"{BUDGET}{error}")
+    except ReplayMissError as error:
+        return Score(name, None, error=f"{REPLAY}{error}")
     except (ClientError, MissingExtraError) as error:
         return Score(name, None, error=str(error))
     except Exception as error:  # noqa: BLE001
@@ -59,7 +63,9 @@ def _merged(name: str, scores: Sequence[Score]) -> Score:
     if not scored:
         return scores[0]
     numbers = [cast("float", score.value) for score in scored]
-    spread = statistics.stdev(numbers) if len(numbers) > 1 else 0.0
+    # Said outright: the mean of three times 0.1 is not 0.1, and would flip a threshold of 0.1.
+    agree = len(set(numbers)) == 1
+    spread = 0.0 if agree else statistics.stdev(numbers)
     repeats = {"values": values, "spread": spread}
     details: Mapping[str, object] = {**(scored[0].details or {}), REPEATS: repeats}
     failed = next((score.error or score.reason for score in scores if score.value is None), None)
@@ -67,7 +73,7 @@ def _merged(name: str, scores: Sequence[Score]) -> Score:
     return replace(
         scored[0],
         metric=name,
-        value=math.fsum(numbers) / len(numbers),
+        value=numbers[0] if agree else math.fsum(numbers) / len(numbers),
         reason=lacking or scored[0].reason,
         details=details,
     )

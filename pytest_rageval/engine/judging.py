@@ -26,6 +26,10 @@ class Judging:
 
     def __init__(self, run: RunSettings) -> None:
         self._run = run
+        self._problems: tuple[str, ...] = ()
+        self._start()
+
+    def _start(self) -> None:
         self._runner = Runner()
         self._runner.on_close(self._close_clients)
         self._clients: Clients | None = None
@@ -57,11 +61,15 @@ class Judging:
     @property
     def problems(self) -> tuple[str, ...]:
         """What went wrong without failing anything, for the summary."""
-        return self._clients.problems if self._clients is not None else ()
+        return self._problems
 
     def close(self) -> None:
-        """Cancel what is being asked, close connections and the loop. May be called again."""
+        """Cancel what is being asked, close connections and the loop.
+
+        What is asked after that starts everything anew: plugins run cases again that failed.
+        """
         self._runner.close()
+        self._start()
 
     def _ahead(self, plan: Plan) -> Ahead:
         found = self._aheads.get(id(plan))
@@ -92,3 +100,4 @@ class Judging:
     async def _close_clients(self) -> None:
         if self._clients is not None:
             await self._clients.aclose()
+            self._problems = tuple(dict.fromkeys([*self._problems, *self._clients.problems]))

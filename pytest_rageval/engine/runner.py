@@ -23,6 +23,7 @@ class Runner:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._closers: list[Callable[[], Coroutine[Any, Any, None]]] = []
+        self._stoppers: list[Callable[[], None]] = []
         self._is_closed = False
 
     @property
@@ -46,6 +47,10 @@ class Runner:
         """Have ``function`` called in the loop's thread, soon."""
         self.loop.call_soon_threadsafe(function)
 
+    def on_stop(self, stopper: Callable[[], None]) -> None:
+        """Have ``stopper`` called in the loop's thread first of all when the runner closes."""
+        self._stoppers.append(stopper)
+
     def on_close(self, closer: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Have ``closer`` awaited when the runner closes, after everything was cancelled."""
         self._closers.append(closer)
@@ -67,10 +72,16 @@ class Runner:
                 loop.close()
 
     async def _drain(self) -> None:
+        for stop in self._stoppers:
+            stop()
         running = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
-        for closer in self._closers:
-            await closer()
+        closed = await asyncio.gather(
+            *(closer() for closer in self._closers), return_exceptions=True
+        )
         await asyncio.get_running_loop().shutdown_asyncgens()
+        for error in closed:
+            if isinstance(error, BaseException):
+                raise error

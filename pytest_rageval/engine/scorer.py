@@ -13,7 +13,9 @@ from pytest_rageval.engine.binding import BoundMetric
 from pytest_rageval.errors import MissingExtraError, shorten
 from pytest_rageval.metrics.base import Metric, ScoringContext
 from pytest_rageval.model import (
+    BUDGET,
     NOTHING,
+    REPLAY,
     RETRIEVAL,
     TOLERANCE,
     WEIGHTED_SCORE,
@@ -80,8 +82,8 @@ def unscored_result(plan: Plan, case: Case) -> SampleResult:
 def reasons_unjudged(plan: Plan, result: SampleResult) -> list[str]:
     """Return why the result cannot be judged, empty when it can.
 
-    It cannot when the row is invalid, when no metric scored it, or when a metric that a threshold
-    or a gate asks about did not.
+    It cannot when the row is invalid, when no metric scored it, when a metric that a threshold or
+    a gate asks about did not, or when the judge was not asked (budget spent, not in the cache).
     """
     if result.weighted_score is not None and None not in result.scores.values():
         return []
@@ -91,8 +93,13 @@ def reasons_unjudged(plan: Plan, result: SampleResult) -> list[str]:
     if not is_scored(result.weighted_score):
         wanted = without if len(without) == len(result.scores) else [WEIGHTED_SCORE]
     else:
-        wanted = [name for name in without if name in plan.required]
+        wanted = [name for name in without if name in plan.required or _was_not_asked(result, name)]
     return [f"{name} unscored: {_why(result, name)}" for name in wanted]
+
+
+def _was_not_asked(result: SampleResult, name: str) -> bool:
+    """Return whether a score lacks for a reason of the run, and not of the sample."""
+    return result.errors.get(name, "").startswith((BUDGET, REPLAY))
 
 
 def _why(result: SampleResult, name: str) -> str:

@@ -34,6 +34,10 @@ class GateOptionError(ValueError):
         super().__init__(message)
 
 
+class BaselineOptionError(GateOptionError):
+    """The saved run that a gate compares with lacks what the gate is about."""
+
+
 class Gate(Protocol):
     """Decides one thing about a scenario's figures."""
 

@@ -108,7 +108,10 @@ def _make_quantile(
     for written, value in options.items():
         q = _share(written, "q", path)
         bound = parse_bound(value, (*path, str(written)), column.range, column.higher_is_better)
-        gates.append(QuantileGate(f"{target}.quantile.{q:g}", target, q, bound))
+        name = f"{target}.quantile.{q:g}"
+        if any(gate.name == name for gate in gates):
+            raise GateOptionError(path, f"the quantile {q:g} is named twice")
+        gates.append(QuantileGate(name, target, q, bound))
     return gates
 
 

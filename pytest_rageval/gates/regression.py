@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
 from pytest_rageval.errors import nearest, shorten, unknown_name
-from pytest_rageval.gates.base import Gate, GateKind, GateOptionError, targets_of
+from pytest_rageval.gates.base import (
+    BaselineOptionError,
+    Gate,
+    GateKind,
+    GateOptionError,
+    targets_of,
+)
 from pytest_rageval.model import (
     TOLERANCE,
     WEIGHTED_SCORE,
@@ -20,8 +26,8 @@ from pytest_rageval.model import (
     MetricComparison,
     ScenarioInfo,
     ScenarioResult,
+    SignificanceTest,
     TestName,
-    TestPlan,
 )
 
 Mode = Literal["significant", "non_inferior", "any"]
@@ -57,7 +63,7 @@ class RegressionGate:
     max_drop: float
     relative: bool
     mode: Mode
-    plan: TestPlan
+    plan: SignificanceTest
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -78,7 +84,7 @@ class RegressionGate:
         message = "; ".join(self._sentence(name, compared[name]) for name in shown)
         if not failed and len(metrics) > 1:
             message = f"none of {len(metrics)} metrics, worst {message}"
-        observed, bound = found[worst], -self._allowed(compared[worst])
+        observed, bound = found[worst], 0.0 - self._allowed(compared[worst])
         margin = None if observed is None else observed - bound
         outcome: Literal["failed", "passed"] = "failed" if failed else "passed"
         return GateResult(self.name, outcome, observed, bound, message, margin)
@@ -172,7 +178,7 @@ def _gate(name: str, plain: Mapping[str, Any], path: tuple[str, ...], info: Scen
     if lacking:
         has = ", ".join(sorted(baseline.scores)) or "none of them"
         message = f"the baseline {baseline.name!r} has no {', '.join(lacking)}; it has: {has}"
-        raise GateOptionError(path, message)
+        raise BaselineOptionError(path, message)
     max_drop, relative = _drop_of(options.max_drop) or (0.0, False)
     return RegressionGate(
         name,
@@ -252,9 +258,9 @@ def _drop_of(value: Any) -> tuple[float, bool] | None:
     return (number / 100.0, True) if relative else (number, False)
 
 
-def _plan(options: RegressionOptions, info: ScenarioInfo) -> TestPlan:
-    usual = info.compare.plan if info.compare is not None else TestPlan()
-    return TestPlan(
+def _plan(options: RegressionOptions, info: ScenarioInfo) -> SignificanceTest:
+    usual = info.compare.plan if info.compare is not None else SignificanceTest()
+    return SignificanceTest(
         options.test or usual.test,
         options.alpha or usual.alpha,
         options.n_resamples or usual.n_resamples,

@@ -37,6 +37,10 @@ class SliceGate:
         }
         if not verdicts:
             return GateResult(self.name, "failed", None, None, "there are no slices to look at")
+        if all(found.outcome == "skipped" for found in verdicts.values()):
+            return GateResult(
+                self.name, "skipped", None, None, next(iter(verdicts.values())).message
+            )
         failed = {value: found for value, found in verdicts.items() if found.outcome == "failed"}
         worst = min((failed or verdicts).values(), key=_margin)
         if not failed:

@@ -29,7 +29,15 @@ def unjudged_text(info: ScenarioInfo, result: SampleResult, reasons: Sequence[st
         place = f"line {result.line}" if result.line else f"row {result.row}"
         raw = [f"found     {result.raw}"] if result.raw else []
         return _join([f"invalid row ({place}): {result.invalid}", *raw])
-    return _join(["; ".join(reasons), *_body(info, result, set())])
+    first = "; ".join(reasons)
+    body = (line for line in _body(info, result, set()) if not _is_said(line, first))
+    return _join([first, *body])
+
+
+def _is_said(line: str, first: str) -> bool:
+    """Return whether a line of the form ``metric: reason`` is in the first line already."""
+    name, _, reason = line.partition(": ")
+    return bool(reason) and f"{name} unscored: {reason.removesuffix('…')}" in first
 
 
 def _body(info: ScenarioInfo, result: SampleResult, below: set[str]) -> Iterator[str]:

@@ -15,6 +15,7 @@ from pytest_rageval.engine.ahead import Judgement
 from pytest_rageval.engine.judging import Judging
 from pytest_rageval.model import Sample
 from pytest_rageval.plugin.items import JUDGE, SampleItem
+from pytest_rageval.plugin.shared import PROBLEMS, PROBLEMS_OUTPUT
 
 _BEAT_S = 15.0
 _NAME = "rageval-look-ahead"
@@ -51,7 +52,7 @@ class LookAhead:
             window = self._judging.window(item.plan)
             upcoming = islice(self._upcoming(item, nextitem), window)
             for found in upcoming:
-                if isinstance(found, SampleItem) and found.is_judged:
+                if isinstance(found, SampleItem) and found.is_judged and not _is_skipped(found):
                     sample = found.case
                     assert isinstance(sample, Sample)
                     self._judging.feed(found.plan, [sample])
@@ -75,13 +76,12 @@ class LookAhead:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """Close, whatever happened."""
+        """Close, whatever happened, and leave word of what went wrong without failing anything."""
         self._judging.close()
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """What went wrong with the models without failing anything."""
-        return self._judging.problems
+        self._config.stash[PROBLEMS] = self._judging.problems
+        output = getattr(self._config, "workeroutput", None)
+        if output is not None:
+            output[PROBLEMS_OUTPUT] = list(self._judging.problems)
 
     @property
     def _is_running(self) -> bool:
@@ -120,6 +120,14 @@ class LookAhead:
         elif nextitem is not None:
             yield nextitem
             yield from _queued(self._config, items)
+
+
+def _is_skipped(item: pytest.Item) -> bool:
+    """Return whether a marker says that the item does not run, as a conftest.py may have it."""
+    if item.get_closest_marker("skip") is not None:
+        return True
+    xfail = item.get_closest_marker("xfail")
+    return xfail is not None and xfail.kwargs.get("run") is False
 
 
 def _queued(config: pytest.Config, items: list[pytest.Item]) -> list[pytest.Item]:

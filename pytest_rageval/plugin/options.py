@@ -51,6 +51,9 @@ class Option:
     def values(self, config: pytest.Config) -> list[str]:
         """Return what the user gave, [] when nothing."""
         given = config.getoption(self.dest)
+        if given == "" or (isinstance(given, list) and "" in given):
+            # As likely as not an unset variable of a CI script: a gate must not vanish with it.
+            raise pytest.UsageError(f"{self.flag}: expected {self.metavar}, found nothing")
         if given in (None, [], False):
             text = os.environ.get(self.variable, "")
             given = [part.strip() for part in text.split(";")] if self.repeatable else [text]
@@ -220,7 +223,7 @@ def _cache_dir(config: pytest.Config) -> Path:
     if given:
         return config.invocation_params.dir / given[0]
     ini = config.getini("rageval_cache_dir")
-    return config.rootpath / ini if ini else _places(config).run_base(None) / "cache"
+    return config.rootpath / ini if ini else _places(config).run_base(None) / ".cache"
 
 
 def _budget(config: pytest.Config) -> float | None:

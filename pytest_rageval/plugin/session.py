@@ -21,8 +21,15 @@ from pytest_rageval.model import Outcome, RunInfo, SampleResult, ScenarioInfo, S
 from pytest_rageval.plugin import garbage, transport
 from pytest_rageval.plugin.gate_reports import report_gates
 from pytest_rageval.plugin.ledger import Ledger
+from pytest_rageval.plugin.names import printable
 from pytest_rageval.plugin.options import Settings
-from pytest_rageval.plugin.shared import pass_to_worker, remove_shared, run_settings
+from pytest_rageval.plugin.shared import (
+    PROBLEMS,
+    PROBLEMS_OUTPUT,
+    pass_to_worker,
+    remove_shared,
+    run_settings,
+)
 from pytest_rageval.plugin.terminal import ScenarioTable, usage_line
 from pytest_rageval.reports.store import run_id, save_baseline, write_run
 
@@ -246,6 +253,13 @@ class RagevalSession:
                 self._saved[path] = info.name
                 remarks.append(f"baseline {name} saved: {os.path.relpath(path, places.root)}")
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take over what a worker says went wrong."""
+        problems = getattr(node, "workeroutput", {}).get(PROBLEMS_OUTPUT, ())
+        known = self._config.stash.get(PROBLEMS, ())
+        self._config.stash[PROBLEMS] = tuple(dict.fromkeys([*known, *problems]))
+
     def pytest_unconfigure(self) -> None:
         """Remove what only this run needed."""
         remove_shared(self._config)
@@ -261,6 +275,8 @@ class RagevalSession:
         usage = self._usage()
         if usage is not None:
             terminalreporter.write_line(usage_line(usage))
+        for problem in self._config.stash.get(PROBLEMS, ()):
+            terminalreporter.write_line(f"models: {printable(problem)}", yellow=True)
 
 
 class ScoreBesideOutcome:

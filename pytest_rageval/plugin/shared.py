@@ -17,6 +17,12 @@ from pytest_rageval.plugin.options import SETTINGS
 _RUN = pytest.StashKey[RunSettings]()
 _INPUT = "rageval_run"
 
+PROBLEMS = pytest.StashKey[tuple[str, ...]]()
+"""Where the config keeps what went wrong with the models without failing anything."""
+
+PROBLEMS_OUTPUT = "rageval_problems"
+"""The name under which an xdist worker tells its controller the same."""
+
 
 def run_settings(config: pytest.Config) -> RunSettings:
     """Return what this run's clients share; an xdist worker has it from its controller."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_rageval.errors import shorten
 from pytest_rageval.model import GateResult, ScenarioResult
 from pytest_rageval.plugin.comparing import write_comparison
 from pytest_rageval.plugin.names import cells, pad, printable
@@ -51,6 +52,7 @@ class ScenarioTable:
         interval = _interval(overall.ci_low, overall.ci_high)
         line = f"{interval:<17} {'':<8} {_scored(overall.n, overall.unscored)}"
         self._figure(terminal, "weighted_score", overall.mean, line)
+        self._first_errors(terminal)
         self._stability(terminal)
         if not result.complete:
             counts = result.counts
@@ -79,6 +81,19 @@ class ScenarioTable:
             band = "green" if mean >= good else "yellow" if mean >= warn else "red"
             terminal.write(f"{mean:<7.4f}", **{band: True})
         terminal.write_line(f" {rest}".rstrip())
+
+    def _first_errors(self, terminal: pytest.TerminalReporter) -> None:
+        """Quote one reason for each metric that could not score everything."""
+        for name, metric in self._result.metrics.items():
+            errors = [
+                sample.errors.get(name) or sample.reasons.get(name)
+                for sample in self._result.samples
+                if metric.unscored and sample.scores.get(name) is None
+            ]
+            first = next((error for error in errors if error), None)
+            if first is not None:
+                line = f"{name} unscored, for instance: {' '.join(first.split())}"
+                terminal.write_line(shorten(printable(line), 200), yellow=True)
 
     def _stability(self, terminal: pytest.TerminalReporter) -> None:
         found = stability(self._result.info, self._result.samples)
@@ -111,6 +126,6 @@ def usage_line(usage: Mapping[str, float | None]) -> str:
     """Return what the models of a run were asked and what it cost, in one line."""
     tokens = (usage["prompt_tokens"] or 0) + (usage["completion_tokens"] or 0)
     cost = usage["cost_usd"]
-    price = "no price given" if cost is None else f"{cost:.4f} USD"
+    price = "no price given" if cost is None and usage["calls"] else f"{cost or 0.0:.4f} USD"
     calls, cached = usage["calls"], usage["cached"]
     return f"models: {calls} calls, {cached} answers from the cache, {tokens:,} tokens, {price}"

@@ -203,7 +203,9 @@ def _problem(detail: ErrorDetails, place: YamlPath, tree: YamlTree) -> Problem:
         return Problem(
             where, f"{_dotted(location)}: required, and missing{_missing_hint(location)}"
         )
-    message = _reworded(detail)
+    message = _reworded(
+        {**detail, "input": _Hidden(detail["input"])} if _is_secret(place or location) else detail
+    )
     return Problem(where, f"{name}: {message}" if name else message)
 
 
@@ -282,7 +284,24 @@ def _reworded(detail: ErrorDetails) -> str:
     return f"{detail['msg']}, found {_shown(found)}"
 
 
+class _Hidden:
+    """Stands for a value that may be a secret: messages say of which kind it is."""
+
+    def __init__(self, value: Any) -> None:
+        self.kind = _kind(value)
+
+
+def _is_secret(path: YamlPath) -> bool:
+    """Return whether keys and passwords may stand at ``path``, be it by mistake."""
+    secret = ("headers", "extra_body", "api_key_env", "base_url")
+    return path[:1] in (("judge",), ("embedding",), ("models",)) and any(
+        step in secret for step in path
+    )
+
+
 def _shown(value: Any) -> str:
+    if isinstance(value, _Hidden):
+        return f"a {value.kind}" if value.kind != "text" else "text"
     if isinstance(value, dict | list):
         return f"a {_kind(value)}"
     return "nothing" if value is None else shorten(repr(value))

@@ -35,22 +35,53 @@ class Override:
         """Put the value into the tree and return the dotted name of what was overridden."""
         if self.only_present and not isinstance(tree.data.get(self.path[0]), str | dict):
             return None
-        short = _SHORT_FORMS.get(self.path[0])
-        if short and len(self.path) > 1 and isinstance(tree.data.get(self.path[0]), str):
-            tree.data[self.path[0]] = {short: tree.data[self.path[0]]}
-        if self.path[0] == "dataset" and len(self.path) > 1:
-            widen_dataset(tree)
-        if self.path == ("compare", "baseline"):
-            _widen_compare(tree)
+        _make_room(tree, self.path, self.value)
         steps = tuple(_list_index(tree, self.path))
         # A number for a gate with several checks means its mean.
         if steps[0] == "gates" and tree.has((*steps, "mean")) and not isinstance(self.value, dict):
             steps = (*steps, "mean")
+        if steps[0] == "gates" and len(steps) > 2:
+            _widen_mean(tree, steps[1])
         try:
             tree.put(steps, self.value, origin=self.flag)
         except LookupError as error:
             raise ScenarioError([Problem(self.flag, str(error))]) from error
         return ".".join(str(step) for step in steps)
+
+
+def _make_room(tree: YamlTree, path: tuple[str, ...], value: Any) -> None:
+    """Widen the short forms that stand where ``path`` leads through."""
+    if path[0] == "dataset" and len(path) > 1:
+        widen_dataset(tree)
+    short = _SHORT_FORMS.get(path[0])
+    if short and len(path) > 1 and isinstance(tree.data.get(path[0]), str):
+        tree.data[path[0]] = {short: tree.data[path[0]]}
+    if path == ("compare", "baseline"):
+        _widen_compare(tree)
+    if path == ("judge", "model") and _is_profile(tree, value):
+        _take_profile(tree, value)
+
+
+def _is_profile(tree: YamlTree, name: Any) -> bool:
+    models = tree.data.get("models")
+    return isinstance(models, dict) and isinstance(name, str) and name in models
+
+
+def _take_profile(tree: YamlTree, name: str) -> None:
+    """Let the profile say which model is asked, where and with which key; the rest stays."""
+    judge = tree.data.get("judge")
+    own = judge if isinstance(judge, dict) else {}
+    identity = ("profile", "model", "provider", "base_url", "api_key_env", "headers", "price")
+    of_profile = tree.data["models"][name]
+    taken = {*identity, *(of_profile if isinstance(of_profile, dict) else ())}
+    tree.data["judge"] = {key: value for key, value in own.items() if key not in taken}
+
+
+def _widen_mean(tree: YamlTree, gate: str | int) -> None:
+    """Turn the short form of a metric's gate, a number, into a mapping with its mean."""
+    gates = tree.data.get("gates")
+    if isinstance(gates, dict) and isinstance(gates.get(gate), int | float):
+        gates[gate] = {"mean": gates[gate]}
 
 
 def _widen_compare(tree: YamlTree) -> None:
@@ -100,10 +131,16 @@ def number_override(section: str) -> Callable[[str, str], Override]:
 
     def parse(flag: str, text: str) -> Override:
         name, value = parse_assignment(flag, text)
-        path = (section, *name.split(".")) if section == "gates" else (section, name)
+        path = (section, *_gate_steps(name)) if section == "gates" else (section, name)
         return Override(path, value, f"{flag} {text}")
 
     return parse
+
+
+def _gate_steps(name: str) -> list[str]:
+    """Return the steps of a gate's name; what follows ``quantile`` is one number."""
+    before, quantile, number = name.partition(".quantile.")
+    return [*before.split("."), *(("quantile", number) if quantile else ())]
 
 
 def compare_fail_override(flag: str, text: str) -> Override:
@@ -143,6 +180,8 @@ def set_override(flag: str, text: str) -> Override:
     if not sign or not _PATH.fullmatch(path_text):
         raise OptionError([Problem(where, "expected PATH=VALUE, for instance dataset.limit=10")])
     path = tuple(_unquote(step) for step in re.findall(_STEP, path_text))
+    if path[0] in ("judge", "embedding", "models"):
+        where = f"{flag} {shorten(path_text)}"  # the value may hold a key or a password
     try:
         tree = parse_yaml(value_text, where)
     except ScenarioError as error:

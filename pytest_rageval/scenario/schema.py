@@ -7,7 +7,10 @@ user's own. Names of metrics, gates and formats are bound later, in ``engine.pla
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+import re
+from collections.abc import Iterable
+from typing import Annotated, Any, ClassVar, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -257,12 +260,35 @@ class ModelSpec(Spec):
     max_wait_s: Amount = 120.0
     price: PriceSpec | None = Field(None, description="USD per million tokens, for the cost")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _profile_is_filled_in(cls, data: Any) -> Any:
+        """Refuse a profile that the scenario did not replace by what stands under ``models``."""
+        if isinstance(data, dict) and "profile" in data:
+            name = data["profile"]
+            known = name.known if isinstance(name, _UnknownProfile) else ()
+            raise ValueError(f"{unknown_name('profile', str(name), known)} (under 'models')")
+        return data
+
     @field_validator("base_url")
     @classmethod
     def _base_url_is_one(cls, url: str | None) -> str | None:
+        """Refuse what is no URL; the message never quotes it, for it may hold a password."""
         if url is not None and not url.startswith(("http://", "https://")):
-            raise ValueError(f"expected a URL that begins with http:// or https://, found {url!r}")
+            raise ValueError("expected a URL that begins with http:// or https://")
+        try:
+            if url is not None and urlsplit(url).port == 0:
+                raise ValueError
+        except ValueError:
+            raise ValueError("expected a URL like http://127.0.0.1:8000/v1") from None
         return url
+
+    @field_validator("api_key_env")
+    @classmethod
+    def _key_is_named(cls, name: str | None) -> str | None:
+        if name is not None and not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+            raise ValueError("expected the NAME of an environment variable, not the key itself")
+        return name
 
     @property
     def key_variable(self) -> str | None:
@@ -317,6 +343,18 @@ class Scenario(Spec):
     output_dir: Name | None = Field(None, description="base folder, relative to the rootdir")
     save_path: Name | None = Field(None, description="also write UltraRAG's result JSON here")
 
+    @field_validator("models")
+    @classmethod
+    def _profiles_are_models(cls, models: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        for name, profile in models.items():
+            known = JudgeSpec.model_fields.keys() | EmbeddingSpec.model_fields.keys()
+            for key in profile:
+                if key not in known:
+                    raise ValueError(f"{name}: {unknown_name('key', key, known)}")
+            role = EmbeddingSpec if "batch_size" in profile else JudgeSpec
+            role.model_validate({"model": name, **profile})
+        return models
+
     @model_validator(mode="before")
     @classmethod
     def _fill_profiles(cls, data: Any) -> Any:
@@ -344,12 +382,23 @@ class Scenario(Spec):
         return self
 
 
+class _UnknownProfile(str):
+    """The name of a profile that does not exist, with the ``known`` ones."""
+
+    def __new__(cls, name: Any, known: Iterable[str]) -> Self:
+        made = super().__new__(cls, name)
+        made.known = tuple(known)
+        return made
+
+    known: tuple[str, ...]
+
+
 def _with_profile(given: Any, profiles: dict[str, Any]) -> Any:
     own = given if isinstance(given, dict) else {"model": given}
     name = own.get("profile", own.get("model"))
     profile = profiles.get(name) if isinstance(name, str) else None
     if not isinstance(profile, dict):
-        return given
+        return {**own, "profile": _UnknownProfile(name, profiles)} if "profile" in own else given
     rest = {key: value for key, value in own.items() if key != "profile"}
     if rest.get("model") == name:
         del rest["model"]

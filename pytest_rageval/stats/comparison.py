@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_rageval.model import Baseline, Comparison, ScenarioResult, TestPlan
+from pytest_rageval.model import Baseline, Comparison, ScenarioResult, SignificanceTest
 from pytest_rageval.stats.paired import compare_paired
 from pytest_rageval.stats.verdict import score_of
 
 
 def compare_runs(
-    result: ScenarioResult, baseline: Baseline, metrics: Sequence[str], plan: TestPlan
+    result: ScenarioResult, baseline: Baseline, metrics: Sequence[str], plan: SignificanceTest
 ) -> Comparison:
     """Return A (``result``) against B (``baseline``) for each of ``metrics`` that B has, too.
 
     A sample takes part in the comparison of a metric when both sides scored it; its weight is that
     of this run. Holm's adjustment is over the metrics that are compared here.
     """
-    shared = [sample for sample in result.samples if sample.sample_id in baseline.ids]
+    theirs = frozenset(baseline.ids)
+    shared = [sample for sample in result.samples if sample.sample_id in theirs]
     ours = {sample.sample_id for sample in result.samples}
     pairs = {
         name: (
@@ -41,7 +42,7 @@ def compare_runs(
         alpha=plan.alpha,
         metrics=compared,
         only_a=tuple(
-            sample.sample_id for sample in result.samples if sample.sample_id not in baseline.ids
+            sample.sample_id for sample in result.samples if sample.sample_id not in theirs
         ),
         only_b=tuple(name for name in baseline.ids if name not in ours),
     )

@@ -43,9 +43,13 @@ def _flips(
     info: ScenarioInfo, sample: SampleResult, repeats: Mapping[str, list[float | None]]
 ) -> bool:
     """Return whether the thresholds would be met in some repeats and missed in others."""
-    count = max(map(len, repeats.values()))
+    # A repeat without a score is no verdict.
+    whole = min(map(len, repeats.values()))
+    asked = [
+        at for at in range(whole) if all(values[at] is not None for values in repeats.values())
+    ]
     verdicts = {
-        bool(shortfalls(_as_in(info, sample, repeats, at), info.thresholds)) for at in range(count)
+        bool(shortfalls(_as_in(info, sample, repeats, at), info.thresholds)) for at in asked
     }
     return len(verdicts) > 1
 

@@ -112,7 +112,8 @@ def weighted_interval(
     low, high = value_range
     quantile = t_quantile(0.5 + confidence / 2.0, len(pairs) - 1)
     if math.isinf(low) or math.isinf(high):
-        return _ratio_interval(pairs, quantile)
+        lower, upper = _ratio_interval(pairs, quantile)
+        return max(lower, low), min(upper, high)  # one end may be known
     span = high - low
     unit = [((value - low) / span, weight) for value, weight in pairs]
     lower, upper = _wilson_interval(unit, quantile)

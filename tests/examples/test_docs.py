@@ -15,11 +15,14 @@ import pytest
 import yaml
 
 from pytest_rageval import evaluate, extras
+from pytest_rageval.clients.base import CHAT_REGISTRY, EMBEDDING_REGISTRY, Usage
+from pytest_rageval.clients.errors import ErrorKind
+from pytest_rageval.clients.settings import CacheMode, RunSettings
 from pytest_rageval.datasets.base import READER_REGISTRY
 from pytest_rageval.engine.plan import make_plan
 from pytest_rageval.gates import regression
 from pytest_rageval.gates.base import GATE_REGISTRY
-from pytest_rageval.metrics.base import METRIC_REGISTRY
+from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo
 from pytest_rageval.metrics.lexical import Tokenizer
 from pytest_rageval.model import Comparison, Counts, MetricComparison, MetricSummary, SampleResult
 from pytest_rageval.places import Places
@@ -33,7 +36,10 @@ from pytest_rageval.scenario.schema import (
     CompareSpec,
     CorpusSpec,
     DatasetSpec,
+    EmbeddingSpec,
+    JudgeSpec,
     MarkSpec,
+    PriceSpec,
     Scenario,
 )
 from pytest_rageval.text.normalize import NORMALIZERS
@@ -50,6 +56,7 @@ PAGES = sorted(
 
 # One row with every field that a scenario in the documentation speaks of.
 ROW = {
+    "question": "For how long are books lent?",
     "answer": "four weeks",
     "references": [["four weeks"], ["4 weeks"]],
     "doc_name": "loans.md",
@@ -94,9 +101,20 @@ def undocumented(page: str, names: Iterable[str]) -> list[str]:
 # Reference pages name everything that there is.
 
 
-@pytest.mark.parametrize(
-    "model", [Scenario, DatasetSpec, CorpusSpec, CompareSpec, MarkSpec, BandsSpec]
-)
+SPECS = [
+    Scenario,
+    DatasetSpec,
+    CorpusSpec,
+    CompareSpec,
+    MarkSpec,
+    BandsSpec,
+    JudgeSpec,
+    EmbeddingSpec,
+    PriceSpec,
+]
+
+
+@pytest.mark.parametrize("model", SPECS)
 def test_scenario_page_names_every_key(model: Any) -> None:
     assert undocumented("scenario-file.md", model.model_fields) == []
 
@@ -108,6 +126,13 @@ def test_scenario_page_names_every_field_of_a_row_with_its_aliases() -> None:
 
 def test_scenario_page_names_every_gate_and_data_format() -> None:
     names = [*GATE_REGISTRY.names(), *READER_REGISTRY.names()]
+    assert undocumented("scenario-file.md", names) == []
+
+
+def test_scenario_page_names_every_provider_of_models() -> None:
+    providers = [*CHAT_REGISTRY, *EMBEDDING_REGISTRY]
+    names = [name for provider in providers for name in (provider.name, *provider.aliases)]
+    assert {"openai", "sbert"} < set(names)
     assert undocumented("scenario-file.md", names) == []
 
 
@@ -134,6 +159,16 @@ def test_command_line_page_names_every_variable_and_ini_value() -> None:
     assert undocumented("command-line.md", [*variables, *ini]) == []
 
 
+def test_command_line_page_names_every_mode_of_the_cache() -> None:
+    assert undocumented("command-line.md", get_args(CacheMode)) == []
+
+
+def test_page_about_judges_has_a_remedy_for_every_kind_of_error() -> None:
+    text = (ROOT / "docs" / "how-to" / "judge.md").read_text("utf-8")
+    remedies = dict(re.findall(r"^\|.*\| `(\w+)` \|.*\| (.+?) \|$", text, re.MULTILINE))
+    assert set(remedies) == set(get_args(ErrorKind))
+
+
 def test_metrics_page_has_a_section_for_every_metric_and_names_its_aliases() -> None:
     text = prose(REFERENCE / "metrics.md")
     sections = re.findall(r"^## (\S+)$", text, flags=re.MULTILINE)
@@ -145,6 +180,26 @@ def test_metrics_page_has_a_section_for_every_metric_and_names_its_aliases() -> 
 def test_metrics_page_names_every_option_normalizer_and_tokenizer() -> None:
     fields = [name for metric in METRIC_REGISTRY for name in metric.options.model_fields]
     assert undocumented("metrics.md", [*fields, *NORMALIZERS, *get_args(Tokenizer)]) == []
+
+
+def test_metrics_page_says_what_judged_metrics_need_and_whom_they_ask() -> None:
+    rows = re.findall(
+        r"^\| `(\w+)` \| ((?:`\w+` ?)+) \| ([a-z, ]+) \| [^|]+ \| [^|]+ \| (ragas)? ?\|$",
+        _metrics_page(),
+        re.MULTILINE,
+    )
+    said = {
+        name: (set(re.findall(r"\w+", needs)), set(asks.split(", ")), extra or None)
+        for name, needs, asks, extra in rows
+    }
+    infos = [_default_info(metric) for metric in METRIC_REGISTRY]
+    assert said == {
+        info.name: (set(info.needs), set(info.asks), info.extra) for info in infos if info.asks
+    }
+
+
+def _default_info(metric: MetricDefinition) -> MetricInfo:
+    return metric.options().adapt(metric.info)
 
 
 def test_metrics_page_shows_what_the_normalizers_do() -> None:
@@ -169,6 +224,7 @@ def test_files_page_names_every_file_and_every_key_of_results_json() -> None:
     keys = [
         field.name for record in (Counts, MetricSummary) for field in dataclasses.fields(record)
     ]
+    keys += [field.name for field in dataclasses.fields(Usage)]
     gate = inspect.getsource(gate_dict)
     keys += [*sample, *re.findall(r'"(\w+)": gate', gate), *_comparison_keys()]
     assert undocumented("files.md", keys) == []
@@ -241,9 +297,19 @@ def test_scenario_snippets_keep_the_schema(data: dict[str, Any], tmp_path: Path)
 def test_scenario_snippets_can_be_bound(data: dict[str, Any], tmp_path: Path) -> None:
     if "jieba" in json.dumps(data) and not extras.installed("jieba"):
         pytest.skip("needs the extra zh")
+    if _asks_ragas(data) and not extras.installed("ragas"):
+        pytest.skip("needs the extra ragas")
     path = tmp_path / "snippet.yaml"
     path.write_text(yaml.safe_dump(_with_stand_ins(data, tmp_path), allow_unicode=True), "utf-8")
-    assert make_plan(path, places=Places(tmp_path)).cases
+    # Replay: no snippet needs a key, or the package of a provider.
+    run = RunSettings(cache_dir=tmp_path / "cache", cache_mode="replay")
+    assert make_plan(path, places=Places(tmp_path), run=run).cases
+
+
+def _asks_ragas(data: dict[str, Any]) -> bool:
+    names = [next(iter(one)) if isinstance(one, dict) else one for one in data["metrics"]]
+    known = [METRIC_REGISTRY.get(name) for name in names if METRIC_REGISTRY.canonical(name)]
+    return any(metric.info.extra == "ragas" for metric in known)
 
 
 def _with_stand_ins(data: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -273,7 +339,8 @@ def _save_baseline(name: str, scenario: dict[str, Any], folder: Path) -> None:
         "scores": dict.fromkeys(scenario["metrics"], 0.5),
     }
     file.parent.mkdir(parents=True)
-    file.write_text(json.dumps({"schema": 1, "samples": [sample]}), encoding="utf-8")
+    saved = {"schema": 1, "scenario": {"name": scenario["name"]}, "samples": [sample]}
+    file.write_text(json.dumps(saved), encoding="utf-8")
 
 
 def test_scenario_snippets_are_found() -> None:

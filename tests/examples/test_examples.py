@@ -25,7 +25,10 @@ NAMES = {
     "retrieval": "retrieval",
     "retrieval/worse": "retrieval-worse",
     "context_retrieval_zh": "context-retrieval-zh",
+    "judge": "judge",
 }
+# What the README of an example gives besides the scenario.
+ARGUMENTS = {"judge": ("--rag-cache=replay", "--rag-cache-dir=examples/judge/cache")}
 # The repository's own settings make errors of warnings: no example may need less.
 SETTINGS = "[pytest]\nfilterwarnings = error\naddopts = --strict-markers\n"
 
@@ -39,7 +42,7 @@ class Run:
         (root / "pytest.ini").write_text(SETTINGS, encoding="utf-8")
         scenario = f"--rag-scenario=examples/{folder}/{file or folder}.rageval.yaml"
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", scenario, *MODES[mode]],
+            [sys.executable, "-m", "pytest", scenario, *ARGUMENTS.get(example, ()), *MODES[mode]],
             cwd=root,
             env=_environment(root),
             capture_output=True,
@@ -64,15 +67,25 @@ class Run:
         return {key: value for key, value in self.results.items() if key != "run"}
 
 
+# Python imports a module of this name at its start.
+WITHOUT_NETWORK = """
+import socket
+def refuse(*_):
+    raise RuntimeError("an example opens a connection")
+socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
+"""
+
+
 def _environment(root: Path) -> dict[str, str]:
-    """Return the environment without what steers this test run, and with jieba out of reach."""
+    """Return the environment without what steers this test run, keys, jieba, and a network."""
     # A module of that name that cannot be imported stands in for a package that is missing.
     (root / "without").mkdir()
     (root / "without" / "jieba.py").write_text("raise ImportError('jieba')", encoding="utf-8")
+    (root / "without" / "sitecustomize.py").write_text(WITHOUT_NETWORK, encoding="utf-8")
     kept = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("PYTEST_", "RAGEVAL_", "COV_"))
+        if not name.startswith(("PYTEST_", "RAGEVAL_", "COV_")) and not name.endswith("_API_KEY")
     }
     return {**kept, "PYTHONPATH": str(root / "without"), "PYTHONUTF8": "1"}
 
@@ -201,6 +214,29 @@ def test_context_retrieval_zh_is_green(run_example: RunExample, mode: str) -> No
     # 4 contexts were retrieved for 有声书; top_k cuts them before anything looks at them.
     shown = {sample["id"]: len(sample["contexts"]) for sample in run.results["samples"]}
     assert shown["有声书"] == 3
+
+
+@each_mode
+def test_judge_is_green_from_its_recording_alone(run_example: RunExample, mode: str) -> None:
+    run = run_example("judge", mode)
+    hint = "the prompt, or the cache, has changed? python tests/examples/record_judge.py"
+    assert run.status == 0, f"{hint}\n{run.output}"
+    # 8 rows, of which "parking" (level 0) and 轮椅 (level 2) are tolerated; 3 gates, "unscored".
+    assert run.outcomes == {"passed": 10, "xfailed": 2}
+    # Levels as they stand in record_judge.py: English 5, 3, 4, 0, Chinese 5, 3, 2, 5.
+    assert run.mean("llm_answer_relevancy") == (12 + 15) / 8
+    by_language = next(gate for gate in run.results["gates"] if gate["name"].startswith("by."))
+    assert by_language["observed"] == 12 / 4
+    usage = run.results["run"]["usage"]
+    assert (usage["calls"], usage["cached"], usage["prompt_tokens"]) == (0, 8, 0)
+    wheelchair = next(one for one in run.results["samples"] if one["id"] == "轮椅")
+    assert "灯塔只有楼梯" in wheelchair["reasons"]["llm_answer_relevancy"]
+
+
+def test_the_recording_of_judge_holds_no_more_than_its_replies() -> None:
+    replies = (EXAMPLES / "judge" / "cache").glob("*.reply.jsonl")
+    lines = [line for path in replies for line in path.read_text("utf-8").splitlines()]
+    assert len(lines) == 8
 
 
 @pytest.mark.parametrize("example", NAMES)

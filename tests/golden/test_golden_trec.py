@@ -440,7 +440,7 @@ def test_missing_queries_count_zero_or_not_at_all(
 def test_metrics_in_any_case_and_only_those_asked_for(
     reference: Reference, synth: Any, tmp_path: Path, ir_metrics: list[str], ks: Any, key: str
 ) -> None:
-    """D4: UltraRAG writes map and mrr as 0.0 when nobody asked for them; here they are not there."""
+    """D4: UltraRAG writes map and mrr as 0.0 when nobody asked for them; here they are absent."""
     expected = reference("trec_parameter_oddities.json")["ultrarag_evaluate_trec"][key]
     scenario = {
         "name": "s",
@@ -539,13 +539,11 @@ def test_the_figures_of_robust_are_those_of_the_readme(shared_data: SharedData) 
 
 
 def test_ten_other_judgements_change_one_topic(shared_data: SharedData, tmp_path: Path) -> None:
-    """D4: the two qrels differ in 10 lines of topic 303, and so do the scores in that topic only."""
+    """D4: the two qrels differ in 10 lines of topic 303, and so do the scores of that topic."""
     run = shared_data("robust03/original/input.uic0301.gz")
     both = [
         by_query(
-            run_trec(
-                tmp_path, shared_data(f"robust03/original/{name}_qrels.txt.gz"), run, ["map"]
-            )
+            run_trec(tmp_path, shared_data(f"robust03/original/{name}_qrels.txt.gz"), run, ["map"])
         )
         for name in ("robust03", "robust03_cs")
     ]

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 # pytester drops what an inner run imported, and C extensions cannot be imported twice in a process.
+import ir_measures  # noqa: F401
 import numpy  # noqa: F401
 import pytest
+import pytrec_eval  # noqa: F401
 import rouge_score.rouge_scorer  # noqa: F401
 import yaml  # noqa: F401
 
@@ -108,8 +111,8 @@ def _own_environment(
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(_compiled))
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest -p no:pytest_cov")
-    for name in ("SCENARIO", "SET", "LIMIT", "GATE", "THRESHOLD", "OUTPUT", "STRICT"):
-        monkeypatch.delenv(f"RAGEVAL_{name}", raising=False)
+    for name in [name for name in os.environ if name.startswith("RAGEVAL_")]:
+        monkeypatch.delenv(name)
     for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_XDIST_TESTRUNUID"):
         monkeypatch.delenv(name, raising=False)
 
@@ -129,6 +132,13 @@ class Project:
         """Write rows as JSON Lines, in ASCII so that they may hold lone surrogates."""
         path = self.path / file
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="ascii")
+        return path
+
+    def file(self, name: str, text: str) -> Path:
+        """Write any other file; the text is taken as it is."""
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode("utf-8"))
         return path
 
     def conftest(self, text: str) -> None:
@@ -171,6 +181,14 @@ class Project:
         """Return the rows of a CSV file of the newest run."""
         with (self.folders(name)[-1] / file).open(encoding="utf-8", newline="") as stream:
             return list(csv.DictReader(stream))
+
+    def without_run(self, at: int = -1, name: str = "qa") -> list[str]:
+        """Return the lines of a run's ``results.json`` but the one that may differ."""
+        text = (self.folders(name)[at] / "results.json").read_text("utf-8")
+        lines = text.splitlines(keepends=True)
+        kept = [line for line in lines if not line.startswith('"run": ')]
+        assert len(kept) == len(lines) - 1
+        return kept
 
     @property
     def wrote_nothing(self) -> bool:

@@ -201,3 +201,44 @@ def test_the_run_is_red_when_too_many_samples_are_unscored(project: Project) -> 
     result = project.pytest()
     result.assert_outcomes(passed=3, errors=1, failed=1)
     assert project.gates() == {"unscored": "failed"}
+
+
+def test_bounds_and_quantiles_are_outcomes_too(project: Project, run: Run) -> None:
+    """[E3, E5] em 1 and 0, seven and one: the mean is 0.875, its bound is lower, a tenth is 0."""
+    project.rows(
+        [
+            {"id": f"r{at}", "answer": "Paris" if at else "Rome", "references": ["Paris"]}
+            for at in range(8)
+        ]
+    )
+    project.scenario(
+        """
+        name: qa
+        metrics: [em]
+        gates: {em: {mean: 0.8, lower_bound: 0.8, quantile: {0.1: 0.5, 0.2: 0.5}}}
+        dataset: qa.jsonl
+        """
+    )
+    result = run("-v")
+    result.assert_outcomes(passed=8 + 3, failed=2)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert project.gates() == {
+        "em.mean": "passed",
+        "em.lower_bound": "failed",
+        "em.quantile.0.1": "failed",
+        "em.quantile.0.2": "passed",
+        "unscored": "passed",
+    }
+    result.stdout.fnmatch_lines(
+        [
+            "gate em.lower_bound *FAILED * < 0.8000 (95 % interval * of the mean 0.8750, n 8)",
+            "gate em.quantile.0.1 *FAILED *0.0000 < 0.5000 (n 8)",
+        ]
+    )
+
+
+def test_bounds_of_a_partial_run_stay_undecided(project: Project, run: Run) -> None:
+    """[E4, E5] As every gate."""
+    project.scenario(TWO.replace("GATE", "{lower_bound: 0.5, quantile: {0.5: 0.5}}"))
+    run("-k", "right").assert_outcomes(passed=1, skipped=3)
+    assert set(project.gates().values()) == {"skipped"}

@@ -8,7 +8,15 @@ from collections.abc import Callable
 
 import pytest
 
-from pytest_rageval.model import Bound, MetricColumn, SampleResult, ScenarioInfo
+from pytest_rageval.model import (
+    Baseline,
+    Bound,
+    Comparing,
+    MetricColumn,
+    SampleResult,
+    ScenarioInfo,
+    SignificanceTest,
+)
 
 
 @pytest.mark.parametrize(
@@ -104,6 +112,10 @@ def test_an_info_survives_json(info: Callable[..., ScenarioInfo]) -> None:
         overridden=("gates.f1",),
         metadata_columns=("section",),
         total=7,
+        judgements_sha256="abc",
+        remarks=("not compared",),
+        compare=Comparing("main", ("f1",), SignificanceTest("t", 0.1, 500, 7)),
+        baselines={"main": Baseline("main", ["a::1", "b"], {"f1": {"a::1": 0.5, "b": None}})},
     )
     assert ScenarioInfo.from_dict(json.loads(json.dumps(made.to_dict(), allow_nan=False))) == made
 

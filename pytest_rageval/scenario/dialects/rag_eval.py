@@ -13,6 +13,11 @@ _MOVES: tuple[tuple[YamlPath, YamlPath], ...] = (
     (("judge_model",), ("judge", "model")),
     (("embedding_model",), ("embedding", "model")),
 )
+_WITHOUT_EFFECT = {
+    "batch_size": "calls to a judge are limited by judge.concurrency alone",
+    "app_concurrency": "this version asks no system for answers",
+    "metric_concurrency": "no judge is named",
+}
 _RUNTIME_KEYS = ("batch_size", "app_concurrency", "metric_concurrency", "max_samples")
 
 
@@ -60,9 +65,11 @@ def _translate_runtime(tree: YamlTree) -> list[str]:
     for key in [key for key, value in runtime.items() if value is None]:
         del runtime[key]
     _check_runtime(tree, runtime)
+    if "metric_concurrency" in runtime and isinstance(tree.data.get("judge"), dict):
+        tree.move(("runtime", "metric_concurrency"), ("judge", "concurrency"))
     warnings = [
-        f"runtime.{key} has no effect: no metric of this scenario makes calls"
-        for key in ("batch_size", "app_concurrency", "metric_concurrency")
+        f"runtime.{key} has no effect: {reason}"
+        for key, reason in _WITHOUT_EFFECT.items()
         if key in runtime
     ]
     if "max_samples" in runtime:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
+from pytest_rageval.errors import Problem
 from pytest_rageval.scenario.overrides import widen_dataset
 from pytest_rageval.scenario.yaml_tree import YamlPath, YamlTree
 
@@ -39,7 +40,7 @@ def translate(tree: YamlTree) -> list[str]:
         warnings += _translate_benchmark(tree)
     if isinstance(data.get("evaluation"), dict):
         _lift(tree, ("evaluation",), ())
-    _translate_runs(tree)
+    warnings += _translate_runs(tree)
     if not tree.has(("name",)):
         data["name"] = PurePath(tree.source).name.partition(".")[0] or "ultrarag"
     for server in [key for key in data if key in _SERVERS and isinstance(data[key], dict)]:
@@ -98,14 +99,23 @@ def _translate_benchmark(tree: YamlTree) -> list[str]:
     return [f"benchmark.{key}: has no counterpart here" for key in rest]
 
 
-def _translate_runs(tree: YamlTree) -> None:
+def _translate_runs(tree: YamlTree) -> list[str]:
     """The newer run is the one to evaluate, the older one what it is compared with."""
+    warnings: list[str] = []
     if tree.has(("run_new_path",)):
         if not tree.has(("run_path",)):
             tree.move(("run_new_path",), ("run_path",))
-        else:
-            del tree.data["run_new_path"]
+        elif tree.data["run_path"] != tree.data["run_new_path"]:
+            warnings.append("run_new_path: is another file than run_path, which is evaluated")
+        tree.data.pop("run_new_path", None)
+    if tree.has(("run_old_path",)) and isinstance(tree.data.get("compare", {}), str):
+        message = "compare: give either 'baseline' or 'run_old_path'"
+        tree.problems.append(Problem(tree.where(("run_old_path",)), message))
+        del tree.data["run_old_path"]
     for key in ("run_old_path", "n_resamples"):
-        if tree.has((key,)) and (key == "run_old_path" or tree.has(("compare",))):
+        if tree.has((key,)) and (
+            key == "run_old_path" or isinstance(tree.data.get("compare"), dict)
+        ):
             tree.move((key,), ("compare", key))
     tree.data.pop("n_resamples", None)
+    return warnings

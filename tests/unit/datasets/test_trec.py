@@ -217,8 +217,9 @@ def test_a_file_that_is_not_there_is_named_with_a_guess(tmp_path: Path, key: str
 
 def test_both_files_missing_are_two_problems(tmp_path: Path) -> None:
     """E12: all problems at once."""
+    spec = DatasetSpec(qrels_path="a.txt", run_path="b.txt")
     with pytest.raises(ScenarioError) as caught:
-        load_trec(DatasetSpec(qrels_path="a.txt", run_path="b.txt"), tmp_path, lambda _key: "s.yaml:2")
+        load_trec(spec, tmp_path, lambda _key: "s.yaml:2")
     text = str(caught.value)
     assert "'a.txt'" in text
     assert "'b.txt'" in text

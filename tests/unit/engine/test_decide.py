@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.engine.decide import Extent, decide_gates
-from pytest_rageval.model import SampleResult, ScenarioResult
+from pytest_rageval.model import Baseline, Comparing, SampleResult, ScenarioResult
 
 Result = Callable[..., ScenarioResult]
 
@@ -102,3 +102,34 @@ def test_the_figures_are_left_as_they_are(result: Result) -> None:
         before.counts,
     )
     assert before.gates == ()
+
+
+# What the run is compared with
+
+SAVED = ("s0", "s1", "s2")
+COMPARED: dict[str, Any] = {
+    "compare": Comparing("main"),
+    "baselines": {"main": Baseline("main", SAVED, {"f1": dict.fromkeys(SAVED, 0.5)})},
+}
+
+
+def test_a_run_is_compared_with_all_metrics_that_both_have(result: Result) -> None:
+    """E15: em and the weighted score are not saved there."""
+    found = decide_gates(result(good(3), **COMPARED), Extent(3, 3, 3)).comparison
+    assert found is not None
+    assert list(found.metrics) == ["f1"]
+    assert (found.metrics["f1"].diff, found.only_a, found.only_b) == (0.5, (), ())
+
+
+def test_a_partial_run_is_compared_as_far_as_it_goes(result: Result) -> None:
+    """E4: with -k; s2 was not asked for."""
+    made = result(good(2), **COMPARED, total=3, selected=2)
+    found = decide_gates(made, Extent(3, 2, 2)).comparison
+    assert found is not None
+    assert found.metrics["f1"].n == 2
+
+
+def test_a_run_that_names_no_other_is_not_compared(result: Result) -> None:
+    assert decide_gates(result(good(3)), Extent(3, 3, 3)).comparison is None
+    absent = {"compare": Comparing("main"), "baselines": {}}
+    assert decide_gates(result(good(3), **absent), Extent(3, 3, 3)).comparison is None

@@ -9,6 +9,8 @@ import pytest
 from pytest_rageval.errors import OptionError, ScenarioError
 from pytest_rageval.scenario.overrides import (
     Override,
+    compare_fail_override,
+    fail_under_override,
     number_override,
     parse_assignment,
     set_override,
@@ -16,7 +18,7 @@ from pytest_rageval.scenario.overrides import (
 from pytest_rageval.scenario.yaml_tree import parse_yaml
 
 
-def applied(text: str, override: Override) -> tuple[Any, str]:
+def applied(text: str, override: Override) -> tuple[Any, str | None]:
     tree = parse_yaml(text, "s.yaml")
     name = override.apply(tree)
     return tree.data, name
@@ -116,3 +118,133 @@ def test_a_number_for_a_gate_with_several_checks_is_its_mean() -> None:
     assert name == "gates.f1.mean"
     data, name = applied("gates: {f1: 0.5}", override)
     assert (data, name) == ({"gates": {"f1": 0.9}}, "gates.f1")
+
+
+# What a run is compared with
+
+
+def compared_with(name: str) -> Override:
+    return Override(("compare", "baseline"), name, f"--rag-compare {name}")
+
+
+@pytest.mark.parametrize(
+    ("text", "compare"),
+    [
+        ("name: x", {"baseline": "main"}),
+        ("compare: other", {"baseline": "main"}),
+        ("compare:", {"baseline": "main"}),
+        ("compare: {baseline: other, test: t}", {"baseline": "main", "test": "t"}),
+        ("compare: {run_old_path: b.txt, alpha: 0.1}", {"baseline": "main", "alpha": 0.1}),
+    ],
+)
+def test_a_baseline_takes_the_place_of_whatever_was_compared_with(text: str, compare: Any) -> None:
+    """E15: --rag-compare main keeps the way in which it is compared."""
+    data, name = applied(text, compared_with("main"))
+    assert (data["compare"], name) == (compare, "compare.baseline")
+
+
+@pytest.mark.parametrize(
+    ("text", "option", "section", "value"),
+    [
+        ("compare: main", "compare.test=t", "compare", {"baseline": "main", "test": "t"}),
+        (
+            "corpus: c.csv",
+            "corpus.encoding=gb18030",
+            "corpus",
+            {"path": "c.csv", "encoding": "gb18030"},
+        ),
+        ("dataset: r.csv", "dataset.limit=2", "dataset", {"path": "r.csv", "limit": 2}),
+        ("judge: m", "judge.temperature=1", "judge", {"model": "m", "temperature": 1}),
+    ],
+)
+def test_a_short_form_is_widened_where_a_part_of_it_is_set(
+    text: str, option: str, section: str, value: Any
+) -> None:
+    """A14: the file says the same in fewer words."""
+    data, name = applied(text, set_override("--rag-set", option))
+    assert (data[section], name) == (value, option.partition("=")[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "metric", "value"),
+    [
+        ("f1:0.02", "f1", {"max_drop": "0.02"}),
+        ("weighted_score:0", "weighted_score", {"max_drop": "0"}),
+        ("f1:5%", "f1", {"max_drop": "5%"}),
+        ("f1:0.02:any", "f1", {"max_drop": "0.02", "mode": "any"}),
+        ("f1:5%:non_inferior", "f1", {"max_drop": "5%", "mode": "non_inferior"}),
+        (" f1 : 1e-3 : any ", "f1", {"max_drop": "1e-3", "mode": "any"}),
+        ("P(rel=2)@5:0.1", "P(rel=2)@5", {"max_drop": "0.1"}),
+        ("忠实度:0.1", "忠实度", {"max_drop": "0.1"}),
+    ],
+)
+def test_a_metric_and_the_fall_that_is_too_much(text: str, metric: str, value: Any) -> None:
+    """E5: --rag-compare-fail METRIC:DROP and METRIC:DROP:MODE; the gate checks the rest."""
+    found = compare_fail_override("--rag-compare-fail", text)
+    assert found.path == ("gates", "compare_fail", metric)
+    assert found.value == value
+    assert found.flag == f"--rag-compare-fail {text}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "f1",
+        "f1:",
+        ":0.1",
+        " :0.1",
+        "f1:x",
+        "f1:x%",
+        "f1:nan",
+        "f1:inf",
+        "f1:%",
+        "f1=0.1",
+        "f1:any",
+    ],
+)
+def test_what_is_no_metric_and_fall_is_refused(text: str) -> None:
+    """E12."""
+    with pytest.raises(OptionError, match=r"expected METRIC:DROP, for instance weighted_score:0"):
+        compare_fail_override("--rag-compare-fail", text)
+
+
+def test_several_falls_are_several_entries() -> None:
+    data: Any = {}
+    tree = parse_yaml("gates: {f1: 0.5}", "s.yaml")
+    for text in ("f1:0.1", "em:0.2"):
+        compare_fail_override("--rag-compare-fail", text).apply(tree)
+    data = tree.data["gates"]
+    assert data == {
+        "f1": 0.5,
+        "compare_fail": {"f1": {"max_drop": "0.1"}, "em": {"max_drop": "0.2"}},
+    }
+
+
+@pytest.mark.parametrize(("text", "value"), [("0.8", 0.8), ("0", 0.0), ("1", 1.0), (" 5e-1 ", 0.5)])
+def test_the_least_mean_of_all(text: str, value: float) -> None:
+    """--rag-fail-under X."""
+    found = fail_under_override("--rag-fail-under", text)
+    assert (found.path, found.value) == (("gates", "fail_under"), value)
+
+
+@pytest.mark.parametrize("text", ["", "x", "nan", "inf", "-0.1", "1.1", "80", "80%"])
+def test_what_is_no_least_mean_is_refused(text: str) -> None:
+    """80 is coverage's way of saying it; here scores are from 0 to 1."""
+    with pytest.raises(OptionError, match=r"expected a number from 0 to 1, for instance 0\.8"):
+        fail_under_override("--rag-fail-under", text)
+
+
+def test_a_gate_of_a_quantile_is_set_by_its_number() -> None:
+    """A14, E5: the dot of 0.1 leads no deeper."""
+    override = number_override("gates")("--rag-gate", "f1.quantile.0.1=0.3")
+    data, _ = applied("gates: {f1: {quantile: {0.1: 0.5}}}", override)
+    assert data == {"gates": {"f1": {"quantile": {"0.1": 0.3}}}}
+
+
+def test_a_check_beside_the_short_form_of_a_mean() -> None:
+    """A14: f1: 0.5 is f1: {mean: 0.5}."""
+    override = number_override("gates")("--rag-gate", "f1.lower_bound=0.3")
+    data, name = applied("gates: {f1: 0.5}", override)
+    assert data == {"gates": {"f1": {"mean": 0.5, "lower_bound": 0.3}}}
+    assert name == "gates.f1.lower_bound"

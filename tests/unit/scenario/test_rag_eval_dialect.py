@@ -58,7 +58,7 @@ def test_max_samples_is_the_limit_of_any_form_of_dataset(
 
 def test_what_has_no_effect_is_a_warning(load: Callable[[str], LoadedScenario]) -> None:
     """A23: nothing is dropped in silence."""
-    found = load(BASE + "runtime: {batch_size: 4, metric_concurrency: 2}\n").warnings
+    found = load(BASE + "runtime: {batch_size: 4, app_concurrency: 2}\n").warnings
     assert len(found) == 2
     assert "runtime.batch_size has no effect" in found[0]
     assert load(BASE).warnings == ()

@@ -7,7 +7,12 @@ import statistics
 
 import pytest
 
-from pytest_rageval.stats.summary import standard_deviation, summarize, weighted_interval
+from pytest_rageval.stats.summary import (
+    standard_deviation,
+    summarize,
+    weighted_interval,
+    weighted_quantile,
+)
 
 UNIT = (0.0, 1.0)
 UNBOUNDED = (-math.inf, math.inf)
@@ -148,3 +153,52 @@ def test_the_size_of_equal_weights_does_not_matter(weight: float, values: list[f
     """A4: a document may weigh anything finite."""
     expected = weighted_interval(values, [1.0, 1.0], UNIT)
     assert weighted_interval(values, [weight, weight], UNIT) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("q", "expected"),
+    [(1e-9, 0.1), (0.25, 0.1), (0.2500001, 0.2), (0.5, 0.2), (0.75, 0.3), (0.76, 0.9), (1, 0.9)],
+)
+def test_a_quantile_is_the_smallest_value_that_reaches_the_share(q: float, expected: float) -> None:
+    """E5: of four, each has a quarter; the inverse of the empirical distribution function."""
+    assert weighted_quantile([0.9, 0.1, 0.3, 0.2], [1.0] * 4, q) == expected
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 100, 101])
+def test_an_unweighted_quantile_is_numpys_inverted_cdf(n: int) -> None:
+    """E5: computed another way."""
+    numpy = pytest.importorskip("numpy")
+    values = [((at * 37) % n) / n for at in range(n)]
+    for q in (0.01, 0.1, 1 / 3, 0.5, 0.9, 0.99):
+        expected = numpy.quantile(values, q, method="inverted_cdf")
+        assert weighted_quantile(values, [0.7] * n, q) == pytest.approx(expected), q
+
+
+def test_a_share_that_is_reached_but_for_rounding_is_reached() -> None:
+    """0.1 + 0.1 + 0.1 is more than 0.3, and 3 of 10 equal weights less than 0.3 of their sum."""
+    values = [at / 10 for at in range(10)]
+    assert weighted_quantile(values, [0.1] * 10, 0.3) == 0.2
+    assert weighted_quantile(values, [1 / 3] * 10, 0.7) == 0.6
+
+
+def test_a_quantile_weighs_values() -> None:
+    """Weights 1, 2, 1: up to 0.5 lie 3 of 4."""
+    values, weights = [0.1, 0.5, 0.9], [1.0, 2.0, 1.0]
+    assert [weighted_quantile(values, weights, q) for q in (0.25, 0.3, 0.75, 0.8)] == [
+        0.1,
+        0.5,
+        0.5,
+        0.9,
+    ]
+
+
+def test_values_without_weight_are_in_no_quantile() -> None:
+    assert weighted_quantile([0.1, 0.9], [0.0, 1.0], 0.01) == 0.9
+    assert weighted_quantile([0.1], [0.0], 0.5) is None
+    assert weighted_quantile([], [], 0.5) is None
+
+
+@pytest.mark.parametrize("weight", [1e308, 5e-324])
+def test_quantiles_of_huge_and_tiny_weights(weight: float) -> None:
+    """A4: a document may weigh anything finite."""
+    assert weighted_quantile([0.1, 0.2, 0.3], [weight] * 3, 0.5) == 0.2

@@ -1,0 +1,112 @@
+"""BLEU and chrF of the answer: n-grams of tokens, or of characters, in common with a reference.
+
+Both score one sentence, or one answer, as sacrebleu's ``sentence_bleu`` and ``sentence_chrf`` do,
+divided by 100. The best reference counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions, ScoringContext
+from pytest_rageval.metrics.lexical import NEEDS, Normalizer, Tokenizer, prepare
+from pytest_rageval.model import Sample, Score
+from pytest_rageval.text.tokenize import require_tokenizer
+
+_BLEU_ORDER = 4
+_CHRF_ORDER = 6
+_CHRF_BETA = 2
+
+
+class BleuOptions(NoOptions):
+    """How texts become tokens; see the other metrics of text. Articles stay."""
+
+    normalizer: Normalizer = "unicode"
+    tokenizer: Tokenizer = "auto"
+
+
+class Bleu:
+    """BLEU of one answer (Papineni et al. 2002), with tokens that suit its script."""
+
+    def __init__(self, name: str, options: BleuOptions) -> None:
+        self._name = name
+        self._options = options
+        require_tokenizer(options.tokenizer)
+
+    def score(self, sample: Sample, context: ScoringContext) -> Score:
+        """Return BLEU in 0..1."""
+        chosen = self._options
+        answer, references = prepare(sample, context, chosen.normalizer, chosen.tokenizer)
+        return Score(self._name, max(bleu(answer.tokens, one.tokens) for one in references))
+
+
+class Chrf:
+    """ChrF2 (Popović 2015): it needs no tokenizer, and so suits every script."""
+
+    def __init__(self, name: str, options: NoOptions) -> None:
+        self._name = name
+
+    def score(self, sample: Sample, context: ScoringContext) -> Score:
+        """Return chrF in 0..1."""
+        answer = sample.answer or ""
+        return Score(self._name, max(chrf(answer, one) for one in sample.references or ("",)))
+
+
+def bleu(answer: Sequence[str], reference: Sequence[str]) -> float:
+    """Return the geometric mean of the n-gram precisions, times the penalty for brevity.
+
+    n goes up to 4, or to the length of a shorter answer. An order without a match counts half a
+    match, the next one a quarter, and so on (NIST's smoothing, Chen and Cherry 2014, method 3);
+    without any match the score is 0.
+    """
+    logs, halved = [], 1.0
+    orders = range(1, min(_BLEU_ORDER, len(answer)) + 1)
+    matches = [_common(answer, reference, order) for order in orders]
+    if not any(matches):
+        return 0.0
+    for order, found in zip(orders, matches, strict=True):
+        halved = halved if found else halved / 2.0
+        logs.append(math.log((found or halved) / (len(answer) - order + 1)))
+    brevity = min(0.0, 1.0 - len(reference) / len(answer))
+    return math.exp(brevity + math.fsum(logs) / len(logs))
+
+
+def chrf(answer: str, reference: str) -> float:
+    """Return the F-measure, recall counting twice, of character n-grams without white space.
+
+    Precision and recall are means over n = 1..6, as far as both texts have such n-grams.
+    """
+    given, wanted = "".join(answer.split()), "".join(reference.split())
+    last = min(_CHRF_ORDER, len(given), len(wanted))
+    if not last:
+        return 0.0
+    matches = [_common(given, wanted, order) for order in range(1, last + 1)]
+    precision = sum(n / (len(given) - at) for at, n in enumerate(matches)) / last
+    recall = sum(n / (len(wanted) - at) for at, n in enumerate(matches)) / last
+    if not precision:
+        return 0.0
+    factor = _CHRF_BETA**2
+    return (1 + factor) * precision * recall / (factor * precision + recall)
+
+
+def _common(one: Sequence[str], other: Sequence[str], order: int) -> int:
+    """Return how many n-grams two sequences have in common, as bags."""
+    return sum((_ngrams(one, order) & _ngrams(other, order)).values())
+
+
+def _ngrams(sequence: Sequence[str], order: int) -> Counter[Sequence[str] | tuple[str, ...]]:
+    if isinstance(sequence, str):
+        return Counter(sequence[at : at + order] for at in range(len(sequence) - order + 1))
+    return Counter(tuple(sequence[at : at + order]) for at in range(len(sequence) - order + 1))
+
+
+METRICS = (
+    MetricDefinition(
+        MetricInfo("bleu", NEEDS, ("bleu_score", "BleuScore"), family="ngrams"), Bleu, BleuOptions
+    ),
+    MetricDefinition(
+        MetricInfo("chrf", NEEDS, ("chrf_score", "CHRFScore", "chrf2"), family="ngrams"), Chrf
+    ),
+)

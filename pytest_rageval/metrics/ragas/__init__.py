@@ -1,0 +1,175 @@
+"""The metrics of the package ragas: what each needs, is called, and asks. One row for each.
+
+ragas' own prompts, schemas and formulas (``ragas.metrics.collections``), asked by our clients: see
+``metric`` for the way of a sample, ``recipes`` for what stands behind each row. Neither is imported
+before a scenario names one of them, and nothing of ragas before a sample is scored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from pytest_rageval.metrics.base import JudgedMetric, MetricDefinition, MetricInfo
+from pytest_rageval.metrics.ragas import options
+from pytest_rageval.metrics.similarity import COSINE_RANGE
+
+
+def preload() -> None:
+    """Begin to import ragas in a thread, unless that has begun; failures show when it is used."""
+    from pytest_rageval.metrics.ragas.backend import preload as begin
+
+    begin()
+
+
+def _make(recipe: str) -> Callable[[str, Any], JudgedMetric]:
+    def make(name: str, chosen: options.RagasOptions) -> JudgedMetric:
+        from pytest_rageval.metrics.ragas.recipes import make_metric
+
+        return make_metric(recipe, name, chosen)
+
+    return make
+
+
+def _definition(
+    name: str,
+    needs: str,
+    aliases: tuple[str, ...],
+    chosen: type[options.RagasOptions] = options.RagasOptions,
+    **known: Any,
+) -> MetricDefinition:
+    info = MetricInfo(
+        name,
+        needs=frozenset(needs.split()),
+        aliases=aliases,
+        family="ragas",
+        extra="ragas",
+        asks=frozenset({"judge"}),
+    )
+    return MetricDefinition(replace(info, **known), _make(name), chosen, preload=preload)
+
+
+_SIMILAR: dict[str, Any] = {"range": COSINE_RANGE, "asks": frozenset({"judge", "embedding"})}
+_MARKS: dict[str, Any] = {"range": (1.0, 5.0)}
+_WORSE: dict[str, Any] = {"higher_is_better": False}
+
+METRICS = (
+    _definition("faithfulness", "question answer contexts", ()),
+    _definition(
+        "answer_relevancy",
+        "question answer",
+        ("AnswerRelevancy", "response_relevancy", "ResponseRelevancy"),
+        options.RelevancyOptions,
+        **_SIMILAR,
+    ),
+    _definition(
+        "context_precision",
+        "question references contexts",
+        (
+            "ContextPrecision",
+            "context_precision_with_reference",
+            "ContextPrecisionWithReference",
+            "llm_context_precision_with_reference",
+            "LLMContextPrecisionWithReference",
+        ),
+        options.ReferenceOptions,
+    ),
+    _definition(
+        "context_utilization",
+        "question answer contexts",
+        (
+            "ContextUtilization",
+            "context_precision_without_reference",
+            "ContextPrecisionWithoutReference",
+            "llm_context_precision_without_reference",
+            "LLMContextPrecisionWithoutReference",
+        ),
+    ),
+    _definition(
+        "context_recall",
+        "question contexts references",
+        ("ContextRecall", "llm_context_recall", "LLMContextRecall"),
+        options.ReferenceOptions,
+    ),
+    _definition(
+        "context_entity_recall",
+        "references contexts",
+        ("ContextEntityRecall",),
+        options.ReferenceOptions,
+    ),
+    _definition(
+        "answer_correctness",
+        "question answer references",
+        ("AnswerCorrectness",),
+        options.CorrectnessOptions,
+        **_SIMILAR,
+    ),
+    _definition(
+        "factual_correctness",
+        "answer references",
+        ("FactualCorrectness",),
+        options.FactualOptions,
+    ),
+    _definition(
+        "noise_sensitivity",
+        "question answer references contexts",
+        ("NoiseSensitivity", "noise_sensitivity_relevant"),
+        options.NoiseOptions,
+        **_WORSE,
+    ),
+    _definition(
+        "noise_sensitivity_irrelevant",
+        "question answer references contexts",
+        (),
+        options.IrrelevantNoiseOptions,
+        **_WORSE,
+    ),
+    _definition(
+        "domain_specific_rubrics",
+        "answer",
+        (
+            "DomainSpecificRubrics",
+            "rubrics_score",
+            "RubricsScore",
+            "rubrics_score_without_reference",
+            "RubricsScoreWithoutReference",
+        ),
+        options.RubricsOptions,
+        **_MARKS,
+    ),
+    _definition(
+        "rubrics_score_with_reference",
+        "answer",
+        ("RubricsScoreWithReference",),
+        options.RubricsWithReferenceOptions,
+        **_MARKS,
+    ),
+    _definition(
+        "instance_specific_rubrics",
+        "answer",
+        ("InstanceSpecificRubrics", "instance_rubrics", "InstanceRubrics"),
+        options.InstanceRubricsOptions,
+        **_MARKS,
+    ),
+    _definition(
+        "answer_accuracy",
+        "question answer references",
+        ("AnswerAccuracy", "nv_accuracy"),
+        options.ReferenceOptions,
+    ),
+    _definition(
+        "context_relevance", "question contexts", ("ContextRelevance", "nv_context_relevance")
+    ),
+    _definition(
+        "response_groundedness",
+        "answer contexts",
+        ("ResponseGroundedness", "nv_response_groundedness"),
+    ),
+    _definition(
+        "summary_score",
+        "reference_contexts answer",
+        ("SummaryScore", "summarization_score", "SummarizationScore"),
+        options.SummaryOptions,
+    ),
+)

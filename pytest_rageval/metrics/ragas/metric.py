@@ -1,0 +1,206 @@
+"""A metric of ragas as one of ours: empty inputs decided, questions asked, its score returned."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from pytest_rageval.metrics.base import Models
+from pytest_rageval.metrics.ragas.backend import Ragas, load_ragas, require_ragas
+from pytest_rageval.metrics.ragas.inquiry import Finding, Inquiry
+from pytest_rageval.metrics.ragas.judge import Embedder, Judge, Prompt, Unscorable, together
+from pytest_rageval.metrics.ragas.options import RagasOptions
+from pytest_rageval.metrics.ragas.prompts import find_prompts, language_name, prepare_prompts
+from pytest_rageval.model import Sample, Score
+
+Client = TypeVar("Client")
+
+_FIELDS = {
+    "question": "user_input",
+    "answer": "response",
+    "contexts": "retrieved_contexts",
+    "reference": "reference",
+    "reference_contexts": "reference_contexts",
+    "rubrics": "rubrics",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What makes one of ragas' classes a metric.
+
+    ``fields`` are those of Inquiry that its ``ascore`` takes; ``optional`` those that may be empty.
+    ``ask`` asks its questions. ``lower_is_better`` decides which of several references is the best.
+    """
+
+    ragas_class: str
+    fields: tuple[str, ...]
+    ask: Callable[[Inquiry], Awaitable[Finding]]
+    optional: tuple[str, ...] = ()
+    embeds: bool = False
+    lower_is_better: bool = False
+
+
+class RagasMetric:
+    """Scores samples with a class of ``ragas.metrics.collections``; many at once, in one loop."""
+
+    def __init__(self, name: str, options: RagasOptions, recipe: Recipe) -> None:
+        require_ragas(name)
+        self._name = name
+        self._options = options
+        self._recipe = recipe
+        # A similarity that weighs nothing is not asked for.
+        self._embeds = recipe.embeds and bool(getattr(options, "weights", (0, 1))[1])
+        self._prompts: dict[str, asyncio.Future[dict[str, Prompt]]] = {}
+
+    async def ascore(self, sample: Sample, models: Models) -> Score:
+        """Return ragas' score, with the judge's reasons; see JudgedMetric."""
+        try:
+            candidates = self._candidates(sample)
+        except Unscorable as error:
+            return Score(self._name, None, reason=str(error))
+        ragas = await load_ragas()
+        prompts = await self._prompts_for(ragas, models)
+        asked: dict[Any, Any] = {}
+        judges = [Judge(_given(models.judge), prompts, asked) for _ in candidates]
+        scores = await together(
+            *(
+                self._score(ragas, known, judge, self._embedder(models))
+                for known, judge in zip(candidates, judges, strict=True)
+            )
+        )
+        return self._best(scores)
+
+    async def _score(
+        self, ragas: Ragas, known: Mapping[str, Any], judge: Judge, embedder: Embedder | None
+    ) -> Score:
+        try:
+            finding = await self._recipe.ask(Inquiry(judge, self._options, embedder, **known))
+            value = finding.value
+            if value is None:
+                value = await self._by_ragas(ragas, known, judge, embedder)
+        except Unscorable as error:
+            return Score(self._name, None, reason=str(error))
+        if math.isnan(value):
+            return Score(self._name, None, f"ragas found nothing to score; {finding.reason}")
+        return Score(self._name, value, finding.reason, finding.details)
+
+    async def _by_ragas(
+        self, ragas: Ragas, known: Mapping[str, Any], judge: Judge, embedder: Embedder | None
+    ) -> float:
+        """Return the value that ragas computes from the replies that the judge has by now."""
+        metric = self._make(ragas, judge, embedder)
+        for name, prompt in judge.prompts.items():
+            setattr(metric, name, prompt.template)
+        result = await metric.ascore(**{_FIELDS[name]: known[name] for name in known})
+        if judge.failure is not None:
+            raise judge.failure
+        return float(result.value)
+
+    def _make(self, ragas: Ragas, judge: Judge, embedder: Embedder | None) -> Any:
+        given = {"embeddings": embedder} if self._embeds else {}
+        ragas_class = getattr(ragas.collections, self._recipe.ragas_class)
+        return ragas_class(llm=judge, **given, **self._options.arguments())
+
+    def _embedder(self, models: Models) -> Embedder | None:
+        return Embedder(_given(models.embedding)) if self._embeds else None
+
+    async def _prompts_for(self, ragas: Ragas, models: Models) -> Mapping[str, Prompt]:
+        """Return the prompts in the metric's language, made by the first sample for all."""
+        language = language_name(self._options.language or models.language)
+        if language not in self._prompts:
+            making = prepare_prompts(self._templates(ragas, models), language, _given(models.judge))
+            self._prompts[language] = asyncio.ensure_future(making)
+        # A sample that is cancelled must not take the others' prompts with it.
+        return await asyncio.shield(self._prompts[language])
+
+    def _templates(self, ragas: Ragas, models: Models) -> Mapping[str, Any]:
+        ragas.llm_base.register(Judge)
+        ragas.embedding_base.register(Embedder)
+        made = self._make(ragas, Judge(_given(models.judge), {}), self._embedder(models))
+        return find_prompts(made, ragas.prompt_base)
+
+    def _candidates(self, sample: Sample) -> Sequence[Mapping[str, Any]]:
+        """Return the fields to score, once for each reference that counts.
+
+        Raises Unscorable for what is empty: ragas refuses some of that, and scores some.
+        """
+        known = _known_fields(sample, self._options)
+        for name in self._recipe.fields:
+            if name not in known and not self._is_optional(name):
+                raise Unscorable(_EMPTY[name])
+        wanted = {name: known[name] for name in self._recipe.fields if name in known}
+        if "reference" not in wanted:
+            return [wanted]
+        references = wanted["reference"]
+        count = len(references) if getattr(self._options, "references", "first") == "best" else 1
+        return [{**wanted, "reference": one} for one in references[:count]]
+
+    def _is_optional(self, field: str) -> bool:
+        if field == "reference" and getattr(self._options, "with_reference", False):
+            return False
+        return field in self._recipe.optional
+
+    def _best(self, scores: Sequence[Score]) -> Score:
+        """Return the best of the scores against each reference, and say which one it was."""
+        scored = [score for score in scores if score.value is not None]
+        if len(scores) == 1 or not scored:
+            return scores[0]
+        sign = -1.0 if self._recipe.lower_is_better else 1.0
+        best = max(scored, key=lambda score: sign * (score.value or 0.0))
+        number = 1 + list(scores).index(best)
+        details = {**(best.details or {}), "reference": number}
+        reason = f"with reference {number} of {len(scores)}: {best.reason}"
+        return replace(best, reason=reason, details=details)
+
+
+_EMPTY = {
+    "question": "the question is empty",
+    "answer": "the answer is empty",
+    "contexts": "there are no contexts, or they are empty",
+    "reference": "the reference is empty",
+    "reference_contexts": "there are no reference_contexts, or they are empty",
+    "rubrics": "the row has no rubrics: a mapping of score1_description and so on to texts",
+}
+
+
+def _known_fields(sample: Sample, options: RagasOptions) -> dict[str, Any]:
+    """Return what the sample has of Inquiry's fields; under "reference" all that are not empty."""
+    known = {
+        "question": sample.question if _says_something(sample.question) else None,
+        "answer": sample.answer if _says_something(sample.answer) else None,
+        "contexts": list(sample.contexts or ()),
+        "reference": [one for one in sample.references or () if _says_something(one)],
+        "reference_contexts": list(sample.reference_contexts or ()),
+        "rubrics": _rubrics(sample.metadata.get(getattr(options, "column", ""))),
+    }
+    for name in ("contexts", "reference_contexts"):
+        if not any(map(_says_something, known[name] or ())):
+            del known[name]
+    return {name: value for name, value in known.items() if value}
+
+
+def _says_something(text: str | None) -> bool:
+    return bool(text and text.strip())
+
+
+def _rubrics(cell: Any) -> Mapping[str, str] | None:
+    """Return the rubrics in a cell: a mapping, or the JSON of one as CSV files have it."""
+    if isinstance(cell, str):
+        try:
+            cell = json.loads(cell)
+        except ValueError:
+            return None
+    if not isinstance(cell, Mapping) or not all(isinstance(text, str) for text in cell.values()):
+        return None
+    return {str(level): text for level, text in cell.items()}
+
+
+def _given(client: Client | None) -> Client:
+    if client is None:
+        raise RuntimeError("the metric asks a model that it was not given")
+    return client

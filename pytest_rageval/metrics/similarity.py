@@ -1,0 +1,152 @@
+"""Similarity of meaning: cosines of embeddings, of the answer or of the retrieved contexts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, Literal
+
+from pytest_rageval.errors import shorten
+from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, Models, NoOptions
+from pytest_rageval.model import Sample, Score
+
+if TYPE_CHECKING:
+    from pytest_rageval.clients.base import Vector
+
+COSINE_RANGE: Final = (-math.inf, 1.0)
+"""Cosines are in -1..1 and enter the weighted score as they are: a finite range that is not 0..1
+would be stretched to it, and unrelated texts would get half the points."""
+
+
+def cosine(one: Sequence[float], other: Sequence[float]) -> float | None:
+    """Return the cosine of the angle between two vectors, in -1..1; None where there is no angle.
+
+    >>> cosine([3.0, 4.0], [3.0, 0.0])
+    0.6
+    """
+    import numpy
+
+    first, second = numpy.asarray(one, dtype=float), numpy.asarray(other, dtype=float)
+    lengths = float(numpy.linalg.norm(first)) * float(numpy.linalg.norm(second))
+    # Not for a vector of zeros, and not where something is infinite or not a number.
+    if not 0.0 < lengths < math.inf:
+        return None
+    return max(-1.0, min(1.0, float(first @ second) / lengths))
+
+
+class SemanticOptions(NoOptions):
+    """``threshold``: from that cosine upwards the score is 1.0, below it 0.0."""
+
+    threshold: float | None = None
+
+
+class SemanticSimilarity:
+    """The cosine of the answer and a reference; the best reference counts. As in ragas."""
+
+    def __init__(self, name: str, options: SemanticOptions) -> None:
+        self._name = name
+        self._threshold = options.threshold
+
+    async def ascore(self, sample: Sample, models: Models) -> Score:
+        """Return the cosine, or 1.0 or 0.0 where there is a threshold."""
+        answer = sample.answer or ""
+        references = [text for text in sample.references or () if text.strip()]
+        if not answer.strip() or not references:
+            lacking = "answer" if not answer.strip() else "reference"
+            return Score(self._name, None, reason=f"the {lacking} is empty")
+        first, *others = await _embed(models, [answer, *references])
+        found = [cosine(first, other) for other in others]
+        cosines = [value for value in found if value is not None]
+        if not cosines:
+            return Score(self._name, None, reason="an embedding is all zeros, or not finite")
+        best = max(cosines)
+        value = best if self._threshold is None else float(best >= self._threshold)
+        number = found.index(best) + 1
+        reason = f"similarity {best:.2f}" + (f" with reference {number}" if len(found) > 1 else "")
+        return Score(self._name, value, reason, {"similarities": found})
+
+
+class ContextOptions(NoOptions):
+    """``against`` which expected contexts each retrieved one is compared, and how.
+
+    With the ``first`` alone (as DB-GPT), with all and the most similar counts (``max``), or with
+    all and their ``mean`` counts.
+    """
+
+    against: Literal["first", "max", "mean"] = "first"
+
+
+class ContextSimilarity:
+    """The mean over the retrieved contexts of their similarity to the expected ones.
+
+    With ``against: first`` it is DB-GPT's RetrieverSimilarityMetric: 0.0 where nothing was
+    retrieved. Where nothing is expected, DB-GPT gives 0.0; here that is unscored.
+    """
+
+    def __init__(self, name: str, options: ContextOptions) -> None:
+        self._name = name
+        self._against = options.against
+
+    async def ascore(self, sample: Sample, models: Models) -> Score:
+        """Return the mean cosine."""
+        retrieved, expected = sample.contexts or (), sample.reference_contexts or ()
+        if not expected:
+            return Score(self._name, None, reason="the row expects no context")
+        if not retrieved:
+            return Score(self._name, 0.0, reason="no context was retrieved")
+        wanted = expected[:1] if self._against == "first" else expected
+        texts = [*retrieved, *wanted]
+        if not all(text.strip() for text in texts):
+            return Score(self._name, None, reason="a context is empty")
+        vectors = await _embed(models, texts)
+        return self._score(vectors[: len(retrieved)], vectors[len(retrieved) :])
+
+    def _score(self, retrieved: Sequence[Vector], expected: Sequence[Vector]) -> Score:
+        found = [self._of_one(vector, expected) for vector in retrieved]
+        known = [value for value in found if value is not None]
+        if len(known) < len(found):
+            return Score(self._name, None, reason="an embedding is all zeros, or not finite")
+        listed = shorten(", ".join(f"{value:.2f}" for value in known))
+        reason = f"similarities by rank: {listed}"
+        return Score(self._name, math.fsum(known) / len(known), reason, {"similarities": known})
+
+    def _of_one(self, vector: Vector, expected: Sequence[Vector]) -> float | None:
+        found = [cosine(vector, other) for other in expected]
+        known = [value for value in found if value is not None]
+        if len(known) < len(found):
+            return None
+        return max(known) if self._against == "max" else math.fsum(known) / len(known)
+
+
+async def _embed(models: Models, texts: Sequence[str]) -> list[Vector]:
+    if models.embedding is None:
+        raise RuntimeError("the metric asks an embedding model that it was not given")
+    return await models.embedding.embed(texts)
+
+
+METRICS = (
+    MetricDefinition(
+        MetricInfo(
+            "semantic_similarity",
+            needs=frozenset({"answer", "references"}),
+            aliases=("SemanticSimilarity", "answer_similarity", "AnswerSimilarity"),
+            family="similarity",
+            range=COSINE_RANGE,
+            asks=frozenset({"embedding"}),
+        ),
+        SemanticSimilarity,
+        SemanticOptions,
+    ),
+    MetricDefinition(
+        MetricInfo(
+            "context_similarity",
+            needs=frozenset({"contexts", "reference_contexts"}),
+            aliases=("RetrieverSimilarityMetric", "retriever_similarity"),
+            family="similarity",
+            range=COSINE_RANGE,
+            asks=frozenset({"embedding"}),
+        ),
+        ContextSimilarity,
+        ContextOptions,
+    ),
+)

@@ -1,0 +1,165 @@
+"""How alike the answer and a reference are as strings of characters: edits, or plain containment.
+
+The distances are those that ragas takes from rapidfuzz: 1 minus the distance over the longer
+length, on the texts as they are. The best reference counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions, ScoringContext
+from pytest_rageval.model import Sample, Score
+
+Measure = Literal["levenshtein", "hamming", "jaro", "jaro_winkler"]
+
+_PREFIX = 4
+_PREFIX_WEIGHT = 0.1
+_BOOST_FROM = 0.7
+
+
+class DistanceOptions(NoOptions):
+    """``distance_measure`` under ragas' names."""
+
+    distance_measure: Measure = "levenshtein"
+
+
+class StringSimilarity:
+    """The similarity of the answer and the most similar reference."""
+
+    def __init__(self, name: str, options: DistanceOptions) -> None:
+        self._name = name
+        self._similarity = SIMILARITIES[options.distance_measure]
+
+    def score(self, sample: Sample, context: ScoringContext) -> Score:
+        """Return the similarity in 0..1; two empty texts are equal."""
+        answer = sample.answer or ""
+        found = max(self._similarity(answer, one) for one in sample.references or ("",))
+        return Score(self._name, found)
+
+
+class StringPresence:
+    """Whether a reference occurs in the answer, to the letter."""
+
+    def __init__(self, name: str, options: NoOptions) -> None:
+        self._name = name
+
+    def score(self, sample: Sample, context: ScoringContext) -> Score:
+        """Return 1.0 or 0.0; an empty reference occurs in every answer."""
+        answer = sample.answer or ""
+        return Score(self._name, float(any(one in answer for one in sample.references or ())))
+
+
+def levenshtein_distance(one: str, other: str) -> int:
+    """Return the number of characters to insert, delete or replace.
+
+    Myers 1999 in Hyyrö's form: the column of the table is the bits of an integer, so that a step
+    for one character is a few operations on whole integers.
+    """
+    text, pattern = sorted((one, other), key=len)
+    if not text:
+        return len(pattern)
+    width = len(pattern)
+    everywhere, last = (1 << width) - 1, 1 << (width - 1)
+    places: dict[str, int] = {}
+    for at, letter in enumerate(pattern):
+        places[letter] = places.get(letter, 0) | 1 << at
+    # Whether each cell is one more, or one less, than the cell above it.
+    more, less, distance = everywhere, 0, width
+    for letter in text:
+        equal = places.get(letter, 0)
+        diagonal = (((equal & more) + more) ^ more) | equal | less
+        right_more = less | (everywhere & ~(diagonal | more))
+        right_less = more & diagonal
+        distance += bool(right_more & last) - bool(right_less & last)
+        right_more = (right_more << 1) | 1
+        right_less <<= 1
+        more = everywhere & (right_less | ~(diagonal | right_more))
+        less = everywhere & right_more & diagonal
+    return distance
+
+
+def levenshtein_similarity(one: str, other: str) -> float:
+    """Return 1 - distance / length of the longer text; 1.0 for two empty ones."""
+    longest = max(len(one), len(other))
+    return 1.0 - levenshtein_distance(one, other) / longest if longest else 1.0
+
+
+def hamming_similarity(one: str, other: str) -> float:
+    """Return the share of places with equal characters; the shorter text is filled up."""
+    longest = max(len(one), len(other))
+    same = sum(a == b for a, b in zip(one, other, strict=False))
+    return same / longest if longest else 1.0
+
+
+def jaro_similarity(one: str, other: str) -> float:
+    """Return Jaro's similarity (1989): common characters not too far apart, and their order."""
+    if not one or not other:
+        return float(one == other)
+    matched = _jaro_matches(one, other)
+    if not matched:
+        return 0.0
+    common = len(matched)
+    partners = sorted(at for _, at in matched)
+    swapped = sum(one[at] != other[place] for (at, _), place in zip(matched, partners, strict=True))
+    in_order = (common - swapped // 2) / common
+    return (common / len(one) + common / len(other) + in_order) / 3.0
+
+
+def _jaro_matches(one: str, other: str) -> list[tuple[int, int]]:
+    """Return pairs of places with the same character within half the longer length."""
+    reach = max(max(len(one), len(other)) // 2 - 1, 0)
+    free = [True] * len(other)
+    matched = []
+    for at, letter in enumerate(one):
+        low, high = max(at - reach, 0), min(at + reach + 1, len(other))
+        place = other.find(letter, low, high)
+        while place >= 0 and not free[place]:
+            place = other.find(letter, place + 1, high)
+        if place >= 0:
+            free[place] = False
+            matched.append((at, place))
+    return matched
+
+
+def jaro_winkler_similarity(one: str, other: str) -> float:
+    """Return Jaro's similarity, raised for texts that begin alike (Winkler 1990)."""
+    found = jaro_similarity(one, other)
+    if found <= _BOOST_FROM:
+        return found
+    same = 0
+    for a, b in zip(one[:_PREFIX], other[:_PREFIX], strict=False):
+        if a != b:
+            break
+        same += 1
+    return found + same * _PREFIX_WEIGHT * (1.0 - found)
+
+
+SIMILARITIES: dict[Measure, Callable[[str, str], float]] = {
+    "levenshtein": levenshtein_similarity,
+    "hamming": hamming_similarity,
+    "jaro": jaro_similarity,
+    "jaro_winkler": jaro_winkler_similarity,
+}
+
+_NEEDS = frozenset({"answer", "references"})
+
+METRICS = (
+    MetricDefinition(
+        MetricInfo(
+            "string_similarity",
+            _NEEDS,
+            ("non_llm_string_similarity", "NonLLMStringSimilarity"),
+            family="string",
+        ),
+        StringSimilarity,
+        DistanceOptions,
+    ),
+    MetricDefinition(
+        MetricInfo(
+            "string_presence", _NEEDS, ("string_present", "StringPresence"), family="string"
+        ),
+        StringPresence,
+    ),
+)

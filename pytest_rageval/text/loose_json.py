@@ -1,0 +1,165 @@
+"""JSON that stands somewhere in a text, also as language models write it: almost JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+# What a reply of any sense stays far below, so that no reply can take long to read.
+_MOST_FAILURES = 200
+_DEEPEST = 40
+
+_CLOSING = {'"': '"', "'": "'", "“": "”", "‘": "’"}
+_WORDS = {"true": True, "false": False, "null": None, "none": None, "nan": None}
+
+
+@dataclass(frozen=True, slots=True)
+class FoundJson:
+    """An object or array, and where in the text it stands."""
+
+    value: Any
+    start: int
+    end: int
+
+
+def iter_json(text: str, brackets: str = "{[") -> Iterator[FoundJson]:
+    """Yield the complete objects and arrays of ``text`` in their order, not those inside of others.
+
+    ``brackets`` are the opening ones that are looked at. Besides JSON: single and typographic
+    quotes, keys without quotes, Python's constants, trailing and missing commas, a quotation mark
+    inside of a string. NaN becomes None.
+    """
+    opening = re.compile(f"[{re.escape(brackets)}]")
+    at = failures = 0
+    while failures < _MOST_FAILURES and (found := opening.search(text, at)):
+        start = found.start()
+        try:
+            value, at = parse_json(text, start)
+        except ValueError:
+            at, failures = start + 1, failures + 1
+        else:
+            yield FoundJson(value, start, at)
+
+
+def is_json(text: str) -> bool:
+    """Return whether ``text`` is JSON as a whole, strictly."""
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def parse_json(text: str, start: int) -> tuple[Any, int]:
+    """Return the value that begins at ``start``, and where it ends; ValueError for none."""
+    try:
+        found, end = _decoder().raw_decode(text, start)
+    except (ValueError, RecursionError):
+        loose = _Loose(text, start)
+        return loose.value(_DEEPEST), loose.at
+    return found, end
+
+
+@cache
+def _decoder() -> json.JSONDecoder:
+    return json.JSONDecoder(strict=False, parse_constant=lambda _: None)
+
+
+class _Loose:
+    """Reads a value from ``at`` on, and leaves ``at`` behind it."""
+
+    def __init__(self, text: str, at: int) -> None:
+        self._text = text
+        self.at = at
+
+    def value(self, depth: int) -> Any:
+        if depth == 0:
+            raise ValueError("nested too deeply")
+        first = self._peek()
+        if first == "{":
+            return self._object(depth)
+        if first == "[":
+            return self._array(depth)
+        return self._string() if first in _CLOSING else self._scalar()
+
+    def _object(self, depth: int) -> dict[str, Any]:
+        self.at += 1
+        found: dict[str, Any] = {}
+        while self._peek() != "}":
+            key = self._string() if self._peek() in _CLOSING else self._take(r"[^\W\d][\w .-]*")
+            if self._peek() != ":":
+                raise ValueError("a key without a value")
+            self.at += 1
+            is_nested = self._peek() in ("{", "[", *_CLOSING)
+            found[key] = self.value(depth - 1) if is_nested else self._plain()
+            self._comma()
+        self.at += 1
+        return found
+
+    def _array(self, depth: int) -> list[Any]:
+        self.at += 1
+        found: list[Any] = []
+        while self._peek() != "]":
+            found.append(self.value(depth - 1))
+            self._comma()
+        self.at += 1
+        return found
+
+    def _string(self) -> str:
+        """Return a text in quotes; a quotation mark ends it only where a value can end."""
+        closing = _CLOSING[self._text[self.at]]
+        end = re.compile(rf"(?<!\\){closing}(?=\s*(?:[,:}}\]]|$))").search(self._text, self.at + 1)
+        if end is None:
+            raise ValueError("a text without an end")
+        raw, self.at = self._text[self.at + 1 : end.start()], end.end()
+        return _unescaped(raw)
+
+    def _plain(self) -> Any:
+        """Return the value of a key that has no quotes: a constant, a number, or any words."""
+        words = self._take(r"[^,{}\[\]\n\"“”]+").strip()
+        try:
+            return _constant(words)
+        except ValueError:
+            return words
+
+    def _scalar(self) -> Any:
+        return _constant(self._take(r"[\w.+-]+"))
+
+    def _take(self, pattern: str) -> str:
+        self._peek()
+        found = re.compile(pattern).match(self._text, self.at)
+        if found is None:
+            raise ValueError("neither a value nor a key")
+        self.at = found.end()
+        return found[0].strip()
+
+    def _comma(self) -> None:
+        if self._peek() == ",":
+            self.at += 1
+
+    def _peek(self) -> str:
+        """Return the next character that is no white space, and go there."""
+        found = re.compile(r"\s*").match(self._text, self.at)
+        self.at = found.end() if found else self.at
+        if self.at >= len(self._text):
+            raise ValueError("the text ends in the middle of it")
+        return self._text[self.at]
+
+
+def _constant(words: str) -> Any:
+    if words.lower() in _WORDS:
+        return _WORDS[words.lower()]
+    return json.loads(words, parse_constant=lambda _: None)
+
+
+def _unescaped(raw: str) -> str:
+    # Quotes may stand unescaped in it, which JSON does not allow.
+    quoted = re.sub(r'(?<!\\)"', r"\"", raw.replace(r"\'", "'"))
+    try:
+        return str(json.loads(f'"{quoted}"', strict=False))
+    except ValueError:
+        return raw

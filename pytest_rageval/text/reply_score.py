@@ -1,0 +1,224 @@
+"""The score that a judge's reply states, read as a person would.
+
+A reply may mention many numbers. Each way of stating a score is a rule with a rank, and what the
+most explicit rule finds is the score: ``Final score: 3`` before ``Score: 4`` before ``a score of
+4`` before ``I give it a 4``. A number somewhere in a sentence is no score.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+
+from pytest_rageval.text.reply_numbers import NOT_POINTS, drop_other_numbers, write_digits
+from pytest_rageval.text.reply_text import DECLINES, UnreadableReplyError, to_lines
+
+_LISTED = 5
+
+
+def read_score(text: str, low: float, high: float) -> float:
+    """Return the score from ``low`` to ``high`` that the reply ``text`` states.
+
+    Raises UnreadableReplyError when there is none, several that differ, a range, one on another
+    scale, or one that is out of range.
+
+    >>> read_score("得分：４分", 0, 5), read_score("I give it 3.5/5, because ...", 0, 5)
+    (4.0, 3.5)
+    """
+    lines = drop_other_numbers(write_digits(to_lines(text)), low, high)
+    claims = _strongest(list(_claims(lines)), lines, low, high)
+    if not claims:
+        raise UnreadableReplyError(f"it states no score from {low:g} to {high:g}")
+    values = sorted({claim.value for claim in claims})
+    if len(values) > 1:
+        listed = ", ".join(f"{value:g}" for value in values[:_LISTED])
+        raise UnreadableReplyError(f"it states several scores: {listed}")
+    for claim in claims:
+        claim.check(low, high)
+    return values[0]
+
+
+class _Rank(IntEnum):
+    """How explicitly a score is stated, the most explicit way first."""
+
+    FINAL = 0  # Final score: 4
+    OVERALL = 1  # Overall: 4; or a line that says 4 and nothing else
+    LABELLED = 2  # Score: 4
+    PHRASED = 3  # a score of 4
+    FORMED = 4  # I give it a 4; 4/5; 4分
+    NAMED = 5  # Relevance: 4
+    OTHER = 6  # Documents: 4, which is no score, but makes of NAMED one of several figures
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """A score as it is stated: ``out_of`` and ``to`` are the ends of a fraction and a range."""
+
+    rank: _Rank
+    value: float
+    out_of: float | None
+    to: float | None
+
+    def check(self, low: float, high: float) -> None:
+        """Raise UnreadableReplyError unless this is one number on the scale."""
+        scale = f"{low:g} to {high:g}"
+        if self.to is not None:
+            found = f"{self.value:g}-{self.to:g}"
+            raise UnreadableReplyError(f"its score {found} is a range; one number is wanted")
+        if self.out_of not in (None, high):
+            found = f"{self.value:g}/{self.out_of:g}"
+            raise UnreadableReplyError(f"its score {found} is on another scale than {scale}")
+        if not low <= self.value <= high:
+            raise UnreadableReplyError(f"its score {self.value:g} is outside of {scale}")
+
+    def is_possible(self, low: float, high: float) -> bool:
+        """Return whether ``check`` has nothing to say."""
+        return self.to is None and self.out_of in (None, high) and low <= self.value <= high
+
+
+def _strongest(claims: list[_Claim], lines: str, low: float, high: float) -> list[_Claim]:
+    """Return the claims of the strongest rank, which may still contradict each other."""
+    rank = min((claim.rank for claim in claims), default=_Rank.OTHER)
+    if rank > _Rank.LABELLED and re.search(_WITHHELD, lines):
+        raise UnreadableReplyError("it says that there is no score (N/A)")
+    if rank > _Rank.PHRASED and re.search(DECLINES, lines):
+        raise UnreadableReplyError("it declines to judge")
+    if rank == _Rank.OTHER:
+        return []
+    found = [claim for claim in claims if rank in (claim.rank, _Rank.NAMED)]
+    if rank in (_Rank.LABELLED, _Rank.PHRASED):
+        return found
+    # A sum of partial scores, a year: what cannot be the score is not, as long as something can.
+    return [claim for claim in found if claim.is_possible(low, high)] or found
+
+
+def _claims(lines: str) -> Iterator[_Claim]:
+    """Yield every score that some rule finds."""
+    if len(re.findall(_ENUMERATOR, lines)) > 1:
+        lines = re.sub(_ENUMERATOR, "", lines)
+    for rank, rule in _rules():
+        for found in rule.finditer(lines):
+            before = _sentence_before(lines, found.start())
+            own = found[0][: found.start("value") - found.start()]
+            if rank < _Rank.PHRASED or not _is_supposed(before + own):
+                yield _claim(_promoted(rank, before, own), found.groupdict())
+
+
+def _sentence_before(lines: str, at: int) -> str:
+    return re.split(r"[\n.;!?。\d]", lines[max(0, at - 200) : at])[-1]
+
+
+def _is_supposed(before: str) -> bool:
+    """Return whether a score after these words of its sentence is denied or only thought of."""
+    clause = before.rpartition(",")[2]
+    return bool(re.search(_CONDITION, before) or re.search(_DENIAL, clause))
+
+
+def _promoted(rank: _Rank, before: str, own: str) -> _Rank:
+    """Return the rank of a claim by what precedes it in its sentence and what its rule found."""
+    if rank == _Rank.NAMED and not re.search(_CRITERION, own):
+        rank = _Rank.OTHER
+    for word, higher in ((_FINAL, _Rank.FINAL), (_OVERALL, _Rank.OVERALL)):
+        opens = re.match(rf"\W*(?:{word})", before + own)
+        if opens or (rank <= _Rank.PHRASED and re.search(rf"(?:{word})(?:\s+[a-z]+)?\s*$", before)):
+            return min(rank, higher)
+    return rank
+
+
+def _claim(rank: _Rank, parts: dict[str, str | None]) -> _Claim:
+    # A comma is the decimal point of half the world. Adding zero makes -0 a plain zero.
+    value = float((parts["value"] or "").replace(",", ".")) + 0.0
+    out_of, to = parts.get("out_of"), parts.get("to")
+    return _Claim(rank, value, float(out_of) if out_of else None, float(to) if to else None)
+
+
+# Compiled when a reply is read: it takes milliseconds that each start would pay.
+@cache
+def _rules() -> tuple[tuple[_Rank, re.Pattern[str]], ...]:
+    return tuple((rank, re.compile(rule)) for rank, rules in _RULES.items() for rule in rules)
+
+
+_ENUMERATOR = r"(?m)^\d{1,3}[.):] (?=[^\s\d])"
+_FINAL = r"(?:in )?\bfinal(?:ly)?\b|最终|最后"
+_OVERALL = r"\b(?:overall|(?:in )?total|(?:on )?average)\b|总体|综合|总分|总评|总得分|总计|平均"
+_CRITERION = (
+    r"relevan|accura|correct|precis|complete|quality|faithful|grounded|fluen|coheren|helpful"
+    r"|answer|result|value|verdict|level|nota\b|note\b|puntua|bewertung|punkt"
+    r"|相关|准确|正确|完整|质量|忠实|流畅|有用|结果|答案|结论|等级"
+)
+_CONDITION = r"\b(?:if|unless)\b|如果|若|才能"
+_DENIAL = (
+    r"(?:\b(?:not|never|cannot|without|instead of|rather than|to (?:get|reach|earn|achieve))|n't)\b"
+    r"(?: \S+){0,3} ?$"
+    r"|\b(?:than|least|most|below|above|under|over) (?:an? )?$"
+    r"|(?:不|没有?|未|并非|低于|高于|至少|超过)[能会应该值到足得给是配打出]{0,4} ?$"
+)
+
+# A number, the end of a fraction (4/5, 4 out of 5), the end of a range (3-4, 3 or 4).
+_NUMBER = (
+    r"(?P<value>(?<![a-z0-9.])(?<![a-z]-)(?<!\d,)"
+    r"[-+]?(?:\d{1,40}(?:\.\d{1,40}|,\d{1,2}(?!\d))?|\.\d{1,40})(?:e[-+]?\d{1,3})?)"
+    r"(?!\d|\.\d|,\d{3}|\s?%|(?!points|pts|stars|out)[a-z])"
+)
+_OUT_OF = (
+    r"(?:\s*(?:/|\(?\s*(?:out )?of\b)\s*(?:(?:a|possible|total|maximum|max|score|of)\s+)*"
+    r"(?P<out_of>\d{1,9}(?:\.\d{1,9})?))"
+)
+_LAST_OF_SEVERAL = r"(?=\s*\d{1,9}(?:\.\d{1,9})?\s*(?:[,.;\n]|\Z))"
+_TO = (
+    rf"(?:\s*(?:-|–|—|~|->|→|/|、|到|至|或|\b(?:to|or)\b|(?:,|&|\band\b){_LAST_OF_SEVERAL})"
+    r"\s*(?P<to>\d{1,9}(?:\.\d{1,9})?)(?!\d))"
+)
+_CLAIM = f"{_NUMBER}{_OUT_OF}?{_TO}?"
+
+# What may stand before a number, between its label and it without leaving the sentence, behind it.
+_OPEN = r"[ \"'“‘(\[<$]*(?:(?:a|an|about|around|roughly|exactly|only|just|full|大约|约) ){0,3}"
+_GAP = r"[^\n\d.;!?。:=]{0,50}?"
+_POINTS = rf"(?:分(?!{NOT_POINTS})|points?\b|pts\b|marks?\b|(?:颗\s*)?星|stars?\b)"
+_FOLLOW = (
+    rf"(?=\s*(?:\Z|[\n,;:!?)\]}}\"'”’。、(—–因由理]|\.(?!\w)|-(?!\w)|/|{_POINTS}|"
+    r"(?:out of|because|since|as|for|given|due|on|in|and|but|which|with|overall|here|rating|score"
+    r"|grade|to (?:this|the|it))\b))"
+)
+_BEGINS = rf"(?=\s*(?:[,:;!)(—–]|-\s|\.(?!\w)|because\b|since\b|{_POINTS}))"
+_CLOSE = r"[)\]\"'”’]*\s*(?:\([^)\n]*\))?[.!,。\s]*$"
+
+_LABEL = (
+    r"(?:(?<![a-z])(?:scor(?:e|es|ed)|ratings?|grades?|marks?)(?![a-z])"
+    r"|得分|评分|分数|打分|评级|分值|总分|总评|给分|成绩|スコア|点数|評価|점수|평점)"
+)
+_SEPARATOR = r"[\"')\]”’\s]*(?::|=|->|→|⇒|–|—|\s-+\s)"
+_IS = r"(?:\b(?:is|was|be|of|as|at)\b|[为是给打了])"
+_GIVE = rf"\b(?:i|we)\b{_GAP}\b(?:give|gave|rate|rated|assign|award|say|choose|pick)\b"
+_DESERVES = r"\b(?:deserves?|earns?|merits?|gets?|worth|receives?|rated|giving|awarded)\b"
+_IT_A = r"\b(?:it|this|that)(?:'s|\s+(?:is|as|at))?\s+an?"
+_LEVEL = r"(?:\blevel|等级|级别)\s*(?:[:=为是]|is|of)?\s*"
+_WITHHELD = (
+    rf"{_LABEL}{_GAP}{_SEPARATOR}[\s\"']*"
+    r"(?:n/?a\b|none\b|null\b|nan\b|inf|unknown\b|undefined\b|not applicable|无|没有|不适用|未知)"
+)
+_RULES = {
+    _Rank.OVERALL: [rf"(?m)^{_OPEN}{_CLAIM}\s*{_POINTS}?{_CLOSE}"],
+    _Rank.LABELLED: [
+        rf"{_LABEL}{_SEPARATOR}{_OPEN}{_CLAIM}",
+        rf"{_LABEL}{_GAP}{_SEPARATOR}{_OPEN}{_CLAIM}{_FOLLOW}",
+    ],
+    _Rank.PHRASED: [
+        rf"{_LABEL}{_GAP}{_IS}{_OPEN}{_CLAIM}{_FOLLOW}",
+        rf"{_LABEL}{_OPEN}{_CLAIM}{_FOLLOW}",
+    ],
+    _Rank.FORMED: [
+        rf"(?:{_GIVE}|{_DESERVES}){_GAP}\s{_OPEN}{_CLAIM}{_FOLLOW}",
+        rf"{_IT_A}\s{_CLAIM}{_FOLLOW}",
+        rf"(?:\band|,) {_NUMBER} for\b",
+        rf"[给打评判记得](?:出|予|了|为|分)*\s*{_CLAIM}{_FOLLOW}",
+        rf"{_LEVEL}{_OPEN}{_CLAIM}{_FOLLOW}",
+        rf"{_NUMBER}{_OUT_OF}{_FOLLOW}",
+        rf"{_NUMBER}\s*分(?!{NOT_POINTS})",
+        rf"\A{_OPEN}{_CLAIM}{_BEGINS}",
+    ],
+    _Rank.NAMED: [rf"(?m)^[^\n\d:=]{{1,40}}[:=]{_OPEN}{_CLAIM}\s*{_POINTS}?(?=[\s.,;。(]|$)"],
+}

@@ -1,0 +1,119 @@
+"""What other processes do in tests: importable by a process that is spawned anew.
+
+Each function says ``"ready"`` through its end of a pipe, begins when it is told to, and sends what
+it found. ``serve`` runs one after the other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from pytest_rageval.clients.base import Message
+from pytest_rageval.clients.cache import Cache
+from pytest_rageval.clients.errors import BudgetError
+from pytest_rageval.clients.keys import Key, chat_key
+from pytest_rageval.clients.limits import open_limits
+from pytest_rageval.clients.locks import ByteLocks
+from pytest_rageval.clients.settings import ClientSettings, Price, RunSettings
+from pytest_rageval.clients.stack import Clients
+from pytest_rageval.clients.usage import Purpose
+
+
+def serve(out: Connection) -> None:
+    """Run what is sent: the name of a function here, its arguments and keywords; None ends it."""
+    while (job := out.recv()) is not None:
+        name, arguments, keys = job
+        globals()[name](out, *arguments, **keys)
+
+
+def ask(out: Connection, base_url: str, run: RunSettings, texts: list[str], **fields: Any) -> None:
+    """Ask all of ``texts`` at once; send the replies, None for what the budget stopped."""
+    settings = ClientSettings("m", base_url=base_url, price=Price(1e6, 0.0), **fields)
+
+    async def main() -> list[str | None]:
+        clients = Clients(run)
+        chat = clients.chat(settings)
+
+        async def one(text: str) -> str | None:
+            try:
+                return (await chat.complete([Message("user", text)])).text
+            except BudgetError:
+                return None
+
+        _wait_for_start(out)
+        try:
+            return await asyncio.gather(*map(one, texts))
+        finally:
+            await clients.aclose()
+
+    out.send(asyncio.run(main()))
+
+
+def hold(
+    out: Connection, settings: ClientSettings, run: RunSettings, count: int, hold_s: float
+) -> None:
+    """Take a slot ``count`` times at once, each for ``hold_s``; send when each was had."""
+
+    async def main() -> list[tuple[float, float]]:
+        limits = open_limits(settings, run)
+
+        async def one() -> tuple[float, float]:
+            async with limits.slot():
+                began = time.monotonic()
+                await asyncio.sleep(hold_s)
+                return began, time.monotonic()
+
+        _wait_for_start(out)
+        times = await asyncio.gather(*(one() for _ in range(count)))
+        limits.close()
+        return times
+
+    out.send(asyncio.run(main()))
+
+
+def start_at_a_rate(
+    out: Connection, settings: ClientSettings, run: RunSettings, count: int, window_s: float
+) -> None:
+    """Start ``count`` requests as the rates allow; send when each started."""
+
+    async def main() -> list[float]:
+        limits = open_limits(settings, run, window_s)
+        _wait_for_start(out)
+        starts = await asyncio.gather(*(limits.start(1.0) for _ in range(count)))
+        limits.close()
+        return starts
+
+    out.send(asyncio.run(main()))
+
+
+def lock(out: Connection, path: Path, offsets: list[int]) -> None:
+    """Take the locks on these bytes and keep them until killed; send which were had."""
+    locks = ByteLocks(path)
+    _wait_for_start(out)
+    out.send([locks.try_lock(offset) for offset in offsets])
+    time.sleep(600.0)
+
+
+def _wait_for_start(out: Connection) -> None:
+    out.send("ready")
+    out.recv()
+
+
+def entry(number: int) -> tuple[Key, dict[str, Any]]:
+    """Return the key and the value of an entry; the value is long enough to be cut."""
+    key = chat_key(ClientSettings("m"), [Message("user", f"{number}")], None, Purpose())
+    return key, {"text": f"{number} " * 20_000}
+
+
+def write(out: Connection, folder: Path, numbers: list[int]) -> None:
+    """Write entries into a cache, again and again if there is only one, until killed or done."""
+    cache = Cache(RunSettings(cache_dir=folder))
+    _wait_for_start(out)
+    for number in numbers:
+        cache.put("reply", *entry(number))
+    cache.close()
+    out.send(cache.problem)

@@ -1,0 +1,655 @@
+"""D6, E5, E15: runs are saved, compared, and fail when they are worse."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.plugin.conftest import Project, Run
+
+SCENARIO = """
+    name: qa
+    metrics: [f1, em]
+    dataset: qa.jsonl
+"""
+# f1 of "yes" against "yes it is": P 1, R 1/3, f1 1/2.
+GOOD, HALF, BAD = "yes it is", "yes", "no"
+
+
+def rows(*answers: str, **fields: Any) -> list[dict[str, Any]]:
+    return [
+        {"id": f"r{at}", "question": "Q?", "answer": answer, "references": [GOOD], **fields}
+        for at, answer in enumerate(answers)
+    ]
+
+
+@pytest.fixture
+def saved(project: Project) -> Project:
+    """Return a project whose run of eight good answers was saved as ``main``."""
+    project.scenario(SCENARIO)
+    project.rows(rows(*[GOOD] * 8))
+    project.pytest("--rag-save", "main").assert_outcomes(passed=8)
+    return project
+
+
+MAIN = ".rageval/qa/baselines/main.json"
+
+
+# Saving
+
+
+def test_a_run_is_saved_under_a_name(project: Project, run: Run) -> None:
+    """[E15] Said in the terminal; the file is that of the run."""
+    project.scenario(SCENARIO)
+    project.rows(rows(GOOD, BAD))
+    result = run("--rag-save", "main")
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines([f"baseline main saved: {MAIN}"])
+    assert (project.path / MAIN).read_bytes() == (project.folder() / "results.json").read_bytes()
+
+
+def test_a_run_is_saved_to_a_path(project: Project) -> None:
+    """[E15] Relative to where it was typed; no ignore file is put beside it."""
+    project.scenario(SCENARIO)
+    project.rows(rows(GOOD))
+    result = project.pytest("--rag-save", "kept/main.json")
+    result.stdout.fnmatch_lines(["baseline *kept/main.json saved: kept/main.json"])
+    assert [path.name for path in (project.path / "kept").iterdir()] == ["main.json"]
+
+
+def test_saved_runs_have_a_folder_of_the_users_choice(project: Project, run: Run) -> None:
+    """[E15] Ini value ``rageval_baselines``: one that is kept in version control."""
+    project.pytester.makeini("[pytest]\nrageval_baselines = kept")
+    project.scenario(SCENARIO)
+    project.rows(rows(GOOD))
+    run("--rag-save", "main").stdout.fnmatch_lines(["baseline main saved: kept/qa/main.json"])
+    run("--rag-compare", "main").assert_outcomes(passed=1)
+    assert project.results()["comparison"]["baseline"] == "main"
+
+
+def test_a_run_with_failures_is_saved_too(project: Project) -> None:
+    """[E15] It is what it is; only a run of some samples is none."""
+    project.scenario(SCENARIO + "    thresholds: {f1: 0.9}\n")
+    project.rows(rows(GOOD, BAD))
+    project.pytest("--rag-save", "main").assert_outcomes(passed=1, failed=1)
+    assert (project.path / MAIN).exists()
+
+
+@pytest.mark.parametrize("args", [("-k", "r0"), ("-x",), ("qa.rageval.yaml::r1",)])
+def test_a_partial_run_is_not_saved(project: Project, run: Run, args: tuple[str, ...]) -> None:
+    """[E4, E15] It says so, and leaves the old baseline alone."""
+    project.scenario(SCENARIO + "    thresholds: {f1: 0.9}\n")
+    project.rows(rows(BAD, *[GOOD] * 40))
+    project.file(MAIN, "old")
+    result = run("--rag-save", "main", *args)
+    if "-x" in args and run.distributed and project.results()["complete"]:
+        return
+    result.stdout.fnmatch_lines(["baseline main NOT saved: * of 41 samples ran"])
+    assert (project.path / MAIN).read_text("utf-8") == "old"
+
+
+def test_two_scenarios_are_saved_each_in_its_place(project: Project, run: Run) -> None:
+    """[E15] One name for both."""
+    project.rows(rows(GOOD))
+    project.scenario(SCENARIO)
+    project.scenario(SCENARIO.replace("name: qa", "name: other"), "other")
+    run("--rag-save", "main")
+    assert (project.path / MAIN).exists()
+    assert (project.path / MAIN.replace("/qa/", "/other/")).exists()
+
+
+def test_two_scenarios_are_not_saved_to_one_path(project: Project, run: Run) -> None:
+    """[E15] The first one is; the second one says why it is not."""
+    project.rows(rows(GOOD))
+    project.scenario(SCENARIO)
+    project.scenario(SCENARIO.replace("name: qa", "name: other"), "other")
+    result = run("--rag-save", "all.json")
+    kept = json.loads((project.path / "all.json").read_text("utf-8"))["scenario"]["name"]
+    result.stdout.fnmatch_lines([f"baseline *all.json NOT saved: {kept} was saved there"])
+    assert result.stdout.str().count("all.json saved: all.json") == 1
+
+
+def test_a_baseline_that_cannot_be_written_is_said(project: Project, run: Run) -> None:
+    """[E15] And does not take the run's own files along."""
+    project.scenario(SCENARIO)
+    project.rows(rows(GOOD))
+    project.file("file", "")
+    result = run("--rag-save", "file/main.json")
+    result.stdout.fnmatch_lines(["baseline * NOT saved: *"])
+    assert len(project.folders()) == 1
+
+
+def test_a_run_that_was_stopped_is_not_saved(project: Project) -> None:
+    """[E4, E15] By the user, in the middle."""
+    project.with_broken_metrics()
+    project.scenario("name: qa\nmetrics: [interrupted]\ndataset: qa.jsonl\n")
+    project.rows(rows(GOOD, "interrupt", GOOD))
+    project.pytest("--rag-save", "main")
+    assert not (project.path / MAIN).exists()
+
+
+# Comparing
+
+
+def test_a_comparison_is_a_table(saved: Project, run: Run) -> None:
+    """[D6, E15] f1 1 → 13/16, em 1 → 5/8: three of eight are half as good."""
+    saved.rows(rows(*[HALF] * 3, *[GOOD] * 5))
+    result = run("--rag-compare", "main")
+    result.assert_outcomes(passed=8)
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(
+        [
+            "A this run, B main*permutation*alpha 0.05*",
+            "metric * A_mean * B_mean * Diff(A-B) *p (Holm)* n *",
+            "f1 * 0.8125 * 1.0000 * -0.1875 * 8 *",
+            "em * 0.6250 * 1.0000 * -0.3750 * 8 *",
+            "weighted_score * 0.7188 * 1.0000 * -0.2812 * 8 *",
+        ]
+    )
+    comparison = saved.results()["comparison"]
+    assert (comparison["baseline"], comparison["test"]) == ("main", "permutation")
+    f1 = comparison["metrics"]["f1"]
+    assert (f1["A_mean"], f1["B_mean"], f1["diff"], f1["n"]) == (0.8125, 1.0, -0.1875, 8)
+    # Three differences of one sign: 2/2^3; Holm over three metrics of 0.25: 0.75.
+    assert (f1["p_value"], f1["p_adjusted"], f1["significant"]) == (0.25, 0.75, False)
+    assert saved.results()["scenario"]["overridden"] == ["compare.baseline"]
+
+
+def test_the_verdict_is_a_word(saved: Project) -> None:
+    """[D6] Eight of one sign: 2/2^8 = 0.0078, times 3 below 0.05."""
+    saved.rows(rows(*[HALF] * 8))
+    result = saved.pytest("--rag-compare", "main")
+    result.stdout.fnmatch_lines(["f1 * 0.5000 * 1.0000 * -0.5000 * 0.0234 * 8 *lower"])
+    assert result.ret == pytest.ExitCode.OK, "a comparison alone fails nothing"
+    assert saved.results()["comparison"]["metrics"]["f1"]["significant"] is True
+
+
+def test_too_few_samples_are_said_to_be_too_few(project: Project) -> None:
+    """[D6] Two samples could never be significant."""
+    project.scenario(SCENARIO)
+    project.rows(rows(GOOD, GOOD))
+    project.pytest("--rag-save", "main")
+    project.rows(rows(BAD, BAD))
+    result = project.pytest("--rag-compare", "main")
+    result.stdout.fnmatch_lines(["f1: 2 samples differ: p cannot fall below 0.5*"])
+
+
+def test_equal_runs_have_no_difference(saved: Project, run: Run) -> None:
+    """[D6] All ties: p is 1, and that is no finding."""
+    result = run("--rag-compare", "main")
+    f1 = saved.results()["comparison"]["metrics"]["f1"]
+    assert (f1["diff"], f1["p_value"], f1["n_nonzero"]) == (0.0, 1.0, 0)
+    assert "no difference in any sample" in result.stdout.str()
+
+
+def test_samples_of_one_side_are_listed(saved: Project, run: Run) -> None:
+    """[E15] Two are gone, one is new; six are compared."""
+    changed = rows(*[GOOD] * 6)
+    saved.rows([*changed, {**changed[0], "id": "新::问"}])
+    result = run("--rag-compare", "main")
+    result.stdout.fnmatch_lines(
+        ["1 samples only in this run: 新::问", "2 samples only in main: r6, r7"]
+    )
+    comparison = saved.results()["comparison"]
+    assert comparison["only_here"] == ["新::问"]
+    assert comparison["only_in_baseline"] == ["r6", "r7"]
+    assert comparison["metrics"]["f1"]["n"] == 6
+
+
+def test_a_partial_run_is_compared_with_its_own_samples(saved: Project, run: Run) -> None:
+    """[E4] What was not asked for is not missing."""
+    result = run("--rag-compare", "main", "-k", "r1 or r2")
+    assert saved.results()["comparison"]["metrics"]["f1"]["n"] == 2
+    assert "only in main" not in result.stdout.str()
+
+
+def test_a_run_is_compared_with_a_file(saved: Project, run: Run) -> None:
+    """[E15] Any results.json will do."""
+    folder = saved.folder()
+    run("--rag-compare", f".rageval/qa/{folder.name}/results.json").assert_outcomes(passed=8)
+    assert saved.results()["comparison"]["metrics"]["f1"]["n"] == 8
+
+
+def test_a_path_is_relative_to_where_it_was_typed(
+    saved: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[E15] As for every path on the command line."""
+    (saved.path / "deep").mkdir()
+    (saved.path / MAIN).rename(saved.path / "deep" / "main.json")
+    saved.pytester.makeini("[pytest]")
+    monkeypatch.chdir(saved.path / "deep")
+    result = saved.pytest("--rootdir", str(saved.path), "--rag-compare", "./main.json", "..")
+    result.assert_outcomes(passed=8)
+    assert saved.results()["comparison"] is not None
+
+
+def test_compare_in_the_scenario_is_the_same(saved: Project, run: Run) -> None:
+    """[E15] With its own test."""
+    saved.scenario(SCENARIO + "    compare: {baseline: main, metrics: [f1], alpha: 0.1}\n")
+    run().assert_outcomes(passed=8)
+    comparison = saved.results()["comparison"]
+    assert list(comparison["metrics"]) == ["f1"]
+    assert comparison["alpha"] == 0.1
+
+
+@pytest.mark.parametrize("compare", ["compare: main", "compare: {baseline: main}"])
+def test_parts_of_a_comparison_can_be_set(saved: Project, compare: str) -> None:
+    """[A14] In its short form, too."""
+    pytest.importorskip("scipy")
+    saved.scenario(SCENARIO + f"    {compare}\n")
+    saved.rows(rows(HALF, *[GOOD] * 7))
+    saved.pytest("--rag-set", "compare.test=t").assert_outcomes(passed=8)
+    assert saved.results()["comparison"]["test"] == "t"
+
+
+def test_the_command_line_names_another_run(saved: Project) -> None:
+    """[A14] And keeps how the scenario compares."""
+    saved.scenario(SCENARIO + "    compare: {baseline: nope, alpha: 0.2}\n")
+    saved.pytest("--rag-compare", "main").assert_outcomes(passed=8)
+    assert saved.results()["comparison"]["alpha"] == 0.2
+
+
+def test_run_after_run_can_be_compared_and_saved(saved: Project, run: Run) -> None:
+    """[E15] Compared with the old one, then it takes its place."""
+    saved.rows(rows(*[HALF] * 8))
+    run("--rag-compare", "main", "--rag-save", "main")
+    assert saved.results()["comparison"]["metrics"]["f1"]["diff"] == -0.5
+    run("--rag-compare", "main")
+    assert saved.results()["comparison"]["metrics"]["f1"]["diff"] == 0.0
+
+
+def test_the_first_run_may_name_the_baseline_that_it_saves(project: Project, run: Run) -> None:
+    """[E15] Else a scenario that compares could never be started."""
+    project.scenario(SCENARIO + "    compare: main\n    gates: {no_regression: {max_drop: 0.02}}\n")
+    project.rows(rows(GOOD, GOOD))
+    result = run("--rag-save", "main", "-W", "default")
+    assert result.ret == pytest.ExitCode.OK
+    assert result.parseoutcomes()["passed"] == 2 + 1
+    assert project.gates() == {"no_regression": "skipped", "unscored": "passed"}
+    assert "not compared" in result.stdout.str()
+    run().assert_outcomes(passed=2 + 2)
+
+
+# What cannot be compared: exit status 4, nothing runs
+
+
+def refused(project: Project, run: Run, *args: str) -> str:
+    before = len(project.folders())
+    result = run(*args)
+    text = result.stdout.str() + result.stderr.str()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR, text
+    assert "Traceback" not in text
+    assert "INTERNALERROR" not in text
+    assert len(project.folders()) == before
+    return text
+
+
+def test_an_unknown_name_lists_the_known_ones(saved: Project, run: Run) -> None:
+    """[E15] With the option that it stands behind and the nearest one."""
+    saved.pytest("--rag-save", "nightly")
+    text = refused(saved, run, "--rag-compare", "mian")
+    assert "--rag-compare mian: no saved run 'mian'" in text
+    assert "Did you mean 'main'? Saved: main, nightly" in text
+
+
+def test_before_anything_was_saved_the_way_is_said(project: Project, run: Run) -> None:
+    """[E15]"""
+    project.scenario(SCENARIO)
+    project.rows(rows(GOOD))
+    text = refused(project, run, "--rag-compare", "main")
+    assert "None is saved yet: save one with --rag-save NAME" in text
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            '{"schema": 2, "samples": []}',
+            "was written by a newer version (schema 2; this one reads 1)",
+        ),
+        ('{"schema": 1}', "is no results.json of pytest-rageval"),
+        ('{"schema": 1, "samples": [1]}', "is no results.json of pytest-rageval"),
+        ("[]", "is no results.json of pytest-rageval"),
+        ("", "cannot be read"),
+        ('{"schema": 1, "samples": [{"id"', "cannot be read"),
+    ],
+)
+def test_a_file_that_is_no_saved_run_is_refused(saved: Project, content: str, message: str) -> None:
+    """[E12, E15] Newer, damaged, or something else."""
+    saved.file(MAIN, content)
+    assert message in refused(saved, saved.pytest, "--rag-compare", "main")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "data", "message"),
+    [
+        (SCENARIO.replace("[f1", "[{f1: {normalizer: squad}}"), rows(GOOD), "f1 was f1 v1 ("),
+        (SCENARIO, rows(GOOD, question="Why?"), "1 of 1 shared samples have another question"),
+        (SCENARIO, rows(GOOD, references=["no"]), "1 of 1 shared samples have other references"),
+        (SCENARIO, rows(GOOD, id="else"), "it has no sample in common with this data set"),
+        (SCENARIO.replace("[f1, em]", "[acc]"), rows(GOOD), "none of this scenario's metrics"),
+    ],
+    ids=["metric", "question", "references", "nothing in common", "no metric"],
+)
+def test_a_run_that_means_something_else_is_refused(
+    saved: Project, run: Run, scenario: str, data: list[dict[str, Any]], message: str
+) -> None:
+    """[D6, E15] Other metrics, other data."""
+    saved.scenario(scenario)
+    saved.rows(data)
+    assert message in refused(saved, run, "--rag-compare", "main")
+
+
+def test_told_to_it_is_compared_anyway(saved: Project, run: Run) -> None:
+    """[D6] With a warning."""
+    saved.rows(rows(*[GOOD] * 8, question="Why?"))
+    result = run("--rag-compare", "main", "--rag-set", "compare.anyway=true", "-W", "default")
+    assert result.parseoutcomes()["passed"] == 8
+    result.stdout.fnmatch_lines(["*8 of 8 shared samples have another question*compared anyway"])
+
+
+def test_a_metric_that_was_not_saved_is_refused(saved: Project, run: Run) -> None:
+    """[D6] In whichever way it is asked for."""
+    saved.scenario(SCENARIO.replace("[f1, em]", "[f1, acc]"))
+    text = refused(saved, run, "--rag-compare", "main", "--rag-compare-fail", "acc:0.1")
+    assert "has no acc" in text
+    text = refused(saved, run, "--rag-compare", "main", "--rag-set", "compare.metrics=[acc]")
+    assert "has no acc" in text
+
+
+def test_one_scenario_of_two_that_cannot_be_compared_ends_the_run(saved: Project, run: Run) -> None:
+    """[E15] As a scenario that cannot be read would; xdist runs the other one before it ends."""
+    saved.scenario(SCENARIO.replace("name: qa", "name: other"), "other")
+    result = run("--rag-compare", "main")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stdout.fnmatch_lines(["*ERROR collecting other.rageval.yaml*"])
+    assert len(saved.folders()) == (2 if run.distributed else 1)
+    assert saved.folders("other") == []
+
+
+# Gates
+
+
+def test_a_significant_fall_fails_the_run(saved: Project, run: Run) -> None:
+    """[E3, E5] As a test outcome, with A, B, difference, p and n."""
+    saved.rows(rows(*[HALF] * 8))
+    result = run("--rag-compare", "main", "--rag-compare-fail", "f1:0.1")
+    result.assert_outcomes(passed=8 + 1, failed=1)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(
+        [
+            "FAILED qa.rageval.yaml::gate:compare_fail.f1 - *f1: A 0.5000, B 1.0000 (main), "
+            "difference -0.5000, p 0.00781, n 8*"
+        ]
+    )
+    assert saved.gates() == {"compare_fail.f1": "failed", "unscored": "passed"}
+
+
+@pytest.mark.parametrize(
+    ("option", "outcome"),
+    [
+        # Three of eight fell by 1/2: 0.1875 in the mean, p 0.25.
+        ("f1:0.1", "passed"),
+        ("f1:0.1:significant", "passed"),
+        ("f1:0.1:any", "failed"),
+        ("f1:0.2:any", "passed"),
+        ("f1:18%:any", "failed"),
+        ("f1:19%:any", "passed"),
+        ("f1:0.2:non_inferior", "failed"),
+        ("f1:0.9:non_inferior", "passed"),
+        ("weighted_score:0.28:any", "failed"),
+        ("weighted_score:0.29:any", "passed"),
+        ("token_f1:0.1:any", "failed"),
+    ],
+)
+def test_a_fall_that_is_too_much(saved: Project, option: str, outcome: str) -> None:
+    """[E5] In every form of the option."""
+    saved.rows(rows(*[HALF] * 3, *[GOOD] * 5))
+    result = saved.pytest("--rag-compare", "main", "--rag-compare-fail", option)
+    expected = pytest.ExitCode.OK if outcome == "passed" else pytest.ExitCode.TESTS_FAILED
+    assert result.ret == expected
+    gates = saved.gates()
+    assert [gates[name] for name in gates if name.startswith("compare_fail.")] == [outcome]
+
+
+def test_several_falls_are_several_gates(saved: Project, run: Run) -> None:
+    """[E5] Repeatable."""
+    saved.rows(rows(*[HALF] * 8))
+    options = ("--rag-compare-fail", "f1:0.1", "--rag-compare-fail=em:1")
+    run("--rag-compare", "main", *options)
+    assert saved.gates() == {
+        "compare_fail.f1": "failed",
+        "compare_fail.em": "passed",
+        "unscored": "passed",
+    }
+
+
+@pytest.mark.parametrize("option", ["f1", "f1:much", ":0.1", "f1:nan"])
+def test_a_fall_that_cannot_be_read_is_wrong_use(saved: Project, option: str) -> None:
+    """[E12]"""
+    result = saved.pytest("--rag-compare", "main", "--rag-compare-fail", option)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: --rag-compare-fail {option}: expected METRIC:DROP*"])
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("f11:0.1", "*--rag-compare-fail f11:0.1: *unknown metric 'f11'. Did you mean 'f1'?*"),
+        ("f1:-0.1", "*--rag-compare-fail f1:-0.1: *max_drop: expected a number >= 0*"),
+        ("f1:0.1:worse", "*--rag-compare-fail f1:0.1:worse: *mode: expected significant*"),
+    ],
+)
+def test_a_fall_that_no_scenario_knows_names_its_option(
+    saved: Project, option: str, message: str
+) -> None:
+    """[A14, E12]"""
+    result = saved.pytest("--rag-compare", "main", "--rag-compare-fail", option)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines([message])
+    assert "Traceback" not in result.stdout.str()
+
+
+def test_a_fall_without_a_run_to_compare_with_is_refused(saved: Project) -> None:
+    """[E12]"""
+    result = saved.pytest("--rag-compare-fail", "f1:0.1")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*needs a run to compare with*--rag-compare NAME*"])
+
+
+def test_a_gate_of_the_scenario(saved: Project, run: Run) -> None:
+    """[E5] no_regression: em fell, f1 did as well; both are named."""
+    saved.scenario(
+        SCENARIO
+        + "    gates: {no_regression: {baseline: main, metrics: [f1, em], max_drop: 0.02}}\n"
+    )
+    saved.rows(rows(*[HALF] * 8))
+    result = run()
+    result.assert_outcomes(passed=8 + 1, failed=1)
+    (gate, _) = saved.results()["gates"]
+    assert (gate["name"], gate["outcome"]) == ("no_regression", "failed")
+    assert gate["observed"] == -1.0
+    assert gate["bound"] == -0.02
+    assert gate["message"].startswith("f1: A 0.5000, B 1.0000 (main)")
+    assert "; em: A 0.0000, B 1.0000 (main)" in gate["message"]
+
+
+def test_slices_must_not_fall_either(project: Project, run: Run) -> None:
+    """[E5] Two documents: one better by as much as the other is worse."""
+    project.scenario(
+        SCENARIO + "    gates: {by: {doc_name: {no_regression: {baseline: main, mode: any}}}}\n"
+    )
+
+    def data(first: str, second: str) -> list[dict[str, Any]]:
+        return [
+            {**row, "doc_name": "一.pdf" if at < 4 else "b::2.pdf"}
+            for at, row in enumerate(rows(*[first] * 4, *[second] * 4))
+        ]
+
+    project.rows(data(GOOD, HALF))
+    project.pytest("--rag-save", "main", "-W", "ignore")
+    project.rows(data(HALF, GOOD))
+    run()
+    gate = project.results()["gates"][0]
+    assert gate["name"] == "by.doc_name.no_regression"
+    assert gate["outcome"] == "failed"
+    assert gate["message"].startswith("1 of 2 values of doc_name: 一.pdf: weighted_score: A 0.2500")
+
+
+@pytest.mark.parametrize("args", [("-k", "r1 or r2"), ("--deselect", "qa.rageval.yaml::r0")])
+def test_a_partial_run_leaves_the_gate_undecided(
+    saved: Project, run: Run, args: tuple[str, ...]
+) -> None:
+    """[E4] Though all that ran is worse."""
+    saved.rows(rows(*[HALF] * 8))
+    result = run("--rag-compare", "main", "--rag-compare-fail", "f1:0:any", *args)
+    assert result.ret == pytest.ExitCode.OK
+    assert saved.gates() == {"compare_fail.f1": "skipped", "unscored": "skipped"}
+
+
+def test_stopping_early_leaves_the_gate_undecided(saved: Project) -> None:
+    """[E4] With -x."""
+    saved.rows(rows(*[HALF] * 8))
+    saved.pytest("--rag-compare", "main", "--rag-compare-fail", "f1:0:any", "-x",
+                 "--rag-threshold=f1=0.9")  # fmt: skip
+    assert saved.gates() == {"compare_fail.f1": "skipped", "unscored": "skipped"}
+
+
+def test_a_metric_that_is_compared_and_unscored_is_an_error(project: Project, run: Run) -> None:
+    """[A20, E5] Neither a pass nor a 0."""
+    project.with_broken_metrics()
+    project.scenario("name: qa\nmetrics: [raises, f1]\ndataset: qa.jsonl\n")
+    project.rows(rows(GOOD, GOOD))
+    project.pytest("--rag-save", "main")
+    project.rows(rows(GOOD, "raise"))
+    result = run("--rag-compare", "main", "--rag-compare-fail", "raises:0.5")
+    assert result.parseoutcomes()["errors"] == 1
+
+
+# The least mean of all
+
+
+@pytest.mark.parametrize(
+    ("least", "status"), [("0.75", pytest.ExitCode.OK), ("0.76", pytest.ExitCode.TESTS_FAILED)]
+)
+def test_the_mean_of_all_must_not_be_lower(
+    project: Project, run: Run, least: str, status: pytest.ExitCode
+) -> None:
+    """[E5] --rag-fail-under: f1 (1 + 1/2)/2, em 1/2: em weighs nothing."""
+    project.scenario(SCENARIO + "    metric_weights: {f1: 1, em: 0}\n")
+    project.rows(rows(GOOD, HALF))
+    result = run("--rag-fail-under", least)
+    assert result.ret == status
+    result.stdout.fnmatch_lines(
+        [f"gate fail_under *0.7500 {'>=' if not status else '<'} {least}00"]
+    )
+
+
+def test_it_stands_beside_the_scenarios_own_gates(project: Project) -> None:
+    """[E5] It replaces none of them."""
+    project.scenario(SCENARIO + "    gates: {weighted_score: 0.9, fail_under: 0.2}\n")
+    project.rows(rows(HALF))
+    project.pytest("--rag-fail-under", "0.1")
+    assert project.gates() == {
+        "weighted_score": "failed",
+        "fail_under": "passed",
+        "unscored": "passed",
+    }
+    assert project.results()["scenario"]["overridden"] == ["gates.fail_under"]
+
+
+@pytest.mark.parametrize("least", ["80", "1.01", "-0.1", "x", "nan"])
+def test_a_least_mean_that_cannot_be_is_wrong_use(project: Project, least: str) -> None:
+    """[E12] Also 80, which other tools would take for per cent."""
+    project.scenario(SCENARIO)
+    project.rows(rows(HALF))
+    result = project.pytest("--rag-fail-under", least)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        [f"ERROR: --rag-fail-under {least}: expected a number from 0 to 1*"]
+    )
+
+
+# The environment, the outputs
+
+
+def test_the_environment_stands_in_for_the_options(
+    saved: Project, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[A14] RAGEVAL_COMPARE and the others; several falls separated by ``;``."""
+    monkeypatch.setenv("RAGEVAL_COMPARE", "main")
+    monkeypatch.setenv("RAGEVAL_COMPARE_FAIL", "f1:0.1;em:2")
+    monkeypatch.setenv("RAGEVAL_FAIL_UNDER", "0.3")
+    monkeypatch.setenv("RAGEVAL_SAVE", "next")
+    saved.rows(rows(*[HALF] * 8))
+    run()
+    assert saved.gates() == {
+        "compare_fail.f1": "failed",
+        "compare_fail.em": "passed",
+        "fail_under": "failed",
+        "unscored": "passed",
+    }
+    assert (saved.path / MAIN.replace("main", "next")).exists()
+
+
+def test_workers_give_the_same_comparison(saved: Project) -> None:
+    """[E2] To the last byte, also where the test is sampled."""
+    answers = [f"{'yes it is' if at % 3 else 'no'} {'word ' * (at % 5)}" for at in range(60)]
+    saved.rows([{**row, "doc_name": f"d{at % 3}"} for at, row in enumerate(rows(*answers))])
+    saved.scenario(
+        SCENARIO
+        + """
+    doc_weights: {d0: 0.1, d1: 0.2, d2: 3.3}
+    gates: {no_regression: {baseline: first, metrics: [f1, em], test: bootstrap}}
+    """
+    )
+    saved.pytest("--rag-save", "first", "-p", "no:xdist", "-W", "ignore")
+    changed = [answer + (" more" if at % 2 else "") for at, answer in enumerate(answers)]
+    saved.rows([{**row, "doc_name": f"d{at % 3}"} for at, row in enumerate(rows(*changed))])
+    options = ("--rag-compare", "first", "--rag-set", "compare.n_resamples=500")
+    first = saved.pytest(*options, "-p", "no:xdist")
+    second = saved.pytest(*options, "-n", "2")
+    assert saved.without_run(-2) == saved.without_run(-1)
+    assert first.ret == second.ret
+    assert first.parseoutcomes() == second.parseoutcomes()
+    assert saved.results()["comparison"]["metrics"]["f1"]["n"] == 60
+    table = [line for line in first.outlines if line.startswith(("f1 ", "em ", "A this run"))]
+    assert table == [line for line in second.outlines if line.startswith(("f1 ", "em ", "A this"))]
+
+
+def test_the_comparison_is_in_the_summary_file(saved: Project) -> None:
+    """[E15]"""
+    saved.rows(rows(*[HALF] * 8))
+    saved.pytest("--rag-compare", "main")
+    text = (saved.folders()[-1] / "summary.md").read_text("utf-8")
+    assert "## Compared with main" in text
+    assert "| f1 | 0.5000 | 1.0000 | -0.5000 |" in text
+
+
+def test_quiet_runs_are_compared_as_well(saved: Project) -> None:
+    """[E11] -q has the table, -qq has not; the gate decides in both."""
+    saved.rows(rows(*[HALF] * 8))
+    args = ("--rag-compare", "main", "--rag-compare-fail", "f1:0.1")
+    assert "A_mean" in saved.pytest("-q", *args).stdout.str()
+    result = saved.pytest("-qq", *args)
+    assert "A_mean" not in result.stdout.str()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_run_without_comparisons_loads_no_numpy(project: Project) -> None:
+    """[E13] It takes longer than all else that a start of pytest does."""
+    project.scenario(SCENARIO)
+    project.rows(rows(GOOD))
+    project.conftest(
+        """
+        import sys
+
+        def pytest_unconfigure():
+            print("loaded:", sorted({"numpy", "scipy", "ir_measures"} & set(sys.modules)))
+        """
+    )
+    result = project.pytester.runpytest_subprocess("-p", "no:xdist")
+    result.stdout.fnmatch_lines(["loaded: []"])

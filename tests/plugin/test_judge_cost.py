@@ -1,0 +1,215 @@
+"""E10, E11: what a run asked and what it cost, the budget that stops it, and word of its progress.
+
+The fake server counts 4 characters as a token: "graded: 0.10" has 12, which are 3, and the reply
+"0.10" has 1.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from judged_project import JudgedProject
+
+pytest_plugins = ["judged_project"]
+
+ANSWERS = [f"0.{at}" for at in range(10, 20)]
+DOLLAR_A_TOKEN = {"input": 1_000_000, "output": 0}
+
+
+def test_the_cost_is_told_in_the_summary_and_the_files(judged: JudgedProject) -> None:
+    """[E10] Ten calls of 3 and 1 tokens at 10 and 50 USD a million: 10 x (30 + 50)/1e6."""
+    judged.scenario(ANSWERS, judge={"price": {"input": 10, "output": 50}})
+    result = judged.pytest()
+    assert judged.usage == {
+        "calls": 10,
+        "cached": 0,
+        "prompt_tokens": 30,
+        "completion_tokens": 10,
+        "cost_usd": pytest.approx(0.0008),
+    }
+    result.stdout.fnmatch_lines(
+        ["models: 10 calls, 0 answers from the cache, 40 tokens, 0.0008 USD"]
+    )
+
+
+def test_without_a_price_the_cost_is_unknown_not_zero(judged: JudgedProject) -> None:
+    """[E10]"""
+    judged.scenario(ANSWERS)
+    judged.pytest().stdout.fnmatch_lines(["models: 10 calls*40 tokens, no price given"])
+    assert judged.usage["cost_usd"] is None
+
+
+def test_a_run_that_asks_nobody_has_no_usage(judged: JudgedProject) -> None:
+    """[E10] Lexical metrics cost nothing, and nothing is said of it."""
+    judged.scenario([{"answer": "x", "references": ["x"]}], metrics=["em"], judge=False)
+    result = judged.pytest()
+    assert judged.project.results()["run"]["usage"] is None
+    assert "models:" not in result.stdout.str()
+
+
+def test_answers_that_could_not_be_used_are_paid_for_all_the_same(judged: JudgedProject) -> None:
+    """[E10] One call and one that is asked again; a status 500 costs nothing."""
+    answers = ["0.10", "once prose|0.10", "once 500:0.01|0.10"]
+    judged.scenario(answers, judge={"reasks": 1, "retries": 1})
+    judged.pytest().assert_outcomes(passed=3)
+    assert judged.usage["calls"] == 4
+    assert len(judged.asked) == 5
+
+
+def test_the_budget_stops_the_asking(judged: JudgedProject) -> None:
+    """[E10] 3 USD a call and 10 to spend: three calls; the other samples are ERROR "budget"."""
+    judged.scenario(
+        ANSWERS,
+        gates={"graded": 0.05, "unscored": 0.9},
+        judge={"price": DOLLAR_A_TOKEN, "concurrency": 1},
+    )
+    result = judged.pytest("--rag-budget", "10")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert len(judged.asked) == 3
+    assert judged.usage["cost_usd"] == 9.0
+    assert list(judged.project.outcomes().values()) == ["passed"] * 3 + ["error"] * 7
+    assert all("budget of 10 USD" in error for error in judged.errors.values())
+    # A mean of three samples of ten decides nothing, whatever the gates allow.
+    assert "passed" not in judged.project.gates().values()
+    result.stdout.fnmatch_lines(
+        [
+            "graded unscored: *budget*",
+            "graded *0.1100*3/10 *(7 unscored)",
+            "models: 3 calls*9.0000 USD",
+            "ERROR qa.rageval.yaml::s9*graded unscored: *budget*",
+        ]
+    )
+
+
+def test_a_budget_that_is_large_enough_changes_nothing(judged: JudgedProject) -> None:
+    """[E10] 30 USD for ten calls of 3."""
+    judged.scenario(ANSWERS, gates={"graded": 0.1}, judge={"price": DOLLAR_A_TOKEN})
+    judged.pytest("--rag-budget", "1000").assert_outcomes(passed=10 + 2)
+    assert judged.usage["cost_usd"] == 30.0
+
+
+def test_answers_from_the_cache_are_within_any_budget(judged: JudgedProject) -> None:
+    """[E10] The run that ran out of money goes on, with more of it, where it stopped."""
+    judged.scenario(ANSWERS, judge={"price": DOLLAR_A_TOKEN, "concurrency": 1})
+    judged.pytest("--rag-budget", "10")
+    judged.pytest("--rag-budget", "100").assert_outcomes(passed=10)
+    assert len(judged.asked) == 10
+    judged.server.forget()
+    judged.pytest("--rag-budget", "0").assert_outcomes(passed=10)
+    assert judged.asked == []
+    assert judged.usage["cost_usd"] in (0.0, None)
+
+
+def test_a_budget_of_nothing_asks_nothing(judged: JudgedProject) -> None:
+    """[E10]"""
+    judged.scenario(["0.10"], judge={"price": DOLLAR_A_TOKEN})
+    judged.pytest("--rag-budget", "0").assert_outcomes(errors=1, failed=1)
+    assert judged.asked == []
+
+
+def test_the_budget_is_one_for_all_scenarios_of_a_run(judged: JudgedProject) -> None:
+    """[E10] Two scenarios of ten samples, 3 USD a call, 40 to spend."""
+    for name in ("one", "two"):
+        judged.scenario(
+            [f"0.{at}" for at in range(10, 20)],
+            file=name,
+            judge={"model": name, "price": DOLLAR_A_TOKEN, "concurrency": 1},
+        )
+    judged.pytest("--rag-budget", "40")
+    assert len(judged.asked) == 13
+    assert judged.project.results("one")["counts"]["error"] == 0
+    assert judged.project.results("two")["counts"]["error"] == 7
+
+
+def test_a_budget_without_a_price_is_refused_with_its_line(judged: JudgedProject) -> None:
+    """[E10] Nothing is asked by a run that could not be stopped."""
+    judged.scenario(["0.5"])
+    result = judged.pytest("--rag-budget", "1")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["qa.rageval.yaml:*judge.price: needed for a budget*"])
+    assert judged.asked == []
+
+
+@pytest.mark.parametrize("text", ["free", "-1", "nan", "inf"])
+def test_a_budget_that_is_no_amount_is_wrong_use(judged: JudgedProject, text: str) -> None:
+    """[E10] Exit status 4."""
+    judged.scenario(["0.5"])
+    result = judged.pytest(f"--rag-budget={text}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*--rag-budget {text}: expected US dollars*"])
+
+
+AT_A_TERMINAL = """
+def pytest_collection_finish(session):
+    terminal = session.config.pluginmanager.get_plugin("terminalreporter")
+    terminal.isatty = type(terminal.isatty)(True)
+"""
+
+
+@pytest.fixture
+def beating(judged: JudgedProject, monkeypatch: pytest.MonkeyPatch) -> JudgedProject:
+    """Return a project whose runs at a terminal tell their progress all the time."""
+    monkeypatch.setattr("pytest_rageval.plugin.look_ahead._BEAT_S", 0.0)
+    monkeypatch.setattr("pytest_rageval.engine.ahead._POLL_S", 0.02)
+    judged.server.options.latency_s = 0.1
+    judged.with_conftest(AT_A_TERMINAL)
+    judged.scenario(ANSWERS[:3], judge={"price": DOLLAR_A_TOKEN, "concurrency": 1})
+    return judged
+
+
+def test_a_long_run_tells_its_progress(beating: JudgedProject) -> None:
+    """[E11] Samples judged of all, calls, cost: after the first call of 3 USD, for instance."""
+    result = beating.pytest()
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["rageval: 1 of 3 samples judged, 1 calls, 3.0000 USD"])
+
+
+def test_a_long_run_counts_what_is_selected(beating: JudgedProject) -> None:
+    """[E11]"""
+    output = beating.pytest("-k", "s1 or s2").stdout.str()
+    assert " of 2 samples judged" in output
+
+
+@pytest.mark.parametrize("args", [("-q",), ("-qq",), ("--co",)])
+def test_a_quiet_run_tells_nothing(beating: JudgedProject, args: tuple[str, ...]) -> None:
+    """[E11]"""
+    assert "samples judged" not in beating.pytest(*args).stdout.str()
+
+
+def test_ci_is_told_nothing(beating: JudgedProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """[E11] Logs are read afterwards."""
+    monkeypatch.setenv("CI", "true")
+    assert "samples judged" not in beating.pytest().stdout.str()
+
+
+def test_a_file_is_told_nothing(beating: JudgedProject) -> None:
+    """[E11] Neither is a pipe."""
+    beating.with_conftest("")
+    assert "samples judged" not in beating.pytest().stdout.str()
+
+
+def test_progress_needs_no_terminal_plugin(beating: JudgedProject) -> None:
+    """[E11] ``-p no:terminal``."""
+    beating.with_conftest("")
+    beating.pytest("-p", "no:terminal")
+    assert beating.project.outcomes() == {"s0": "passed", "s1": "passed", "s2": "passed"}
+
+
+def test_a_quick_run_tells_nothing(judged: JudgedProject) -> None:
+    """[E11] Before the first quarter of a minute."""
+    judged.scenario(ANSWERS[:2])
+    assert "samples judged" not in judged.pytest().stdout.str()
+
+
+def test_usage_is_plain_json(judged: JudgedProject) -> None:
+    """[E10] For whoever adds up the runs of a month; no path of this machine is in it."""
+    judged.scenario(ANSWERS[:1], judge={"price": DOLLAR_A_TOKEN})
+    judged.pytest()
+    text = json.dumps(judged.project.results()["run"])
+    assert str(judged.temporary) not in text
+    assert os.fspath(judged.path) not in text

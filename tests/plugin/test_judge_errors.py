@@ -1,0 +1,210 @@
+"""A20, E10: what goes wrong with a judge is an ERROR of that sample only, in readable words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from judged_project import JudgedProject
+
+pytest_plugins = ["judged_project"]
+
+# What a sample's calls meet, always; and what its error says.
+LASTING = {
+    "400 bad words": "*the request was not accepted (HTTP 400: *",
+    "401": "*the key is not accepted (HTTP 401*",
+    "404": "*HTTP 404*is the model's name right*",
+    "429:9": "*rate limit (HTTP 429*the server asks to wait 9 s more, max_wait_s is 3*",
+    "quota": "*the account has no credit left*",
+    "500:0.01": "*the server failed (HTTP 500*2 attempts*",
+    "503:0.01": "*the server failed (HTTP 503*2 attempts*",
+    "hang": "*no answer in time (timeout_s is 0.7)*2 attempts*",
+    "reset": "*the connection failed (*2 attempts*",
+    "close": "*the connection failed (*2 attempts*",
+    "cut": "*the connection failed (*2 attempts*",
+    "html": "*answered * bytes of text/html*no JSON object*",
+    "not_json": "*answered * bytes of application/json*no JSON object*",
+    "no_choices": "*answered a chat completion without choices*",
+    "empty_choices": "*answered a chat completion without choices*",
+    "error_in_200": "*the server failed (HTTP 500: the upstream model failed*",
+    "prose": "*the reply cannot be used: could not convert*It looks fine.*2 attempts*",
+    "null": "*the reply cannot be used*2 attempts*",
+    "length": "*the reply is cut off*2 attempts*",
+    "refusal": "*the model refused to answer: I cannot help with that.*",
+    "filtered": "*the model refused to answer*",
+    "filter_400": "*a content filter stopped the request*",
+    "redirect": "*redirects to http://elsewhere.test/v2/chat; set base_url*",
+}
+
+# What passes after one more attempt.
+PASSING = ["429:0.01", "500:0.01", "503:0.01", "hang", "reset", "close", "cut", "html", "not_json"]
+PASSING += ["no_choices", "empty_choices", "error_in_200", "prose", "null", "length"]
+
+PATIENT = {"retries": 1, "reasks": 1, "max_wait_s": 3, "timeout_s": 0.7}
+
+
+def test_every_fault_is_an_error_of_its_sample_only(
+    judged: JudgedProject, run_judged: Callable[..., pytest.RunResult]
+) -> None:
+    """[A20, E10] Samples that meet a fault at every attempt, at the first one, and not at all."""
+    answers = [f"{fault}|0.5" for fault in LASTING]
+    answers += [f"once {fault}|0.6" for fault in PASSING]
+    answers += ["0.7", "no_usage|0.7"]
+    judged.scenario(answers, gates={"graded": 0.1, "unscored": 0.9}, judge=PATIENT)
+    result = run_judged()
+    well = len(PASSING) + 2
+    # Both gates pass: nearly half of the samples may be unscored, and 0.1 is low.
+    result.assert_outcomes(passed=well + 2, errors=len(LASTING))
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    samples = judged.project.results()["samples"]
+    scores = [sample["scores"]["graded"] for sample in samples]
+    assert scores == [None] * len(LASTING) + [0.6] * len(PASSING) + [0.7, 0.7]
+    errors = judged.errors
+    assert len(errors) == len(LASTING)
+    for (fault, expected), error in zip(LASTING.items(), errors.values(), strict=True):
+        pattern = re.escape(expected).replace(r"\*", ".*")
+        assert re.fullmatch(pattern, error), (fault, error)
+        assert error.startswith("judge 'm'"), fault
+    output = result.stdout.str()
+    assert "Traceback" not in output
+    assert "INTERNALERROR" not in output
+    result.stdout.fnmatch_lines(["ERROR qa.rageval.yaml::s1 *graded unscored: judge 'm' at http*"])
+
+
+def test_errors_are_in_the_table_of_scores_too(judged: JudgedProject) -> None:
+    """[A20] scores.csv: an empty cell and the text; the summary counts."""
+    judged.scenario(["0.5", "400|0.5"])
+    result = judged.pytest()
+    result.stdout.fnmatch_lines(["graded *0.5000*1/2 *(1 unscored)"])
+    _, row = judged.project.table("scores.csv")
+    assert row["graded"] == row["weighted_score"] == ""
+    assert row["error"].startswith("graded: judge 'm'")
+    assert row["outcome"] == "error"
+
+
+def test_a_metric_that_failed_is_left_out_of_the_weighted_score(judged: JudgedProject) -> None:
+    """[A6, A20] Nobody asks about it: (0.5 x 1)/1, and the case passes with the error on record."""
+    row = {"answer": "400|0.5", "references": ["400|0.5"]}
+    judged.scenario([row], metrics=["graded", "em"])
+    judged.pytest().assert_outcomes(passed=1)
+    (sample,) = judged.project.results()["samples"]
+    assert sample["scores"] == {"graded": None, "em": 1.0}
+    assert sample["weighted_score"] == 1.0
+    assert "HTTP 400" in sample["errors"]["graded"]
+
+
+@pytest.mark.parametrize("asked", [{"thresholds": {"graded": 0.1}}, {"gates": {"graded": 0.1}}])
+def test_a_metric_that_failed_and_is_asked_about_is_an_error(
+    judged: JudgedProject, asked: dict[str, dict[str, float]]
+) -> None:
+    """[A20] By a threshold or a gate, though the other metric has a score."""
+    row = {"answer": "400|0.5", "references": ["400|0.5"]}
+    judged.scenario([row], metrics=["graded", "em"], **asked)
+    judged.pytest()
+    assert judged.project.outcomes() == {"s0": "error"}
+
+
+def test_a_metric_that_is_broken_shows_its_exception(judged: JudgedProject) -> None:
+    """[A20] In one line; what the judge answered before is paid and kept."""
+    judged.scenario(["0.5"], metrics=["broken"])
+    judged.pytest().assert_outcomes(errors=1, failed=1)
+    assert judged.errors == {"s0": "RuntimeError: the metric is broken"}
+
+
+def test_a_metric_that_finds_nothing_to_judge_is_unscored(judged: JudgedProject) -> None:
+    """[A20] Not a zero; the reason is in the text of the case."""
+    judged.scenario(["0.5"], metrics=["silent"])
+    result = judged.pytest()
+    result.assert_outcomes(errors=1, failed=1)
+    result.stdout.fnmatch_lines(["ERROR *silent unscored: no claims in the answer*"])
+    assert judged.project.results()["samples"][0]["scores"] == {"silent": None}
+
+
+def test_a_score_out_of_range_is_an_error(judged: JudgedProject) -> None:
+    """[A20] A judge that says 5 where 1 is the most."""
+    judged.scenario(["5", "0.5"])
+    judged.pytest().assert_outcomes(passed=1, errors=1, failed=1)
+    assert judged.errors == {"s0": "5.0 is outside the range 0..1"}
+
+
+def test_unscored_samples_are_limited_by_their_gate(judged: JudgedProject) -> None:
+    """[A20] Of four samples one, 0.25, is without a score: allowed, or not."""
+    for limit, outcome in ((0.25, "passed"), (0.2, "failed")):
+        judged.scenario(["0.5", "0.5", "400|0.5", "0.5"], gates={"unscored": limit})
+        result = judged.pytest()
+        assert judged.project.gates() == {"unscored": outcome}
+        # The case itself is an ERROR either way.
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        assert result.parseoutcomes()["errors"] == 1
+
+
+def test_a_run_in_which_nothing_was_scored_is_never_green(judged: JudgedProject) -> None:
+    """[A20] The server is gone; a gate that allows all samples to be unscored is no way out."""
+    judged.server.options.fault_rates = {"400": 1.0}
+    judged.server.options.sticky = True
+    judged.scenario(["0.5", "0.6"], gates={"unscored": 1.0, "graded": 0.0})
+    result = judged.pytest()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "passed" not in result.parseoutcomes()
+
+
+def test_a_server_that_is_not_there_is_said_once_a_sample(
+    judged: JudgedProject, unused_port: int
+) -> None:
+    """[E10] Connection refused; with the address, and without a hang."""
+    judged.scenario(["0.5", "0.6"], judge={"base_url": f"http://127.0.0.1:{unused_port}/v1"})
+    judged.pytest().assert_outcomes(errors=2, failed=1)
+    expected = f"judge 'm' at http://127.0.0.1:{unused_port}/v1: the connection failed"
+    assert all(error.startswith(expected) for error in judged.errors.values())
+
+
+@pytest.fixture
+def unused_port() -> int:
+    """Return a port at which nobody listens."""
+    import socket
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def test_passing_faults_change_no_score(judged: JudgedProject) -> None:
+    """[E10] A third of the first attempts fails in one way or another."""
+    answers = [f"0.{at}" for at in range(10, 40)]
+    judged.scenario(answers, judge=PATIENT)
+    judged.pytest("--rag-cache=off").assert_outcomes(passed=30)
+    clean = len(judged.asked)
+    judged.server.forget()
+    judged.server.options.fault_rates = {"429:0.01": 0.1, "500:0.01": 0.1, "prose": 0.1}
+    judged.pytest("--rag-cache=off").assert_outcomes(passed=30)
+    assert len(judged.asked) > clean + 3
+    first, second = judged.project.folders()
+    assert judged.without_run(first) == judged.without_run(second)
+
+
+def test_a_slow_sample_does_not_hold_up_the_others(judged: JudgedProject) -> None:
+    """[E8] The first hangs until its time is up; all others are judged before it has ended."""
+    answers = ["hang|0.5"] + [f"0.{at}" for at in range(10, 30)]
+    judged.scenario(answers, judge={"concurrency": 2, "timeout_s": 0.7})
+    judged.pytest()
+    latencies = judged.project.results()["run"]["latency_s"]
+    assert latencies["s0"] >= 0.7
+    began = {seen.body["messages"][0]["content"]: seen.at for seen in judged.server.chats}
+    # With two in flight a window of eight samples is open; s1 to s7 at least did not wait.
+    early = [began[f"graded: {answer}"] for answer in answers[1:8]]
+    assert max(early) < began["graded: hang|0.5"] + 0.7
+
+
+def test_an_embedding_model_that_fails_is_an_error_of_the_sample(judged: JudgedProject) -> None:
+    """[A20] The text that is too long for it."""
+    rows = [{"answer": "short", "question": "short"}, {"answer": "too long", "question": "q"}]
+    server = {"model": "e", "base_url": judged.server.base_url, "retries": 0, "batch_size": 1}
+    judged.scenario(rows, metrics=["embedded"], judge=False, embedding=server)
+    judged.pytest().assert_outcomes(passed=1, errors=1, failed=1)
+    assert judged.errors["s1"].startswith("embedding 'e' at http")
+    assert "the input is longer than 8192 tokens" in judged.errors["s1"]

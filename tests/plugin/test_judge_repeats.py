@@ -1,0 +1,111 @@
+"""C6: a judge that is asked several times, and whether its verdict is stable."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from judged_project import JudgedProject
+
+pytest_plugins = ["judged_project"]
+
+
+def _says(judged: JudgedProject, replies: Mapping[str, Sequence[str]]) -> None:
+    """Let the judge change its mind: for each answer of a sample, what it says in turn."""
+    turns: Counter[str] = Counter()
+
+    def answer(body: Mapping[str, Any]) -> str:
+        prompt = str(body["messages"][0]["content"]).rpartition(": ")[2]
+        turns[prompt] += 1
+        said = replies[prompt]
+        return said[(turns[prompt] - 1) % len(said)]
+
+    judged.server.options.answer = answer
+
+
+def test_repeats_give_mean_spread_and_every_value(judged: JudgedProject) -> None:
+    """[C6] 0.2, 0.4, 0.9 in whichever order: mean 0.5, spread √(0.26/2)."""
+    _says(judged, {"a": ["0.2", "0.4", "0.9"]})
+    judged.scenario(["a"], judge={"repeats": 3})
+    judged.pytest().assert_outcomes(passed=1)
+    (sample,) = judged.project.results()["samples"]
+    assert sample["scores"]["graded"] == pytest.approx(0.5)
+    details = sample["details"]["graded"]
+    assert sorted(details["repeats"]["values"]) == [0.2, 0.4, 0.9]
+    assert details["repeats"]["spread"] == pytest.approx(math.sqrt(0.13))
+    assert details["graded"] == "a"
+    assert judged.usage["calls"] == 3
+
+
+def test_the_summary_says_how_many_verdicts_would_flip(
+    judged: JudgedProject,
+) -> None:
+    """[C6] a is on both sides of 0.5, b and c are not; the mean of a, 0.55, passes."""
+    _says(judged, {"a": ["0.4", "0.7"], "b": ["0.6", "0.9"], "c": ["0.1", "0.2"]})
+    judged.scenario(["a", "b", "c"], thresholds={"graded": 0.5}, judge={"repeats": 2})
+    result = judged.pytest()
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["2 repeats: 1 of 3 samples pass in some and fail in others"])
+
+
+def test_a_judge_that_is_steady_flips_nothing(judged: JudgedProject) -> None:
+    """[C6]"""
+    judged.scenario(["0.9", "0.2"], thresholds={"graded": 0.5}, judge={"repeats": 2})
+    result = judged.pytest()
+    result.stdout.fnmatch_lines(["2 repeats: 0 of 2 samples pass in some and fail in others"])
+
+
+def test_without_repeats_nothing_is_said_of_them(judged: JudgedProject) -> None:
+    """[C6]"""
+    judged.scenario(["0.9", "0.2"], thresholds={"graded": 0.5})
+    assert "2 samples pass" not in judged.pytest().stdout.str()
+    assert "repeats" not in judged.project.results()["samples"][0]["details"]["graded"]
+
+
+def test_metrics_that_ask_nobody_are_scored_once(judged: JudgedProject) -> None:
+    """[C6] em beside it; both count in the flips: em misses its threshold either way."""
+    row = {"answer": "0.9", "references": ["x"]}
+    judged.scenario([row], metrics=["graded", "em"], thresholds={"em": 0.5}, judge={"repeats": 3})
+    result = judged.pytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["3 repeats: 0 of 1 samples*"])
+    (sample,) = judged.project.results()["samples"]
+    assert "em" not in sample["details"]
+
+
+def test_more_repeats_ask_only_for_the_new_ones(judged: JudgedProject) -> None:
+    """[C6, E9] Each repeat has its own place in the cache."""
+    judged.scenario(["0.9"], judge={"repeats": 2})
+    judged.pytest()
+    judged.scenario(["0.9"], judge={"repeats": 5})
+    judged.pytest()
+    assert len(judged.asked) == 5
+    judged.scenario(["0.9"], judge={"repeats": 1})
+    judged.pytest()
+    assert len(judged.asked) == 5
+
+
+def test_the_repeats_come_back_in_their_order(judged: JudgedProject) -> None:
+    """[C6, E9] From the cache as they were: the same files."""
+    _says(judged, {"a": ["0.2", "0.4", "0.9"]})
+    judged.scenario(["a"], judge={"repeats": 3})
+    judged.pytest()
+    judged.pytest("--rag-cache=replay")
+    first, second = judged.project.folders()
+    assert judged.without_run(first) == judged.without_run(second)
+
+
+def test_a_repeat_that_fails_is_left_out_and_told(judged: JudgedProject) -> None:
+    """[C6, A20] Of two repeats one gets a reply that is no number: the other one is the score."""
+    _says(judged, {"a": ["no number", "0.8"]})
+    judged.scenario(["a"], judge={"repeats": 2, "reasks": 0, "concurrency": 1})
+    judged.pytest().assert_outcomes(passed=1)
+    (sample,) = judged.project.results()["samples"]
+    assert sample["scores"]["graded"] == 0.8
+    assert sample["details"]["graded"]["repeats"]["values"] == [None, 0.8]
+    assert sample["reasons"]["graded"].startswith("1 of 2 repeats scored: judge 'm'")

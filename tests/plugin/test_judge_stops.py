@@ -1,0 +1,210 @@
+"""E8, E9: a run that is stopped or killed asks no more, leaves nothing open, and is not paid twice.
+
+Whatever ends a run, its files are written and no thread, socket or folder is left.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from judged_project import JudgedProject
+
+pytest_plugins = ["judged_project"]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_stays(judged: JudgedProject) -> Iterator[None]:
+    """Fail a test whose runs leave a thread, a connection or a folder behind."""
+    before = set(threading.enumerate())
+    yield
+    gc.collect()
+    assert {thread.name for thread in set(threading.enumerate()) - before} == set()
+    assert list(judged.temporary.glob("rageval-*")) == []
+    # The server learns a moment later that its connections were closed.
+    deadline = time.monotonic() + 5.0
+    while judged.server._tasks and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not judged.server._tasks
+
+
+def test_a_run_leaves_nothing_behind(judged: JudgedProject) -> None:
+    """[E8] Also by a host name, for which a resolver's thread is needed; no warning is raised."""
+    there = judged.server.base_url.replace("127.0.0.1", "localhost")
+    judged.scenario(["0.5"] * 4, metrics=["fourfold"], judge={"base_url": there})
+    judged.pytest("-W", "error").assert_outcomes(passed=4)
+    assert judged.server.connections > 0
+
+
+def test_a_run_without_calls_leaves_nothing_behind(judged: JudgedProject) -> None:
+    """[E8] Nothing is begun before it is needed."""
+    judged.scenario(["0.5"])
+    judged.pytest("--collect-only")
+    assert judged.server.connections == 0
+    assert not (judged.path / ".rageval").exists()
+
+
+def test_stopping_at_the_first_failure_asks_no_more(judged: JudgedProject) -> None:
+    """[E8] Two calls in flight, a window of eight samples, 60 samples; the first one fails."""
+    judged.server.options.latency_s = 0.01
+    judged.scenario(
+        ["0.1"] + [f"0.{at}" for at in range(50, 109)],
+        thresholds={"graded": 0.5},
+        gates={"graded": 0.1},
+        judge={"concurrency": 2},
+    )
+    result = judged.pytest("-x")
+    result.assert_outcomes(failed=1, skipped=2)
+    assert judged.project.outcomes() == {"s0": "failed"}
+    assert judged.project.results()["complete"] is False
+    assert len(judged.asked) <= 8
+
+
+def test_stopping_workers_at_the_first_failure_asks_no_more(judged: JudgedProject) -> None:
+    """[E8] At most a window of eight for each of the two."""
+    judged.server.options.latency_s = 0.02
+    answers = ["0.1", "0.1"] + [f"0.{at}" for at in range(50, 148)]
+    judged.scenario(answers, thresholds={"graded": 0.5}, judge={"concurrency": 4})
+    result = judged.distributed("-x")
+    assert result.ret != pytest.ExitCode.OK
+    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
+    assert len(judged.asked) < 40
+
+
+INTERRUPT = """
+def pytest_runtest_call(item):
+    if item.name == "s2":
+        raise KeyboardInterrupt
+"""
+
+
+def test_ctrl_c_in_a_case_writes_the_files_and_asks_no_more(judged: JudgedProject) -> None:
+    """[E8] In the third of 60 samples: the two before are on record, with what they cost."""
+    judged.server.options.latency_s = 0.01
+    judged.with_conftest(INTERRUPT)
+    answers = [f"0.{at}" for at in range(40, 100)]
+    judged.scenario(answers, gates={"graded": 0.1}, judge={"concurrency": 2})
+    result = judged.pytest()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert judged.project.outcomes() == {"s0": "passed", "s1": "passed"}
+    assert set(judged.project.gates().values()) == {"skipped"}
+    assert judged.usage["calls"] >= 3
+    assert len(judged.asked) <= 3 + 8
+    result.stdout.fnmatch_lines(["==* rageval: qa *==", "models: * calls*"])
+
+
+def test_ctrl_c_gets_through_while_a_judge_is_waited_for(
+    judged: JudgedProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[E8] The second call hangs; Ctrl-C comes soon after it has arrived."""
+    import _thread
+
+    monkeypatch.setattr("pytest_rageval.engine.ahead._POLL_S", 0.05)
+    drawn = judged.server._drawn
+
+    def interrupt(seen: object) -> str:
+        fault = drawn(seen)  # type: ignore[arg-type]
+        if fault == "hang":
+            threading.Timer(0.3, _thread.interrupt_main).start()
+        return fault
+
+    monkeypatch.setattr(judged.server, "_drawn", interrupt)
+    judged.scenario(["0.9", "hang|0.8", "0.7"], judge={"concurrency": 1, "timeout_s": 60})
+    began = time.monotonic()
+    result = judged.pytest()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert time.monotonic() - began < 20.0
+    assert judged.project.outcomes() == {"s0": "passed"}
+    assert len(judged.asked) == 2
+
+
+def test_ctrl_c_on_a_worker_loses_no_finished_score(judged: JudgedProject) -> None:
+    """[E8] The controller writes what it has."""
+    judged.with_conftest(
+        INTERRUPT.replace('"s2"', '"s5"').replace(
+            "        raise", "        import time; time.sleep(0.5)\n        raise"
+        )
+    )
+    judged.scenario(["0.9"] * 12, gates={"graded": 0.1})
+    result = judged.distributed()
+    assert result.ret != pytest.ExitCode.OK
+    assert "passed" not in judged.project.gates().values()
+    assert 1 <= judged.project.results()["counts"]["ran"] < 12
+
+
+def test_pytest_exit_asks_no_more(judged: JudgedProject) -> None:
+    """[E8] ``pytest.exit`` in the third case."""
+    judged.with_conftest(INTERRUPT.replace("raise KeyboardInterrupt", "pytest.exit('enough')"))
+    judged.server.options.latency_s = 0.01
+    judged.scenario([f"0.{at}" for at in range(40, 100)], judge={"concurrency": 2})
+    assert judged.pytest().ret == pytest.ExitCode.INTERRUPTED
+    assert judged.project.outcomes() == {"s0": "passed", "s1": "passed"}
+    assert len(judged.asked) <= 3 + 8
+
+
+KILLED = """
+def pytest_runtest_call(item):
+    if item.name == "s4" and not (HERE / "survives").exists():
+        os._exit(9)
+"""
+
+
+def test_a_killed_run_pays_only_for_what_is_missing(judged: JudgedProject) -> None:
+    """[E9] The fifth of ten cases kills its process; what was answered is not asked again."""
+    judged.with_conftest(KILLED)
+    answers = [f"0.{at}" for at in range(10, 20)]
+    judged.scenario(answers, judge={"concurrency": 1})
+    killed = judged.project.pytester.runpytest_subprocess()
+    assert killed.ret == 9
+    before = list(judged.asked)
+    assert 5 <= len(before) <= 10
+    (judged.path / "survives").touch()
+    judged.pytest().assert_outcomes(passed=10)
+    assert len(judged.asked) <= 10 + 1
+    assert set(judged.asked) == {f"graded: {answer}" for answer in answers}
+    # What a killed run shared with its workers stays in the system's folder for such things.
+    for folder in judged.temporary.glob("rageval-*"):
+        folder.rename(judged.path / folder.name)
+
+
+def test_a_killed_worker_costs_only_what_it_had_not_finished(judged: JudgedProject) -> None:
+    """[E9] Its samples are lost and named; the next run asks about no other."""
+    judged.with_conftest(KILLED)
+    answers = [f"0.{at}" for at in range(10, 22)]
+    judged.scenario(answers, gates={"graded": 0.1}, judge={"concurrency": 2})
+    result = judged.distributed()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert judged.project.gates()["graded.mean"] == "failed"
+    results = judged.project.results()
+    assert "s4" not in judged.project.outcomes()
+    assert results["counts"]["scored"] >= 8
+    (judged.path / "survives").touch()
+    judged.server.forget()
+    judged.pytest().assert_outcomes(passed=12 + 2)
+    # At most what was in flight when the worker was killed.
+    assert len(judged.asked) <= 2
+    assert judged.usage["cached"] + judged.usage["calls"] == 12
+
+
+def test_the_processes_of_a_run_share_a_folder_of_its_own(judged: JudgedProject) -> None:
+    """[E10] In the system's folder for temporary files, for the time of the run."""
+    judged.with_conftest(
+        """
+def pytest_runtest_teardown(item):
+    import tempfile
+    found = [path.name for path in pathlib.Path(tempfile.gettempdir()).glob("rageval-*")]
+    (HERE / "seen.txt").write_text(",".join(found))
+"""
+    )
+    judged.scenario(["0.5"])
+    judged.pytest().assert_outcomes(passed=1)
+    assert (judged.path / "seen.txt").read_text().count("rageval-run-") == 1
+    assert os.listdir(judged.temporary) == []

@@ -1,0 +1,101 @@
+"""E8, E10: workers judge what they run, share limits, cache and budget, and change no score."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from judged_project import JudgedProject
+
+pytest_plugins = ["judged_project"]
+
+WATCHED = """
+import tempfile
+
+import pytest_rageval.plugin.look_ahead
+
+pytest_rageval.plugin.look_ahead._BEAT_S = 0.0
+
+def pytest_runtest_teardown(item):
+    folder = pathlib.Path(tempfile.gettempdir())
+    found = sorted(path.name for path in folder.glob("rageval-*"))
+    with open(HERE / "folders.txt", "a") as log:
+        log.write(",".join(found) + "\\n")
+"""
+
+
+def test_two_workers_give_the_same_and_ask_no_more(judged: JudgedProject) -> None:
+    """[E2, E8, C6] 24 samples of five kinds, six calls in flight over both workers.
+
+    Samples with equal questions ask once; repeats ask as often as they say. The rate of the replies
+    differs, the scores do not.
+    """
+    judged.with_conftest(WATCHED)
+    judged.server.options.latency_s = 0.02
+    rows = [
+        {"answer": f"0.{at % 7}", "question": f"q{at}", "doc_name": f"d{at % 3}"}
+        for at in range(20)
+    ]
+    rows += [{"answer": "400|0.5", "question": "refused"}, {"answer": "prose|0.5"}]
+    rows += [{"answer": "0.3", "skip": "not yet"}, {"question": "invalid"}]
+    judged.scenario(
+        rows,
+        metrics=["graded", "fourfold", "silent"],
+        metric_weights={"graded": 1, "fourfold": 0.3, "silent": 0},
+        thresholds={"graded": 0.2},
+        gates={"graded": 0.1, "by": {"doc_name": {"fourfold": 0.2}}},
+        judge={"concurrency": 6, "repeats": 2, "reasks": 0, "price": {"input": 1, "output": 1}},
+    )
+    plain = judged.pytest("--rag-cache-dir=one")
+    asked = Counter(judged.asked)
+    assert judged.server.most_in_flight == 6
+    judged.server.forget()
+    distributed = judged.distributed("--rag-cache-dir=two")
+    assert Counter(judged.asked) == asked
+    assert 2 <= judged.server.most_in_flight <= 6
+    first, second = judged.project.folders()
+    assert judged.without_run(first) == judged.without_run(second)
+    for name in ("scores.csv", "invalid.csv", "scenario.snapshot.yaml"):
+        assert (first / name).read_bytes() == (second / name).read_bytes(), name
+    assert plain.parseoutcomes() == distributed.parseoutcomes()
+    assert plain.ret == distributed.ret == pytest.ExitCode.TESTS_FAILED
+    assert judged.project.results()["run"]["workers"] == 2
+    # "graded: 0.1" is asked for three samples and two repeats, sent twice.
+    assert asked["graded: 0.1"] == 2
+    # Both workers and the controller know one folder, and it is gone.
+    assert set((judged.path / "folders.txt").read_text().split()) != set()
+    assert all("," not in line for line in (judged.path / "folders.txt").read_text().split())
+    assert list(judged.temporary.iterdir()) == []
+    # The account is that of all processes.
+    assert judged.usage["calls"] == len([1 for text in judged.asked if "400" not in text])
+    assert judged.usage["cost_usd"] > 0.0
+    assert "samples judged" not in distributed.stdout.str()
+
+
+def test_the_budget_holds_over_all_workers(judged: JudgedProject) -> None:
+    """[E10] "graded: 0.10" is 2 tokens of 1 USD (12 // 4 = 3 of them): 3 USD a call, budget 20."""
+    judged.server.options.latency_s = 0.01
+    answers = [f"0.{at}" for at in range(10, 40)]
+    price = {"input": 1_000_000, "output": 0}
+    judged.scenario(answers, gates={"graded": 0.1}, judge={"concurrency": 4, "price": price})
+    result = judged.distributed("--rag-budget", "20")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    usage = judged.usage
+    assert usage["cost_usd"] == 3.0 * usage["calls"]
+    assert 3.0 <= usage["cost_usd"] <= 20.0
+    assert len(judged.asked) == usage["calls"]
+    assert "passed" not in judged.project.gates().values()
+    counts = judged.project.results()["counts"]
+    assert (counts["scored"], counts["error"]) == (usage["calls"], 30 - usage["calls"])
+
+
+def test_what_went_wrong_on_a_worker_is_told(judged: JudgedProject) -> None:
+    """[E9] A cache that cannot be written costs nobody a score."""
+    (judged.path / "taken").write_text("a file, no folder")
+    judged.scenario(["0.5"] * 4)
+    result = judged.distributed("--rag-cache-dir=taken")
+    result.assert_outcomes(passed=4)
+    result.stdout.fnmatch_lines(["models: *not kept*taken*"])

@@ -1,0 +1,274 @@
+"""D4, D5: TREC files as tests: one case for each judged query, the same figures with workers."""
+
+from __future__ import annotations
+
+import gzip
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.plugin.conftest import Project, Run
+
+SCENARIO = """
+    name: qa
+    qrels_path: qrels.txt
+    run_path: run.txt
+    metrics: [mrr, "ndcg@2"]
+"""
+# mrr 1, 1/2, 0; ndcg@2 1, 1/log2(3), 0.
+QRELS = "q1 0 d1 1\nq2 0 d2 1\nq2 0 d9 0\nq3 0 d3 1\n"
+RUN = "q1 Q0 d1 1 2 r\nq2 Q0 d9 1 2 r\nq2 Q0 d2 2 1 r\nq3 Q0 d8 1 1 r\n"
+
+
+@pytest.fixture
+def trec(project: Project) -> Project:
+    """Return a project with three judged queries."""
+    project.scenario(SCENARIO)
+    project.file("qrels.txt", QRELS)
+    project.file("run.txt", RUN)
+    return project
+
+
+def test_each_judged_query_is_a_case(trec: Project, run: Run) -> None:
+    """[D4] With its score beside its outcome."""
+    result = run("-v")
+    result.assert_outcomes(passed=3)
+    for query in ("q1", "q2", "q3"):
+        assert f"qa.rageval.yaml::{query} " in result.stdout.str()
+    samples = trec.results()["samples"]
+    assert [sample["scores"]["mrr"] for sample in samples] == [1.0, 0.5, 0.0]
+    assert trec.results()["metrics"]["mrr"]["mean"] == 0.5
+
+
+def test_a_low_query_fails_with_what_was_found(trec: Project, run: Run) -> None:
+    """[D4, E1] q3: of one relevant document none; no traceback."""
+    trec.scenario(SCENARIO + "    thresholds: {mrr: 0.4}\n")
+    result = run()
+    result.assert_outcomes(passed=2, failed=1)
+    result.stdout.fnmatch_lines(["*mrr 0.0000 < 0.4000*", "mrr *0.0000 *>= 0.40 *below"])
+    text = result.stdout.str()
+    assert "Traceback" not in text
+    assert "d8" in text, "what was retrieved is shown"
+
+
+def test_what_was_retrieved_is_on_record(trec: Project) -> None:
+    """[D4, D8] How much, and the beginning with its grades; None is not judged."""
+    trec.pytest()
+    details = [sample["details"]["retrieval"] for sample in trec.results()["samples"]]
+    assert details == [
+        {"retrieved": 1, "relevant": 1, "found": 1, "first": [["d1", 1]]},
+        {"retrieved": 2, "relevant": 1, "found": 1, "first": [["d9", 0], ["d2", 1]]},
+        {"retrieved": 1, "relevant": 1, "found": 0, "first": [["d8", None]]},
+    ]
+
+
+def test_workers_give_the_same_results_json(project: Project) -> None:
+    """[D4, E2] 60 queries, graded, with ties, missing and unjudged ones, compared with a run."""
+    draw = random.Random(5)
+    qrels, old, new = [], [], []
+    for query in range(60):
+        qrels += [
+            f"q{query} 0 d{document} {draw.choice((-1, 0, 0, 1, 1, 2, 3))}\n"
+            for document in draw.sample(range(200), 12)
+        ]
+        for lines, start in ((old, 2), (new, 0)):
+            if query % 20 != start:
+                documents = draw.sample(range(200), 40)
+                lines += [
+                    f"q{query} Q0 d{name} 0 {draw.randrange(20) / 4} r\n" for name in documents
+                ]
+    project.file("qrels.txt", "".join(qrels))
+    project.file("run.txt", "".join(new) + "q999 Q0 d1 0 1 r\n")
+    project.file("old.txt", "".join(old))
+    project.scenario(
+        """
+        name: qa
+        qrels_path: qrels.txt
+        run_path: run.txt
+        ir_metrics: [mrr, map, recall, ndcg, precision]
+        thresholds: {map: 0.01}
+        compare: {run_old_path: old.txt, metrics: [map, ndcg@10, weighted_score]}
+        gates:
+          map: {lower_bound: 0.01, quantile: {0.25: 0.02}}
+          no_regression: {metrics: [map, "ndcg@10"], mode: non_inferior, max_drop: 0.1}
+        """
+    )
+    first = project.pytest("-W", "ignore", "-p", "no:xdist")
+    second = project.pytest("-W", "ignore", "-n", "2")
+    assert project.without_run(0) == project.without_run(1)
+    assert first.parseoutcomes() == second.parseoutcomes()
+    assert first.ret == second.ret
+    results = project.results()
+    assert results["counts"]["scored"] == 60
+    assert results["counts"]["failed"] > 3
+    assert results["comparison"]["metrics"]["map"]["n"] == 60
+    assert {gate["name"] for gate in results["gates"]} == {
+        "map.lower_bound",
+        "map.quantile.0.25",
+        "no_regression",
+        "unscored",
+    }
+
+
+@pytest.mark.parametrize("query", ["支持::一", "q[1]", "a/b", "2024-127266", "-k", "gate:map"])
+def test_any_query_id_is_a_case_that_can_be_selected(project: Project, query: str) -> None:
+    """[A2, D5] By the node id that pytest prints."""
+    project.scenario(SCENARIO)
+    project.file("qrels.txt", f"{query} 0 文档一 1\nother 0 d 1\n")
+    project.file("run.txt", f"{query} Q0 文档一 1 1 r\nother Q0 d 1 1 r\n")
+    result = project.pytest("--collect-only", "-q")
+    nodeid = next(
+        line
+        for line in result.outlines
+        if line.startswith("qa.rageval.yaml::") and "other" not in line
+    )
+    project.pytest(nodeid).assert_outcomes(passed=1)
+    assert list(project.outcomes()) == [query]
+
+
+def test_queries_without_results_score_zero_and_are_listed(trec: Project, run: Run) -> None:
+    """[D5] As trec_eval -c: (1 + 0 + 0)/3."""
+    trec.file("run.txt", "q1 Q0 d1 1 2 r\n")
+    result = run("-W", "default")
+    assert result.parseoutcomes()["passed"] == 3
+    result.stdout.fnmatch_lines(
+        ["*2 of 3 judged queries have no results in run.txt: q2, q3 (see missing_queries)"]
+    )
+    assert trec.results()["metrics"]["mrr"]["mean"] == pytest.approx(1 / 3)
+
+
+def test_queries_without_results_may_be_skipped(trec: Project, run: Run) -> None:
+    """[D5] 1/1; no gate is undecided for it."""
+    trec.scenario(SCENARIO + "    missing_queries: skip\n    gates: {mrr: 0.9}\n")
+    trec.file("run.txt", "q1 Q0 d1 1 2 r\n")
+    result = run("-rs")
+    result.assert_outcomes(passed=1 + 2, skipped=2)
+    assert "no results for this query in run.txt" in result.stdout.str()
+    assert trec.gates()["mrr.mean"] == "passed"
+
+
+def test_queries_without_results_may_be_errors(trec: Project, run: Run) -> None:
+    """[D5, A19] And rows of invalid.csv."""
+    trec.scenario(SCENARIO + "    missing_queries: error\n")
+    trec.file("run.txt", "q1 Q0 d1 1 2 r\n")
+    result = run()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert result.parseoutcomes()["errors"] == 2
+    assert [row["sample_id"] for row in trec.table("invalid.csv")] == ["q2", "q3"]
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"qrels.txt": "q1 0 d1 high\n"}, "*qrels.txt:1: grade 'high' is not a whole number*"),
+        ({"qrels.txt": "q1 0 d1\n"}, "*qrels.txt:1: expected 4 columns*found 3: 'q1 0 d1'*"),
+        ({"qrels.txt": QRELS + "q1 0 d1 1\n"}, "*qrels.txt:5: document 'd1' is judged twice*"),
+        ({"run.txt": "q1 Q0 d1 1 nan r\n"}, "*run.txt:1: score 'nan' is not a number*"),
+        ({"run.txt": RUN + "q1 Q0 d1 1 1 r\n"}, "*run.txt:5: document 'd1' is retrieved twice*"),
+        ({"run.txt": QRELS}, "*run.txt:1: *is this a qrels file, and not a run?*"),
+        ({"run.txt": "x Q0 d 1 1 r\n"}, "*run.txt: no query of this run is judged in qrels.txt*"),
+        ({"run.txt": ""}, "*run.txt: empty*"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused(
+    trec: Project, files: dict[str, str], message: str
+) -> None:
+    """[D5, E12] At collection, with file and line, no traceback, exit status 2; nothing runs."""
+    for name, text in files.items():
+        trec.file(name, text)
+    result = trec.pytest()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines([message])
+    assert "Traceback" not in result.stdout.str()
+    assert trec.wrote_nothing
+
+
+def test_packed_files_are_read(project: Project) -> None:
+    """[D5] By their suffix."""
+    project.scenario(SCENARIO.replace("qrels.txt", "qrels.gz").replace("run.txt", "run.txt.gz"))
+    (project.path / "qrels.gz").write_bytes(gzip.compress(QRELS.encode()))
+    (project.path / "run.txt.gz").write_bytes(gzip.compress(RUN.encode()))
+    project.pytest().assert_outcomes(passed=3)
+    (project.path / "run.txt.gz").write_bytes(gzip.compress(RUN.encode())[:-4])
+    result = project.pytest()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*run.txt.gz: a damaged or cut off gzip file*"])
+
+
+def test_the_limit_holds_for_queries(trec: Project, run: Run) -> None:
+    """[A22, D7] From the command line."""
+    run("--rag-limit", "2").assert_outcomes(passed=2)
+    assert list(trec.outcomes()) == ["q1", "q2"]
+
+
+def test_another_run_from_the_command_line(trec: Project, run: Run) -> None:
+    """[A14] What a comparison of two systems needs; the file stays as it is."""
+    trec.file("better.txt", "q1 Q0 d1 1 1 r\nq2 Q0 d2 1 1 r\nq3 Q0 d3 1 1 r\n")
+    run("--rag-set", "run_path=better.txt")
+    assert trec.results()["metrics"]["mrr"]["mean"] == 1.0
+    assert trec.results()["scenario"]["overridden"] == ["run_path"]
+
+
+def test_top_k_really_cuts(trec: Project) -> None:
+    """[B8] q2 finds its document at rank 2."""
+    trec.pytest("--rag-set", "top_k=1")
+    samples = trec.results()["samples"]
+    assert [sample["scores"]["mrr"] for sample in samples] == [1.0, 0.0, 0.0]
+    assert samples[1]["details"]["retrieval"]["retrieved"] == 1
+
+
+def test_a_selection_of_queries_scores_them_as_a_run_of_all(trec: Project, run: Run) -> None:
+    """[E4] The batch is of all queries, whatever is asked for; the gate stays undecided."""
+    trec.scenario(SCENARIO + "    gates: {mrr: 0.9}\n")
+    result = run("-k", "q2")
+    result.assert_outcomes(passed=1, skipped=2)
+    assert [sample["scores"]["mrr"] for sample in trec.results()["samples"]] == [0.5]
+
+
+def test_files_in_other_folders_are_relative_to_the_scenario(project: Project) -> None:
+    """[A18] As all data files."""
+    project.file("runs/deep/qa.rageval.yaml", SCENARIO.replace("qrels.txt", "../qrels.txt"))
+    project.file("runs/qrels.txt", QRELS)
+    project.file("runs/deep/run.txt", RUN)
+    project.pytest().assert_outcomes(passed=3)
+
+
+def test_one_query_alone(trec: Project, run: Run) -> None:
+    """[E5] It has a mean and no interval; the bound cannot be met."""
+    trec.scenario(SCENARIO + "    gates: {mrr: {mean: 0.5, lower_bound: 0.0}}\n")
+    trec.file("qrels.txt", "q1 0 d1 1\n")
+    run()
+    assert trec.gates() == {
+        "mrr.mean": "passed",
+        "mrr.lower_bound": "failed",
+        "unscored": "passed",
+    }
+    assert trec.results()["metrics"]["mrr"]["ci_low"] is None
+
+
+def test_parameters_of_ultrarag_are_a_scenario(project: Project, run: Run) -> None:
+    """[D9] Its evaluation server's file for TREC data, with the run to compare with."""
+    project.file("qrels.txt", QRELS)
+    project.file("run_a.txt", RUN)
+    project.file("run_b.txt", "q1 Q0 d1 1 2 r\n")
+    project.scenario(
+        """
+        evaluation:
+          save_path: output/evaluate_results.json
+          qrels_path: qrels.txt
+          run_path: run_a.txt
+          ks: [1, 2]
+          ir_metrics: [mrr, ndcg]
+          run_new_path: run_a.txt
+          run_old_path: run_b.txt
+          n_resamples: 1000
+        """
+    )
+    result = run("-W", "default")
+    assert result.parseoutcomes()["passed"] == 3
+    assert list(project.results()["metrics"]) == ["mrr", "ndcg@1", "ndcg@2"]
+    comparison = project.results()["comparison"]
+    assert (comparison["baseline"], comparison["test"]) == ("run_b.txt", "permutation")
+    assert comparison["metrics"]["mrr"]["B_mean"] == pytest.approx(1 / 3)

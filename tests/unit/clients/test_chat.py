@@ -1,0 +1,358 @@
+"""The chat client: cache, replay, re-asks, and who is counted for what."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_openai import FakeOpenAI
+
+from pytest_rageval.clients.base import Accept, ChatClient, Message, Reply, ReplySchema, Usage
+from pytest_rageval.clients.errors import (
+    BudgetError,
+    ClientError,
+    InvalidOutputError,
+    RefusedError,
+    ReplayMissError,
+    TruncatedError,
+)
+from pytest_rageval.clients.settings import ClientSettings, Price, RunSettings
+from pytest_rageval.clients.stack import Clients
+from pytest_rageval.clients.usage import Purpose, asking, run_usage
+
+SCHEMA = ReplySchema("Verdict", {"type": "object", "properties": {"score": {"type": "integer"}}})
+Ask = Callable[..., Any]
+Run = Callable[..., RunSettings]
+Settings = Callable[..., ClientSettings]
+Within = Callable[..., Any]
+
+
+def json_only(text: str) -> None:
+    try:
+        json.loads(text)
+    except ValueError:
+        raise ValueError("it is not JSON") from None
+
+
+def entries(folder: Path) -> list[str]:
+    """Return the lines of replies in the cache."""
+    files = folder.rglob("*.reply.jsonl")
+    return [line for file in files for line in file.read_text().splitlines()]
+
+
+async def question(
+    client: ChatClient, text: str = "Well?", accept: Accept | None = json_only
+) -> Reply:
+    return await client.complete([Message("user", text)], schema=SCHEMA, accept=accept)
+
+
+@pytest.fixture
+def judged(settings: Settings, within: Within) -> Ask:
+    """Return a function: ask one question for JSON; return the reply."""
+
+    def ask(text: str = "Well?", run: RunSettings | None = None, **fields: Any) -> Reply:
+        async def work(clients: Clients) -> Reply:
+            return await question(clients.chat(settings(**fields)), text)
+
+        reply: Reply = within(work, run)
+        return reply
+
+    return ask
+
+
+def test_a_second_run_asks_nobody(server: FakeOpenAI, ask: Ask) -> None:
+    first, second = ask(), ask()
+    assert len(server.chats) == 1
+    assert (second.text, second.model) == (first.text, "m-fake")
+    assert second.latency_s == pytest.approx(first.latency_s, abs=0.001)
+    assert (first.cached, second.cached) == (False, True)
+    assert second.usage == Usage(cached=1)
+
+
+@pytest.mark.parametrize(
+    ("mode", "requests", "kept"),
+    [("off", 2, 0), ("read", 2, 0), ("readwrite", 1, 1), ("refresh", 1, 1)],
+)
+def test_modes_ask_and_keep_as_they_say(
+    mode: str, requests: int, kept: int, server: FakeOpenAI, run: Run, within: Within,
+    settings: Settings, tmp_path: Path,
+) -> None:  # fmt: skip
+    """The same question twice in one run."""
+
+    async def work(clients: Clients) -> None:
+        chat = clients.chat(settings())
+        await question(chat)
+        await question(chat)
+
+    within(work, run(cache_mode=mode))
+    assert len(server.chats) == requests
+    assert len(entries(tmp_path)) == kept
+
+
+def test_refresh_asks_anew_what_an_earlier_run_has_kept(
+    server: FakeOpenAI, ask: Ask, run: Run
+) -> None:
+    ask()
+    server.options.answer = lambda body: "something new"
+    ask(run=run(cache_mode="refresh", shared_dir=None))
+    assert ask().text == "something new"
+    assert len(server.chats) == 2
+
+
+def test_replay_needs_no_server_no_key_and_no_socket(
+    server: FakeOpenAI, ask: Ask, run: Run, monkeypatch: pytest.MonkeyPatch, request: Any
+) -> None:
+    recorded = ask()
+    monkeypatch.delenv("JUDGE_KEY")
+    request.getfixturevalue("no_sockets")
+    replayed = ask(run=run(cache_mode="replay"))
+    assert (replayed.text, replayed.cached) == (recorded.text, True)
+
+
+def test_a_miss_in_replay_asks_nobody_and_says_what_differs(
+    server: FakeOpenAI, settings: Settings, within: Within, run: Run, request: Any
+) -> None:
+    async def work(clients: Clients, model: str) -> None:
+        with asking(Purpose("faithfulness", sample="s1")):
+            await question(clients.chat(settings(model=model)))
+
+    within(lambda clients: work(clients, "old"))
+    request.getfixturevalue("no_sockets")
+    with pytest.raises(ReplayMissError) as caught:
+        within(lambda clients: work(clients, "new"), run(cache_mode="replay"))
+    assert str(caught.value) == (
+        "judge 'new': no reply in the cache for sample 's1', metric faithfulness (replay asks "
+        "nobody); the nearest entry differs: model: 'new' here, 'old' in the cache"
+    )
+    assert len(server.chats) == 1
+
+
+def test_the_socket_block_of_these_tests_does_block(
+    server: FakeOpenAI, ask: Ask, no_sockets: None
+) -> None:
+    with pytest.raises(AssertionError, match="a socket was opened"):
+        ask()
+
+
+def test_equal_questions_at_the_same_time_are_asked_once(
+    server: FakeOpenAI, settings: Settings, within: Within
+) -> None:
+    async def work(clients: Clients) -> list[Reply]:
+        chat = clients.chat(settings())
+        return await asyncio.gather(*(question(chat) for _ in range(5)))
+
+    server.options.latency_s = 0.05
+    replies = within(work)
+    assert len(server.chats) == 1
+    assert [reply.cached for reply in replies] == [False, True, True, True, True]
+    assert len({reply.text for reply in replies}) == 1
+
+
+def test_repeats_are_different_questions(
+    server: FakeOpenAI, settings: Settings, within: Within
+) -> None:
+    async def work(clients: Clients) -> None:
+        for repeat in (0, 1, 0):
+            with asking(Purpose("f", repeat=repeat)):
+                await question(clients.chat(settings()))
+
+    within(work)
+    assert len(server.chats) == 2
+
+
+def test_usage_is_counted_for_who_asks_and_for_the_run(
+    server: FakeOpenAI, settings: Settings, within: Within, run: Run, tmp_path: Path
+) -> None:
+    async def sample(clients: Clients, name: str, text: str) -> Usage:
+        with asking(Purpose("f", sample=name)) as tally:
+            await question(clients.chat(settings(price=Price(1.0, 1.0))), text)
+        return tally.usage
+
+    async def work(clients: Clients) -> Any:
+        one = await sample(clients, "s1", "Is it?")
+        other, again = await asyncio.gather(
+            sample(clients, "s2", "Is it not?"), sample(clients, "s3", "Is it?")
+        )
+        return one, other, again, clients.usage
+
+    one, other, again, total = within(work)
+    assert (one.calls, other.calls, again) == (1, 1, Usage(cached=1))
+    assert total == one + other + again
+    assert total.cost_usd == pytest.approx((total.prompt_tokens + total.completion_tokens) / 1e6)
+    assert run_usage(tmp_path / "run") == total
+
+
+def test_a_reply_that_is_not_accepted_is_asked_for_again_with_the_reason(
+    server: FakeOpenAI, judged: Ask
+) -> None:
+    server.then("prose", "ok")
+    reply = judged()
+    assert json.loads(reply.text) == {"score": json.loads(reply.text)["score"]}
+    assert reply.usage.calls == 2
+    again = server.chats[1].body["messages"]
+    assert [turn["role"] for turn in again] == ["user", "assistant", "user"]
+    assert again[1]["content"] == "It looks fine."
+    assert again[2]["content"] == (
+        "That reply cannot be used: it is not JSON\nReply again, with the JSON only."
+    )
+
+
+def test_what_is_never_accepted_is_an_error_with_the_reply_and_is_not_kept(
+    server: FakeOpenAI, judged: Ask, tmp_path: Path
+) -> None:
+    server.then("prose", "prose", "prose")
+    with pytest.raises(InvalidOutputError) as caught:
+        judged()
+    assert str(caught.value) == (
+        "judge 'm': the reply cannot be used: it is not JSON; it was 'It looks fine.' (3 attempts)"
+    )
+    assert entries(tmp_path) == []
+    assert judged().text  # the next run asks again
+
+
+def test_a_reply_without_content_is_asked_for_again(server: FakeOpenAI, judged: Ask) -> None:
+    server.then("null", "ok")
+    judged()
+    assert [turn["role"] for turn in server.chats[1].body["messages"]] == ["user", "user"]
+
+
+def test_a_reply_that_is_cut_off_is_asked_for_again_with_more_room(
+    server: FakeOpenAI, judged: Ask
+) -> None:
+    server.then("length", "length", "ok")
+    assert json.loads(judged(max_tokens=100).text)
+    assert [seen.body["max_tokens"] for seen in server.chats] == [100, 200, 400]
+
+
+def test_a_reply_that_is_always_cut_off_is_an_error(server: FakeOpenAI, judged: Ask) -> None:
+    server.then(*["length"] * 3)
+    with pytest.raises(TruncatedError, match=r"cut off \(max_tokens is None\).*\(3 attempts\)"):
+        judged()
+
+
+def test_a_refusal_is_not_asked_again(server: FakeOpenAI, judged: Ask) -> None:
+    server.then("refusal")
+    with pytest.raises(RefusedError):
+        judged()
+    assert len(server.chats) == 1
+
+
+def test_what_an_error_cost_is_counted(
+    server: FakeOpenAI, settings: Settings, within: Within
+) -> None:
+    async def work(clients: Clients) -> Usage:
+        with pytest.raises(InvalidOutputError):
+            await question(clients.chat(settings(price=Price(1.0))))
+        return clients.usage
+
+    server.then("prose", "prose", "prose")
+    usage = within(work)
+    assert usage.calls == 3
+    assert usage.cost_usd > 0.0
+
+
+def test_a_kept_reply_that_is_not_accepted_any_more_is_asked_for_again(
+    server: FakeOpenAI, ask: Ask, judged: Ask, run: Run, tmp_path: Path
+) -> None:
+    judged()
+    (path,) = tmp_path.rglob("*.reply.jsonl")
+    entry = json.loads(path.read_text())
+    entry["value"]["text"] = "spoilt"
+    path.write_text(json.dumps(entry) + "\n")
+    with pytest.raises(InvalidOutputError, match="it is not JSON; it was 'spoilt'"):
+        judged(run=run(cache_mode="replay"))
+    assert json.loads(judged().text)
+    assert len(server.chats) == 2
+    assert json.loads(judged(run=run(cache_mode="replay")).text)
+
+
+def test_a_cache_that_cannot_be_written_costs_no_reply(
+    server: FakeOpenAI, settings: Settings, within: Within, run: Run, tmp_path: Path
+) -> None:
+    async def work(clients: Clients) -> Any:
+        return await question(clients.chat(settings())), clients.problems
+
+    (tmp_path / "cache").write_text("a file in the way")
+    reply, problems = within(work, run())
+    assert reply.text
+    assert len(problems) == 1
+    assert problems[0].startswith("replies are not kept: ")
+
+
+def test_the_budget_ends_the_asking_but_not_the_cache(
+    server: FakeOpenAI, settings: Settings, within: Within, run: Run
+) -> None:
+    """A reply costs 1 USD at 500,000 a million tokens of 2; the budget is for three."""
+    server.options.answer = lambda body: "12345678"  # 2 tokens
+
+    async def work(clients: Clients) -> Any:
+        chat = clients.chat(settings(price=Price(0.0, 500_000.0), max_tokens=2, concurrency=1))
+        return await asyncio.gather(
+            *(question(chat, f"{n}", None) for n in [*range(10), 0]), return_exceptions=True
+        )
+
+    results = within(work, run(budget_usd=3.5))
+    assert [isinstance(result, BudgetError) for result in results] == [False] * 3 + [True] * 7 + [
+        False
+    ]
+    assert len(server.chats) == 3
+    again = within(work, run(budget_usd=3.5, shared_dir=None))
+    assert [isinstance(result, BudgetError) for result in again] == [False] * 6 + [True] * 4 + [
+        False
+    ]
+
+
+def test_a_run_that_was_stopped_pays_only_for_the_rest(
+    server: FakeOpenAI, settings: Settings, within: Within
+) -> None:
+    async def stopped(clients: Clients) -> int:
+        chat = clients.chat(settings(concurrency=4))
+        tasks = [asyncio.create_task(question(chat, f"{n}?")) for n in range(20)]
+        await asyncio.wait(tasks[:8])
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        assert clients.in_flight == 0
+        return sum(not task.cancelled() for task in tasks)
+
+    async def whole(clients: Clients) -> None:
+        chat = clients.chat(settings())
+        await asyncio.gather(*(question(chat, f"{n}?") for n in range(20)))
+
+    server.options.latency_s = 0.02
+    finished = within(stopped)
+    assert 8 <= finished < 20
+    server.forget()
+    within(whole)
+    # Requests of tasks that were cancelled may still arrive: each question counts once.
+    asked = {seen.body["messages"][0]["content"] for seen in server.chats}
+    assert len(asked) == 20 - finished
+
+
+def test_faults_that_clear_leave_the_replies_of_a_run_without_faults(
+    server: FakeOpenAI, settings: Settings, within: Within, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(clients: Clients, timeout_s: float) -> list[str]:
+        chat = clients.chat(settings(timeout_s=timeout_s))
+        replies = await asyncio.gather(*(question(chat, f"{n}?") for n in range(120)))
+        return [reply.text for reply in replies]
+
+    from pytest_rageval.clients.retry import RetryPolicy
+
+    monkeypatch.setattr(RetryPolicy.__init__, "__defaults__", (4, 120.0, 0.005, 0.3))
+    calm = within(lambda clients: work(clients, 10.0), RunSettings())
+    assert len(server.chats) == 120
+    server.forget()
+    faults = ("429:0.01", "429", "500", "prose", "length", "reset", "cut", "hang", "not_json")
+    server.options.fault_rates = dict.fromkeys(faults, 0.03)
+    assert within(lambda clients: work(clients, 0.5), RunSettings()) == calm
+    assert len(server.chats) > 130
+
+
+def test_an_error_names_its_kind() -> None:
+    kinds = [kind.kind for kind in ClientError.__subclasses__()]
+    assert len(kinds) == len(set(kinds)) == 13

@@ -1,0 +1,218 @@
+"""Embedding models in this process, with stand-ins for the packages."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from pytest_rageval.clients.base import Usage
+from pytest_rageval.clients.errors import LocalModelError
+from pytest_rageval.clients.model_thread import ModelThread
+from pytest_rageval.clients.settings import ClientSettings, RunSettings
+from pytest_rageval.clients.stack import Clients, check_embedding
+from pytest_rageval.errors import MissingExtraError
+
+Within = Callable[..., Any]
+
+
+class SentenceTransformer:
+    made: ClassVar[list[tuple[str, dict[str, Any]]]] = []
+
+    def __init__(self, name: str, **keys: Any) -> None:
+        self.made.append((name, keys))
+
+    def encode(self, texts: list[str], *, batch_size: int, show_progress_bar: bool) -> Any:
+        assert (batch_size, show_progress_bar) == (64, False)
+        return np.array([[len(text), 0.5] for text in texts], dtype="f4")
+
+
+class TextEmbedding:
+    def __init__(self, *, model_name: str, **keys: Any) -> None:
+        self.name = model_name
+
+    def embed(self, texts: list[str], *, batch_size: int) -> Iterator[Any]:
+        for text in texts:
+            yield np.array([len(text), 0.5], dtype="f4")
+
+
+def rows(texts: list[str], scale: float = 1.0) -> list[list[float]]:
+    threads.append(threading.current_thread().name)
+    return [[len(text) * scale, 0.5] for text in texts]
+
+
+async def async_rows(texts: list[str], scale: float = 1.0) -> list[list[float]]:
+    await asyncio.sleep(0)
+    return rows(texts, scale)
+
+
+def broken(texts: list[str]) -> Any:
+    raise RuntimeError("out of memory")
+
+
+def too_few(texts: list[str]) -> Any:
+    return [[1.0]] * (len(texts) - 1)
+
+
+def uneven(texts: list[str]) -> Any:
+    return [[1.0] * (n + 1) for n in range(len(texts))]
+
+
+def not_finite(texts: list[str]) -> Any:
+    return [[float("nan")] for _ in texts]
+
+
+def no_rows(texts: list[str]) -> Any:
+    return None
+
+
+threads: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def _packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put this module, and stand-ins for the two packages, where they can be imported."""
+    threads.clear()
+    SentenceTransformer.made.clear()
+    for name, attribute in (
+        ("sentence_transformers", SentenceTransformer),
+        ("fastembed", TextEmbedding),
+    ):
+        module = ModuleType(name)
+        setattr(module, attribute.__name__, attribute)
+        monkeypatch.setitem(sys.modules, name, module)
+    own = ModuleType("my_embeddings")
+    for function in (rows, async_rows, broken, too_few, uneven, not_finite, no_rows):
+        setattr(own, function.__name__, function)
+    monkeypatch.setitem(sys.modules, "my_embeddings", own)
+    monkeypatch.setattr("pytest_rageval.extras.installed", lambda module: True)
+
+
+def embed(within: Within, *texts: str, **fields: Any) -> Any:
+    async def work(clients: Clients) -> Any:
+        settings = ClientSettings(role="embedding", **fields)
+        vectors = await clients.embedding(settings).embed(texts)
+        return [list(vector) for vector in vectors], clients.usage
+
+    return within(work, RunSettings())
+
+
+@pytest.mark.parametrize(
+    ("provider", "model"),
+    [
+        ("sentence-transformers", "all-MiniLM"),
+        ("sbert", "all-MiniLM"),
+        ("fastembed", "bge-small"),
+        ("python", "my_embeddings:rows"),
+        ("python", "my_embeddings:async_rows"),
+    ],
+)
+def test_each_provider_returns_a_vector_for_each_text(
+    provider: str, model: str, within: Within
+) -> None:
+    """Two texts of 8 and 12 characters are about 5 tokens."""
+    vectors, usage = embed(within, "x" * 8, "y" * 12, provider=provider, model=model)
+    assert vectors == [[8.0, 0.5], [12.0, 0.5]]
+    assert usage == Usage(5, calls=1)
+
+
+def test_a_model_is_loaded_once_with_its_options(within: Within) -> None:
+    async def work(clients: Clients) -> None:
+        client = clients.embedding(
+            ClientSettings("m", provider="sbert", extra_body={"device": "cpu"})
+        )
+        await asyncio.gather(client.embed(["a"]), client.embed(["b"]))
+        await client.embed(["c"])
+
+    within(work, RunSettings())
+    assert SentenceTransformer.made == [("m", {"device": "cpu"})]
+
+
+def test_a_function_runs_in_a_thread_and_gets_its_options(within: Within) -> None:
+    vectors, _ = embed(
+        within, "abcd", provider="python", model="my_embeddings:rows", extra_body={"scale": 2.0}
+    )
+    assert vectors == [[8.0, 0.5]]
+    assert threads == ["rageval-python"]
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        ("broken", "RuntimeError: out of memory"),
+        ("too_few", "returned 1 vectors of lengths [1] for 2 texts"),
+        ("uneven", "returned 2 vectors of lengths [1, 2] for 2 texts"),
+        ("not_finite", "returned a vector that is not finite"),
+        ("no_rows", "TypeError: 'NoneType' object is not iterable"),
+        ("absent", "has no attribute 'absent'"),
+    ],
+)
+def test_whatever_a_function_does_wrong_is_the_models_error(
+    function: str, words: str, within: Within
+) -> None:
+    with pytest.raises(LocalModelError) as caught:
+        embed(within, "a", "b", provider="python", model=f"my_embeddings:{function}")
+    assert str(caught.value).startswith(f"embedding 'my_embeddings:{function}': ")
+    assert words in str(caught.value)
+
+
+def test_a_package_that_is_not_installed_is_told_with_its_pip_command(
+    within: Within, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_rageval.extras.installed", lambda module: False)
+    settings = ClientSettings("m", provider="fastembed")
+    assert check_embedding(settings, RunSettings()) == [
+        'provider: fastembed needs the package fastembed: pip install "pytest-rageval[fastembed]"'
+    ]
+    assert check_embedding(settings, RunSettings(cache_mode="replay")) == []
+    with pytest.raises(MissingExtraError, match=r"pip install"):
+        embed(within, "a", provider="fastembed", model="m")
+
+
+@pytest.mark.parametrize("name", ["my_embeddings", "my embeddings:f", "a.b:", ":f", "a:1"])
+def test_a_name_that_is_no_function_is_known_without_importing_it(name: str) -> None:
+    (problem,) = check_embedding(ClientSettings(name, provider="python"), RunSettings())
+    assert problem == f"model: expected 'pkg.mod:attr' for the provider python, found {name!r}"
+
+
+def test_the_loop_goes_on_while_a_model_works() -> None:
+    async def main() -> int:
+        thread = ModelThread("slow")
+        job = asyncio.create_task(thread.run(lambda: time.sleep(0.1)))
+        turns = 0
+        while not job.done():
+            turns += 1
+            await asyncio.sleep(0.001)
+        thread.close()
+        return turns
+
+    assert asyncio.run(main()) > 5
+
+
+def test_a_cancelled_call_never_begins_and_errors_come_back() -> None:
+    ran = []
+
+    def fail() -> None:
+        raise StopIteration
+
+    async def main() -> None:
+        thread = ModelThread("busy")
+        first = asyncio.create_task(thread.run(lambda: time.sleep(0.05)))
+        second = asyncio.create_task(thread.run(lambda: ran.append(1)))
+        await asyncio.sleep(0.01)
+        second.cancel()
+        await first
+        with pytest.raises(RuntimeError, match="StopIteration"):
+            await thread.run(fail)
+        thread.close()
+        thread.close()
+
+    asyncio.run(main())
+    assert ran == []

@@ -1,0 +1,348 @@
+"""Limits, budget and cache over several processes, also when one of them is killed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import client_processes
+import pytest
+from fake_openai import FakeOpenAI
+
+from pytest_rageval.clients import locks, slots
+from pytest_rageval.clients.cache import Cache
+from pytest_rageval.clients.flights import Flights
+from pytest_rageval.clients.limits import open_limits
+from pytest_rageval.clients.settings import ClientSettings, RunSettings
+from pytest_rageval.clients.usage import run_usage
+
+pytestmark = pytest.mark.skipif(not locks.AVAILABLE, reason="no file locks on this system")
+
+
+class Other:
+    """A process that runs functions of ``client_processes``, one after the other."""
+
+    def __init__(self) -> None:
+        spawn = multiprocessing.get_context("spawn")
+        self._end, theirs = spawn.Pipe()
+        self._process = spawn.Process(target=client_processes.serve, args=(theirs,), daemon=True)
+        self._process.start()
+        theirs.close()
+        self._is_idle = True
+
+    @property
+    def can_work(self) -> bool:
+        return self._is_idle and self._process.is_alive()
+
+    def prepare(self, function: Callable[..., None], *args: Any, **keys: Any) -> None:
+        """Have a function ready to begin."""
+        self._is_idle = False
+        self._end.send((function.__name__, args, keys))
+        assert self.receive() == "ready"
+
+    def begin(self) -> None:
+        """Let it begin."""
+        self._end.send("go")
+
+    def result(self) -> Any:
+        """Return what the function found at its end."""
+        found = self.receive()
+        self._is_idle = True
+        return found
+
+    def receive(self) -> Any:
+        assert self._end.poll(20.0), "the other process does not answer"
+        return self._end.recv()
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.join(10.0)
+
+    def close(self) -> None:
+        self.kill()
+        self._process.close()
+        self._end.close()
+
+
+@pytest.fixture(scope="module")
+def _processes() -> Iterator[list[Other]]:
+    """Keep processes from test to test: to start one takes longer than most of what they do."""
+    processes: list[Other] = []
+    yield processes
+    for process in processes:
+        process.close()
+
+
+@pytest.fixture
+def two(_processes: list[Other]) -> list[Other]:
+    """Return two processes with nothing to do."""
+    for process in [process for process in _processes if not process.can_work]:
+        process.close()
+        _processes.remove(process)
+    while len(_processes) < 2:
+        _processes.append(Other())
+    return _processes[:2]
+
+
+@pytest.fixture
+def both(two: list[Other]) -> Callable[..., list[Any]]:
+    """Return a function: let both processes run the same; return what each found."""
+
+    def run_both(function: Callable[..., None], *args: Any, **keys: Any) -> list[Any]:
+        for process in two:
+            process.prepare(function, *args, **keys)
+        for process in two:
+            process.begin()
+        return [process.result() for process in two]
+
+    return run_both
+
+
+Both = Callable[..., list[Any]]
+Run = Callable[..., RunSettings]
+
+
+def test_two_processes_keep_one_limit_and_ask_each_question_once(
+    server: FakeOpenAI, run: Run, both: Both
+) -> None:
+    server.options.latency_s = 0.02
+    shared, texts = run(processes=2), [f"{n}" for n in range(40)]
+    one, two = both(client_processes.ask, server.base_url, shared, texts, concurrency=4)
+    assert one == two
+    assert None not in one
+    assert server.most_in_flight == 4
+    assert len(server.chats) == 40
+    used = run_usage(shared.shared_dir or Path())
+    assert (used.calls, used.cached) == (40, 40)
+
+
+def test_two_processes_keep_one_budget(server: FakeOpenAI, run: Run, two: list[Other]) -> None:
+    """A question of 4 characters costs a dollar, as guessed; 20 dollars are 20 questions."""
+    shared = run(processes=2, budget_usd=20.0)
+    for process, name in zip(two, "ab", strict=True):
+        texts = [f"{name}{n:03}" for n in range(30)]
+        process.prepare(client_processes.ask, server.base_url, shared, texts, concurrency=2)
+    for process in two:
+        process.begin()
+    replies = [reply for process in two for reply in process.result()]
+    answered = sum(reply is not None for reply in replies)
+    # Two that reserve in the same moment may both step back: one question each at most.
+    assert 18 <= answered <= 20
+    assert run_usage(shared.shared_dir or Path()).cost_usd == answered == len(server.chats)
+
+
+def test_two_processes_keep_one_rate(run: Run, both: Both) -> None:
+    """Six in 0.3 s, 18 to start: two windows to wait, and never more than six within one."""
+    settings, shared = ClientSettings("m", rpm=6), run(processes=2)
+    one, two = both(client_processes.start_at_a_rate, settings, shared, 9, 0.3)
+    starts = sorted([*one, *two])
+    assert len(starts) == 18
+    for first in starts:
+        assert sum(first <= start < first + 0.3 for start in starts) <= 6
+    assert 0.6 <= starts[-1] - starts[0] < 1.5
+
+
+def test_a_process_that_comes_later_gets_its_share(run: Run, two: list[Other]) -> None:
+    """The first has 60 calls of 50 ms waiting for four slots, which takes 0.75 s.
+
+    The second gets two slots as two of those calls end, so its four calls take 0.15 s.
+    """
+    settings, shared = ClientSettings("m", concurrency=4), run(processes=2)
+    first, second = two
+    first.prepare(client_processes.hold, settings, shared, 60, 0.05)
+    second.prepare(client_processes.hold, settings, shared, 4, 0.05)
+    first.begin()
+    time.sleep(0.1)
+    second.begin()
+    last_of_second = max(end for _, end in second.result())
+    ends_of_first = [end for _, end in first.result()]
+    assert sum(end > last_of_second for end in ends_of_first) > 20
+
+
+def test_a_process_has_all_slots_while_no_other_needs_one(run: Run, two: list[Other]) -> None:
+    settings, shared = ClientSettings("m", concurrency=4), run(processes=2)
+    idle, busy = two
+    idle.prepare(client_processes.hold, settings, shared, 0, 0.0)
+    busy.prepare(client_processes.hold, settings, shared, 4, 0.3)
+    idle.begin()
+    busy.begin()
+    assert idle.result() == []
+    times = busy.result()
+    assert max(began for began, _ in times) < min(end for _, end in times)
+
+
+def test_two_busy_processes_lose_no_time_by_sharing(run: Run, both: Both) -> None:
+    """Twice 40 calls of 50 ms through eight slots take half a second."""
+    settings = ClientSettings("m", concurrency=8)
+    one, two = both(client_processes.hold, settings, run(processes=2), 40, 0.05)
+    times = [*one, *two]
+    took = max(end for _, end in times) - min(began for began, _ in times)
+    assert 0.5 <= took < 1.0
+    for began, _ in times:
+        assert sum(first <= began < end for first, end in times) <= 8
+
+
+def test_the_slots_of_a_killed_process_are_free_at_once(run: Run, two: list[Other]) -> None:
+    settings, shared = ClientSettings("m", concurrency=3), run(processes=2)
+    doomed, heir = two
+    doomed.prepare(client_processes.hold, settings, shared, 9, 600.0)
+    heir.prepare(client_processes.hold, settings, shared, 3, 0.01)
+    doomed.begin()
+    time.sleep(0.1)
+    heir.begin()
+    time.sleep(0.1)
+    killed = time.monotonic()
+    doomed.kill()
+    began = [began for began, _ in heir.result()]
+    assert killed <= min(began) <= max(began) < killed + 1.0
+
+
+def test_a_question_of_a_killed_process_is_asked_by_the_next(
+    server: FakeOpenAI, run: Run, two: list[Other]
+) -> None:
+    server.then("hang")
+    for process in two:
+        process.prepare(client_processes.ask, server.base_url, run(processes=2), ["Well?"])
+    doomed, heir = two
+    doomed.begin()
+    while not server.chats:
+        time.sleep(0.005)
+    heir.begin()
+    time.sleep(0.1)
+    assert len(server.chats) == 1  # it waits for the other's reply
+    doomed.kill()
+    assert heir.result()[0].startswith("Reply")
+    assert len(server.chats) == 2
+
+
+def test_many_writers_and_one_killed_leave_whole_entries_only(
+    tmp_path: Path, two: list[Other]
+) -> None:
+    doomed, steady = two
+    doomed.prepare(client_processes.write, tmp_path, list(range(1000)) * 3)
+    steady.prepare(client_processes.write, tmp_path, list(range(100)))
+    doomed.begin()
+    steady.begin()
+    assert steady.result() is None
+    doomed.kill()
+    lines = [
+        line
+        for file in tmp_path.glob("*.reply.jsonl")
+        for line in file.read_bytes().splitlines(True)
+    ]
+    broken = [line for line in lines if not line.endswith(b"}\n")]
+    assert len(broken) <= 1  # the line in which the one was killed
+    reader = Cache(RunSettings(cache_dir=tmp_path, cache_mode="read"))
+    written = {json.loads(line)["sha256"] for line in lines if line not in broken}
+    for number in range(1000):
+        key, value = client_processes.entry(number)
+        assert reader.get("reply", key) == (value if key.sha256 in written else None)
+    assert len(written) >= 100
+
+
+def test_without_locks_each_process_gets_its_part(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 7 slots and 60 a minute two processes get 3 and 30 each, of one slot one each."""
+    monkeypatch.setattr(locks, "AVAILABLE", False)
+    limits = open_limits(ClientSettings("m", concurrency=7, rpm=60), run(processes=2))
+    assert len(limits._slots._pool._free) == 3  # type: ignore[attr-defined]
+    assert limits._rates is not None
+    assert limits._rates._book._windows._capacities == (30.0,)  # type: ignore[attr-defined]
+    one = open_limits(ClientSettings("m", concurrency=1), run(processes=2))
+    assert len(one._slots._pool._free) == 1  # type: ignore[attr-defined]
+
+
+def test_a_shared_folder_that_cannot_be_written_divides_the_limits(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    limits = open_limits(
+        ClientSettings("m", concurrency=8), run(processes=2, shared_dir=tmp_path / "file")
+    )
+    assert len(limits._slots._pool._free) == 4  # type: ignore[attr-defined]
+
+
+def test_who_has_its_share_takes_no_more_while_another_waits(
+    tmp_path: Path, two: list[Other]
+) -> None:
+    """Of five slots two busy processes get three each: the share is rounded up."""
+    mine = locks.ByteLocks(tmp_path / "locks")
+    pool = slots.SharedPool(mine, 5)
+    theirs = two[0]
+    theirs.prepare(client_processes.lock, tmp_path / "locks", [slots._WAITING + 9, slots._BUSY + 9])
+    theirs.begin()
+    theirs.receive()
+    taken = [pool.take() for _ in range(4)]
+    assert taken[3] is None
+    assert len(set(taken[:3])) == 3
+    assert pool.keeps()
+    theirs.kill()
+    assert pool.take() is not None
+    pool.close()
+
+
+def test_who_waits_no_longer_does_not_say_so(tmp_path: Path, two: list[Other]) -> None:
+    """One process has the only slot; the other one looks whether this one still waits."""
+    file = tmp_path / "locks"
+    two[0].prepare(client_processes.lock, file, [0])
+    two[0].begin()
+    two[0].receive()
+
+    async def wait_in_vain() -> None:
+        queue = slots.Slots(slots.SharedPool(locks.ByteLocks(file), 1))
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(queue.acquire(), 0.05)
+        two[1].prepare(client_processes.lock, file, [slots._WAITING, slots._BUSY])
+        two[1].begin()
+        assert two[1].receive() == [True, True]
+        queue.close()
+
+    asyncio.run(wait_in_vain())
+
+
+def test_a_question_is_free_for_others_once_it_is_answered_or_has_failed(
+    tmp_path: Path, two: list[Other]
+) -> None:
+    file = tmp_path / "claims"
+    claims = locks.ByteLocks(file)
+
+    async def ask_and_fail() -> None:
+        flights: Flights[str] = Flights(claims)
+        await flights.run("a" * 64, lambda: None, lambda: asyncio.sleep(0, "yes"), str)
+        with pytest.raises(ValueError, match="no"):
+            await flights.run("b" * 64, lambda: None, fail, str)
+
+    async def fail() -> str:
+        raise ValueError("no")
+
+    asyncio.run(ask_and_fail())
+    two[0].prepare(client_processes.lock, file, [int("a" * 15, 16), int("b" * 15, 16)])
+    two[0].begin()
+    assert two[0].receive() == [True, True]
+    claims.close()
+
+
+def test_locks_are_counted_without_touching_ones_own(tmp_path: Path, two: list[Other]) -> None:
+    """The other process holds bytes 1, 4 and 5; this one holds 2."""
+    mine = locks.ByteLocks(tmp_path / "locks")
+    assert mine.try_lock(2)
+    theirs = two[0]
+    theirs.prepare(client_processes.lock, tmp_path / "locks", [1, 2, 4, 5])
+    theirs.begin()
+    assert theirs.receive() == [True, False, True, True]
+    assert mine.count_others(0, 8, mine=2) == 3
+    assert mine.count_others(2, 2, mine=2) == 0
+    assert mine.count_others(4, 4) == 2
+    assert not mine.try_lock(4)
+    assert mine.try_lock(3)
+    theirs.kill()
+    assert mine.count_others(0, 8, mine=2) == 0
+    mine.close()
+    mine.close()

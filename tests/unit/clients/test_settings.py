@@ -1,0 +1,99 @@
+"""Settings and credentials: what is shown of them, and what never is."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_rageval.clients.credentials import missing_credentials, read_credentials
+from pytest_rageval.clients.errors import AuthError
+from pytest_rageval.clients.settings import ClientSettings, Price
+
+KEY = "sk-live-0123456789abcdef"
+
+
+def test_a_price_is_for_a_million_tokens() -> None:
+    """1,000 at 0.15 and 500 at 0.6 USD: (150 + 300) / 1e6."""
+    assert Price(0.15, 0.6).cost_usd(1000, 500) == pytest.approx(0.00045, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("base_url", "endpoint"),
+    [
+        (None, "https://api.openai.com/v1"),
+        ("http://127.0.0.1:8099/v1/", "http://127.0.0.1:8099/v1"),
+        ("https://user:pass@host/v1?key=secret#x", "https://host/v1"),
+    ],
+)
+def test_an_endpoint_is_shown_without_user_password_and_query(
+    base_url: str | None, endpoint: str
+) -> None:
+    assert ClientSettings("m", base_url=base_url).endpoint == endpoint
+
+
+def test_headers_do_not_appear_in_the_text_of_settings() -> None:
+    assert KEY not in repr(ClientSettings("m", headers={"api-key": KEY}))
+
+
+def test_the_key_comes_from_the_variable_that_is_named() -> None:
+    credentials = read_credentials(ClientSettings("m", api_key_env="JUDGE_KEY"))
+    assert credentials.headers == {"Authorization": f"Bearer {KEY}"}
+    assert KEY not in repr(credentials)
+
+
+def test_without_a_named_variable_no_key_is_sent() -> None:
+    assert read_credentials(ClientSettings("m")).headers == {}
+
+
+def test_headers_may_take_their_values_from_the_environment() -> None:
+    headers = {"api-key": "${JUDGE_KEY}", "X-Title": "tests"}
+    credentials = read_credentials(ClientSettings("m", headers=headers))
+    assert credentials.headers == {"api-key": KEY, "X-Title": "tests"}
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        (None, "api_key_env: the environment variable JUDGE_KEY is not set"),
+        ("  ", "api_key_env: the environment variable JUDGE_KEY is not set"),
+        ("sk-\nx", "api_key_env: the environment variable JUDGE_KEY holds characters that no"),
+        ("sk-密钥", "api_key_env: the environment variable JUDGE_KEY holds characters that no"),
+    ],
+)
+def test_a_key_that_cannot_be_used_is_named_but_not_shown(
+    value: str | None, problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if value is None:
+        monkeypatch.delenv("JUDGE_KEY")
+    else:
+        monkeypatch.setenv("JUDGE_KEY", value)
+    settings = ClientSettings("m", api_key_env="JUDGE_KEY")
+    (found,) = missing_credentials(settings)
+    assert found.startswith(problem)
+    with pytest.raises(AuthError, match="JUDGE_KEY"):
+        read_credentials(settings)
+
+
+def test_a_literal_header_that_no_server_takes_is_refused() -> None:
+    settings = ClientSettings("m", headers={"X-Title": "a\nb"})
+    assert missing_credentials(settings) == ["headers.X-Title: holds characters that no header has"]
+
+
+def test_a_key_that_is_a_word_is_left_in_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers in one's own house take any key, "x" for instance."""
+    monkeypatch.setenv("JUDGE_KEY", "x")
+    credentials = read_credentials(ClientSettings("m", api_key_env="JUDGE_KEY"))
+    assert credentials.hide("the text, Bearer x") == "the text, Bearer ***"
+    assert credentials.scrub(b"the text") == b"the text"
+
+
+def test_keys_are_taken_out_of_what_a_server_says() -> None:
+    settings = ClientSettings(
+        "m", api_key_env="JUDGE_KEY", headers={"api-key": "another-secret", "X-Retry": "1"}
+    )
+    hide = read_credentials(settings).hide
+    assert hide(f"bad key {KEY}!") == "bad key ***!"
+    assert hide("Bearer abc.def and another-secret") == "Bearer *** and ***"
+    assert (
+        hide("Incorrect API key provided: sk-liv***cdef.") == "Incorrect API key provided: sk-***"
+    )
+    assert hide("attempt 1 of 2") == "attempt 1 of 2"

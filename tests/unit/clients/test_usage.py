@@ -1,0 +1,126 @@
+"""Usage, purposes and the budget."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from pytest_rageval.clients.base import Usage
+from pytest_rageval.clients.errors import BudgetError
+from pytest_rageval.clients.usage import Ledger, Purpose, asking, current_purpose, run_usage
+
+
+def test_usage_adds_up_and_an_unknown_price_is_not_zero() -> None:
+    priced = Usage(100, 10, calls=1, cost_usd=0.25)
+    assert priced + Usage(1, 2, cached=3) == Usage(101, 12, calls=1, cached=3, cost_usd=0.25)
+    assert priced + priced == Usage(200, 20, calls=2, cost_usd=0.5)
+    assert (Usage(calls=1) + Usage(calls=1)).cost_usd is None
+
+
+def test_a_purpose_is_known_inside_its_block_and_in_the_tasks_started_there() -> None:
+    async def purpose_in_a_task() -> Purpose:
+        with asking(Purpose("faithfulness", sample="s1")):
+            return await asyncio.create_task(_current())
+
+    async def _current() -> Purpose:
+        return current_purpose()
+
+    assert asyncio.run(purpose_in_a_task()).sample == "s1"
+    assert current_purpose() == Purpose()
+    assert str(Purpose("f1", sample="s1")) == "sample 's1', metric f1"
+
+
+def test_a_block_inside_another_counts_for_both() -> None:
+    ledger = Ledger()
+    with asking(Purpose(sample="s1")) as sample:
+        with asking(Purpose("faithfulness")) as one:
+            ledger.count(Usage(calls=1))
+        with asking(Purpose("recall")) as other:
+            ledger.count(Usage(calls=2))
+    ledger.count(Usage(calls=4))
+    assert (one.usage.calls, other.usage.calls) == (1, 2)
+    assert sample.usage.calls == 3
+    assert ledger.usage.calls == 7
+
+
+def test_tallies_of_concurrent_tasks_do_not_mix() -> None:
+    ledger = Ledger()
+
+    async def count(calls: int) -> int:
+        with asking(Purpose(sample=str(calls))) as tally:
+            for _ in range(calls):
+                await asyncio.sleep(0)
+                ledger.count(Usage(calls=1))
+        return tally.usage.calls
+
+    async def main() -> list[int]:
+        return await asyncio.gather(*map(count, range(5)))
+
+    assert asyncio.run(main()) == [0, 1, 2, 3, 4]
+
+
+def test_the_budget_stops_before_it_would_be_exceeded() -> None:
+    """0.3 + 0.3 + 0.3 fits into 1.0, a fourth does not."""
+    ledger = Ledger(1.0)
+    for _ in range(3):
+        with ledger.reserve(0.3):
+            ledger.count(Usage(calls=1, cost_usd=0.3))
+    with pytest.raises(BudgetError, match=r"budget of 1 USD is spent: 3 calls cost 0\.9000 USD"):
+        ledger.reserve(0.3).__enter__()
+    with pytest.raises(BudgetError):
+        ledger.reserve(0.0).__enter__()  # nor what would be cheaper, from then on
+
+
+def test_a_request_under_way_counts_with_its_estimate_and_then_with_its_cost() -> None:
+    ledger = Ledger(1.0)
+    with ledger.reserve(0.9):
+        ledger.count(Usage(calls=1, cost_usd=0.1))
+    with ledger.reserve(0.9):  # 0.1 + 0.9 is the budget
+        pass
+
+
+def test_no_budget_is_never_spent() -> None:
+    ledger = Ledger()
+    with ledger.reserve(1e9):
+        ledger.count(Usage(cost_usd=1e9))
+    with ledger.reserve(1e9):
+        pass
+
+
+def test_the_budget_is_that_of_all_processes(tmp_path: Path) -> None:
+    """Two ledgers stand for two processes: each has a file of its own."""
+    one, other = Ledger(1.0, tmp_path), Ledger(1.0, tmp_path)
+    with one.reserve(0.5):
+        one.count(Usage(calls=1, cost_usd=0.5))
+    # 0.5 spent and 0.4 under way leave less than 0.2.
+    with other.reserve(0.4), pytest.raises(BudgetError):
+        one.reserve(0.2).__enter__()
+    one.close()
+    other.close()
+
+
+def test_what_all_processes_used_is_known_after_they_ended(tmp_path: Path) -> None:
+    one, other = Ledger(None, tmp_path), Ledger(None, tmp_path)
+    one.count(Usage(10, 1, calls=1, cost_usd=0.25))
+    other.count(Usage(5, 2, calls=1, cached=3))
+    one.close()
+    other.close()
+    assert run_usage(tmp_path) == Usage(15, 3, calls=2, cached=3, cost_usd=0.25)
+
+
+def test_a_folder_that_cannot_be_written_is_a_problem_and_no_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    ledger = Ledger(None, tmp_path / "file")
+    ledger.count(Usage(calls=1))
+    ledger.count(Usage(calls=1))
+    assert ledger.usage.calls == 2
+    assert ledger.problem is not None
+    assert ledger.problem.startswith(f"usage is not shared: {tmp_path / 'file'}: ")
+
+
+def test_a_damaged_account_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "usage-1-x").write_bytes(b"half")
+    assert run_usage(tmp_path) == Usage()
+    assert run_usage(tmp_path / "absent") == Usage()

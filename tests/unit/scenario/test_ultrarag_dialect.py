@@ -1,0 +1,180 @@
+"""D9: UltraRAG's parameter files, of one server and of a whole pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_rageval.errors import ScenarioError
+from pytest_rageval.scenario.loader import LoadedScenario, load_scenario
+
+Load = Callable[[str], LoadedScenario]
+
+BENCHMARK = """
+benchmark:
+  name: nq
+  path: data/sample_nq_10.jsonl
+  key_map: {gt_ls: golden_answers, q_ls: question, pred_ls: pred}
+  shuffle: true
+  seed: 7
+  limit: 3
+"""
+EVALUATION = """
+evaluation:
+  save_path: output/evaluate_results.json
+  metrics: [acc, f1, em, coverem, stringem, rouge-1, rouge-2, rouge-l]
+"""
+TREC = """
+evaluation:
+  qrels_path: data/qrels.txt
+  run_path: data/run_a.txt
+  ks: [1, 5]
+  ir_metrics: [mrr, map, recall, ndcg, precision]
+"""
+
+
+@pytest.fixture
+def load(write: Callable[..., Path]) -> Load:
+    return lambda text: load_scenario(write(text), shown="nq.yaml")
+
+
+def refused(load: Load, text: str) -> list[str]:
+    with pytest.raises(ScenarioError) as caught:
+        load(text)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def names(loaded: LoadedScenario) -> list[str]:
+    return [spec.metric for spec in loaded.scenario.metrics]
+
+
+def test_a_benchmark_and_its_evaluation_are_a_scenario(load: Load) -> None:
+    """D7, D8, D9."""
+    loaded = load(BENCHMARK + EVALUATION)
+    scenario, dataset = loaded.scenario, loaded.scenario.dataset
+    assert scenario.name == "nq"
+    assert scenario.save_path == "output/evaluate_results.json"
+    assert names(loaded) == [
+        "acc", "f1", "em", "coverem", "stringem", "rouge-1", "rouge-2", "rouge-l",
+    ]  # fmt: skip
+    assert dataset.path == "data/sample_nq_10.jsonl"
+    assert dataset.key_map == {
+        "references": "golden_answers",
+        "question": "question",
+        "answer": "pred",
+    }
+    assert (dataset.shuffle, dataset.seed, dataset.limit) == (True, 7, 3)
+    assert loaded.warnings == ()
+
+
+def test_the_file_of_a_pipeline_holds_each_server_twice(load: Load) -> None:
+    """D9: with the sections of servers that an evaluation does not need."""
+    nested = "\n".join(
+        [
+            "benchmark:",
+            "  benchmark: {path: d.jsonl, key_map: {gt_ls: g, q_ls: q, pred_ls: p}}",
+            "evaluation:",
+            "  evaluation: {metrics: [em]}",
+            "retriever:",
+            "  retriever: {top_k: 5}",
+            "",
+        ]
+    )
+    loaded = load(nested)
+    assert loaded.scenario.dataset.path == "d.jsonl"
+    assert names(loaded) == ["em"]
+    assert loaded.scenario.name == "nq", "the file's name"
+    assert [warning.partition(":")[0] for warning in loaded.warnings] == ["retriever"]
+
+
+def test_trec_files_are_a_scenario(load: Load) -> None:
+    """D4, D9."""
+    loaded = load(TREC)
+    dataset = loaded.scenario.dataset
+    assert (dataset.qrels_path, dataset.run_path) == ("data/qrels.txt", "data/run_a.txt")
+    assert names(loaded) == [
+        "mrr", "map", "recall@1", "recall@5", "ndcg@1", "ndcg@5", "precision@1", "precision@5",
+    ]  # fmt: skip
+    assert loaded.scenario.compare is None
+
+
+def test_two_runs_are_compared(load: Load) -> None:
+    """D6, D9: the new one is evaluated, the old one is what it is compared with."""
+    text = TREC.replace("run_path", "run_new_path") + (
+        "  run_old_path: data/run_b.txt\n  n_resamples: 500\n"
+    )
+    scenario = load(text).scenario
+    assert scenario.dataset.run_path == "data/run_a.txt"
+    assert scenario.compare is not None
+    assert scenario.compare.run_old_path == "data/run_b.txt"
+    assert scenario.compare.n_resamples == 500
+
+
+def test_without_a_second_run_n_resamples_says_nothing(load: Load) -> None:
+    """D9: it stands in every file of theirs."""
+    assert load(TREC + "  n_resamples: 500\n").scenario.compare is None
+
+
+def test_one_run_under_both_names_is_one_run(load: Load) -> None:
+    loaded = load(TREC + "  run_new_path: data/run_a.txt\n  run_old_path: data/run_b.txt\n")
+    assert loaded.scenario.dataset.run_path == "data/run_a.txt"
+    assert loaded.warnings == ()
+
+
+def test_another_new_run_is_not_dropped_in_silence(load: Load) -> None:
+    """D9: UltraRAG evaluates one and compares the other."""
+    text = TREC + "  run_new_path: data/run_c.txt\n  run_old_path: data/run_b.txt\n"
+    assert any("run_new_path" in warning for warning in load(text).warnings)
+
+
+def test_trec_parameters_beside_a_benchmark_are_warned_of(load: Load) -> None:
+    """D9: their file holds the parameters of all tasks."""
+    text = BENCHMARK + EVALUATION + "  qrels_path: q.txt\n  run_path: r.txt\n  ks: [1]\n"
+    loaded = load(text)
+    assert loaded.scenario.dataset.qrels_path is None
+    (warning,) = loaded.warnings
+    assert warning.startswith("qrels_path, run_path, ks: not used, ")
+
+
+def test_answer_metrics_beside_trec_files_are_warned_of(load: Load) -> None:
+    loaded = load(TREC + "  metrics: [acc, f1]\n")
+    assert "acc" not in names(loaded)
+    (warning,) = loaded.warnings
+    assert warning.startswith("metrics: not used, ")
+
+
+def test_lines_of_problems_are_those_of_the_file(load: Load) -> None:
+    """E12: wherever the value has gone to."""
+    assert refused(load, TREC.replace("[1, 5]", "[1, 0]")) == [
+        "nq.yaml:5: ks[1]: expected a whole number >= 1, found 0"
+    ]
+    (problem,) = refused(load, BENCHMARK.replace("limit: 3", "limit: 0") + EVALUATION)
+    assert problem.startswith("nq.yaml:8: dataset.limit: 0 would run nothing")
+
+
+@pytest.mark.parametrize("compare", ["compare: main\n", "compare: {baseline: main}\n"])
+def test_a_second_run_beside_another_comparison_is_refused(load: Load, compare: str) -> None:
+    """E12: a problem of the file, in whichever form."""
+    text = TREC.replace("run_path", "run_new_path") + "  run_old_path: b.txt\n" + compare
+    (problem,) = refused(load, text)
+    assert "give either 'baseline' or 'run_old_path'" in problem
+
+
+def test_an_old_run_without_a_new_one_is_refused(load: Load) -> None:
+    (problem,) = refused(load, BENCHMARK.replace("benchmark:", "dataset: r.jsonl\nmetrics: [em]\n"
+                                                 "name: s\nrun_old_path: b.txt\nx-b:"))  # fmt: skip
+    assert problem.endswith("compare.run_old_path needs 'qrels_path' and 'run_path'")
+
+
+def test_unknown_parameters_of_a_benchmark_are_warned_of(load: Load) -> None:
+    """D9: nothing is dropped in silence."""
+    loaded = load(BENCHMARK + "  is_demo: true\n" + EVALUATION)
+    assert loaded.warnings == ("benchmark.is_demo: has no counterpart here",)
+
+
+def test_a_scenario_of_ours_has_no_such_sections(load: Load) -> None:
+    """Other servers' names are unknown keys then."""
+    (problem,) = refused(load, "name: s\nmetrics: [em]\ndataset: d.jsonl\nretriever: {top_k: 1}\n")
+    assert "unknown key 'retriever'" in problem
