@@ -29,9 +29,9 @@ class Limits:
         return self._slots.taken
 
     @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
-        """Hold one of the places for requests in flight."""
-        slot = await self._slots.acquire()
+    async def slot(self, order: int = 0) -> AsyncIterator[None]:
+        """Hold one of the places for requests in flight; lower orders are served first."""
+        slot = await self._slots.acquire(order)
         try:
             yield
         finally:

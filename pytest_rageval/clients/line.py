@@ -12,7 +12,7 @@ from pytest_rageval.clients.estimates import Estimate, TokenGuess
 from pytest_rageval.clients.limits import Limits
 from pytest_rageval.clients.retry import Retry
 from pytest_rageval.clients.settings import Price
-from pytest_rageval.clients.usage import Ledger
+from pytest_rageval.clients.usage import Ledger, current_purpose
 
 
 class _Answer(Protocol):
@@ -54,7 +54,7 @@ class Line:
         send: Callable[[], Awaitable[AnswerT]],
         count: Callable[[Usage], None],
     ) -> tuple[AnswerT, Usage]:
-        async with self._limits.slot():
+        async with self._limits.slot(current_purpose().order):
             estimate = self._guess.make(texts)
             with self._ledger.reserve(self._cost(estimate.prompt, estimate.completion) or 0.0):
                 start = await self._limits.start(estimate.total)

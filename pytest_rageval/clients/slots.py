@@ -1,9 +1,10 @@
-"""At most N at the same time, first come first served, in one process or over all of a run."""
+"""At most N at the same time, lowest order first, in one process or over all of a run."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from heapq import heapify, heappop, heappush
+from itertools import count
 from typing import Protocol
 
 from pytest_rageval.clients.locks import ByteLocks
@@ -148,21 +149,22 @@ class SharedPool:
 
 
 class Slots:
-    """Hands the slots of a pool to those who wait, in the order in which they came."""
+    """Hands the slots of a pool to those who wait: lowest order first, then first come."""
 
     def __init__(self, pool: SlotPool) -> None:
         self._pool = pool
-        self._queue: deque[asyncio.Future[int]] = deque()
+        self._queue: list[tuple[int, int, asyncio.Future[int]]] = []
+        self._arrivals = count()
         self._poll_timer: asyncio.TimerHandle | None = None
         self.taken = 0
 
-    async def acquire(self) -> int:
+    async def acquire(self, order: int = 0) -> int:
         """Return a slot, once there is one; whoever is cancelled leaves the queue at once."""
         if not self._queue and (slot := self._pool.take()) is not None:
             self.taken += 1
             return slot
         place: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._queue.append(place)
+        heappush(self._queue, (order, next(self._arrivals), place))
         self._poll_later()
         try:
             return await place
@@ -178,7 +180,7 @@ class Slots:
 
     def close(self) -> None:
         """Cancel those who wait and give everything back."""
-        for place in list(self._queue):
+        for _, _, place in self._queue:
             place.cancel()
         self._queue.clear()
         self._stop_polling()
@@ -187,7 +189,7 @@ class Slots:
     def _hand_over(self, slot: int) -> bool:
         """Give the slot to the first who still waits; return False where nobody does."""
         while self._queue:
-            place = self._queue.popleft()
+            _, _, place = heappop(self._queue)
             if not place.done():  # a task that is being cancelled has not left the queue yet
                 self.taken += 1
                 place.set_result(slot)
@@ -201,10 +203,11 @@ class Slots:
     def _leave(self, place: asyncio.Future[int]) -> None:
         if not place.cancelled():  # a slot was handed over in the moment of the cancellation
             self.release(place.result())
-        elif place in self._queue:
-            self._queue.remove(place)
-            if not self._queue:
-                self._stop_polling()
+            return
+        self._queue = [waiting for waiting in self._queue if waiting[2] is not place]
+        heapify(self._queue)
+        if not self._queue:
+            self._stop_polling()
 
     def _poll_later(self) -> None:
         # In one process every free slot is handed over by whoever gives it back.

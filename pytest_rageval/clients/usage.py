@@ -19,12 +19,17 @@ from pytest_rageval.clients.errors import BudgetError
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What a call is for. ``metric``, ``version`` and ``repeat`` are part of the cache key."""
+    """What a call is for. ``metric``, ``version`` and ``repeat`` are part of the cache key.
+
+    Of calls that wait, those with the lowest ``order`` are sent first: with the sample's index, the
+    first samples are complete early instead of all at the end.
+    """
 
     metric: str = ""
     version: int = 1
     repeat: int = 0
     sample: str = ""
+    order: int = 0
 
     def __str__(self) -> str:
         words = [f"sample {self.sample!r}"] if self.sample else []

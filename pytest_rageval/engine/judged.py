@@ -40,7 +40,7 @@ async def _score(bound: BoundMetric, sample: Sample, models: Models, repeats: in
 
 async def _once(bound: BoundMetric, sample: Sample, models: Models, repeat: int) -> Score:
     name = bound.column.name
-    purpose = Purpose(bound.column.name, bound.info.version, repeat, sample.id)
+    purpose = Purpose(name, bound.info.version, repeat, sample.id, sample.index)
     metric = cast("JudgedMetric", bound.metric)
     # As for every metric: whatever it raises is its error on this sample, and nothing else's.
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from typing import Any
 
@@ -104,8 +105,9 @@ class LookAhead:
         if terminal is not None and usage is not None and self._is_watched(terminal):
             cost = "" if usage.cost_usd is None else f", {usage.cost_usd:.4f} USD"
             done = f"{self._judging.finished} of {self._total} samples judged"
-            terminal.ensure_newline()
-            terminal.write_line(f"rageval: {done}, {usage.calls} calls{cost}")
+            with _uncaptured(self._config):
+                terminal.ensure_newline()
+                terminal.write_line(f"rageval: {done}, {usage.calls} calls{cost}")
 
     def _is_watched(self, terminal: pytest.TerminalReporter) -> bool:
         quiet = self._config.getoption("verbose", 0) < 0 or hasattr(self._config, "workerinput")
@@ -120,6 +122,15 @@ class LookAhead:
         elif nextitem is not None:
             yield nextitem
             yield from _queued(self._config, items)
+
+
+def _uncaptured(config: pytest.Config) -> AbstractContextManager[None]:
+    """Let what is written reach the terminal although a case is being set up."""
+    capture = config.pluginmanager.get_plugin("capturemanager")
+    if capture is None:
+        return nullcontext()
+    found: AbstractContextManager[None] = capture.global_and_fixture_disabled()
+    return found
 
 
 def _is_skipped(item: pytest.Item) -> bool:

@@ -18,6 +18,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    ValidationError,
     field_validator,
     model_validator,
 )
@@ -352,7 +353,13 @@ class Scenario(Spec):
                 if key not in known:
                     raise ValueError(f"{name}: {unknown_name('key', key, known)}")
             role = EmbeddingSpec if "batch_size" in profile else JudgeSpec
-            role.model_validate({"model": name, **profile})
+            try:
+                role.model_validate({"model": name, **profile})
+            except ValidationError as error:
+                # Without what was found: keys and passwords may stand there by mistake.
+                detail = error.errors(include_url=False, include_input=False)[0]
+                place = ".".join(map(str, (name, *detail["loc"])))
+                raise ValueError(f"{place}: {detail['msg']}") from None
         return models
 
     @model_validator(mode="before")

@@ -77,10 +77,12 @@ socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
 
 
 def _environment(root: Path) -> dict[str, str]:
-    """Return the environment without what steers this test run, keys, jieba, and a network."""
+    """Return the environment without what steers this test run, keys, extras, and a network."""
     # A module of that name that cannot be imported stands in for a package that is missing.
     (root / "without").mkdir()
-    (root / "without" / "jieba.py").write_text("raise ImportError('jieba')", encoding="utf-8")
+    for package in ("aiohttp", "jieba"):
+        text = f"raise ImportError({package!r})"
+        (root / "without" / f"{package}.py").write_text(text, encoding="utf-8")
     (root / "without" / "sitecustomize.py").write_text(WITHOUT_NETWORK, encoding="utf-8")
     kept = {
         name: value

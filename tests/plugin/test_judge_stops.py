@@ -6,9 +6,9 @@ Whatever ends a run, its files are written and no thread, socket or folder is le
 from __future__ import annotations
 
 import gc
-import os
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -207,4 +207,4 @@ def pytest_runtest_teardown(item):
     judged.scenario(["0.5"])
     judged.pytest().assert_outcomes(passed=1)
     assert (judged.path / "seen.txt").read_text().count("rageval-run-") == 1
-    assert os.listdir(judged.temporary) == []
+    assert not list(Path(judged.temporary).iterdir())

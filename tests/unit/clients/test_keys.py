@@ -57,6 +57,7 @@ def test_everything_that_changes_an_answer_changes_the_key(change: dict[str, Any
     "change",
     [
         {"purpose": replace(PURPOSE, sample="s2")},
+        {"purpose": replace(PURPOSE, order=7)},
         {"role": "answer"},
         {"api_key_env": "OTHER"},
         {"headers": {"api-key": "x"}},

@@ -42,6 +42,27 @@ def test_never_more_than_the_limit_and_first_come_first_served() -> None:
     assert order == list(range(20))
 
 
+def test_lower_orders_are_served_first_and_equal_ones_as_they_came() -> None:
+    served = []
+
+    async def hold(slots: Slots, name: str) -> None:
+        slot = await slots.acquire(int(name[0]))
+        served.append(name)
+        slots.release(slot)
+
+    async def work(slots: Slots) -> None:
+        slot = await slots.acquire()
+        tasks = [asyncio.create_task(hold(slots, name)) for name in ("2a", "1a", "3a", "1b", "2b")]
+        await asyncio.sleep(0)
+        tasks[0].cancel()
+        await asyncio.wait([tasks[0]])
+        slots.release(slot)
+        await asyncio.wait(tasks)
+
+    with_slots(1, work)
+    assert served == ["1a", "1b", "2b", "3a"]
+
+
 def test_who_is_cancelled_leaves_the_queue_at_once() -> None:
     async def work(slots: Slots) -> None:
         slot = await slots.acquire()

@@ -18,6 +18,7 @@ from fake_openai import FakeOpenAI
 from pytest_rageval.clients.base import CHAT_REGISTRY, EMBEDDING_REGISTRY, Message, Usage
 from pytest_rageval.clients.settings import ClientSettings, Price, RunSettings
 from pytest_rageval.clients.stack import Clients, check_chat, check_embedding
+from pytest_rageval.clients.usage import Purpose, asking
 from pytest_rageval.registry import UnknownNameError
 
 Run = Callable[..., RunSettings]
@@ -104,6 +105,22 @@ def test_requests_in_flight_are_counted_and_limited(
     server.options.latency_s = 0.1
     assert within(work) == 3
     assert server.most_in_flight == 3
+
+
+def test_the_calls_of_earlier_samples_are_sent_first(
+    server: FakeOpenAI, settings: Settings, within: Within
+) -> None:
+    async def work(clients: Clients) -> None:
+        chat = clients.chat(settings(concurrency=1))
+
+        async def one(order: int) -> None:
+            with asking(Purpose(order=order)):
+                await chat.complete([Message("user", f"{order}")])
+
+        await asyncio.gather(*map(one, (0, 3, 1, 2)))
+
+    within(work)
+    assert [seen.body["messages"][0]["content"] for seen in server.chats] == ["0", "1", "2", "3"]
 
 
 def test_requests_start_no_faster_than_the_rate(
