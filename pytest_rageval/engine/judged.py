@@ -6,7 +6,7 @@ import asyncio
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from pytest_rageval.clients.errors import BudgetError, ClientError, ReplayMissError
@@ -22,25 +22,38 @@ if TYPE_CHECKING:
     from pytest_rageval.engine.plan import Plan
 
 
-async def judge_sample(plan: Plan, sample: Sample, models: Models) -> dict[str, Score]:
-    """Return the score of each judged metric that has what it needs, by the metric's name."""
+async def judge_sample(
+    plan: Plan, sample: Sample, models: Models, order: int = 0
+) -> dict[str, Score]:
+    """Return the score of each judged metric that has what it needs, by the metric's name.
+
+    Where calls queue, those of the sample with the lowest ``order`` come first.
+    """
     metrics = [metric for metric in plan.judged if not missing_fields(sample, metric.info)]
     scores = await asyncio.gather(
-        *(_score(metric, sample, models, plan.repeats) for metric in metrics)
+        *(_score(metric, sample, models, _Asking(order, plan.repeats)) for metric in metrics)
     )
     return {metric.column.name: score for metric, score in zip(metrics, scores, strict=True)}
 
 
-async def _score(bound: BoundMetric, sample: Sample, models: Models, repeats: int) -> Score:
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    order: int
+    repeats: int
+
+
+async def _score(bound: BoundMetric, sample: Sample, models: Models, how: _Asking) -> Score:
     scores = await asyncio.gather(
-        *(_once(bound, sample, models, repeat) for repeat in range(repeats))
+        *(_once(bound, sample, models, repeat, how.order) for repeat in range(how.repeats))
     )
-    return scores[0] if repeats == 1 else _merged(bound.column.name, scores)
+    return scores[0] if how.repeats == 1 else _merged(bound.column.name, scores)
 
 
-async def _once(bound: BoundMetric, sample: Sample, models: Models, repeat: int) -> Score:
+async def _once(
+    bound: BoundMetric, sample: Sample, models: Models, repeat: int, order: int
+) -> Score:
     name = bound.column.name
-    purpose = Purpose(name, bound.info.version, repeat, sample.id, sample.index)
+    purpose = Purpose(name, bound.info.version, repeat, sample.id, order)
     metric = cast("JudgedMetric", bound.metric)
     # As for every metric: whatever it raises is its error on this sample, and nothing else's.
     try:

@@ -6,6 +6,7 @@ All scenarios of a process share one event loop, and the clients with their limi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import count
 from typing import TYPE_CHECKING
 
 from pytest_rageval.clients.settings import RunSettings
@@ -27,6 +28,7 @@ class Judging:
     def __init__(self, run: RunSettings) -> None:
         self._run = run
         self._problems: tuple[str, ...] = ()
+        self._order = count()
         self._start()
 
     def _start(self) -> None:
@@ -76,7 +78,8 @@ class Judging:
         if found is None:
 
             async def judge(sample: Sample) -> dict[str, Score]:
-                return await judge_sample(plan, sample, self._models(plan))
+                # Begun in the order in which the cases run, and so they queue for calls.
+                return await judge_sample(plan, sample, self._models(plan), next(self._order))
 
             found = self._aheads[id(plan)] = (
                 plan,

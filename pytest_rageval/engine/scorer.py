@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
     from pytest_rageval.engine.plan import Plan
 
 
+# Sums and squares of scores must stay within doubles.
+_LARGEST = 1e100
 _SHOWN = 10
 _SHOWN_CONTEXTS = 3
 _SHOWN_TEXT = 300
@@ -136,7 +137,7 @@ def checked_score(column: MetricColumn, score: Score) -> Score:
     if type(value) is float and score.metric == column.name:
         low, high = column.range
         # Not a number, or infinite, is outside of everything.
-        if low - TOLERANCE <= value <= high + TOLERANCE and abs(value) != math.inf:
+        if low - TOLERANCE <= value <= high + TOLERANCE and abs(value) <= _LARGEST:
             return score
     if value is None:
         return score if score.metric == column.name else replace(score, metric=column.name)
@@ -150,7 +151,7 @@ def _converted(column: MetricColumn, score: Score) -> Score:
         return Score(column.name, None, error=f"returned {shorten(repr(value))}, not a number")
     number = float(value)
     low, high = column.range
-    if not math.isfinite(number):
+    if not abs(number) <= _LARGEST:
         return Score(column.name, None, error=f"returned {number}, which is no score")
     if not low - TOLERANCE <= number <= high + TOLERANCE:
         return Score(column.name, None, error=f"{number} is outside the range {low:g}..{high:g}")

@@ -6,19 +6,17 @@ from collections.abc import Sequence
 
 import pytest
 
-from pytest_rageval.model import Comparison, MetricComparison, p_figure
+from pytest_rageval.model import Comparison, MetricComparison, ScenarioResult, p_figure
 from pytest_rageval.plugin.names import cells, pad, printable
 
 _LISTED = 5
 
 
 def write_comparison(
-    terminal: pytest.TerminalReporter, comparison: Comparison, width: int, *, complete: bool
+    terminal: pytest.TerminalReporter, result: ScenarioResult, comparison: Comparison, width: int
 ) -> None:
-    """Write the table; ``width`` is that of the first column of the table of means.
-
-    After a run that is not ``complete``, what only B has was not asked for.
-    """
+    """Write the table; ``width`` is that of the first column of the table of means."""
+    lower_is_better = {column.name for column in result.info.metrics if not column.higher_is_better}
     name = printable(comparison.baseline)
     terminal.write_line("")
     terminal.write_line(f"A this run, B {name}, test {comparison.test}, alpha {comparison.alpha:g}")
@@ -28,13 +26,13 @@ def write_comparison(
     terminal.write_line(f"{pad('metric', width)} {heads}")
     for metric, found in comparison.metrics.items():
         terminal.write(f"{pad(printable(metric), width)} {_figures(found)} ")
-        word, colour = _verdict(found)
+        word, colour = _verdict(found, lower_is_better=metric in lower_is_better)
         terminal.write_line(word, **({colour: True} if colour else {}))
     for metric, found in comparison.metrics.items():
         if found.note:
             terminal.write_line(f"{printable(metric)}: {found.note}")
     _write_unpaired(terminal, "only in this run", comparison.only_a)
-    if complete:
+    if result.complete:  # else what only B has was not asked for
         _write_unpaired(terminal, f"only in {name}", comparison.only_b)
 
 
@@ -56,10 +54,11 @@ def _figure(value: float | None) -> str:
     return "-     " if value is None else f"{value:.4f}"
 
 
-def _verdict(found: MetricComparison) -> tuple[str, str]:
+def _verdict(found: MetricComparison, *, lower_is_better: bool) -> tuple[str, str]:
     """Return the verdict in words, and its colour."""
     if found.significant and found.diff:
-        return ("higher", "green") if found.diff > 0 else ("lower", "red")
+        is_better = (found.diff < 0) == lower_is_better
+        return "higher" if found.diff > 0 else "lower", "green" if is_better else "red"
     if found.diff == 0.0 and found.n_nonzero == 0:
         return "equal", ""
     if found.smallest_detectable is None or found.note:

@@ -60,7 +60,7 @@ class ScenarioTable:
                 f"partial run: {counts.ran} of {counts.samples} samples", yellow=True
             )
         if result.comparison is not None:
-            write_comparison(terminal, result.comparison, self._width, complete=result.complete)
+            write_comparison(terminal, result, result.comparison, self._width)
         for gate in result.gates:
             self._gate(terminal, gate)
         if isinstance(self._folder, str):

@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 from pytest_rageval.errors import Problem, ScenarioError, nearest, shorten
 from pytest_rageval.scenario.dialects import rag_eval, retrieval, ultrarag
 from pytest_rageval.scenario.overrides import Override
-from pytest_rageval.scenario.schema import Scenario
+from pytest_rageval.scenario.schema import Scenario, is_secret
 from pytest_rageval.scenario.yaml_tree import YamlPath, YamlTree, parse_yaml
 
 _MAX_FILE_BYTES = 64 * 2**20
@@ -196,6 +196,9 @@ def _problem(detail: ErrorDetails, place: YamlPath, tree: YamlTree) -> Problem:
     """Return what pydantic found in our words; ``place`` is the value's path in the file."""
     location = detail["loc"]
     where = tree.where(place)
+    if location == ("models",) and detail["type"] == "value_error":
+        inner = str(detail["ctx"]["error"]).partition(":")[0]
+        where = tree.where(("models", *inner.split(".")))
     if detail["type"] == "extra_forbidden":
         return Problem(where, _unknown_key(location))
     name = _dotted(place or location)
@@ -204,7 +207,7 @@ def _problem(detail: ErrorDetails, place: YamlPath, tree: YamlTree) -> Problem:
             where, f"{_dotted(location)}: required, and missing{_missing_hint(location)}"
         )
     message = _reworded(
-        {**detail, "input": _Hidden(detail["input"])} if _is_secret(place or location) else detail
+        {**detail, "input": _Hidden(detail["input"])} if _is_secret(location) else detail
     )
     return Problem(where, f"{name}: {message}" if name else message)
 
@@ -293,10 +296,7 @@ class _Hidden:
 
 def _is_secret(path: YamlPath) -> bool:
     """Return whether keys and passwords may stand at ``path``, be it by mistake."""
-    secret = ("headers", "extra_body", "api_key_env", "base_url")
-    return path[:1] in (("judge",), ("embedding",), ("models",)) and any(
-        step in secret for step in path
-    )
+    return path[:1] in (("judge",), ("embedding",), ("models",)) and is_secret(path)
 
 
 def _shown(value: Any) -> str:

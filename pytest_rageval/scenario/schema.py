@@ -356,10 +356,10 @@ class Scenario(Spec):
             try:
                 role.model_validate({"model": name, **profile})
             except ValidationError as error:
-                # Without what was found: keys and passwords may stand there by mistake.
-                detail = error.errors(include_url=False, include_input=False)[0]
+                detail = error.errors(include_url=False)[0]
                 place = ".".join(map(str, (name, *detail["loc"])))
-                raise ValueError(f"{place}: {detail['msg']}") from None
+                found = "" if is_secret(detail["loc"]) else f", found {detail['input']!r}"
+                raise ValueError(f"{place}: {detail['msg']}{found}") from None
         return models
 
     @model_validator(mode="before")
@@ -387,6 +387,11 @@ class Scenario(Spec):
         if self.compare is not None and self.compare.run_old_path and not self.dataset.run_path:
             raise ValueError("compare.run_old_path needs 'qrels_path' and 'run_path'")
         return self
+
+
+def is_secret(path: Iterable[str | int]) -> bool:
+    """Return whether keys and passwords may stand at ``path`` of a model, be it by mistake."""
+    return any(step in ("headers", "extra_body", "api_key_env", "base_url") for step in path)
 
 
 class _UnknownProfile(str):

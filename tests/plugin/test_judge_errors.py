@@ -41,7 +41,18 @@ LASTING = {
 }
 
 # What passes after one more attempt.
-PASSING = ["429:0.01", "500:0.01", "503:0.01", "hang", "reset", "close", "cut", "html", "not_json"]
+PASSING = [
+    "429",
+    "429:0.01",
+    "500:0.01",
+    "503:0.01",
+    "hang",
+    "reset",
+    "close",
+    "cut",
+    "html",
+    "not_json",
+]
 PASSING += ["no_choices", "empty_choices", "error_in_200", "prose", "null", "length"]
 
 PATIENT = {"retries": 1, "reasks": 1, "max_wait_s": 3, "timeout_s": 0.7}

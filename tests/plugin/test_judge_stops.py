@@ -69,14 +69,14 @@ def test_stopping_at_the_first_failure_asks_no_more(judged: JudgedProject) -> No
 
 
 def test_stopping_workers_at_the_first_failure_asks_no_more(judged: JudgedProject) -> None:
-    """[E8] At most a window of eight for each of the two."""
+    """[E8] Beside what ran at most a window of eight samples for each of the two."""
     judged.server.options.latency_s = 0.02
     answers = ["0.1", "0.1"] + [f"0.{at}" for at in range(50, 148)]
     judged.scenario(answers, thresholds={"graded": 0.5}, judge={"concurrency": 4})
     result = judged.distributed("-x")
     assert result.ret != pytest.ExitCode.OK
     assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
-    assert len(judged.asked) < 40
+    assert len(judged.asked) <= judged.project.results()["counts"]["ran"] + 2 * 8
 
 
 INTERRUPT = """

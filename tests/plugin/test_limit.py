@@ -60,15 +60,22 @@ def test_zero_is_refused(project: Project) -> None:
 
 @pytest.mark.parametrize("text", ["three", "1.5", "--3", ""])
 def test_what_is_no_number_is_wrong_use(project: Project, text: str) -> None:
-    """[A22, E12] Exit status 4; an empty text is no limit."""
+    """[A22, E12] Exit status 4; nothing at all is what an unset variable of a script leaves."""
     project.scenario(FOUR.replace("LIMIT", "2"))
     result = project.pytest(f"--rag-limit={text}")
-    if text:
-        assert result.ret == pytest.ExitCode.USAGE_ERROR
-        result.stderr.fnmatch_lines([f"*--rag-limit {text}*whole number*"])
-        assert "Traceback" not in result.stderr.str()
-    else:
-        assert project.results()["counts"]["samples"] == 2
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    expected = f"*--rag-limit {text}*whole number*" if text else "*--rag-limit: *found nothing*"
+    result.stderr.fnmatch_lines([expected])
+    assert "Traceback" not in result.stderr.str()
+    assert project.wrote_nothing
+
+
+def test_an_empty_variable_is_no_limit(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """[A14, A22] In the environment it is as good as none."""
+    monkeypatch.setenv("RAGEVAL_LIMIT", "")
+    project.scenario(FOUR.replace("LIMIT", "2"))
+    project.pytest()
+    assert project.results()["counts"]["samples"] == 2
 
 
 @pytest.mark.parametrize("dataset", ["qa.jsonl", "{path: qa.jsonl}", "ROWS", "{rows: ROWS}"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import random
 from typing import TYPE_CHECKING
 
@@ -139,6 +140,15 @@ def test_queries_without_results_score_zero_and_are_listed(trec: Project, run: R
     assert trec.results()["metrics"]["mrr"]["mean"] == pytest.approx(1 / 3)
 
 
+def test_a_query_with_nothing_but_spam_does_not_end_the_process(trec: Project) -> None:
+    """[D5] TREC's web tracks mark it with -2; all other queries have their figures."""
+    trec.file("qrels.txt", QRELS + "spam 0 d1 -2\n")
+    trec.file("run.txt", RUN + "spam Q0 d1 1 2 r\nspam Q0 d2 2 1 r\n")
+    result = trec.pytester.runpytest_subprocess("-W", "default")
+    assert result.ret == pytest.ExitCode.OK
+    assert [sample["scores"]["mrr"] for sample in trec.results()["samples"]] == [1, 0.5, 0, 0]
+
+
 def test_queries_without_results_may_be_skipped(trec: Project, run: Run) -> None:
     """[D5] 1/1; no gate is undecided for it."""
     trec.scenario(SCENARIO + "    missing_queries: skip\n    gates: {mrr: 0.9}\n")
@@ -266,9 +276,11 @@ def test_parameters_of_ultrarag_are_a_scenario(project: Project, run: Run) -> No
           n_resamples: 1000
         """
     )
+    averages = project.path / "output" / "evaluate_results.json"
     result = run("-W", "default")
     assert result.parseoutcomes()["passed"] == 3
     assert list(project.results()["metrics"]) == ["mrr", "ndcg@1", "ndcg@2"]
+    assert json.loads(averages.read_text("utf-8"))["avg_mrr"] == 0.5
     comparison = project.results()["comparison"]
     assert (comparison["baseline"], comparison["test"]) == ("run_b.txt", "permutation")
     assert comparison["metrics"]["mrr"]["B_mean"] == pytest.approx(1 / 3)

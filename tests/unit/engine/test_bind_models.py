@@ -302,7 +302,7 @@ def test_a_profile_that_does_not_exist_is_refused(problems: Problems) -> None:
     ("profile", "problem"),
     [
         ("{model: a, concurency: 4}", "concurency"),
-        ("{model: a, concurrency: many}", "many"),
+        ("{model: a, concurrency: many}", "concurrency"),
     ],
 )
 @pytest.mark.parametrize("used", ["judge: odd", "judge: gpt-4o"])

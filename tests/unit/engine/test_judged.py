@@ -296,5 +296,5 @@ def test_a_judge_that_is_asked_knows_for_whom(plan_of: Callable[..., Plan]) -> N
             return Score("a", 1.0)
 
     metric = replace(fake("a"), metric=Asks())
-    asyncio.run(judge_sample(plan_of(metric), SAMPLE, Models(judge=Notes())))  # type: ignore[arg-type]
+    asyncio.run(judge_sample(plan_of(metric), SAMPLE, Models(judge=Notes())))
     assert purposes == [Purpose("a", 1, 0, "s")] * 2

@@ -83,6 +83,16 @@ def test_closing_cancels_what_runs_before_it_closes_what_was_opened(runner: Runn
     assert loops() == []
 
 
+def test_what_stops_comes_before_what_is_cancelled(runner: Runner) -> None:
+    """So that nothing new begins where a place becomes free."""
+    log: list[str] = []
+    runner.on_stop(lambda: log.append("stopped"))
+    runner.submit(forever(log))
+    runner.submit(where()).result(5)
+    runner.close()
+    assert log == ["stopped", "cancelled"]
+
+
 def test_what_was_submitted_in_the_last_moment_is_cancelled_too(runner: Runner) -> None:
     """Or never begun; nobody is told by a warning that it was forgotten."""
     log: list[str] = []

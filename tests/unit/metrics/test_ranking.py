@@ -207,6 +207,28 @@ print(mrr.make("mrr", mrr.options()).score(sample, ScoringContext()).value)
     assert (done.returncode, done.stdout, done.stderr) == (0, "0.5\n", "")
 
 
+@pytest.mark.parametrize("judged", [{"x": -2}, {"x": -1, "y": -2}, {"x": -1000}, {"x": -1}])
+def test_grades_that_no_c_array_can_hold(judged: dict[str, int]) -> None:
+    """D5: TREC's web tracks mark spam with -2; a query with nothing else ended the process.
+
+    There is nothing to find in it: 0 for each measure, and 1 for the sample beside it.
+    """
+    code = f"""
+from pytest_rageval.metrics.ranking import METRICS, score_rankings
+from pytest_rageval.model import Sample
+made = [found.make(found.name, found.options()) for found in METRICS]
+spam = Sample("q", 0, retrieved_ids=("a", "x", "b", "c"), reference_ids={judged})
+good = Sample("g", 1, retrieved_ids=("a",), reference_ids=dict(a=1))
+for row in score_rankings(made, [spam, good]):
+    assert [score.value for score in row] == [0.0, 1.0], row
+print("alive")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "alive\n", "")
+
+
 @pytest.mark.parametrize("grade", [10, 1000])
 @pytest.mark.parametrize("name", MEASURES)
 def test_grades_may_be_large(name: str, grade: int) -> None:

@@ -104,9 +104,10 @@ def test_the_weighted_score_of_each_repeat_is_weighed_anew(found: Found) -> None
 
 
 def test_where_lower_is_better_the_weighted_score_is_turned_round(found: Found) -> None:
-    """1 - 0.2 = 0.8 and 1 - 0.7 = 0.3."""
+    """1 - 0.3 = 0.7 and 1 - 0.5 = 0.5, around 0.6."""
     noise = MetricColumn("a", higher_is_better=False)
-    assert found([sample(a=[0.2, 0.7])], noise, weighted_score=HALF) == Stability(2, 1, 1)
+    bound = Bound(min=0.6)
+    assert found([sample(a=[0.3, 0.5])], noise, weighted_score=bound) == Stability(2, 1, 1)
 
 
 def test_a_maximum_flips_as_well(found: Found) -> None:

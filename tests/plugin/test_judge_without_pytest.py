@@ -1,0 +1,58 @@
+"""E8, E9: ``evaluate`` asks the same judges as a run of pytest, and leaves nothing open either."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_rageval import evaluate
+from pytest_rageval.clients.settings import RunSettings
+
+if TYPE_CHECKING:
+    from judged_project import JudgedProject
+
+pytest_plugins = ["judged_project"]
+
+
+@pytest.fixture(autouse=True)
+def _metrics(judged: JudgedProject) -> Iterator[None]:
+    """Add the judged metrics to this process; fail a test that leaves a thread behind."""
+    conftest = judged.path / "conftest.py"
+    exec(conftest.read_text("utf-8"), {"__name__": "conftest", "__file__": str(conftest)})
+    before = set(threading.enumerate())
+    yield
+    assert set(threading.enumerate()) == before
+
+
+def test_many_samples_are_judged_at_once(judged: JudgedProject) -> None:
+    """[E8] Mean of 0.9, 0.2 and 0.4; the second misses its threshold."""
+    judged.server.options.latency_s = 0.05
+    path = judged.scenario(["0.9", "0.2", "0.4"], thresholds={"graded": 0.3})
+    result = evaluate(path)
+    assert result.metrics["graded"].mean == pytest.approx(0.5)
+    assert [sample.outcome for sample in result.samples] == ["passed", "failed", "passed"]
+    assert judged.server.most_in_flight == 3
+
+
+def test_what_goes_wrong_is_an_error_of_its_sample(judged: JudgedProject) -> None:
+    """[A20] Skipped rows and invalid ones are not asked about."""
+    rows = [{"answer": "0.9"}, {"answer": "400|0.5"}, {"answer": "0.1", "skip": "x"}, {"x": 1}]
+    result = evaluate(judged.scenario(rows))
+    outcomes = [sample.outcome for sample in result.samples]
+    assert outcomes == ["passed", "error", "skipped", "error"]
+    assert "HTTP 400" in result.samples[1].errors["graded"]
+    assert len(judged.asked) == 2
+
+
+def test_replies_are_kept_where_the_caller_says(judged: JudgedProject) -> None:
+    """[E9] Nowhere, or in a folder, from which the second time is served."""
+    path = judged.scenario(["0.9", "0.2"])
+    evaluate(path)
+    assert not (judged.path / ".rageval").exists()
+    run = RunSettings(cache_dir=judged.path / "kept")
+    first, second = evaluate(path, run=run), evaluate(path, run=run)
+    assert len(judged.asked) == 4
+    assert [one.scores for one in first.samples] == [one.scores for one in second.samples]
