@@ -147,7 +147,7 @@ def score_rankings(
     by_ids = [
         sample
         for sample in samples
-        if sample.reference_ids and any(metric.looks_at_ids(sample) for metric in metrics)
+        if _has_relevant(sample) and any(metric.looks_at_ids(sample) for metric in metrics)
     ]
     measures = [metric.measure for metric in metrics]
     found = _evaluate({measure.ask for measure in measures}, by_ids) if by_ids else {}
@@ -155,6 +155,14 @@ def score_rankings(
         [_score(metric, measure, sample, found) for sample in samples]
         for metric, measure in zip(metrics, measures, strict=True)
     ]
+
+
+def _has_relevant(sample: Sample) -> bool:
+    """Return whether there is anything to find; else every measure is 0 without asking.
+
+    trec_eval ends the process where all grades of a query are negative.
+    """
+    return any(grade >= 1 for grade in (sample.reference_ids or {}).values())
 
 
 def _score(

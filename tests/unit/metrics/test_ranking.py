@@ -202,7 +202,7 @@ sample = Sample("q", retrieved_ids={ids!a}, reference_ids={{{ids[1]!a}: 1}})
 print(mrr.make("mrr", mrr.options()).score(sample, ScoringContext()).value)
 """
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "0.5\n", "")
 
@@ -224,7 +224,7 @@ for row in score_rankings(made, [spam, good]):
 print("alive")
 """
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "alive\n", "")
 

@@ -202,3 +202,10 @@ def test_values_without_weight_are_in_no_quantile() -> None:
 def test_quantiles_of_huge_and_tiny_weights(weight: float) -> None:
     """A4: a document may weigh anything finite."""
     assert weighted_quantile([0.1, 0.2, 0.3], [weight] * 3, 0.5) == 0.2
+
+
+@pytest.mark.parametrize("values", [[1e308, -1e308, 5e307], [1.7e308] * 3, [-1.7e308, 1.7e308]])
+def test_scores_of_any_finite_size_have_an_interval_or_none(values: list[float]) -> None:
+    """A20: an unbounded metric may return them; no sum of theirs may end the run."""
+    found = weighted_interval(values, [1.0] * len(values), UNBOUNDED)
+    assert found is None or all(map(math.isfinite, found))
