@@ -86,10 +86,10 @@ def _overlap(one: str, other: str) -> bool:
 # The chunks of a document are what all questions about it expect.
 @lru_cache(maxsize=1024)
 def _folded(texts: tuple[str, ...], match: Match) -> tuple[str, ...]:
-    """Return the texts as they are compared."""
+    """Return the texts as they are compared; one of punctuation alone stays as it is."""
     if match == "exact":
         return texts
-    return tuple(normalize_unicode(text).replace(" ", "") for text in texts)
+    return tuple(normalize_unicode(text).replace(" ", "") or text for text in texts)
 
 
 def _file(name: str | None) -> str:

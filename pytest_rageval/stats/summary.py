@@ -113,6 +113,8 @@ def weighted_interval(
     quantile = t_quantile(0.5 + confidence / 2.0, len(pairs) - 1)
     if math.isinf(low) or math.isinf(high):
         lower, upper = _ratio_interval(pairs, quantile)
+        if math.isinf(lower) or math.isinf(upper):
+            return None  # wider than a float can say
         return max(lower, low), min(upper, high)  # one end may be known
     span = high - low
     unit = [((value - low) / span, weight) for value, weight in pairs]
@@ -138,9 +140,19 @@ def _wilson_interval(pairs: list[tuple[float, float]], z: float) -> tuple[float,
 
 
 def _ratio_interval(pairs: list[tuple[float, float]], t: float) -> tuple[float, float]:
-    mean, variance = _ratio_mean_and_variance(pairs)
+    # A change of the exponent loses no digit and keeps sums of scores such as 1e308 finite.
+    exponent = math.frexp(max(abs(value) for value, _ in pairs))[1]
+    unit = [(math.ldexp(value, -exponent), weight) for value, weight in pairs]
+    mean, variance = _ratio_mean_and_variance(unit)
     half = t * math.sqrt(variance)
-    return mean - half, mean + half
+    return _raised(mean - half, exponent), _raised(mean + half, exponent)
+
+
+def _raised(value: float, exponent: int) -> float:
+    try:
+        return math.ldexp(value, exponent)
+    except OverflowError:
+        return math.copysign(math.inf, value)
 
 
 def _ratio_mean_and_variance(pairs: list[tuple[float, float]]) -> tuple[float, float]:
