@@ -85,6 +85,9 @@ CACHE = Option("cache", "MODE", "reply cache: off, read, readwrite (default), re
 CACHE_DIR = Option("cache-dir", "DIR", "folder of the reply cache")
 JUDGE_MODEL = Option("judge-model", "NAME", "the model (or profile) that judges")
 BUDGET = Option("budget", "USD", "stop asking models when they have cost this much")
+REPORT = Option(
+    "report", "NAME", "also write this report, for instance html (repeatable, or a,b)", True
+)
 STRICT = Option("strict", None, "a gate that a partial run leaves undecided fails")
 
 _ALL = (
@@ -105,6 +108,7 @@ _ALL = (
     CACHE_DIR,
     JUDGE_MODEL,
     BUDGET,
+    REPORT,
     STRICT,
 )
 _OVERRIDING = (
@@ -158,6 +162,7 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("rageval_output", "base folder of the run folders, relative to the rootdir")
     parser.addini("rageval_baselines", "folder of the saved runs, relative to the rootdir")
     parser.addini("rageval_cache_dir", "folder of the reply cache, relative to the rootdir")
+    parser.addini("rageval_reports", "reports to write as well", type="args", default=[])
     parser.addini("rageval_strict", "undecided gates fail", type="bool", default=False)
 
 
@@ -175,6 +180,7 @@ class Settings:
     cache_mode: str = "readwrite"
     cache_dir: Path | None = None
     budget_usd: float | None = None
+    reports: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, config: pytest.Config) -> Settings:
@@ -187,6 +193,7 @@ class Settings:
             cache_mode=_cache_mode(config),
             cache_dir=_cache_dir(config),
             budget_usd=_budget(config),
+            reports=_reports(config),
         )
 
 
@@ -237,6 +244,22 @@ def _budget(config: pytest.Config) -> float | None:
     if not 0.0 <= budget < float("inf"):
         raise pytest.UsageError(f"{BUDGET.flag} {given[0]}: expected US dollars, for instance 0.50")
     return budget
+
+
+def _reports(config: pytest.Config) -> tuple[str, ...]:
+    """Return the names of the reports that are asked for, on top of those of the ini file."""
+    given = [*config.getini("rageval_reports"), *REPORT.values(config)]
+    names = [name.strip() for text in given for name in text.split(",") if name.strip()]
+    if not names:
+        return ()
+    # Not at the top: this module is part of every pytest start, the reports are not.
+    from pytest_rageval.registry import UnknownNameError
+    from pytest_rageval.reports.base import requested_reports
+
+    try:
+        return requested_reports(names)
+    except UnknownNameError as error:
+        raise pytest.UsageError(f"{REPORT.flag}: {error}") from error
 
 
 def _file_name(name: str, config: pytest.Config) -> str:

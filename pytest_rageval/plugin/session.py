@@ -216,7 +216,7 @@ class RagevalSession:
             latency_s={sample.sample_id: round(sample.latency_s, 6) for sample in result.samples},
         )
         try:
-            return write_run(result, run, places.root, output)
+            return write_run(result, run, places.root, output, self._settings.reports)
         except OSError as error:
             return f"not written: {error}"
         finally:

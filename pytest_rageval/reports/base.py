@@ -1,6 +1,7 @@
 """What a report must provide, and where it writes: files that appear whole or not at all.
 
-To add a report, write a module here with ``REPORTS = (YourReport(),)``.
+To add a report, write a module here with ``REPORTS = (YourReport(),)``. One that is ``on_request``
+is written where ``--rag-report`` names it, all others are written always.
 """
 
 from __future__ import annotations
@@ -37,12 +38,20 @@ class ReportWriter(Protocol):
     @property
     def aliases(self) -> tuple[str, ...]: ...
 
+    @property
+    def on_request(self) -> bool: ...
+
     def write(self, result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
         """Write the file; raise OSError when that is not possible."""
         ...
 
 
 REPORT_REGISTRY: Registry[ReportWriter] = Registry("report", "pytest_rageval.reports", "REPORTS")
+
+
+def requested_reports(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the reports that ``names`` ask for, by their own names; raises UnknownNameError."""
+    return tuple(dict.fromkeys(REPORT_REGISTRY.get(name).name for name in names))
 
 
 def write_atomically(path: Path, chunks: Iterable[str]) -> Path:

@@ -13,6 +13,7 @@ class MetadataJson:
 
     name = "metadata.json"
     aliases = ()
+    on_request = False
 
     def write(self, result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
         """Write the file."""
@@ -41,6 +42,7 @@ class Snapshot:
 
     name = "scenario.snapshot.yaml"
     aliases = ()
+    on_request = False
 
     def write(self, result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
         """Write the file."""

@@ -27,7 +27,8 @@ class ResultsJson:
     """Writes ``results.json``."""
 
     name = "results.json"
-    aliases = ()
+    aliases = ("json",)
+    on_request = False
 
     def write(self, result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
         """Write the file."""

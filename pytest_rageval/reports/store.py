@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from pathlib import Path
 
@@ -21,16 +22,20 @@ def run_id(started: datetime) -> str:
     return started.strftime("%Y%m%dT%H%M%S-%f")
 
 
-def write_run(result: ScenarioResult, run: RunInfo, root: Path, output: Path) -> Path:
-    """Write every report of ``result`` under ``output`` and return the run's folder.
+def write_run(
+    result: ScenarioResult, run: RunInfo, root: Path, output: Path, requested: Collection[str] = ()
+) -> Path:
+    """Write the reports of ``result`` under ``output`` and return the run's folder.
 
-    ``latest`` is turned to it only when all files are there. Raises OSError.
+    ``requested`` are the names of the reports that are written on request only. ``latest`` is
+    turned to the folder when all files are there. Raises OSError.
     """
     _prepare(output)
     base = output / folder_name(result.info.name)
     folder = RunFolder(_new_folder(base, run.id), root)
     for report in REPORT_REGISTRY:
-        report.write(result, run, folder)
+        if not report.on_request or report.name in requested:
+            report.write(result, run, folder)
     _point_latest(base, folder.path.name)
     return folder.path
 

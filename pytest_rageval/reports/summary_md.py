@@ -16,7 +16,8 @@ class SummaryMd:
     """Writes ``summary.md``."""
 
     name = "summary.md"
-    aliases = ()
+    aliases = ("md",)
+    on_request = False
 
     def write(self, result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
         """Write the file."""

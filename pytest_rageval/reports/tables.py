@@ -22,6 +22,7 @@ class ScoresCsv:
 
     name = "scores.csv"
     aliases = ()
+    on_request = False
 
     def write(self, result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
         """Write the file; an unscored metric is a blank cell."""
@@ -39,6 +40,7 @@ class InvalidCsv:
 
     name = "invalid.csv"
     aliases = ()
+    on_request = False
 
     def write(self, result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
         """Write the file; only its header where every row is valid."""

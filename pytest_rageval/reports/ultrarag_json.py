@@ -14,6 +14,7 @@ class UltraragJson:
 
     name = "ultrarag.json"
     aliases = ()
+    on_request = False
 
     def write(self, result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
         """Write nothing without ``save_path``; an unscored sample is null in the lists."""
