@@ -43,33 +43,24 @@ def _own_reports(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def reporting(project: Project) -> Project:
-    """Return a project with a report of its own, from a plugin that is there at the start."""
-    (project.path / "postcards.py").write_text(
-        "\n".join(line[4:] for line in A_REPORT.splitlines()), encoding="utf-8"
-    )
+    """Return a project whose conftest.py adds a report."""
+    text = "\n".join(line[4:] for line in A_REPORT.splitlines())
+    (project.path / "conftest.py").write_text(text, encoding="utf-8")
     project.scenario(SCENARIO)
     return project
 
 
-PLUGIN = ("-p", "postcards")
-
-
-@pytest.fixture(autouse=True)
-def _importable(pytester: pytest.Pytester) -> None:
-    pytester.syspathinsert()
-
-
 def test_a_report_on_request_is_written_only_then(reporting: Project, run: Run) -> None:
-    run(*PLUGIN)
+    run()
     assert not list(reporting.path.glob("**/postcard.txt"))
-    assert run(*PLUGIN, "--rag-report=postcard").ret == pytest.ExitCode.OK
+    assert run("--rag-report=postcard").ret == pytest.ExitCode.OK
     assert (reporting.folders()[-1] / "postcard.txt").read_text("utf-8") == "qa 1.0"
 
 
 @pytest.mark.parametrize("text", ["md, postcard.txt", "postcard,postcard"])
 def test_several_names_stand_between_commas(reporting: Project, text: str) -> None:
     """Those that are always written may be named, too."""
-    assert reporting.pytest(*PLUGIN, f"--rag-report={text}").ret == pytest.ExitCode.OK
+    assert reporting.pytest(f"--rag-report={text}").ret == pytest.ExitCode.OK
     assert (reporting.folder() / "postcard.txt").exists()
     assert (reporting.folder() / "summary.md").exists()
 
@@ -77,10 +68,10 @@ def test_several_names_stand_between_commas(reporting: Project, text: str) -> No
 def test_the_ini_file_and_the_environment_ask_for_it(
     reporting: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reporting.pytest(*PLUGIN, "-o", "rageval_reports=postcard")
+    reporting.pytest("-o", "rageval_reports=postcard")
     assert (reporting.folder() / "postcard.txt").exists()
     monkeypatch.setenv("RAGEVAL_REPORT", "postcard")
-    reporting.pytest(*PLUGIN, "-o", "rageval_output=other")
+    reporting.pytest("-o", "rageval_output=other")
     assert list(reporting.path.glob("other/qa/2*/postcard.txt"))
 
 
