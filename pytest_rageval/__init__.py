@@ -10,9 +10,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_rageval.engine.evaluate import evaluate
+    from pytest_rageval.clients.base import Message
+    from pytest_rageval.clients.settings import RunSettings
     from pytest_rageval.errors import RagevalError, UserError
-    from pytest_rageval.model import Sample, SampleResult, ScenarioResult, Score
+    from pytest_rageval.evaluation import evaluate
+    from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, Models
+    from pytest_rageval.metrics.custom.declared import metric
+    from pytest_rageval.model import (
+        GateResult,
+        Sample,
+        SampleResult,
+        ScenarioResult,
+        ScenarioView,
+        Score,
+    )
+    from pytest_rageval.scenario.patch import patch_scenario
+    from pytest_rageval.scenario.schema import Scenario
     from pytest_rageval.stats.weights import (
         compute_weighted_score,
         resolve_weight,
@@ -22,15 +35,25 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "GateResult",
+    "Message",
+    "MetricDefinition",
+    "MetricInfo",
+    "Models",
     "RagevalError",
+    "RunSettings",
     "Sample",
     "SampleResult",
+    "Scenario",
     "ScenarioResult",
+    "ScenarioView",
     "Score",
     "UserError",
     "__version__",
     "compute_weighted_score",
     "evaluate",
+    "metric",
+    "patch_scenario",
     "resolve_weight",
     "weighted_metric_means",
 ]
@@ -45,7 +68,17 @@ _HOMES = {
     "compute_weighted_score": "stats.weights",
     "resolve_weight": "stats.weights",
     "weighted_metric_means": "stats.weights",
-    "evaluate": "engine.evaluate",
+    "RunSettings": "clients.settings",
+    "Scenario": "scenario.schema",
+    "evaluate": "evaluation",
+    "patch_scenario": "scenario.patch",
+    "GateResult": "model",
+    "ScenarioView": "model",
+    "MetricDefinition": "metrics.base",
+    "MetricInfo": "metrics.base",
+    "Models": "metrics.base",
+    "Message": "clients.base",
+    "metric": "metrics.custom.declared",
 }
 
 

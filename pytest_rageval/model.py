@@ -19,6 +19,9 @@ TOLERANCE: Final = 1e-9
 WEIGHTED_SCORE: Final = "weighted_score"
 """The name under which thresholds, gates and files speak of the weighted score."""
 
+TARGET: Final = "target"
+"""The name under which errors and details of a sample speak of the system under test."""
+
 RETRIEVAL: Final = "retrieval"
 """The name under which the details of a sample speak of its search result."""
 
@@ -193,6 +196,9 @@ class SampleResult:
     line: int | None = None
     raw: str = ""
     latency_s: float = 0.0
+    answer_latency_s: float | None = None
+    dataset_row: Mapping[str, Any] | None = None
+    """The row that the answer makes of the sample, where the run saves its answers."""
 
     @property
     def is_expected(self) -> bool:
@@ -292,6 +298,8 @@ class ScenarioInfo:
     description: str = ""
     output_dir: str | None = None
     save_path: str | None = None
+    target: str = ""
+    """How messages call the system under test; empty where the data hold the answers."""
     snapshot: str = ""
     snapshot_sha256: str = ""
     dataset_sha256: str = ""
@@ -304,6 +312,8 @@ class ScenarioInfo:
     judgements_sha256: str = ""
     compare: Comparing | None = None
     baselines: Mapping[str, Baseline] = field(default_factory=_nothing)
+    metadata: Mapping[str, Any] = field(default_factory=_nothing)
+    """What stands under the keys ``x-...`` of the file, without the ``x-``; JSON-plain."""
 
     @property
     def weighted_range(self) -> tuple[float, float]:
@@ -320,6 +330,7 @@ class ScenarioInfo:
         ]
         plain["thresholds"] = {name: asdict(bound) for name, bound in self.thresholds.items()}
         plain["gates"] = dict(self.gates)
+        plain["metadata"] = dict(self.metadata)
         plain["compare"] = asdict(self.compare) if self.compare is not None else None
         plain["baselines"] = {
             name: [found.name, list(found.ids), found.scores]
@@ -338,6 +349,24 @@ class ScenarioInfo:
         known["compare"] = _comparing(plain["compare"])
         known["baselines"] = {name: Baseline(*row) for name, row in plain["baselines"].items()}
         return cls(**known)
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioView:
+    """What hooks are told of a scenario.
+
+    ``path`` is its file, relative to the rootdir; ``metadata`` what it says under keys ``x-...``,
+    without the ``x-``.
+    """
+
+    name: str
+    path: str
+    metadata: Mapping[str, Any] = field(default_factory=_nothing)
+
+    @classmethod
+    def of(cls, info: ScenarioInfo) -> ScenarioView:
+        """Return the view of a scenario."""
+        return cls(info.name, info.path, info.metadata)
 
 
 def _comparing(plain: Mapping[str, Any] | None) -> Comparing | None:
@@ -456,7 +485,11 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """Whatever depends on time, machine or processes; equal runs differ in nothing else."""
+    """Whatever depends on time, machine or processes; equal runs differ in nothing else.
+
+    ``commit`` is that of the system under test, where a CI service names it. ``answer_latency_s``
+    is how long it took to answer, by sample; None where no target was asked.
+    """
 
     id: str
     started_at: str
@@ -465,6 +498,8 @@ class RunInfo:
     workers: int = 0
     latency_s: Mapping[str, float] = field(default_factory=_nothing)
     usage: Mapping[str, float | None] | None = None
+    commit: str | None = None
+    answer_latency_s: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

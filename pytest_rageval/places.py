@@ -6,8 +6,12 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 DEFAULT_OUTPUT = ".rageval"
+
+ImportMode = Literal["prepend", "append", "importlib"]
+"""How the folders of what is imported by its path come to ``sys.path``; pytest's own names."""
 
 _MAX_NAME_BYTES = 200
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
@@ -22,6 +26,9 @@ class Places:
     baselines: Path | None = None
     saving: str | None = None
     """The name under which this session saves its runs, if it does."""
+    import_mode: ImportMode = "prepend"
+    answers: Path | None = None
+    """The data file to which this session saves the answers that it is given, if it does."""
 
     def saves(self, name: str) -> bool:
         """Return whether this session saves its runs under ``name``."""

@@ -8,12 +8,13 @@ one, drop a file there; nothing else is touched.
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from importlib import import_module
-from importlib.metadata import entry_points
-from typing import Generic, Protocol, TypeVar
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from pytest_rageval.errors import unknown_name
+from pytest_rageval.errors import shorten, unknown_name
 
 
 class Named(Protocol):
@@ -28,6 +29,9 @@ class Named(Protocol):
 
 T = TypeVar("T", bound=Named)
 
+Adopt: TypeAlias = Callable[[Any, EntryPoint], Iterable[T]]
+"""(what an entry point loads to, the entry point) -> the entries that this is."""
+
 
 class UnknownNameError(LookupError):
     """A name that no entry of a registry answers to; the message lists the known ones."""
@@ -37,17 +41,28 @@ class Registry(Generic[T]):
     """The objects of one ``kind``, found in a package's modules and in an entry-point group.
 
     ``attribute`` is the module-level tuple that a drop-in module fills. ``group``, where given, is
-    the entry-point group whose entries each load to one object or to a tuple of them.
+    the entry-point group whose entries each load to one object or to a tuple of them; ``adopt``
+    makes entries of what else they may load to. An entry point that cannot be used is named by the
+    messages for names that are unknown without it, and spoils nothing else.
     """
 
-    def __init__(self, kind: str, package: str, attribute: str, group: str | None = None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        package: str,
+        attribute: str,
+        group: str | None = None,
+        adopt: Adopt[T] | None = None,
+    ) -> None:
         self.kind = kind
         self._package = package
         self._attribute = attribute
         self._group = group or ""
         self._entries: dict[str, T] | None = None
+        self._adopt = adopt or _as_it_is
         self._is_complete = group is None
         self._aliases: dict[str, str] = {}
+        self._broken: dict[str, str] = {}
 
     def get(self, name: str) -> T:
         """Return the object called ``name`` (or one of its aliases, in any case of letters).
@@ -56,7 +71,8 @@ class Registry(Generic[T]):
         """
         canonical = self.canonical(name)
         if canonical is None:
-            raise UnknownNameError(unknown_name(self.kind, name, self.names()))
+            message = unknown_name(self.kind, name, self.names())
+            raise UnknownNameError(" ".join([message, *self._broken.values()]))
         return self._built_in()[canonical]
 
     def canonical(self, name: str) -> str | None:
@@ -76,6 +92,15 @@ class Registry(Generic[T]):
         """Register ``entry``; a name that is taken already is an error of the one who adds it."""
         self._insert(self._load(), entry)
 
+    def extended(self, entries: Iterable[T]) -> Registry[T]:
+        """Return a registry that has these entries besides; ValueError for a name that is taken."""
+        made = copy(self)
+        made._entries, made._aliases = dict(self._built_in()), dict(self._aliases)  # noqa: SLF001
+        made._broken = dict(self._broken)  # noqa: SLF001
+        for entry in entries:
+            made._insert(made._built_in(), entry)  # noqa: SLF001
+        return made
+
     def _find(self, name: str, entries: dict[str, T]) -> str | None:
         return name if name in entries else self._aliases.get(name.lower())
 
@@ -93,19 +118,26 @@ class Registry(Generic[T]):
         entries = self._built_in()
         if not self._is_complete:
             self._is_complete = True
-            for entry in self._entry_points():
-                self._insert(entries, entry)
+            for point in sorted(entry_points(group=self._group), key=lambda found: found.name):
+                self._load_entry_point(point, entries)
         return entries
+
+    def _load_entry_point(self, point: EntryPoint, entries: dict[str, T]) -> None:
+        try:
+            for entry in self._adopt(point.load(), point):
+                self._insert(entries, entry)
+        except (Exception, SystemExit) as error:  # noqa: BLE001  (anyone's code, which most scenarios do not use)
+            owner = f" of {point.dist.name}" if point.dist is not None else ""
+            text = shorten(" ".join(str(error).split()), 300)
+            self._broken[point.name] = (
+                f"The entry point '{point.name} = {point.value}'{owner} cannot be used: "
+                f"{type(error).__name__}: {text}."
+            )
 
     def _drop_ins(self) -> Iterable[T]:
         package = import_module(self._package)
         for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda found: found.name):
             yield from getattr(import_module(f"{self._package}.{module.name}"), self._attribute, ())
-
-    def _entry_points(self) -> Iterable[T]:
-        for point in sorted(entry_points(group=self._group), key=lambda found: found.name):
-            loaded = point.load()
-            yield from loaded if isinstance(loaded, tuple) else (loaded,)
 
     def _insert(self, entries: dict[str, T], entry: T) -> None:
         if entry.name in entries:
@@ -113,3 +145,7 @@ class Registry(Generic[T]):
         entries[entry.name] = entry
         for alias in (entry.name, *entry.aliases):
             self._aliases.setdefault(alias.lower(), entry.name)
+
+
+def _as_it_is(loaded: Any, _: EntryPoint) -> Iterable[Any]:
+    return loaded if isinstance(loaded, tuple) else (loaded,)

@@ -173,13 +173,15 @@ class EmbeddingBackend(Protocol):
 class ChatProvider:
     """A way to get chat completions, as the registry holds it.
 
-    ``check(settings)`` returns what is wrong with them that can be known without a request.
+    ``check(settings)`` returns what is wrong with them that can be known without a request;
+    ``preload()`` begins to load what the first one needs, in the background.
     """
 
     name: str
     make: Callable[[ClientSettings], ChatBackend]
     check: Callable[[ClientSettings], Sequence[str]]
     aliases: tuple[str, ...] = ()
+    preload: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +193,7 @@ class EmbeddingProvider:
     check: Callable[[ClientSettings], Sequence[str]]
     aliases: tuple[str, ...] = ()
     is_local: bool = False
+    preload: Callable[[], None] | None = None
 
 
 CHAT_REGISTRY: Registry[ChatProvider] = Registry(

@@ -1,12 +1,13 @@
-"""Replies and vectors on disk: JSON lines, readable, safe for many processes at once.
+"""What models and targets said, on disk: JSON lines, readable, safe for many processes at once.
 
 ::
 
     <folder>/<time>-<run>-<process>.reply.jsonl        {"sha256": "9f86…", "value": {...}}
     <folder>/<time>-<run>-<process>.reply-keys.jsonl   {"sha256": "9f86…", "key": {...}, ...}
 
-The same for vectors, with a base64 of 32-bit floats. Each process of each run has files of its own;
-see ``segments``. The keys are needed only to explain a miss, so they are kept apart. Files may be
+The same for vectors, with a base64 of 32-bit floats, and for the answers of systems under test; for
+scores (see ``scores``) without keys. Each process of each run has files of its own; see
+``segments``. The keys are needed only to explain a miss, so they are kept apart. Files may be
 deleted, moved to another folder or joined at will.
 """
 
@@ -26,9 +27,16 @@ from pytest_rageval.clients.keys import Key, explain_difference, nearest
 from pytest_rageval.clients.segments import Segments, parse_line
 from pytest_rageval.clients.settings import CacheMode, RunSettings
 
-Kind = Literal["reply", "vector"]
+Kind = Literal["reply", "vector", "score", "answer"]
+Explained = Literal["reply", "vector", "answer"]
+"""What is kept with its keys, so that a miss can be explained."""
 
-_PLURALS: Mapping[Kind, str] = {"reply": "replies", "vector": "vectors"}
+_KINDS: tuple[Kind, ...] = ("reply", "vector", "score", "answer")
+_PLURALS: Mapping[Explained, str] = {
+    "reply": "replies",
+    "vector": "vectors",
+    "answer": "answers of a target",
+}
 _CACHE_TAG = (
     "Signature: 8a477f597d28d172789f06886806bc55\n"
     "# Answers of language models, kept by pytest-rageval. What is deleted is asked for again.\n"
@@ -50,9 +58,9 @@ class Cache:
         self.mode: CacheMode = "off" if run.cache_dir is None else run.cache_mode
         self._peers = _peers(run)
         self._name = _own_name(self._peers)
-        self._values = {kind: self._open(kind) for kind in _PLURALS}
+        self._values = {kind: self._open(kind) for kind in _KINDS}
         self._keys = {kind: self._open(f"{kind}-keys") for kind in _PLURALS}
-        self._index: dict[Kind, _Index] = {}
+        self._index: dict[Explained, _Index] = {}
         self._is_prepared = False
         self.problem: str | None = None
 
@@ -66,26 +74,42 @@ class Cache:
         """Whether new entries are kept."""
         return self.mode in ("readwrite", "refresh")
 
-    def get(self, kind: Kind, key: Key) -> dict[str, Any] | None:
+    def get(self, kind: Explained, key: Key) -> dict[str, Any] | None:
         """Return what is kept under ``key``; None where nothing is, or a damaged line."""
-        value = (self._values[kind].find(key.sha256) or {}).get("value")
+        return self._get(kind, key.sha256)
+
+    def get_score(self, sha256: str) -> dict[str, Any] | None:
+        """Return the score that is kept under a digest, as ``get`` does."""
+        return self._get("score", sha256)
+
+    def put(self, kind: Explained, key: Key, value: Mapping[str, Any], sample: str = "") -> None:
+        """Keep ``value`` under ``key``; ``sample`` helps to explain a later miss."""
+        self._append(
+            key.sha256,
+            # First the key: an entry without one could not be found near a miss.
+            (self._keys[kind], f'"sample": {json.dumps(sample)}, "key": {key.text}'),
+            (self._values[kind], f'"value": {json.dumps(value)}'),
+        )
+
+    def put_score(self, sha256: str, value: Mapping[str, Any] | None) -> None:
+        """Keep a score under a digest; with None what older files have under it counts no more."""
+        self._append(sha256, (self._values["score"], f'"value": {json.dumps(value)}'))
+
+    def _get(self, kind: Kind, sha256: str) -> dict[str, Any] | None:
+        value = (self._values[kind].find(sha256) or {}).get("value")
         return value if isinstance(value, dict) else None
 
-    def put(self, kind: Kind, key: Key, value: Mapping[str, Any], sample: str = "") -> None:
-        """Keep ``value`` under ``key``; ``sample`` helps to explain a later miss."""
+    def _append(self, sha256: str, *lines: tuple[Segments, str]) -> None:
         try:
             self._prepare()
-            # First the key: an entry without one could not be found near a miss.
-            self._keys[kind].append(
-                key.sha256, f'"sample": {json.dumps(sample)}, "key": {key.text}'
-            )
-            self._values[kind].append(key.sha256, f'"value": {json.dumps(value)}')
+            for segments, content in lines:
+                segments.append(sha256, content)
         except OSError as error:
             self.problem = self.problem or (
                 f"replies are not kept: {self._folder}: {error.strerror or error}"
             )
 
-    def explain_miss(self, kind: Kind, key: Key, sample: str = "") -> str:
+    def explain_miss(self, kind: Explained, key: Key, sample: str = "") -> str:
         """Return in words why nothing is kept under ``key``: what the nearest entry has else."""
         if kind not in self._index:
             self._index[kind] = _Index(self._folder, f"{kind}-keys")
@@ -115,6 +139,12 @@ class Cache:
             if not (self._folder / name).exists():
                 (self._folder / name).write_text(text, encoding="ascii")
         self._is_prepared = True
+
+
+def has_replies(run: RunSettings) -> bool:
+    """Return whether there are replies or vectors in the cache folder of a run."""
+    folder = run.cache_dir
+    return folder is not None and any(any(folder.glob(f"*.{kind}.jsonl")) for kind in _PLURALS)
 
 
 def _peers(run: RunSettings) -> str:

@@ -27,7 +27,7 @@ from pytest_rageval.clients.flights import Flights
 from pytest_rageval.clients.keys import Key, chat_key
 from pytest_rageval.clients.line import Line
 from pytest_rageval.clients.settings import ClientSettings
-from pytest_rageval.clients.usage import Ledger, current_purpose
+from pytest_rageval.clients.usage import Ledger, calling, count_answer, current_purpose
 from pytest_rageval.errors import shorten
 
 _FROM_CACHE = Usage(cached=1)
@@ -60,6 +60,14 @@ class CachedChat:
         accept: Accept | None = None,
     ) -> Reply:
         """Return the reply to ``messages``; see ChatClient."""
+        with calling():
+            reply = await self._complete(messages, schema, accept)
+        count_answer()
+        return reply
+
+    async def _complete(
+        self, messages: Sequence[Message], schema: ReplySchema | None, accept: Accept | None
+    ) -> Reply:
         request = ChatRequest(messages, schema, self._settings.max_tokens)
         if not self._cache.reads:
             return await self._ask(request, accept)
@@ -110,7 +118,7 @@ class CachedChat:
             if why is None:
                 return replace(reply, usage=usage)
             if reply.finish_reason == "refused" or asks > self._settings.reasks:
-                error = self._unusable(reply, why)
+                error = self._unusable(reply, why, request.max_tokens)
                 error.attempts = asks
                 raise error
             request = _again(request, reply, why)
@@ -122,16 +130,53 @@ class CachedChat:
             self._ledger.count,
         )
 
-    def _unusable(self, reply: Reply, why: str | None) -> ClientError:
+    def _unusable(
+        self, reply: Reply, why: str | None, max_tokens: int | None = None
+    ) -> ClientError:
         shown, text = self._settings.shown, shorten(" ".join(reply.text.split()), 200)
         if reply.finish_reason == "refused":
             return RefusedError(
                 f"{shown}: the model refused to answer: {text or 'no reason given'}"
             )
         if reply.finish_reason == "length":
-            hint = f"max_tokens is {self._settings.max_tokens}"
-            return TruncatedError(f"{shown}: the reply is cut off ({hint}): {text!r}")
+            hint = self._longest(max_tokens)
+            return TruncatedError(f"{shown}: the reply is cut off {hint}; it was {text!r}")
         return InvalidOutputError(f"{shown}: the reply cannot be used: {why}; it was {text!r}")
+
+    def _longest(self, asked_for: int | None) -> str:
+        name, own = f"{self._settings.role}.max_tokens", self._settings.max_tokens
+        if asked_for is None:
+            return f"where the server ends it; {name} may allow more"
+        if asked_for == own:
+            return f"at {name} {own}"
+        return f"at {asked_for} tokens, asked for after {name} {own} were too few"
+
+
+class DirectChat:
+    """Asks a model each time, through limits, retries and the budget, and takes any reply.
+
+    For a model under test: what is cut off, or declines, is its answer.
+    """
+
+    def __init__(
+        self, settings: ClientSettings, backend: ChatBackend, line: Line, ledger: Ledger
+    ) -> None:
+        self._settings = settings
+        self._backend = backend
+        self._line = line
+        self._ledger = ledger
+
+    async def complete(self, messages: Sequence[Message]) -> Reply:
+        """Return the reply to ``messages``; raises ClientError."""
+        request = ChatRequest(messages, None, self._settings.max_tokens)
+        with calling():
+            reply, _ = await self._line.ask(
+                [message.content for message in messages],
+                lambda: self._backend.ask(request),
+                self._ledger.count,
+            )
+        count_answer()
+        return reply
 
 
 def _refusal(reply: Reply, accept: Accept | None) -> str | None:

@@ -10,7 +10,6 @@ import base64
 import sys
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from contextvars import Context
 from typing import Any, Protocol
 
 from pytest_rageval.clients.base import Usage, Vector
@@ -18,7 +17,13 @@ from pytest_rageval.clients.cache import Cache
 from pytest_rageval.clients.errors import BadRequestError, ReplayMissError
 from pytest_rageval.clients.keys import Key, vector_key
 from pytest_rageval.clients.settings import ClientSettings
-from pytest_rageval.clients.usage import Ledger, current_purpose
+from pytest_rageval.clients.usage import (
+    Ledger,
+    context_for,
+    count_answer,
+    current_purpose,
+    current_scenario,
+)
 
 GATHER_S = 0.005
 """How long a text waits for others to share its request."""
@@ -59,9 +64,12 @@ class CachedEmbeddings:
         missing = [text for text in keys if text not in found]
         if missing and self._cache.mode == "replay":
             raise self._miss(keys[missing[0]], len(missing))
-        if texts and not missing:
-            self._ledger.count(Usage(cached=1))
+        is_asked = any(self._batches.is_new(text) for text in missing)
         asked = await self._batches.embed({text: keys[text] for text in missing})
+        if texts and not is_asked:  # another's request may have brought it just now
+            self._ledger.count(Usage(cached=1))
+        if texts:
+            count_answer()
         return [found[text] if text in found else asked[text] for text in texts]
 
     async def aclose(self) -> None:
@@ -93,6 +101,7 @@ class _Wanted:
     def __init__(self, text: str, key: Key) -> None:
         self.text = text
         self.key = key
+        self.scenario = current_scenario()
         self.vector: asyncio.Future[Vector] = asyncio.get_running_loop().create_future()
         self.waiting = 0
         self.batch: asyncio.Task[None] | None = None
@@ -101,7 +110,8 @@ class _Wanted:
 class _Batches:
     """Collects texts and sends them together, each once however many wait for it.
 
-    A text that nobody waits for any more leaves the queue; a batch for nobody is cancelled.
+    A text that nobody waits for any more leaves the queue; a batch for nobody is cancelled. The
+    texts of a batch are all of one scenario, that of whoever asked first: it is put down to that.
     """
 
     def __init__(self, ask: AskBatch, size: int, keep: Callable[[Key, Vector], None]) -> None:
@@ -112,6 +122,10 @@ class _Batches:
         self._queue: list[_Wanted] = []
         self._timer: asyncio.TimerHandle | None = None
         self._running: dict[asyncio.Task[None], list[_Wanted]] = {}
+
+    def is_new(self, text: str) -> bool:
+        """Return whether nobody waits for a text as yet."""
+        return text not in self._wanted
 
     async def embed(self, texts: Mapping[str, Key]) -> dict[str, Vector]:
         """Return the vectors of texts, given with their keys."""
@@ -166,12 +180,17 @@ class _Batches:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        batch, self._queue = self._queue, []
-        if not batch:
-            return
-        # An empty context: a batch is nobody's, and must not count for whoever came first.
+        batches: dict[str, list[_Wanted]] = {}
+        for one in self._queue:
+            batches.setdefault(one.scenario, []).append(one)
+        self._queue = []
+        for scenario, batch in batches.items():
+            self._start(scenario, batch)
+
+    def _start(self, scenario: str, batch: list[_Wanted]) -> None:
+        # Not in the context of whoever came first: a batch is not that sample's alone.
         loop = asyncio.get_running_loop()
-        task = loop.create_task(self._run(batch), context=Context())
+        task = loop.create_task(self._run(batch), context=context_for(scenario))
         self._running[task] = batch
         task.add_done_callback(self._finished)
         for one in batch:

@@ -7,14 +7,13 @@ connections is quadratic in the requests in flight.
 from __future__ import annotations
 
 import json
-import math
-import os
+import sys
+import threading
 import time
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from pytest_rageval import extras
 from pytest_rageval.clients.checks import missing_package
@@ -31,6 +30,7 @@ from pytest_rageval.clients.errors import (
     ServerError,
 )
 from pytest_rageval.clients.settings import ClientSettings
+from pytest_rageval.clients.wire import proxy_for, reason_of, retry_after
 from pytest_rageval.errors import shorten
 
 if TYPE_CHECKING:
@@ -40,6 +40,12 @@ _CONNECT_S = 15.0
 _KEEP_ALIVE_S = 30.0
 _NO_CREDIT = ("insufficient_quota", "billing_hard_limit", "insufficient balance", "credit balance")
 _FILTERED = ("content_filter", "content_policy", "responsibleaipolicy", "data_inspection_failed")
+
+
+def preload() -> None:
+    """Begin to import what requests need, in a thread: in the event loop, all calls would wait."""
+    if "aiohttp" not in sys.modules:
+        threading.Thread(target=_import, name="rageval-aiohttp", daemon=True).start()
 
 
 class JsonEndpoint:
@@ -57,7 +63,7 @@ class JsonEndpoint:
         # The query, of some gateways a key, goes along with every request and is never shown.
         self._query = f"?{settings.url.query}" if settings.url.query else ""
         self._base = settings.url._replace(query="", fragment="").geturl().rstrip("/")
-        self._proxy = _proxy_for(settings)
+        self._proxy = proxy_for(settings.url)
 
     async def post(self, path: str, body: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
         """Return the JSON object that the server answers, and after how many seconds.
@@ -145,13 +151,13 @@ class JsonEndpoint:
             return RateLimitError(
                 f"{self._where}: rate limit ({text}); {hint}",
                 is_transient=True,
-                retry_after_s=_retry_after(headers),
+                retry_after_s=retry_after(headers),
             )
         if status in (408, 409) or status >= 500:
             return ServerError(
                 f"{self._where}: the server failed ({text})",
                 is_transient=True,
-                retry_after_s=_retry_after(headers),
+                retry_after_s=retry_after(headers),
             )
         if 300 <= status < 400:
             return BadRequestError(self._redirected(headers))
@@ -183,7 +189,7 @@ class JsonEndpoint:
         return CallTimeoutError(f"{self._where}: no answer in time ({limit})", is_transient=True)
 
     def _unreachable(self, error: Exception) -> ConnectionFailed:
-        text = f"{self._where}: the connection failed ({_reason(error)})"
+        text = f"{self._where}: the connection failed ({reason_of(error)})"
         return ConnectionFailed(text, is_transient=True)
 
 
@@ -201,49 +207,13 @@ def check_endpoint(settings: ClientSettings) -> list[str]:
     return problems
 
 
-def _reason(error: Exception) -> str:
-    """Return why a connection failed: the system's words, else the name of the error."""
-    cause = getattr(error, "os_error", error)
-    number = getattr(cause, "errno", None)
-    if isinstance(number, int) and number > 0:
-        return os.strerror(number)
-    words = getattr(cause, "strerror", None)  # a name that cannot be resolved, for instance
-    return shorten(str(words or type(error).__name__), 100)
-
-
 def _aiohttp() -> Any:
     return extras.require("aiohttp", extra="judge", purpose="asking a model over HTTP")
 
 
-def _proxy_for(settings: ClientSettings) -> str | None:
-    """Return the environment's proxy for https; plain http would show it the key."""
-    host = settings.url.hostname or ""
-    if settings.url.scheme != "https" or proxy_bypass(host):
-        return None
-    return getproxies().get("https")
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return how many seconds the server asks to wait, from any of three forms, or None."""
-    milliseconds = _number(headers.get("retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000.0
-    text = headers.get("Retry-After")
-    seconds = _number(text)
-    if seconds is not None or text is None:
-        return seconds
-    try:
-        return max(parsedate_to_datetime(text).timestamp() - time.time(), 0.0)
-    except (ValueError, TypeError, OverflowError):
-        return None
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        number = float(text or "")
-    except ValueError:
-        return None
-    return max(number, 0.0) if math.isfinite(number) else None
+def _import() -> None:
+    with suppress(Exception):  # whoever needs it meets the same, and says so
+        _aiohttp()
 
 
 def _server_says(raw: bytes) -> str:

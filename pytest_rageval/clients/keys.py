@@ -36,15 +36,7 @@ def chat_key(
     return _key(
         {
             "format": KEY_FORMAT,
-            "provider": settings.provider,
-            "endpoint": settings.endpoint,
-            "model": settings.model,
-            "parameters": {
-                "temperature": settings.temperature,
-                "max_tokens": settings.max_tokens,
-                "seed": settings.seed,
-                **settings.extra_body,
-            },
+            **chat_identity(settings),
             "metric": purpose.metric,
             "metric_version": purpose.version,
             "repeat": purpose.repeat,
@@ -55,23 +47,64 @@ def chat_key(
 
 
 def vector_key(settings: ClientSettings, text: str, *, is_local: bool) -> Key:
-    """Return the key of a vector; a model in this process has no endpoint."""
-    return _key(
-        {
-            "format": KEY_FORMAT,
-            "provider": settings.provider,
-            "endpoint": None if is_local else settings.endpoint,
-            "model": settings.model,
-            "parameters": dict(settings.extra_body),
-            "text": text,
-        }
-    )
+    """Return the key of a vector."""
+    identity = vector_identity(settings, is_local=is_local)
+    return _key({"format": KEY_FORMAT, **identity, "text": text})
+
+
+def answer_key(identity: Mapping[str, Any], sample: Mapping[str, Any]) -> Key:
+    """Return the key of a target's answer: which target, and what it is shown of a row."""
+    return _key({"format": KEY_FORMAT, **identity, **_shown(sample)})
+
+
+def _shown(sample: Mapping[str, Any]) -> dict[str, Any]:
+    rest = {name: value for name, value in sample.items() if name != "question"}
+    return {"text": sample.get("question") or "", "row": rest}
+
+
+def chat_identity(settings: ClientSettings) -> dict[str, Any]:
+    """Return what makes a judge another judge, whose replies are not this one's."""
+    return {
+        "provider": settings.provider,
+        "endpoint": settings.endpoint,
+        "model": settings.model,
+        "parameters": {
+            "temperature": settings.temperature,
+            "max_tokens": settings.max_tokens,
+            "seed": settings.seed,
+            **_body_digests(settings),
+        },
+    }
+
+
+def vector_identity(settings: ClientSettings, *, is_local: bool) -> dict[str, Any]:
+    """Return what makes an embedding model another; one in this process has no endpoint."""
+    return {
+        "provider": settings.provider,
+        "endpoint": None if is_local else settings.endpoint,
+        "model": settings.model,
+        "parameters": _body_digests(settings),
+    }
+
+
+def _body_digests(settings: ClientSettings) -> dict[str, Any]:
+    """Return a digest of each value that is added to requests: it may be a secret."""
+    digests = {name: _digest(value) for name, value in settings.extra_body.items()}
+    return {"extra_body": digests} if digests else {}
 
 
 def _key(material: dict[str, Any]) -> Key:
     # ASCII, so that a lone surrogate in the user's text is no obstacle.
-    text = json.dumps(material, sort_keys=True, default=repr)
+    text = _json(material)
     return Key(material, text, hashlib.sha256(text.encode("ascii")).hexdigest())
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=repr)
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(_json(value).encode("ascii")).hexdigest()[:16]
 
 
 def nearest(
@@ -124,13 +157,21 @@ def _explain(name: str, wanted: Any, found: Any) -> str:
     if name == "parameters" and isinstance(found, dict):
         names = sorted({*wanted, *found})
         return "; ".join(
-            f"{part}: {_plain(wanted, part)} here, {_plain(found, part)} in the cache"
+            _explain_parameter(part, wanted, found)
             for part in names
             if wanted.get(part) != found.get(part)
         )
     if name == "schema" and wanted and found:
         return f"the schema of the reply ({wanted.split()[0]}) has changed"
     return f"{name}: {_brief(wanted)} here, {_brief(found)} in the cache"
+
+
+def _explain_parameter(name: str, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> str:
+    if name != "extra_body":
+        return f"{name}: {_plain(wanted, name)} here, {_plain(found, name)} in the cache"
+    here, there = wanted.get(name) or {}, found.get(name) or {}
+    differing = [part for part in sorted({*here, *there}) if here.get(part) != there.get(part)]
+    return f"extra_body differs: {shorten(', '.join(differing), 60)}"
 
 
 def _explain_messages(wanted: Sequence[Sequence[str]], found: Sequence[Sequence[str]]) -> str:

@@ -25,7 +25,7 @@ from pytest_rageval.clients.credentials import missing_credentials
 from pytest_rageval.clients.errors import AskAgain, BadRequestError, ServerError
 from pytest_rageval.clients.estimates import estimate_tokens
 from pytest_rageval.clients.forms import Forms, in_words, response_format
-from pytest_rageval.clients.http import JsonEndpoint, check_endpoint
+from pytest_rageval.clients.http import JsonEndpoint, check_endpoint, preload
 from pytest_rageval.clients.settings import ClientSettings
 
 _FINISH: Mapping[str, FinishReason] = {"length": "length", "content_filter": "refused"}
@@ -193,5 +193,5 @@ def check(settings: ClientSettings) -> list[str]:
 
 
 _ALIASES = ("openai_compatible", "openai-compatible")
-CHATS = (ChatProvider("openai", OpenAIChat, check, _ALIASES),)
-EMBEDDINGS = (EmbeddingProvider("openai", OpenAIEmbeddings, check, _ALIASES),)
+CHATS = (ChatProvider("openai", OpenAIChat, check, _ALIASES, preload),)
+EMBEDDINGS = (EmbeddingProvider("openai", OpenAIEmbeddings, check, _ALIASES, preload=preload),)

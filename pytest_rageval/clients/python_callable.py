@@ -32,8 +32,17 @@ def _load(settings: ClientSettings) -> Encode:
     try:
         function: Encode = attrgetter(attribute)(import_module(module))
     except (ImportError, AttributeError) as error:
-        raise LocalModelError(f"{settings.shown}: {shorten(str(error), 300)}") from error
+        hint = _hint(module, error)
+        raise LocalModelError(f"{settings.shown}: {shorten(str(error), 300)}{hint}") from error
     return functools.partial(function, **settings.extra_body)
+
+
+def _hint(module: str, error: Exception) -> str:
+    """Return what to do when it is the user's own module that Python does not find."""
+    name = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
+    if name is None or not f"{module}.".startswith(f"{name}."):
+        return ""
+    return "; pytest finds modules beside the scenario with `pythonpath = .` in its ini file"
 
 
 EMBEDDINGS = (EmbeddingProvider("python", make, check, ("callable",), is_local=True),)

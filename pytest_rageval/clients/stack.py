@@ -19,14 +19,16 @@ from pytest_rageval.clients.base import (
     CHAT_REGISTRY,
     EMBEDDING_REGISTRY,
     ChatClient,
+    ChatProvider,
     EmbeddingBackend,
     EmbeddingClient,
+    EmbeddingProvider,
     Reply,
     Usage,
     Vector,
 )
-from pytest_rageval.clients.cache import Cache
-from pytest_rageval.clients.chat import CachedChat
+from pytest_rageval.clients.cache import Cache, has_replies
+from pytest_rageval.clients.chat import CachedChat, DirectChat
 from pytest_rageval.clients.embed import AskBatch, CachedEmbeddings
 from pytest_rageval.clients.estimates import TokenGuess
 from pytest_rageval.clients.flights import Flights
@@ -34,6 +36,7 @@ from pytest_rageval.clients.limits import Limits, open_limits
 from pytest_rageval.clients.line import Line
 from pytest_rageval.clients.locks import ByteLocks, open_locks
 from pytest_rageval.clients.retry import Retry, RetryPolicy
+from pytest_rageval.clients.scores import KeptScores
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.clients.usage import Ledger
 
@@ -52,6 +55,26 @@ def check_embedding(settings: ClientSettings, run: RunSettings) -> list[str]:
     provider = EMBEDDING_REGISTRY.get(settings.provider)
     problems = [] if provider.is_local else _check_budget(settings, run)
     return [*problems, *_offline(provider.check(settings), run)]
+
+
+def preload_clients(
+    judge: ClientSettings | None, embedding: ClientSettings | None, run: RunSettings
+) -> None:
+    """Begin to load what requests to these models need, where it is sure that there will be some.
+
+    A cache with replies in it may have them all; then nothing is loaded in vain.
+    """
+    reads = run.cache_dir is not None and run.cache_mode not in ("off", "refresh")
+    if reads and (run.cache_mode == "replay" or has_replies(run)):
+        return
+    providers: list[ChatProvider | EmbeddingProvider] = []
+    if judge is not None:
+        providers.append(CHAT_REGISTRY.get(judge.provider))
+    if embedding is not None:
+        providers.append(EMBEDDING_REGISTRY.get(embedding.provider))
+    for provider in providers:
+        if provider.preload is not None:
+            provider.preload()
 
 
 def _offline(problems: Sequence[str], run: RunSettings) -> Sequence[str]:
@@ -81,6 +104,8 @@ class Clients:
         self._embeddings: list[tuple[ClientSettings, CachedEmbeddings]] = []
         self._limits: list[Limits] = []
         self._closing = AsyncExitStack()
+        self.scores = KeptScores(self._cache, self._ledger)
+        """The scores in the cache."""
 
     @property
     def usage(self) -> Usage:
@@ -104,6 +129,13 @@ class Clients:
                 return client
         self._chats.append((settings, self._make_chat(settings)))
         return self._chats[-1][1]
+
+    def direct_chat(self, settings: ClientSettings) -> DirectChat:
+        """Return a client that asks each time and takes any reply: the model is under test."""
+        provider = CHAT_REGISTRY.get(settings.provider)
+        backend = provider.make(replace(settings, provider=provider.name))
+        self._closing.push_async_callback(backend.aclose)
+        return DirectChat(settings, backend, self._line(settings), self._ledger)
 
     def embedding(self, settings: ClientSettings) -> EmbeddingClient:
         """Return the embedding client for ``settings``; loads nothing before it is asked."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import struct
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import Context, ContextVar
 from dataclasses import dataclass
+from hashlib import sha256
 from io import FileIO
-from math import isnan, nan
+from math import floor, isnan, log10, nan
 from pathlib import Path
 
 from pytest_rageval.clients.base import Usage
@@ -22,7 +24,8 @@ class Purpose:
     """What a call is for. ``metric``, ``version`` and ``repeat`` are part of the cache key.
 
     Of calls that wait, those with the lowest ``order`` are sent first: with the sample's index, the
-    first samples are complete early instead of all at the end.
+    first samples are complete early instead of all at the end. What a call uses is put down to its
+    ``scenario``, or that of the block around.
     """
 
     metric: str = ""
@@ -30,6 +33,7 @@ class Purpose:
     repeat: int = 0
     sample: str = ""
     order: int = 0
+    scenario: str = ""
 
     def __str__(self) -> str:
         words = [f"sample {self.sample!r}"] if self.sample else []
@@ -42,13 +46,43 @@ class Tally:
     def __init__(self, purpose: Purpose, outer: Tally | None) -> None:
         self.purpose = purpose
         self.usage = Usage()
+        self.answers = 0
+        """How many questions were answered, by whomever; a batch of texts is one."""
         self._outer = outer
+        self._calls: set[asyncio.Future[None]] = set()
+
+    @property
+    def scenario(self) -> str:
+        """The scenario of the purpose, or of the block around this one."""
+        return self.purpose.scenario or (self._outer.scenario if self._outer is not None else "")
 
     def add(self, usage: Usage) -> None:
         """Add what one call used."""
         self.usage += usage
         if self._outer is not None:
             self._outer.add(usage)
+
+    def add_answer(self) -> None:
+        """Count an answer: what it cost is in ``usage``, which counts each attempt."""
+        self.answers += 1
+        if self._outer is not None:
+            self._outer.add_answer()
+
+    def begin(self, call: asyncio.Future[None]) -> None:
+        """Note that a call is on its way, until ``call`` is done."""
+        self._calls.add(call)
+        call.add_done_callback(self._calls.discard)
+        if self._outer is not None:
+            self._outer.begin(call)
+
+    async def settle(self) -> None:
+        """Wait for the calls that are on their way still, because nobody else does.
+
+        A metric whose calls are in flight together ends with the first of them that fails. The
+        others are paid for all the same: they are to be counted, and their replies kept.
+        """
+        if self._calls:
+            await asyncio.wait(set(self._calls))
 
 
 _TALLY: ContextVar[Tally | None] = ContextVar("tally", default=None)
@@ -59,7 +93,7 @@ _NO_PURPOSE = Purpose()
 def asking(purpose: Purpose) -> Iterator[Tally]:
     """Say what the calls in this block, and in tasks started in it, are for; count what they use.
 
-    A batch of texts to embed serves many purposes at once and is counted for the run only.
+    A batch of texts to embed serves many purposes at once and is counted for its scenario only.
     """
     tally = Tally(purpose, _TALLY.get())
     token = _TALLY.set(tally)
@@ -75,18 +109,63 @@ def current_purpose() -> Purpose:
     return tally.purpose if tally is not None else _NO_PURPOSE
 
 
-# One record for each process: prompt tokens, completion tokens, calls, cached, cost (NaN: no
-# price), cost of what is being asked just now.
-_RECORD = struct.Struct("<6d")
+def current_scenario() -> str:
+    """Return the scenario of the innermost ``asking`` block that names one, or ""."""
+    tally = _TALLY.get()
+    return tally.scenario if tally is not None else ""
+
+
+def context_for(scenario: str) -> Context:
+    """Return a context for calls that are for a scenario, and for nobody in particular in it."""
+    context = Context()
+    context.run(_TALLY.set, Tally(Purpose(scenario=scenario), None))
+    return context
+
+
+@contextmanager
+def calling() -> Iterator[None]:
+    """Let whoever asks know, in ``Tally.settle``, how long a call is on its way."""
+    call: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    tally = _TALLY.get()
+    if tally is not None:
+        tally.begin(call)
+    try:
+        yield
+    finally:
+        call.set_result(None)
+
+
+def count_answer() -> None:
+    """Tell whoever asks that one more question was answered."""
+    tally = _TALLY.get()
+    if tally is not None:
+        tally.add_answer()
+
+
+# One record for each process and scenario: digest of the scenario's name, prompt tokens, completion
+# tokens, calls, cached, cost (NaN: no price), cost of what is being asked just now.
+_RECORD = struct.Struct("<16s6d")
 _PREFIX = "usage-"
+
+
+def is_counted(shared_dir: Path) -> bool:
+    """Return whether any process of a run has asked a model, or the cache in its place."""
+    return any(shared_dir.glob(f"{_PREFIX}*"))
 
 
 def run_usage(shared_dir: Path) -> Usage:
     """Return what all processes of a run have used so far, those that were killed included."""
-    total = Usage()
-    for usage, _ in _records(shared_dir):
-        total += usage
-    return total
+    return sum((record.usage for record in _records(shared_dir)), Usage())
+
+
+def scenario_usage(shared_dir: Path, scenario: str) -> Usage | None:
+    """Return what ``run_usage`` does of one scenario, None where it has asked for nothing.
+
+    What scenarios share is counted as a call of the one that asked first.
+    """
+    own = _digest(scenario)
+    found = [record.usage for record in _records(shared_dir) if record.scenario == own]
+    return sum(found, Usage()) if found else None
 
 
 class Ledger:
@@ -99,6 +178,8 @@ class Ledger:
 
     def __init__(self, budget_usd: float | None = None, folder: Path | None = None) -> None:
         self.usage = Usage()
+        # By scenario; each has its record in the file, in the order of their first use.
+        self._accounts: dict[str, Usage] = {}
         self._budget = budget_usd
         self._reserved = 0.0
         self._is_spent = False
@@ -114,26 +195,27 @@ class Ledger:
         Raises BudgetError when it would exceed the budget, and from then on for every request:
         a run that has once stopped asking does not go on with the cheaper questions.
         """
+        self._note(Usage())
         self._hold(cost_usd)
         try:
             self._is_spent = self._is_spent or self._would_exceed()
             if self._is_spent:
-                raise self._refusal()
+                raise self._refusal(cost_usd)
             yield
         finally:
             self._hold(-cost_usd)
 
     def count(self, usage: Usage) -> None:
-        """Add ``usage`` to this process's account and to the tally of whoever asks."""
+        """Add ``usage`` to the scenario's account and to the tally of whoever asks."""
         self.count_for_run(usage)
         tally = _TALLY.get()
         if tally is not None:
             tally.add(usage)
 
     def count_for_run(self, usage: Usage) -> None:
-        """Add ``usage`` to this process's account only."""
+        """Add ``usage`` to the account of the scenario that asks, and of this process, only."""
         self.usage += usage
-        self._write()
+        self._note(usage)
 
     def close(self) -> None:
         """Close the file; it stays, for ``run_usage``."""
@@ -141,61 +223,109 @@ class Ledger:
             self._file.close()
             self._file = None
 
+    def _note(self, usage: Usage) -> None:
+        """Add ``usage`` to the scenario's account; one that is not there yet is opened."""
+        scenario = current_scenario()
+        known = self._accounts.get(scenario)
+        total = self._accounts[scenario] = (known or Usage()) + usage
+        if total != known:
+            self._write(scenario)
+
     def _hold(self, cost_usd: float) -> None:
         if self._budget is not None:
             self._reserved += cost_usd
-            self._write()
+            self._accounts.setdefault(_NOBODY, Usage())
+            self._write(_NOBODY)
 
     def _would_exceed(self) -> bool:
         """Return whether what all have spent, and are asking just now, is above the budget."""
         if self._budget is None:
             return False
-        committed = (self.usage.cost_usd or 0.0) + self._reserved
+        used, reserved = self._of_all()
+        return (used.cost_usd or 0.0) + reserved > self._budget
+
+    def _of_all(self) -> tuple[Usage, float]:
+        """Return what all processes of the run have used, and hold back just now."""
+        used, reserved = self.usage, self._reserved
         if self._folder is not None:
-            for usage, reserved in _records(self._folder, but=self._name):
-                committed += (usage.cost_usd or 0.0) + reserved
-        return committed > self._budget
+            for record in _records(self._folder, but=self._name):
+                used, reserved = used + record.usage, reserved + record.reserved_usd
+        return used, reserved
 
-    def _refusal(self) -> BudgetError:
-        used = run_usage(self._folder) if self._folder is not None else self.usage
-        return BudgetError(
-            f"the budget of {self._budget:g} USD is spent: {used.calls} calls cost "
-            f"{used.cost_usd or 0.0:.4f} USD and another would exceed it; nothing more is asked"
-        )
+    def _refusal(self, cost_usd: float) -> BudgetError:
+        """Return the error of a request whose estimate, ``cost_usd``, is held back."""
+        used, reserved = self._of_all()
+        under_way = reserved - cost_usd
+        known = [f"{used.calls} calls cost {_dollars(used.cost_usd or 0.0)}"] if used.calls else []
+        if under_way > _NOTHING_USD:
+            known.append(f"those on their way about {_dollars(under_way)}")
+        budget = f"the budget of {self._budget:g} USD"
+        call = f"a call of about {_dollars(cost_usd)}"
+        if not known:
+            return BudgetError(f"{budget} does not reach for {call}; nothing is asked")
+        spent = f"is spent: {', '.join(known)}, and {call} would exceed it"
+        return BudgetError(f"{budget} {spent}; nothing more is asked")
 
-    def _write(self) -> None:
+    def _write(self, scenario: str) -> None:
         if self._folder is None or self.problem:
             return
         try:
-            self._write_record(self._folder)
+            self._write_record(self._folder, scenario)
         except OSError as error:  # the reply is there, and counted here at least
             self.problem = f"usage is not shared: {self._folder}: {error.strerror or error}"
 
-    def _write_record(self, folder: Path) -> None:
+    def _write_record(self, folder: Path, scenario: str) -> None:
         if self._file is None:
             folder.mkdir(parents=True, exist_ok=True)
             self._file = (folder / self._name).open("wb", buffering=0)
-        used = self.usage
+        used = self._accounts[scenario]
         cost = nan if used.cost_usd is None else used.cost_usd
         record = _RECORD.pack(
+            _digest(scenario),
             used.prompt_tokens,
             used.completion_tokens,
             used.calls,
             used.cached,
             cost,
-            self._reserved,
+            self._reserved if scenario == _NOBODY else 0.0,
         )
-        self._file.seek(0)
+        self._file.seek(_RECORD.size * list(self._accounts).index(scenario))
         self._file.write(record)
 
 
-def _records(folder: Path, but: str = "") -> Iterator[tuple[Usage, float]]:
+_NOBODY = ""
+"""The scenario of what none has asked, and the account with what this process holds back."""
+
+
+# What is left of sums of costs that were added and taken off again.
+_NOTHING_USD = 1e-12
+
+
+def _dollars(amount: float) -> str:
+    """Return an amount with four decimals, more where two digits of a small one need them."""
+    digits = 4 if amount <= 0.0 else max(4, 1 - floor(log10(amount)))
+    return f"{amount:.{digits}f} USD"
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    scenario: bytes
+    usage: Usage
+    reserved_usd: float
+
+
+def _records(folder: Path, but: str = "") -> Iterator[_Record]:
     for path in sorted(folder.glob(f"{_PREFIX}*")):
         raw = b"" if path.name == but else _read(path)
-        if len(raw) == _RECORD.size:
-            prompt, completion, calls, cached, cost, reserved = _RECORD.unpack(raw)
+        whole = raw[: len(raw) // _RECORD.size * _RECORD.size]
+        for scenario, prompt, completion, calls, cached, cost, held in _RECORD.iter_unpack(whole):
             known = None if isnan(cost) else cost
-            yield Usage(int(prompt), int(completion), int(calls), int(cached), known), reserved
+            usage = Usage(int(prompt), int(completion), int(calls), int(cached), known)
+            yield _Record(scenario, usage, held)
+
+
+def _digest(scenario: str) -> bytes:
+    return sha256(scenario.encode("utf-8", "replace")).digest()[:16]
 
 
 def _read(path: Path) -> bytes:

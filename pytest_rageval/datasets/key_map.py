@@ -33,7 +33,15 @@ class KeyMap:
         self._key_map = key_map
         self._layouts: dict[tuple[str, ...], _Layout] = {}
         self.columns: dict[str, None] = {}
-        self.metadata_columns: dict[str, None] = {}
+        self._metadata_columns: dict[str, None] = {}
+        self._emptied: set[str] = set()
+        self._kept: set[str] = set()
+
+    @property
+    def metadata_columns(self) -> tuple[str, ...]:
+        """The columns that are metadata, but those of whose objects no row left anything."""
+        emptied = self._emptied - self._kept
+        return tuple(column for column in self._metadata_columns if column not in emptied)
 
     def case(self, row: Row | BrokenRow, index: int) -> Case:
         """Return the sample in ``row``, or an invalid row that says what is wrong with it."""
@@ -47,7 +55,9 @@ class KeyMap:
             values = layout.values(row.fields)
             if "id" in values:
                 sample_id = _text("id", values.pop("id")).strip() or sample_id
-            metadata = _metadata(layout.metadata, row.fields)
+            metadata = _metadata(layout, row.fields)
+            if layout.parts:
+                self._kept.update(layout.parts.keys() & metadata.keys())
             return _sample(sample_id, index, row, values, metadata)
         except _BadValueError as error:
             raw = shorten(repr(dict(row.fields)), 500)
@@ -58,7 +68,8 @@ class KeyMap:
         if layout is None:
             layout = self._layouts[columns] = _Layout(columns, self._key_map)
             self.columns.update(dict.fromkeys(columns))
-            self.metadata_columns.update(dict.fromkeys(layout.metadata))
+            self._metadata_columns.update(dict.fromkeys(layout.metadata))
+            self._emptied.update(layout.parts)
         return layout
 
 
@@ -78,6 +89,12 @@ class _Layout:
                     found[name] = free
         used = {column for candidates in found.values() for column in candidates}
         self.metadata = tuple(column for column in columns if column not in used)
+        self.parts: dict[str, list[tuple[str, ...]]] = {}
+        """By metadata column, the paths of what is a field already: of ``meta.source``, source."""
+        for column in used - present:
+            head, *steps = column.split(".")
+            if head in self.metadata:
+                self.parts.setdefault(head, []).append(tuple(steps))
         # The best column comes last, so that its value is the one that stays.
         self._sources = [(name, column) for name in found for column in reversed(found[name])]
 
@@ -115,11 +132,27 @@ def _sample(
     return Sample(sample_id, index, row.number, metadata=metadata, **found)
 
 
-def _metadata(columns: Sequence[str], fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    if not columns:
+def _metadata(layout: _Layout, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    if not layout.metadata:
         return NOTHING
-    plain = {column: json_plain(fields[column]) for column in columns}
+    plain = {column: json_plain(fields[column]) for column in layout.metadata}
+    for column, parts in layout.parts.items():
+        plain[column] = _rest(plain[column], parts)
     return {column: value for column, value in plain.items() if value is not None} or NOTHING
+
+
+def _rest(value: Any, parts: Sequence[tuple[str, ...]]) -> Any:
+    """Return an object without what is at the paths ``parts``; None when that was all."""
+    if not isinstance(value, Mapping):
+        return value
+    rest = {}
+    for key, inner in value.items():
+        inside = [part[1:] for part in parts if part[:1] == (key,)]
+        if () not in inside:
+            kept = _rest(inner, inside) if inside else inner
+            if kept is not None or not inside:
+                rest[key] = kept
+    return rest or None
 
 
 def _is_missing(value: Any) -> bool:

@@ -9,12 +9,14 @@ from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYetError
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_rageval.engine.runner import Runner
 from pytest_rageval.model import Sample, Score
 
-Judge = Callable[[Sample], Coroutine[Any, Any, dict[str, Score]]]
+if TYPE_CHECKING:
+    from pytest_rageval.engine.answering import Answered
+
 
 # A heavy-tailed latency leaves slots idle when only as many samples are open as calls may be.
 WINDOW_PER_CALL = 4
@@ -23,10 +25,30 @@ _POLL_S = 0.5
 
 @dataclass
 class Judgement:
-    """The scores of a sample, once they are there, and how long it took to get them."""
+    """What was asked about a sample, once it is there, and how long it took altogether.
+
+    ``scores`` are those of the judged metrics, ``answered`` what the system under test answered,
+    None where none is asked.
+    """
 
     scores: dict[str, Score] = field(default_factory=dict)
     latency_s: float = 0.0
+    answered: Answered | None = None
+
+
+Judge = Callable[[Sample], Coroutine[Any, Any, Judgement]]
+"""Asks all that is to be asked about a sample."""
+
+
+def waited_for(future: Future[Judgement], meanwhile: Callable[[], None]) -> Judgement:
+    """Return the result of a future; Ctrl-C gets through, and ``meanwhile`` is called."""
+    while True:
+        try:
+            return future.result(timeout=_POLL_S)
+        except NotYetError:
+            if future.done():
+                raise
+            meanwhile()
 
 
 class Ahead:
@@ -57,30 +79,27 @@ class Ahead:
         ``meanwhile`` is called about twice a second until then.
         """
         self.feed([sample])
-        future = self._futures[sample.index]
-        while True:
-            try:
-                found = future.result(timeout=_POLL_S)
-            except NotYetError:
-                if future.done():
-                    raise
-                meanwhile()
-            else:
-                # Reported once, and not kept; a case that is run again is judged again.
-                del self._futures[sample.index]
-                return found
+        found = waited_for(self._futures[sample.index], meanwhile)
+        # Reported once, and not kept; a case that is run again is judged again.
+        del self._futures[sample.index]
+        return found
 
     def _take(self, samples: Iterable[Sample]) -> None:
         self._waiting.extend(samples)
         self._fill()
 
     def _fill(self) -> None:
-        """Start what there is room for; runs in the loop's thread only."""
-        while self._waiting and self._open < self._window:
+        """Start what there is room for; runs in the loop's thread only.
+
+        One in each turn of the loop: the first requests are on their way before the prompts of
+        hundreds of samples are written.
+        """
+        if self._waiting and self._open < self._window:
             self._open += 1
             sample = self._waiting.popleft()
             task = asyncio.ensure_future(self._run(sample))
             task.add_done_callback(lambda _task: self._freed())
+            asyncio.get_running_loop().call_soon(self._fill)
 
     def _stop(self) -> None:
         """Begin nothing more, and let nobody wait for what will not come."""
@@ -97,7 +116,7 @@ class Ahead:
     async def _run(self, sample: Sample) -> None:
         future, started = self._futures[sample.index], time.perf_counter()
         try:
-            scores = await self._judge(sample)
+            judgement = await self._judge(sample)
         except BaseException as error:
             if not future.done():
                 future.set_exception(error)
@@ -105,4 +124,5 @@ class Ahead:
                 raise
         else:
             if not future.done():  # cancelled
-                future.set_result(Judgement(scores, time.perf_counter() - started))
+                judgement.latency_s = time.perf_counter() - started
+                future.set_result(judgement)

@@ -8,7 +8,13 @@ from typing import Any
 
 from pytest_rageval.engine.binding import Binding, BoundMetric, resolve_metric
 from pytest_rageval.errors import Problem
-from pytest_rageval.gates.base import BaselineOptionError, GateOptionError, each_gate
+from pytest_rageval.gates.base import (
+    BaselineOptionError,
+    GateOptionError,
+    NoThresholdsError,
+    each_gate,
+    targets_of,
+)
 from pytest_rageval.model import WEIGHTED_SCORE, Bound, MetricColumn, ScenarioInfo
 from pytest_rageval.scenario.schema import ThresholdSpec
 from pytest_rageval.stats.weights import resolve_weight
@@ -110,6 +116,8 @@ def bind_gates(binding: Binding, info: ScenarioInfo) -> frozenset[str]:
     gated: set[str] = set()
     for made in each_gate(info.gates, info):
         if isinstance(made, GateOptionError):
+            if _is_told(binding, info, made):
+                continue
             name = ".".join(("gates", *made.path))
             problem = Problem(binding.loaded.where("gates", *made.path), f"{name}: {made}")
             is_refusal = isinstance(made, BaselineOptionError)
@@ -117,6 +125,14 @@ def bind_gates(binding: Binding, info: ScenarioInfo) -> frozenset[str]:
         else:
             gated.update(*map(_targets, made))
     return frozenset(gated)
+
+
+def _is_told(binding: Binding, info: ScenarioInfo, error: GateOptionError) -> bool:
+    """Return whether what is wrong with a gate follows from another mistake, which is told."""
+    if isinstance(error, NoThresholdsError):
+        return bool(binding.loaded.tree.data.get("thresholds"))
+    known = targets_of(info)
+    return any(step not in known and binding.is_unmade(step) for step in error.path)
 
 
 def _targets(gate: object) -> Iterable[str]:

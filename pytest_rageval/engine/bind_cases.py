@@ -106,12 +106,18 @@ def _cut(sample: Sample, k: int) -> Sample:
 
 
 def bind_cases(
-    binding: Binding, dataset: Dataset, metrics: Sequence[BoundMetric]
+    binding: Binding,
+    dataset: Dataset,
+    metrics: Sequence[BoundMetric],
+    provided: frozenset[str] = frozenset(),
 ) -> Sequence[Case]:
-    """Return the cases in dataset order: marked, and invalid where no metric can score them."""
-    _check_columns(binding, dataset, metrics)
+    """Return the cases in dataset order: marked, and invalid where no metric can score them.
+
+    ``provided`` are the fields that a system under test fills in later.
+    """
+    _check_columns(binding, dataset, metrics, provided)
     cases = [
-        _checked(case, line, metrics)
+        _checked(case, line, metrics, provided)
         for case, line in zip(dataset.cases, dataset.lines, strict=True)
     ]
     invalid = [case for case in cases if isinstance(case, InvalidRow)]
@@ -122,14 +128,16 @@ def bind_cases(
     return mark_cases(cases, binding.scenario.skip, binding.scenario.xfail)
 
 
-def _checked(case: Case, line: int | None, metrics: Sequence[BoundMetric]) -> Case:
+def _checked(
+    case: Case, line: int | None, metrics: Sequence[BoundMetric], provided: frozenset[str]
+) -> Case:
     """Return ``case``, or an invalid row when no metric has the fields that it needs."""
     if isinstance(case, InvalidRow) or not metrics:
         return case
     lacking = []
     for metric in metrics:
         missing = missing_fields(case, metric.info)
-        if not missing:
+        if not missing or (provided and _will_have(case, metric.info, provided)):
             return case
         lacking.append(missing)
     fields = sorted({field for missing in lacking for field in missing})
@@ -141,6 +149,12 @@ def _checked(case: Case, line: int | None, metrics: Sequence[BoundMetric]) -> Ca
         if (value := getattr(case, name)) is not None
     }
     return InvalidRow(case.id, case.index, case.row, line, reason, shorten(repr(known), 500))
+
+
+def _will_have(sample: Sample, info: MetricInfo, provided: frozenset[str]) -> bool:
+    """Return whether nothing lacks once the ``provided`` fields are filled in."""
+    needs = [info.needs, info.or_needs] if info.or_needs else [info.needs]
+    return any(provided.issuperset(_absent(sample, need)) for need in needs)
 
 
 def missing_fields(sample: Sample, info: MetricInfo) -> list[str]:
@@ -173,13 +187,21 @@ def _check_marks(binding: Binding, dataset: Dataset) -> None:
                     binding.problem(f"{section}[{at}].where: {message}", section, at)
 
 
-def _check_columns(binding: Binding, dataset: Dataset, metrics: Sequence[BoundMetric]) -> None:
+def _check_columns(
+    binding: Binding,
+    dataset: Dataset,
+    metrics: Sequence[BoundMetric],
+    provided: frozenset[str],
+) -> None:
     samples = [case for case in dataset.cases if isinstance(case, Sample)]
     if not samples:
         return
     present = {need for need in _FIELDS if any(getattr(case, need) is not None for case in samples)}
+    present |= provided
     for metric in metrics:
         info = metric.info
+        if info.needs <= present and provided & info.needs:
+            continue
         if info.or_needs and info.or_needs <= present:
             _warn_of_mixture(binding, metric, samples)
             continue

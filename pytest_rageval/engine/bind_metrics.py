@@ -8,9 +8,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from pytest_rageval.engine.bind_custom import SAID_OF_METRICS, is_import_path, use_metric
 from pytest_rageval.engine.binding import Binding, BoundMetric
-from pytest_rageval.errors import MissingExtraError, shorten, unknown_name
-from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo, NoOptions
+from pytest_rageval.errors import RagevalError, shorten, unknown_name
+from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions
 from pytest_rageval.metrics.notation import NotationError, parse_notation
 from pytest_rageval.model import WEIGHTED_SCORE, MetricColumn
 from pytest_rageval.registry import UnknownNameError
@@ -24,7 +25,7 @@ def bind_metrics(binding: Binding) -> tuple[BoundMetric, ...]:
     bound: dict[str, BoundMetric] = {}
     offered: set[str] = set()
     for at, spec, definition, notation in _looked_up(binding):
-        offered |= definition.options.model_fields.keys()
+        offered |= set(definition.options.known())
         made = _metric(binding, at, spec, definition, notation)
         if made is not None and _is_free(binding, made, bound):
             bound[made.column.name] = made
@@ -43,7 +44,12 @@ def _looked_up(
     for number, spec in enumerate(binding.scenario.metrics):
         at = binding.loaded.position("metrics", number)
         try:
-            yield at, spec, *_look_up(spec)
+            if spec.use is not None:
+                yield at, *use_metric(binding, spec.use, spec), {}
+            else:
+                yield at, spec, *_look_up(binding, spec)
+        except RagevalError as error:
+            binding.problem(f"metrics[{at}]: {error}", "metrics", at, "use")
         except (UnknownNameError, NotationError) as error:
             # ``ir_metrics`` names a metric once for all its cutoffs.
             if str(error) not in told or ("metrics",) in binding.loaded.tree.lines:
@@ -67,17 +73,21 @@ def _key(binding: Binding) -> str:
     return "metrics" if ("metrics",) in binding.loaded.tree.lines else "ir_metrics"
 
 
-def _look_up(spec: MetricSpec) -> tuple[MetricDefinition, Mapping[str, Any]]:
+def _look_up(binding: Binding, spec: MetricSpec) -> tuple[MetricDefinition, Mapping[str, Any]]:
     """Return the metric that is meant, and the options that its notation is short for."""
-    if METRIC_REGISTRY.canonical(spec.metric) is not None:
-        return METRIC_REGISTRY.get(spec.metric), {}
+    known = binding.known_metrics
+    if known.canonical(spec.metric) is not None:
+        return known.get(spec.metric), {}
+    if is_import_path(spec.metric):
+        hint = f"to import it, write {{use: {spec.metric!r}}}"
+        raise UnknownNameError(f"{shorten(spec.metric)!r} is no metric's name; {hint}")
     try:
         notation = parse_notation(spec.metric)
     except NotationError as error:
         raise NotationError(f"{shorten(spec.metric)!r}: {error}") from error
-    definition = METRIC_REGISTRY.get(notation.base)
+    definition = known.get(notation.base)
     for name in notation.options:
-        if name not in definition.options.model_fields:
+        if name not in definition.options.known():
             what = "cutoff (@k)" if name == "k" else f"parameter {name!r}"
             raise NotationError(f"the metric {definition.name!r} has no {what}")
         if name in spec.options:
@@ -92,7 +102,7 @@ def _metric(
     definition: MetricDefinition,
     notation: Mapping[str, Any],
 ) -> BoundMetric | None:
-    known = definition.options.model_fields
+    known = definition.options.known()
     given = {**notation, **spec.options}
     shared = {
         name: value
@@ -103,13 +113,14 @@ def _metric(
         options = definition.options.model_validate({**shared, **given})
     except ValidationError as error:
         for detail in error.errors(include_url=False):
-            _option_problem(binding, at, spec, given, known, dict(detail))
+            allowed = known if spec.use is None else [*known, *SAID_OF_METRICS]
+            _option_problem(binding, at, spec, given, allowed, dict(detail))
         return None
     info = options.adapt(definition.info)
     name = spec.name or options.label(info.name)
     try:
         metric = definition.make(name, options)
-    except MissingExtraError as error:
+    except RagevalError as error:
         binding.problem(f"metrics[{at}]: {error}", "metrics", at)
         return None
     column = MetricColumn(
@@ -117,7 +128,7 @@ def _metric(
         range=info.range,
         higher_is_better=info.higher_is_better,
         version=info.version,
-        definition=_definition_text(info, options) + _by_whom(binding, info),
+        definition=_definition_text(definition, info, options) + _by_whom(binding, info),
     )
     bound = BoundMetric(column, info, metric, at, definition.batch)
     return bound if definition.preload is None else replace(bound, preload=definition.preload)
@@ -137,11 +148,10 @@ def _by_whom(binding: Binding, info: MetricInfo) -> str:
     return f" by {', '.join(names)}" if names else ""
 
 
-def _definition_text(info: MetricInfo, options: NoOptions) -> str:
+def _definition_text(definition: MetricDefinition, info: MetricInfo, options: NoOptions) -> str:
     """Return what a score means, in one line: scores of equal definitions can be compared."""
-    plain = options.model_dump(mode="json", exclude_none=True)
-    listed = ", ".join(f"{name}={value}" for name, value in sorted(plain.items()))
-    return f"{info.name} v{info.version} ({listed})"
+    listed = ", ".join(f"{name}={value}" for name, value in sorted(options.stated().items()))
+    return f"{definition.source or info.name} v{info.version} ({listed})"
 
 
 def _option_problem(
@@ -153,9 +163,11 @@ def _option_problem(
     detail: dict[str, Any],
 ) -> None:
     option = str(detail["loc"][0]) if detail["loc"] else ""
-    if option in given or option not in binding.scenario.metric_options:
-        place: tuple[str | int, ...] = ("metrics", at, spec.metric, option)
-        label = f"metrics[{at}].{spec.metric}"
+    place: tuple[str | int, ...]
+    if spec.use is not None and (option in given or option not in binding.scenario.metric_options):
+        place, label = ("metrics", at, option), f"metrics[{at}]"
+    elif option in given or option not in binding.scenario.metric_options:
+        place, label = ("metrics", at, spec.metric, option), f"metrics[{at}].{spec.metric}"
     else:
         place, label = ("metric_options", option), "metric_options"
     if detail["type"] == "extra_forbidden":
@@ -165,6 +177,8 @@ def _option_problem(
         found = shorten(repr(detail["input"]))
         where = f"{label}.{option}" if option else label
         message = f"{where}: expected {expected}, found {found}"
+        if detail["type"] == "missing":
+            message = f"{where}: required, and missing"
         if detail["type"] == "value_error":
             message = f"{where}: {detail['ctx']['error']}"
     binding.problem(message, *place)

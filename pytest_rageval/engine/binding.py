@@ -16,12 +16,13 @@ from pytest_rageval.metrics.base import (
     BatchScorer,
     JudgedMetric,
     Metric,
+    MetricDefinition,
     MetricInfo,
 )
 from pytest_rageval.metrics.notation import NotationError, parse_notation
 from pytest_rageval.model import MetricColumn
 from pytest_rageval.places import Places
-from pytest_rageval.registry import UnknownNameError
+from pytest_rageval.registry import Registry, UnknownNameError
 from pytest_rageval.scenario.loader import LoadedScenario
 from pytest_rageval.scenario.schema import Scenario
 
@@ -54,6 +55,8 @@ class Binding:
     is_sound: bool = True
     places: Places = field(default_factory=lambda: Places(Path.cwd()))
     run: RunSettings = field(default_factory=RunSettings)
+    known_metrics: Registry[MetricDefinition] = METRIC_REGISTRY
+    """The metrics that have a name, those of hooks included."""
     problems: list[Problem] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     """What the end of the run should say, and is no mistake."""
@@ -70,16 +73,27 @@ class Binding:
         """Note what is wrong with the value at ``path`` of the scenario."""
         self.problems.append(Problem(self.loaded.where(*path), message))
 
+    def is_unmade(self, written: str) -> bool:
+        """Return whether a name is that of a metric that could not be made: that is told already.
+
+        For names that are unknown otherwise.
+        """
+        return bool(self.problems) and any(
+            written in (spec.name, spec.metric, spec.attribute) for spec in self.scenario.metrics
+        )
+
     def by_metric(
         self, section: str, values: Mapping[str, Any], names: Sequence[str]
     ) -> dict[str, Any]:
         """Return ``values`` under the names that the results use; unknown ones are problems."""
         resolved: dict[str, Any] = {}
         for written, value in values.items():
-            name = resolve_metric(written, names)
+            name = resolve_metric(written, names, self.known_metrics)
+            if name is None and self.is_unmade(written):
+                continue
             if name is None:
                 message = unknown_name("metric", written, names)
-                if _label(written) is not None:
+                if _label(written, self.known_metrics) is not None:
                     message = f"metric {written!r} is not among the scenario's metrics"
                 self.problem(f"{section}: {message}", section, written)
             elif name in resolved:
@@ -89,22 +103,24 @@ class Binding:
         return resolved
 
 
-def resolve_metric(written: str, names: Sequence[str]) -> str | None:
+def resolve_metric(
+    written: str, names: Sequence[str], known: Registry[MetricDefinition] = METRIC_REGISTRY
+) -> str | None:
     """Return which of the scenario's metric ``names`` is meant by a name or alias of a metric."""
     if written in names:
         return written
-    label = _label(written)
+    label = _label(written, known)
     return label if label in names else None
 
 
-def _label(written: str) -> str | None:
+def _label(written: str, known: Registry[MetricDefinition]) -> str | None:
     """Return what a metric that is ``written`` so is called when it has no name of its own."""
-    canonical = METRIC_REGISTRY.canonical(written)
+    canonical = known.canonical(written)
     if canonical is not None:
         return canonical
     try:
         notation = parse_notation(written)
-        definition = METRIC_REGISTRY.get(notation.base)
+        definition = known.get(notation.base)
         return definition.options.model_validate(notation.options).label(definition.name)
     except (NotationError, UnknownNameError, ValidationError):
         return None

@@ -58,6 +58,29 @@ def decide_gates(result: ScenarioResult, extent: Extent, *, strict: bool = False
     return replace(result, gates=tuple(verdicts))
 
 
+def add_gates(
+    result: ScenarioResult, extent: Extent, found: Sequence[GateResult], *, strict: bool = False
+) -> ScenarioResult:
+    """Return ``result`` with gates that others decided, held to the same rules as its own.
+
+    They were decided on what is there: only a complete run lets them pass.
+    """
+    verdicts = [_decide(_Decided(gate), result, extent, strict) for gate in found]
+    return replace(result, gates=(*result.gates, *verdicts))
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    verdict: GateResult
+
+    @property
+    def name(self) -> str:
+        return self.verdict.name
+
+    def check(self, _: ScenarioResult) -> GateResult:
+        return self.verdict
+
+
 def _comparison(result: ScenarioResult) -> Comparison | None:
     """Return this run against the one that ``compare`` names."""
     info = result.info
@@ -72,15 +95,13 @@ def _comparison(result: ScenarioResult) -> Comparison | None:
 
 
 def _all_metrics(info: ScenarioInfo) -> tuple[str, ...]:
-    """Return the metrics, and weighted_score where it is not just the only one of them.
+    """Return the metrics, and weighted_score where it is more than one of them, on another scale.
 
-    Tested together, two equal columns would double every p-value.
+    Tested beside the only metric that weighs anything, the same figure would double every p-value.
     """
     names = tuple(metric.name for metric in info.metrics)
-    only = info.metrics[0] if len(names) == 1 else None
-    if only is not None and only.range == (0.0, 1.0) and only.higher_is_better:
-        return names
-    return (*names, WEIGHTED_SCORE)
+    weighing = [metric for metric in info.metrics if metric.weight > 0.0]
+    return names if len(weighing) == 1 else (*names, WEIGHTED_SCORE)
 
 
 def gates_of(info: ScenarioInfo) -> list[Gate]:

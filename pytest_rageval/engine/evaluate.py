@@ -1,75 +1,112 @@
-"""A scenario from its path to its figures, without pytest."""
+"""A planned scenario to its figures, without pytest: every case scored in this process."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.decide import Extent, decide_gates
-from pytest_rageval.engine.plan import Plan, make_plan
+from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scorer import reasons_unjudged, score_case, unscored_result
-from pytest_rageval.model import (
-    NOTHING,
-    Case,
-    Sample,
-    SampleResult,
-    ScenarioResult,
-    Score,
-)
-from pytest_rageval.scenario.overrides import Override
+from pytest_rageval.model import Case, Sample, SampleResult, ScenarioResult
 from pytest_rageval.stats.aggregate import summarize_scenario
 from pytest_rageval.stats.verdict import shortfalls
 
+if TYPE_CHECKING:
+    from pytest_rageval.clients.base import Usage
+    from pytest_rageval.engine.ahead import Judgement
+    from pytest_rageval.engine.judging import Judging
 
-def evaluate(
-    path: str | Path, overrides: Iterable[Override] = (), *, run: RunSettings | None = None
-) -> ScenarioResult:
-    """Return the result of the scenario file at ``path``, every case scored in this process.
+Progress = Callable[[int, int], object]
+"""Is told how many samples are done, of how many."""
 
-    ``run`` says where replies of judges are kept; without it they are kept nowhere. Raises
-    ScenarioError, with all problems in one go, when the scenario or its data cannot be used.
-    No report is written.
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """What came of a scenario, and what its models cost (None where none was asked)."""
+
+    result: ScenarioResult
+    usage: Usage | None = None
+
+
+def evaluate_plan(
+    plan: Plan, run: RunSettings, progress: Progress | None = None, target: object = None
+) -> Evaluated:
+    """Return the result of a scenario with its gates decided.
+
+    ``target`` is the function that answers, where the scenario says that one is given. Whatever
+    ``progress`` raises, and Ctrl-C, ends the evaluation; what was opened is closed.
     """
-    path, run = Path(path), run or RunSettings()
-    plan = make_plan(path, overrides, shown=path.name, run=run)
-    samples = _judged(plan, run) if plan.judged else [run_case(plan, case) for case in plan.cases]
+    told = _Told(progress, len(plan.cases))
+    if plan.is_asked:
+        samples, usage = _asked(plan, run, told, target)
+    else:
+        samples, usage = [told.after(run_case(plan, case)) for case in plan.cases], None
     result = summarize_scenario(plan.info, samples, complete=True)
-    return decide_gates(result, Extent(len(samples), len(samples), len(samples)))
+    ran = len(samples)
+    return Evaluated(decide_gates(result, Extent(ran, ran, ran)), usage)
 
 
-def _judged(plan: Plan, run: RunSettings) -> list[SampleResult]:
-    """Return the results of all cases; many samples are judged at once."""
-    # Not at the top: scenarios without a judge need no event loop.
+class _Told:
+    """Tells a ``progress`` what is done, once for each sample at most, and never backwards."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self._progress = progress
+        self._total = total
+        self._results = 0
+        self._shown = -1
+        self.at_least(0)
+
+    def after(self, result: SampleResult) -> SampleResult:
+        """Count a result, and return it."""
+        self._results += 1
+        self.at_least(self._results)
+        return result
+
+    def at_least(self, done: int) -> None:
+        """Say that so many samples are done."""
+        if self._progress is not None and done > self._shown:
+            self._shown = done
+            self._progress(done, self._total)
+
+
+def _asked(
+    plan: Plan, run: RunSettings, told: _Told, target: object
+) -> tuple[list[SampleResult], Usage | None]:
+    """Return the results of all cases; many samples are answered and judged at once."""
+    # Not at the top: scenarios that ask nobody need no event loop.
     from pytest_rageval.engine.judging import Judging
 
     judging = Judging(run)
-    asked = [case for case in plan.cases if isinstance(case, Sample) and case.skip is None]
     try:
+        if target is not None:
+            judging.use_target(plan, target)
+        asked = [case for case in plan.cases if isinstance(case, Sample) and case.skip is None]
         judging.feed(plan, asked)
-        results = []
-        for case in plan.cases:
-            if isinstance(case, Sample) and case.skip is None:
-                found = judging.wait(plan, case, lambda: None)
-                results.append(run_case(plan, case, found.scores, found.latency_s))
-            else:
-                results.append(run_case(plan, case))
-        return results
+        samples = [told.after(_wait(plan, case, judging, told)) for case in plan.cases]
+        return samples, judging.usage
     finally:
         judging.close()
 
 
-def run_case(
-    plan: Plan, case: Case, judged: Mapping[str, Score] = NOTHING, latency_s: float = 0.0
-) -> SampleResult:
+def _wait(plan: Plan, case: Case, judging: Judging, told: _Told) -> SampleResult:
+    """Return the result of a case, when it is there."""
+    if not isinstance(case, Sample) or case.skip is not None:
+        return run_case(plan, case)
+    found = judging.wait(plan, case, lambda: told.at_least(judging.finished))
+    return run_case(plan, case, found)
+
+
+def run_case(plan: Plan, case: Case, judgement: Judgement | None = None) -> SampleResult:
     """Return the result of ``case`` with its outcome, as pytest would report it.
 
-    ``judged`` are the scores of the metrics that ask a model, which took ``latency_s``.
+    ``judgement`` is what was asked about it beforehand.
     """
     if isinstance(case, Sample) and case.skip is not None:
         return replace(unscored_result(plan, case), outcome="skipped")
-    result = score_case(plan, case, judged, latency_s)
+    result = score_case(plan, case, judgement)
     if reasons_unjudged(plan, result):
         if result.invalid is not None and plan.on_invalid != "fail":
             return replace(result, outcome="skipped" if plan.on_invalid == "skip" else "xfailed")

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from pytest_rageval.clients.errors import BudgetError, ClientError, ReplayMissError
-from pytest_rageval.clients.usage import Purpose, asking
+from pytest_rageval.clients.usage import Purpose, Tally, asking
 from pytest_rageval.engine.bind_cases import missing_fields
 from pytest_rageval.engine.binding import BoundMetric
+from pytest_rageval.engine.kept import Kept
 from pytest_rageval.engine.scorer import checked_score, describe_error
 from pytest_rageval.errors import MissingExtraError
 from pytest_rageval.metrics.base import JudgedMetric, Models
@@ -23,16 +24,16 @@ if TYPE_CHECKING:
 
 
 async def judge_sample(
-    plan: Plan, sample: Sample, models: Models, order: int = 0
+    plan: Plan, sample: Sample, models: Models, order: int = 0, kept: Kept | None = None
 ) -> dict[str, Score]:
     """Return the score of each judged metric that has what it needs, by the metric's name.
 
-    Where calls queue, those of the sample with the lowest ``order`` come first.
+    Where calls queue, those of the sample with the lowest ``order`` come first. Scores that are
+    ``kept`` are not made anew.
     """
     metrics = [metric for metric in plan.judged if not missing_fields(sample, metric.info)]
-    scores = await asyncio.gather(
-        *(_score(metric, sample, models, _Asking(order, plan.repeats)) for metric in metrics)
-    )
+    how = _Asking(order, plan.repeats, kept, plan.info.nodeid)
+    scores = await asyncio.gather(*(_score(metric, sample, models, how) for metric in metrics))
     return {metric.column.name: score for metric, score in zip(metrics, scores, strict=True)}
 
 
@@ -40,25 +41,28 @@ async def judge_sample(
 class _Asking:
     order: int
     repeats: int
+    kept: Kept | None
+    scenario: str
 
 
 async def _score(bound: BoundMetric, sample: Sample, models: Models, how: _Asking) -> Score:
+    # Only who asks a model is asked again for the model's sake.
+    repeats = how.repeats if bound.info.asks else 1
     scores = await asyncio.gather(
-        *(_once(bound, sample, models, repeat, how.order) for repeat in range(how.repeats))
+        *(_once(bound, sample, models, repeat, how) for repeat in range(repeats))
     )
-    return scores[0] if how.repeats == 1 else _merged(bound.column.name, scores)
+    return scores[0] if repeats == 1 else _merged(bound.column.name, scores)
 
 
 async def _once(
-    bound: BoundMetric, sample: Sample, models: Models, repeat: int, order: int
+    bound: BoundMetric, sample: Sample, models: Models, repeat: int, how: _Asking
 ) -> Score:
     name = bound.column.name
-    purpose = Purpose(name, bound.info.version, repeat, sample.id, order)
-    metric = cast("JudgedMetric", bound.metric)
+    purpose = Purpose(name, bound.info.version, repeat, sample.id, how.order, how.scenario)
     # As for every metric: whatever it raises is its error on this sample, and nothing else's.
     try:
-        with asking(purpose):
-            return checked_score(bound.column, await metric.ascore(sample, models))
+        with asking(purpose) as tally:
+            return await _kept_or_made(bound, sample, models, tally, how.kept)
     except BudgetError as error:
         return Score(name, None, error=f"{BUDGET}{error}")
     except ReplayMissError as error:
@@ -67,6 +71,32 @@ async def _once(
         return Score(name, None, error=str(error))
     except Exception as error:  # noqa: BLE001
         return Score(name, None, error=describe_error(error))
+
+
+async def _kept_or_made(
+    bound: BoundMetric, sample: Sample, models: Models, tally: Tally, kept: Kept | None
+) -> Score:
+    metric, column = cast("JudgedMetric", bound.metric), bound.column
+    place = kept.place(bound, sample, tally.purpose.repeat) if kept is not None else None
+    if kept is None or place is None:
+        return checked_score(column, await _ask(metric, sample, models, tally))
+    found = kept.find(place)
+    if found is not None:
+        return checked_score(column, found)
+    score = checked_score(column, await _ask(metric, sample, models, tally))
+    kept.keep(place, score, tally.answers)
+    return score
+
+
+async def _ask(metric: JudgedMetric, sample: Sample, models: Models, tally: Tally) -> Score:
+    """Return the score, or raise what the metric raises, when all of its calls have ended."""
+    try:
+        score = await metric.ascore(sample, models)
+    except Exception:
+        await tally.settle()
+        raise
+    await tally.settle()
+    return score
 
 
 def _merged(name: str, scores: Sequence[Score]) -> Score:

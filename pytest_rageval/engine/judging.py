@@ -1,25 +1,44 @@
-"""The judges of a run: for each scenario that asks models, its samples scored ahead.
+"""Whom a run asks: for each scenario with a target or judges, its samples asked about ahead.
 
-All scenarios of a process share one event loop, and the clients with their limits.
+A sample is answered by the system under test, where there is one, and then judged; others are
+answered meanwhile. All scenarios of a process share one event loop, and the clients with their
+limits.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
 from itertools import count
 from typing import TYPE_CHECKING
 
-from pytest_rageval.clients.settings import RunSettings
-from pytest_rageval.engine.ahead import WINDOW_PER_CALL, Ahead, Judgement
+from pytest_rageval.clients.limits import Limits, open_limits
+from pytest_rageval.clients.settings import ClientSettings, RunSettings
+from pytest_rageval.clients.usage import Purpose, asking
+from pytest_rageval.engine.ahead import WINDOW_PER_CALL, Ahead, Judgement, waited_for
+from pytest_rageval.engine.answering import Answering
+from pytest_rageval.engine.bind_target import TargetPlan, with_value
 from pytest_rageval.engine.judged import judge_sample
+from pytest_rageval.engine.kept import Kept
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.runner import Runner
 from pytest_rageval.metrics.base import Models
-from pytest_rageval.model import Sample, Score
+from pytest_rageval.model import Sample
 
 if TYPE_CHECKING:
     from pytest_rageval.clients.base import Usage
     from pytest_rageval.clients.stack import Clients
+
+# Of metrics that wait for something of the user's own, which nobody says how much of it bears.
+_WITHOUT_MODELS = 8
+
+_SAMPLE: ContextVar[Sample | None] = ContextVar("sample", default=None)
+
+
+def sample_being_judged() -> Sample | None:
+    """Return the sample about which the calling code asks ahead, in whichever thread, or None."""
+    return _SAMPLE.get()
 
 
 class Judging:
@@ -29,6 +48,8 @@ class Judging:
         self._run = run
         self._problems: tuple[str, ...] = ()
         self._order = count()
+        self._targets: dict[int, tuple[Plan, TargetPlan, object]] = {}
+        self._shared: set[int] = set()
         self._start()
 
     def _start(self) -> None:
@@ -36,14 +57,46 @@ class Judging:
         self._runner.on_close(self._close_clients)
         self._clients: Clients | None = None
         self._aheads: dict[int, tuple[Plan, Ahead]] = {}
+        self._known: dict[int, tuple[Models, Kept | None]] = {}
+        self._answerings: dict[int, Answering] = {}
+        self._limits: list[tuple[ClientSettings, Limits]] = []
+
+    def use_target(self, plan: Plan, function: object) -> bool:
+        """Say what ``function`` the scenario's target is, where only pytest knows it: a fixture.
+
+        Returns whether it is what it was before. Raises TargetError for a value that cannot be one.
+        """
+        assert plan.target is not None
+        known = self._targets.get(id(plan))
+        if known is not None and known[2] is function:
+            self._shared.add(id(plan))
+            return True
+        self._shared.discard(id(plan))
+        self._targets[id(plan)] = (plan, with_value(plan.target, function), function)
+        outdated = self._answerings.pop(id(plan), None)
+        if outdated is not None:
+            self._runner.submit(outdated.aclose())
+        return False
+
+    def is_ready(self, plan: Plan) -> bool:
+        """Return whether samples of a scenario can be asked about ahead.
+
+        Those whose target is a fixture can when two of them had the same one.
+        """
+        target = plan.target
+        return target is None or target.make is not None or id(plan) in self._shared
 
     def feed(self, plan: Plan, samples: Iterable[Sample]) -> None:
-        """Have these samples of a scenario scored, in this order."""
+        """Have these samples of a scenario asked about, in this order."""
         self._ahead(plan).feed(samples)
 
     def wait(self, plan: Plan, sample: Sample, meanwhile: Callable[[], None]) -> Judgement:
-        """Return the scores of a sample, when they are there; see ``Ahead.wait``."""
+        """Return what was asked about a sample, when it is there; see ``Ahead.wait``."""
         return self._ahead(plan).wait(sample, meanwhile)
+
+    def now(self, plan: Plan, sample: Sample, meanwhile: Callable[[], None]) -> Judgement:
+        """Return what is asked about a sample now, ahead of all others; see ``Ahead.wait``."""
+        return waited_for(self._runner.submit(self._timed(plan, sample)), meanwhile)
 
     @property
     def finished(self) -> int:
@@ -57,8 +110,12 @@ class Judging:
 
     def window(self, plan: Plan) -> int:
         """Return how many samples of a scenario are worth having in work at once."""
-        own = max(1, plan.models.concurrency // max(1, self._run.processes))
-        return WINDOW_PER_CALL * own
+        asked = plan.models.concurrency if plan.judged else 0
+        if any(metric.info.is_async and not metric.info.asks for metric in plan.judged):
+            asked = max(asked, _WITHOUT_MODELS)
+        if plan.target is not None:
+            asked += plan.target.settings.concurrency
+        return WINDOW_PER_CALL * max(1, asked // max(1, self._run.processes))
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -77,30 +134,89 @@ class Judging:
         found = self._aheads.get(id(plan))
         if found is None:
 
-            async def judge(sample: Sample) -> dict[str, Score]:
+            async def ask(sample: Sample) -> Judgement:
+                _SAMPLE.set(sample)  # in the context of this task, and of those that it starts
                 # Begun in the order in which the cases run, and so they queue for calls.
-                return await judge_sample(plan, sample, self._models(plan), next(self._order))
+                return await self._ask(plan, sample, next(self._order))
 
-            found = self._aheads[id(plan)] = (
-                plan,
-                Ahead(self._runner, judge, self.window(plan)),
-            )
+            found = self._aheads[id(plan)] = (plan, Ahead(self._runner, ask, self.window(plan)))
         return found[1]
 
-    def _models(self, plan: Plan) -> Models:
-        """Return the clients of a scenario; called in the loop, where they belong."""
+    async def _timed(self, plan: Plan, sample: Sample) -> Judgement:
+        started = time.perf_counter()
+        judgement = await self._ask(plan, sample, -1)
+        judgement.latency_s = time.perf_counter() - started
+        return judgement
+
+    async def _ask(self, plan: Plan, sample: Sample, order: int) -> Judgement:
+        answered = None
+        if plan.target is not None:
+            with asking(Purpose(sample=sample.id, order=order, scenario=plan.info.nodeid)):
+                answered = await self._answering(plan, plan.target).answer(sample, order)
+            if answered.error is not None:
+                return Judgement(answered=answered)
+            sample = answered.sample
+        if not plan.judged:
+            return Judgement(answered=answered)
+        models, kept = self._models(plan)
+        scores = await judge_sample(plan, sample, models, order, kept)
+        return Judgement(scores, answered=answered)
+
+    def _answering(self, plan: Plan, target: TargetPlan) -> Answering:
+        """Return what asks the system under test; called in the loop, where it belongs."""
+        found = self._answerings.get(id(plan))
+        if found is None:
+            given = self._targets.get(id(plan))
+            target = target if given is None else given[1]
+            limits = self._limits_of(target.settings)
+            found = Answering(target, self._run, limits, self._run_clients)
+            self._answerings[id(plan)] = found
+        return found
+
+    def _limits_of(self, settings: ClientSettings) -> Limits:
+        """Return the limits of a target, the same for all scenarios that ask it alike."""
+        for one, limits in self._limits:
+            if one == settings:
+                return limits
+        self._limits.append((settings, open_limits(settings, self._run)))
+        return self._limits[-1][1]
+
+    def _run_clients(self) -> Clients:
+        """Return the clients of this process; called in the loop, where they belong."""
         if self._clients is None:
             from pytest_rageval.clients.stack import Clients
 
             self._clients = Clients(self._run)
+        return self._clients
+
+    def _models(self, plan: Plan) -> tuple[Models, Kept | None]:
+        """Return clients and kept scores of a scenario; called in the loop, where they belong."""
+        known = self._known.get(id(plan))
+        if known is None:
+            known = self._known[id(plan)] = self._open(plan)
+        return known
+
+    def _open(self, plan: Plan) -> tuple[Models, Kept | None]:
+        if plan.models.judge is None and plan.models.embedding is None:
+            return Models(language=plan.models.language), None
+        clients = self._run_clients()
         judge, embedding = plan.models.judge, plan.models.embedding
-        return Models(
-            self._clients.chat(judge) if judge is not None else None,
-            self._clients.embedding(embedding) if embedding is not None else None,
+        models = Models(
+            clients.chat(judge) if judge is not None else None,
+            clients.embedding(embedding) if embedding is not None else None,
             plan.models.language,
         )
+        return models, Kept(plan, clients.scores)
 
     async def _close_clients(self) -> None:
+        for answering in self._answerings.values():
+            await answering.aclose()
+            self._note(answering.problems)
+        for _, limits in self._limits:
+            limits.close()
         if self._clients is not None:
             await self._clients.aclose()
-            self._problems = tuple(dict.fromkeys([*self._problems, *self._clients.problems]))
+            self._note(self._clients.problems)
+
+    def _note(self, problems: Iterable[str]) -> None:
+        self._problems = tuple(dict.fromkeys([*self._problems, *problems]))

@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from pytest_rageval.clients.settings import RunSettings
+from pytest_rageval.datasets.save import columns_of
 from pytest_rageval.engine.batches import Batches
 from pytest_rageval.engine.bind_baselines import bind_baselines, bind_comparison
 from pytest_rageval.engine.bind_bounds import (
@@ -24,13 +25,18 @@ from pytest_rageval.engine.bind_bounds import (
 from pytest_rageval.engine.bind_cases import bind_cases, bind_dataset
 from pytest_rageval.engine.bind_metrics import bind_metrics
 from pytest_rageval.engine.bind_models import ModelPlan, bind_models
+from pytest_rageval.engine.bind_target import TargetPlan, bind_target
 from pytest_rageval.engine.binding import Binding, BoundMetric
 from pytest_rageval.engine.snapshot import snapshot_text
 from pytest_rageval.errors import BaselineError, ScenarioError
-from pytest_rageval.model import Case, ScenarioInfo
+from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition
+from pytest_rageval.model import Case, ScenarioInfo, json_plain
 from pytest_rageval.places import Places
-from pytest_rageval.scenario.loader import by_line, inspect_scenario
+from pytest_rageval.registry import Registry
+from pytest_rageval.scenario.loader import by_line, inspect_scenario, inspect_tree
 from pytest_rageval.scenario.overrides import Override
+from pytest_rageval.scenario.yaml_tree import YamlTree
+from pytest_rageval.targets.base import ANSWERED_FIELDS
 
 
 @dataclass(frozen=True)
@@ -46,11 +52,21 @@ class Plan:
     on_invalid: str = "fail"
     tolerate_shortfalls: bool = False
     models: ModelPlan = field(default_factory=ModelPlan)
+    top_k: int | None = None
+    target: TargetPlan | None = None
+    """The system under test; None where the data hold the answers."""
+    saved_columns: Mapping[str, str] | None = None
+    """The column of each field, where the run saves its answers as a data set."""
 
     @cached_property
     def judged(self) -> tuple[BoundMetric, ...]:
-        """The metrics that ask a model."""
-        return tuple(metric for metric in self.metrics if metric.info.asks)
+        """The metrics that ask a model, or wait for something else."""
+        return tuple(metric for metric in self.metrics if metric.info.is_judged)
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether somebody is asked about the samples: the system under test, or models."""
+        return self.target is not None or bool(self.judged)
 
     @property
     def repeats(self) -> int:
@@ -75,7 +91,7 @@ class Plan:
         )
 
 
-def make_plan(
+def make_plan(  # noqa: PLR0913  (all but the path are options)
     path: Path,
     overrides: Iterable[Override] = (),
     *,
@@ -83,14 +99,22 @@ def make_plan(
     nodeid: str = "",
     places: Places | None = None,
     run: RunSettings | None = None,
+    answers_given: bool = False,
+    known_metrics: Registry[MetricDefinition] = METRIC_REGISTRY,
+    tree: YamlTree | None = None,
 ) -> Plan:
-    """Return the plan of the scenario in ``path``.
+    """Return the plan of the scenario in ``path``, or in ``tree`` where it stands in no file.
 
-    ``shown`` is the file's name in messages and results. Raises ScenarioError with everything that
-    is wrong with the scenario and its data; BaselineError when that is all right, and a run that
-    it is to be compared with is not.
+    ``shown`` is the file's name in messages and results; ``known_metrics`` are those that have a
+    name. With ``answers_given`` somebody else asks
+    the system under test, a test of the user's, and the scenario's target is left alone. Raises
+    ScenarioError with everything that is wrong with the scenario and its data; BaselineError when
+    that is all right, and a run that it is to be compared with is not.
     """
-    loaded, problems = inspect_scenario(path, overrides, shown)
+    if tree is None:
+        loaded, problems = inspect_scenario(path, overrides, shown)
+    else:
+        loaded, problems = inspect_tree(tree, path, overrides)
     if loaded is None:
         raise ScenarioError(problems)
     binding = Binding(
@@ -98,10 +122,11 @@ def make_plan(
         is_sound=not problems,
         places=places or Places(Path.cwd()),
         run=run or RunSettings(),
+        known_metrics=known_metrics,
         warnings=list(loaded.warnings),
     )
     shown = shown or str(path)
-    plan = _bind(binding, shown, nodeid or shown)
+    plan = _bind(binding, shown, nodeid or shown, answers_given=answers_given)
     problems = sorted([*problems, *binding.problems], key=by_line)
     if problems or plan is None:
         raise ScenarioError(dict.fromkeys(problems))
@@ -110,13 +135,18 @@ def make_plan(
     return plan
 
 
-def _bind(binding: Binding, shown: str, nodeid: str) -> Plan | None:
+def _bind(binding: Binding, shown: str, nodeid: str, *, answers_given: bool) -> Plan | None:
     """Return the plan; None when nothing can be made of the data, see the binding's problems."""
     scenario = binding.scenario
     metrics = bind_weights(binding, bind_metrics(binding))
     thresholds = bind_thresholds(binding, metrics)
     dataset = bind_dataset(binding)
-    cases = bind_cases(binding, dataset, metrics) if dataset is not None else ()
+    columns = dataset.metadata_columns if dataset is not None else None
+    target = None if answers_given else bind_target(binding, columns)
+    # A target that cannot be bound is one problem, not one more for each field it would give.
+    asks = answers_given or binding.loaded.tree.has(("target",))
+    provided = target.provides if target is not None else (ANSWERED_FIELDS if asks else frozenset())
+    cases = bind_cases(binding, dataset, metrics, provided) if dataset is not None else ()
     models = bind_models(binding, metrics)
     snapshot = snapshot_text(scenario)
     info = ScenarioInfo(
@@ -130,6 +160,7 @@ def _bind(binding: Binding, shown: str, nodeid: str) -> Plan | None:
         description=scenario.description,
         output_dir=scenario.output_dir,
         save_path=scenario.save_path,
+        target=target.shown if target is not None else "",
         snapshot=snapshot,
         snapshot_sha256=hashlib.sha256(snapshot.encode()).hexdigest(),
         dataset_sha256=dataset.sha256 if dataset else "",
@@ -139,6 +170,7 @@ def _bind(binding: Binding, shown: str, nodeid: str) -> Plan | None:
         selected=len(cases),
         judgements_sha256=dataset.judgements_sha256 if dataset else "",
         compare=bind_comparison(binding, [metric.column.name for metric in metrics]),
+        metadata=_own_keys(binding.loaded.tree.data),
     )
     plan = Plan(
         info=info,
@@ -149,6 +181,9 @@ def _bind(binding: Binding, shown: str, nodeid: str) -> Plan | None:
         on_invalid=scenario.dataset.on_invalid,
         tolerate_shortfalls=scenario.tolerate == "pass_rate",
         models=models,
+        top_k=scenario.top_k,
+        target=target,
+        saved_columns=columns_of(scenario.dataset.key_map) if binding.places.answers else None,
     )
     if dataset is not None and not binding.problems:
         info = replace(info, baselines=bind_baselines(binding, plan))
@@ -158,3 +193,13 @@ def _bind(binding: Binding, shown: str, nodeid: str) -> Plan | None:
     warnings = tuple(dict.fromkeys(f"{shown}: {warning}" for warning in binding.warnings))
     info = replace(info, warnings=warnings, remarks=tuple(binding.remarks))
     return replace(plan, info=info, required=plan.required | gated)
+
+
+def _own_keys(data: Mapping[object, object]) -> dict[str, object]:
+    """Return what the user keeps in the file for other readers: hooks are told of it."""
+    own = {str(key): value for key, value in data.items()}
+    return {
+        key.removeprefix("x-"): json_plain(value)
+        for key, value in own.items()
+        if key.startswith("x-")
+    }

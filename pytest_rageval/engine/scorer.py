@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from pytest_rageval.datasets.save import row_of
 from pytest_rageval.engine.bind_cases import missing_fields
 from pytest_rageval.engine.binding import BoundMetric
 from pytest_rageval.errors import MissingExtraError, shorten
@@ -16,6 +17,7 @@ from pytest_rageval.model import (
     NOTHING,
     REPLAY,
     RETRIEVAL,
+    TARGET,
     TOLERANCE,
     WEIGHTED_SCORE,
     Case,
@@ -29,6 +31,8 @@ from pytest_rageval.model import (
 from pytest_rageval.stats.weights import is_scored, resolve_weight, weighted_mean
 
 if TYPE_CHECKING:
+    from pytest_rageval.engine.ahead import Judgement
+    from pytest_rageval.engine.answering import Answered
     from pytest_rageval.engine.plan import Plan
 
 
@@ -39,23 +43,54 @@ _SHOWN_CONTEXTS = 3
 _SHOWN_TEXT = 300
 
 
-def score_case(
-    plan: Plan, case: Case, judged: Mapping[str, Score] = NOTHING, latency_s: float = 0.0
-) -> SampleResult:
+def score_case(plan: Plan, case: Case, judgement: Judgement | None = None) -> SampleResult:
     """Return the result of ``case``: scored, or the reasons why it is not.
 
-    ``judged`` are the scores of the metrics that ask a model, which took ``latency_s``. The outcome
-    is what scoring alone can say: ``error`` when the case cannot be judged.
+    ``judgement`` is what was asked about it beforehand: its answer, and the scores of the metrics
+    that ask a model. The outcome is what scoring alone can say: ``error`` when the case cannot be
+    judged.
     """
     if isinstance(case, InvalidRow):
         return invalid_result(plan, case)
     started = time.perf_counter()
+    if judgement is None:
+        scores = _scores(plan, case, NOTHING)
+        return _result(plan, case, scores, time.perf_counter() - started)
+    answered = judgement.answered
+    if answered is None:
+        scores = _scores(plan, case, judgement.scores)
+        return _result(plan, case, scores, judgement.latency_s + time.perf_counter() - started)
+    if answered.error is not None:
+        return _unanswered(plan, case, answered.error, judgement.latency_s)
+    scores = _scores(plan, answered.sample, judgement.scores)
+    latency_s = judgement.latency_s + time.perf_counter() - started
+    return _with_answer(_result(plan, answered.sample, scores, latency_s), answered)
+
+
+def _scores(plan: Plan, sample: Sample, judged: Mapping[str, Score]) -> list[Score]:
     context = ScoringContext()
-    scores = [
-        judged.get(metric.column.name) or _score(plan, metric, case, context)
+    return [
+        judged.get(metric.column.name) or _score(plan, metric, sample, context)
         for metric in plan.metrics
     ]
-    return _result(plan, case, scores, latency_s + time.perf_counter() - started)
+
+
+def _unanswered(plan: Plan, sample: Sample, error: str, latency_s: float) -> SampleResult:
+    """Return the result of a sample that the system under test gave no answer to.
+
+    What the data held in the place of an answer is none of it.
+    """
+    asked = replace(sample, answer=None)
+    found = _result(plan, asked, [Score(m.column.name, None) for m in plan.metrics], latency_s)
+    if plan.saved_columns is not None:  # what the data held is none of it there, either
+        asked = replace(asked, contexts=None, context_docs=None, retrieved_ids=None)
+        found = replace(found, dataset_row=row_of(asked, plan.saved_columns))
+    return replace(found, errors={TARGET: error})
+
+
+def _with_answer(result: SampleResult, answered: Answered) -> SampleResult:
+    details = {**result.details, TARGET: dict(answered.extra)} if answered.extra else result.details
+    return replace(result, details=details, answer_latency_s=answered.latency_s)
 
 
 def invalid_result(plan: Plan, row: InvalidRow) -> SampleResult:
@@ -70,6 +105,7 @@ def invalid_result(plan: Plan, row: InvalidRow) -> SampleResult:
         row=row.row,
         line=row.line,
         raw=row.raw,
+        dataset_row={plan.saved_columns["id"]: row.id} if plan.saved_columns else None,
     )
 
 
@@ -90,6 +126,8 @@ def reasons_unjudged(plan: Plan, result: SampleResult) -> list[str]:
         return []
     if result.invalid is not None:
         return [f"invalid row: {result.invalid}"]
+    if TARGET in result.errors:
+        return [f"not answered: {result.errors[TARGET]}"]
     without = [name for name in result.scores if not is_scored(result.scores[name])]
     if not is_scored(result.weighted_score):
         wanted = without if len(without) == len(result.scores) else [WEIGHTED_SCORE]
@@ -117,9 +155,9 @@ def _score(plan: Plan, bound: BoundMetric, sample: Sample, context: ScoringConte
     # A metric may be anyone's code: whatever it raises or returns is this metric's error on this
     # sample, to be shown there, and must not end the run of the others.
     try:
-        if bound.batch is not None:
+        if bound.batch is not None and plan.target is None:
             return checked_score(bound.column, plan.batches.score(bound, sample))
-        if bound.info.asks:
+        if bound.info.is_judged:
             return Score(name, None, error="was not judged")
         metric = cast("Metric", bound.metric)
         return checked_score(bound.column, metric.score(sample, context))
@@ -147,7 +185,8 @@ def checked_score(column: MetricColumn, score: Score) -> Score:
 def _converted(column: MetricColumn, score: Score) -> Score:
     """Return ``score`` with a plain float, or an error: the way of what is not right already."""
     value: Any = score.value
-    if isinstance(value, bool | str | bytes):
+    # numpy's booleans are not Python's: "bool_" before numpy 2, "bool" from then on.
+    if isinstance(value, str | bytes) or type(value).__name__ in ("bool", "bool_"):
         return Score(column.name, None, error=f"returned {shorten(repr(value))}, not a number")
     number = float(value)
     low, high = column.range
@@ -187,6 +226,7 @@ def _result(plan: Plan, sample: Sample, scores: list[Score], latency_s: float) -
         scores=values,
         row=sample.row,
         latency_s=latency_s,
+        dataset_row=row_of(sample, plan.saved_columns) if plan.saved_columns else None,
         **remarks,
     )
 

@@ -11,6 +11,8 @@ import yaml
 from pytest_rageval.scenario.schema import Scenario
 
 _REFERENCE = re.compile(r"\$\{\w+\}")
+_PLACE = re.compile(r"\$?\{[\w.]+\}")
+_SECRET_NAME = re.compile(r"(?i)auth|token|key|secret|passw|credential|cookie")
 
 
 def snapshot_text(scenario: Scenario) -> str:
@@ -22,7 +24,9 @@ def snapshot_text(scenario: Scenario) -> str:
     for role in ("judge", "embedding"):
         if role in plain:
             plain[role] = _without_secrets(plain[role])
-    plain.pop("models", None)  # what was used of them stands under judge and embedding
+    if "target" in plain:
+        plain["target"] = _target(plain["target"])
+    plain.pop("models", None)  # what was used of them stands under the roles
     plain["metrics"] = [_metric(metric) for metric in plain["metrics"]]
     plain["thresholds"] = {
         name: spec.get("value", spec) for name, spec in plain["thresholds"].items()
@@ -52,8 +56,61 @@ def _without_secrets(model: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in shown.items() if value not in ({}, None)}
 
 
+def _target(target: dict[str, Any]) -> dict[str, Any]:
+    """Return a target's settings as they may be written down, its options beside the others.
+
+    Of a request, the places for fields and references to the environment; of its URL, neither
+    credentials nor query; of options whose names sound secret, the names.
+    """
+    own = {name: value for name, value in target.items() if name != "options"}
+    options = target.get("options", {})
+    shown = {**own, **{name: _unnamed(name, value) for name, value in options.items()}}
+    for name in ("headers", "query", "body"):
+        if name in options:
+            shown[name] = _places_only(options[name])
+    if isinstance(options.get("url"), str):
+        shown["url"] = without_credentials(options["url"])
+    return _of_model(shown)
+
+
+def _of_model(shown: dict[str, Any]) -> dict[str, Any]:
+    is_model = "base_url" in shown or "extra_body" in shown
+    return _without_secrets(shown) if is_model else shown
+
+
+def _unnamed(name: str, value: Any) -> Any:
+    """Return a value without what its name, or a name in it, says to be a secret."""
+    if isinstance(value, dict):
+        return {key: _unnamed(str(key), part) for key, part in value.items()}
+    is_secret = _SECRET_NAME.search(name) and not name.endswith("_env")
+    return "***" if is_secret and isinstance(value, str) and not _is_places(value) else value
+
+
+def _places_only(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _places_only(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_places_only(part) for part in value]
+    return "***" if isinstance(value, str) and not _is_places(value) else value
+
+
+def _is_places(text: str) -> bool:
+    return bool(text) and not _PLACE.sub("", text)
+
+
+def without_credentials(url: str) -> str:
+    """Return a URL as it is written, without user, password, query and fragment."""
+    scheme, separator, rest = url.rpartition("://")
+    rest = rest.partition("#")[0].partition("?")[0]
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}"
+
+
 def _metric(plain: dict[str, Any]) -> Any:
     options = dict(plain["options"])
+    if "use" in plain:
+        own = {key: value for key, value in plain.items() if key not in ("metric", "options")}
+        return {**own, **options}
     if "name" in plain:
         options["name"] = plain["name"]
     return {plain["metric"]: options} if options else plain["metric"]

@@ -38,6 +38,10 @@ class BaselineOptionError(GateOptionError):
     """The saved run that a gate compares with lacks what the gate is about."""
 
 
+class NoThresholdsError(GateOptionError):
+    """A gate is about thresholds, and the scenario has none, or none that can be used."""
+
+
 class Gate(Protocol):
     """Decides one thing about a scenario's figures."""
 

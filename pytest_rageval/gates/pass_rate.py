@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_rageval.gates.base import Gate, GateKind, GateOptionError, bound_result, parse_bound
+from pytest_rageval.gates.base import Gate, GateKind, NoThresholdsError, bound_result, parse_bound
 from pytest_rageval.model import Bound, GateResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.stats.verdict import shortfalls
 from pytest_rageval.stats.weights import is_scored
@@ -31,7 +31,7 @@ class PassRateGate:
 
 def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) -> list[Gate]:
     if not info.thresholds:
-        raise GateOptionError(path, "needs 'thresholds': without any, every sample passes")
+        raise NoThresholdsError(path, "needs 'thresholds': without any, every sample passes")
     return [PassRateGate(parse_bound(options, path, (0.0, 1.0)), info.thresholds)]
 
 

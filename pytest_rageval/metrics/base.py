@@ -5,8 +5,9 @@ To add metrics, write a module here with ``METRICS = (MetricDefinition(...), ...
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
@@ -30,7 +31,10 @@ class MetricInfo:
     ``needs`` are fields of Sample that must not be None, or else those of ``or_needs`` (where that
     is not empty). ``range`` holds infinities where it is unbounded. ``asks`` are the models that it
     asks; its metric is a JudgedMetric then. ``extra`` is the optional dependency group it needs.
-    ``version`` changes whenever the same sample may get another score.
+    ``version`` changes whenever the same sample may get another score. ``keeps_scores`` says that
+    the metric is a KeptMetric, whose scores the cache keeps beside the replies; leave it out where
+    the code may change and the version not. ``is_async`` says of one that asks no model that it is
+    a JudgedMetric all the same.
     """
 
     name: str
@@ -43,6 +47,13 @@ class MetricInfo:
     version: int = 1
     or_needs: frozenset[str] = frozenset()
     asks: frozenset[Role] = frozenset()
+    keeps_scores: bool = False
+    is_async: bool = False
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether its metric is a JudgedMetric, scored in the event loop and ahead of its case."""
+        return self.is_async or bool(self.asks)
 
 
 @dataclass(slots=True)
@@ -90,6 +101,25 @@ class JudgedMetric(Protocol):
         ...
 
 
+class KeptMetric(JudgedMetric, Protocol):
+    """A judged metric that can say what its scores follow from, without making one.
+
+    Where metric, version, models and what these two return are the same, a score out of the cache
+    stands for one made anew of the same replies.
+    """
+
+    def follows_from(self, language: str) -> Mapping[str, Any]:
+        """Return, in JSON's types, options, versions of packages, and the language of prompts.
+
+        ``language`` is that of ``Models``.
+        """
+        ...
+
+    def reads(self, sample: Sample) -> Mapping[str, Any] | None:
+        """Return what is read of a sample, in JSON's types; None where nothing is to be kept."""
+        ...
+
+
 class NoOptions(BaseModel):
     """The options of a metric that has none, and the base of those that have some."""
 
@@ -102,6 +132,15 @@ class NoOptions(BaseModel):
     def adapt(self, info: MetricInfo) -> MetricInfo:
         """Return the info of a metric with these options, which may change what it needs."""
         return info
+
+    @classmethod
+    def known(cls) -> Collection[str]:
+        """Return the names of the options as a scenario writes them."""
+        return cls.model_fields.keys()
+
+    def stated(self) -> Mapping[str, Any]:
+        """Return the options in JSON's types: where these are equal, scores can be compared."""
+        return self.model_dump(mode="json", exclude_none=True)
 
 
 BatchScorer = Callable[[Sequence[Any], Sequence[Sample]], Sequence[Sequence[Score]]]
@@ -124,6 +163,9 @@ class MetricDefinition:
     batch: BatchScorer | None = None
     preload: Callable[[], None] | None = None
     """Begins to load a heavy package in the background, where the metric needs one."""
+    source: str = ""
+    """Where the code of a metric of the user's own is, ``pkg.mod:attr``: part of what scores are
+    compared by."""
 
     @property
     def name(self) -> str:
@@ -136,6 +178,16 @@ class MetricDefinition:
         return self.info.aliases
 
 
+def _adopt(loaded: Any, point: EntryPoint) -> Iterable[MetricDefinition]:
+    """Return what an entry point gives as metrics: a bare function is called like its entry."""
+    # Not at the top: that module stands on this one.
+    from pytest_rageval.metrics.custom.define import define_metric, define_metrics
+
+    if isinstance(loaded, MetricDefinition | tuple):
+        return define_metrics(loaded, f"entry point {point.name!r}")
+    return [define_metric(loaded, point.name, point.value)]
+
+
 METRIC_REGISTRY: Registry[MetricDefinition] = Registry(
-    "metric", "pytest_rageval.metrics", "METRICS", group="pytest_rageval.metrics"
+    "metric", "pytest_rageval.metrics", "METRICS", group="pytest_rageval.metrics", adopt=_adopt
 )

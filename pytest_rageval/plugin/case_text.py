@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import RETRIEVAL, WEIGHTED_SCORE, SampleResult, ScenarioInfo
-from pytest_rageval.plugin.names import printable
+from pytest_rageval.model import RETRIEVAL, TARGET, WEIGHTED_SCORE, SampleResult, ScenarioInfo
+from pytest_rageval.plugin.names import cells, pad, printable
 from pytest_rageval.stats.verdict import Shortfall
 
 _TEXT_WIDTH = 300
@@ -46,7 +46,8 @@ def _body(info: ScenarioInfo, result: SampleResult, below: set[str]) -> Iterator
     yield from _score_table(info, result, below)
     for kind in (result.reasons, result.errors):
         for name, text in kind.items():
-            yield f"{name}: {shorten(text, _TEXT_WIDTH)}"
+            if name != TARGET:  # the first line says it
+                yield f"{name}: {shorten(text, _TEXT_WIDTH)}"
     yield from _field("answer", result.answer)
     yield from _listing("references", result.references)
     yield from _listing("contexts", result.contexts)
@@ -55,7 +56,7 @@ def _body(info: ScenarioInfo, result: SampleResult, below: set[str]) -> Iterator
 
 def _score_table(info: ScenarioInfo, result: SampleResult, below: set[str]) -> Iterator[str]:
     names = [column.name for column in info.metrics]
-    width = max(len("weighted_score"), *map(len, names)) if names else len("weighted_score")
+    width = max(cells(printable(name)) for name in (*names, WEIGHTED_SCORE))
     yield f"{'metric':<{width}}  score   weight  threshold"
     rows = [(column.name, result.scores.get(column.name), column.weight) for column in info.metrics]
     for name, value, weight in (*rows, (WEIGHTED_SCORE, result.weighted_score, None)):
@@ -66,7 +67,8 @@ def _score_table(info: ScenarioInfo, result: SampleResult, below: set[str]) -> I
         remark = ""
         if name in below and bound is not None:
             remark = "below" if bound.min is not None and (value or 0) < bound.min else "above"
-        yield f"{name:<{width}}  {score:<6}  {shown_weight:<6}  {threshold:<9}  {remark}".rstrip()
+        shown = pad(printable(name), width)
+        yield f"{shown}  {score:<6}  {shown_weight:<6}  {threshold:<9}  {remark}".rstrip()
     yield ""
 
 

@@ -29,7 +29,7 @@ def write_comparison(
         word, colour = _verdict(found, lower_is_better=metric in lower_is_better)
         terminal.write_line(word, **({colour: True} if colour else {}))
     for metric, found in comparison.metrics.items():
-        if found.note:
+        if found.note and not _is_equal(found):
             terminal.write_line(f"{printable(metric)}: {found.note}")
     _write_unpaired(terminal, "only in this run", comparison.only_a)
     if result.complete:  # else what only B has was not asked for
@@ -59,11 +59,15 @@ def _verdict(found: MetricComparison, *, lower_is_better: bool) -> tuple[str, st
     if found.significant and found.diff:
         is_better = (found.diff < 0) == lower_is_better
         return "higher" if found.diff > 0 else "lower", "green" if is_better else "red"
-    if found.diff == 0.0 and found.n_nonzero == 0:
+    if _is_equal(found):
         return "equal", ""
     if found.smallest_detectable is None or found.note:
         return "undecided", ""
     return f"no difference shown (from {found.smallest_detectable:.4f} upwards it would be)", ""
+
+
+def _is_equal(found: MetricComparison) -> bool:
+    return found.diff == 0.0 and found.n_nonzero == 0
 
 
 def _write_unpaired(

@@ -17,6 +17,14 @@ from pytest_rageval.plugin.options import SETTINGS, Settings, add_options, overr
 
 if TYPE_CHECKING:
     from pytest_rageval.plugin.collect import ScenarioFile
+    from pytest_rageval.plugin.python_tests import Checker
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Declare the hooks that others may implement."""
+    from pytest_rageval.plugin import hookspecs
+
+    pluginmanager.add_hookspecs(hookspecs)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -25,7 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
-    """Answer ``--rag-init`` and ``--rag-schema``, which run no tests."""
+    """Answer ``--rag-init``, ``--rag-schema`` and ``--rag-history``, which run no tests."""
     if config.getoption("rag_init") is not None:
         from pytest_rageval.plugin.scaffold import write_scaffold
 
@@ -34,6 +42,12 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
         from pytest_rageval.plugin.scaffold import print_schema
 
         return print_schema()
+    if config.getoption("rag_history") is not None:
+        from pytest_rageval.plugin.history import print_history
+
+        return print_history(
+            Settings.of(config).places.run_base(None), config.getoption("rag_history")
+        )
     return None
 
 
@@ -41,6 +55,9 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 def pytest_configure(config: pytest.Config) -> None:
     """Turn ``--rag-scenario`` into collection arguments; on an xdist controller, listen."""
     settings = config.stash[SETTINGS] = Settings.of(config)
+    config.addinivalue_line(
+        "markers", "rag_scenario(file): run the test for each sample of a rageval scenario"
+    )
     # What plugin.garbage froze. Registered before all others, it comes after them: pytest's own
     # clean-up collects garbage several times, and need not look through all samples for it.
     config.add_cleanup(gc.unfreeze)
@@ -58,6 +75,28 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_rageval.plugin.session import ensure_session
 
         ensure_session(config, settings)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run test functions with the marker ``rag_scenario`` once for each sample."""
+    if metafunc.definition.get_closest_marker("rag_scenario") is not None:
+        from pytest_rageval.plugin.python_tests import parametrize
+
+        parametrize(metafunc)
+
+
+@pytest.fixture
+def rag_sample() -> object:
+    """Return the sample of a test that ``@pytest.mark.rag_scenario`` runs for each of them."""
+    pytest.fail("'rag_sample' and 'rageval' need @pytest.mark.rag_scenario('x.rageval.yaml')")
+
+
+@pytest.fixture
+def rageval(request: pytest.FixtureRequest, rag_sample: object) -> Checker:
+    """Return what scores the answer to the test's sample: ``rageval.check(answer)``."""
+    from pytest_rageval.plugin.python_tests import checker
+
+    return checker(request.node)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:

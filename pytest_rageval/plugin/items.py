@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scorer import reasons_unjudged, score_case, unscored_result
-from pytest_rageval.model import Case, Sample, SampleResult
+from pytest_rageval.model import Case, Outcome, Sample, SampleResult
 from pytest_rageval.plugin.case_text import failure_text, unjudged_text
 from pytest_rageval.stats.verdict import shortfalls
 
@@ -18,13 +19,41 @@ if TYPE_CHECKING:
 
 
 class JudgesItem(Protocol):
-    """Returns the scores of the judged metrics of an item, when they are there."""
+    """Returns what was asked about an item, when it is there."""
 
     def __call__(self, item: SampleItem) -> Judgement: ...
 
 
+class RunsCase(Protocol):
+    """What runs a case of a scenario: an item of its file, or a test function of the user's.
+
+    ``result`` is None until the case was scored.
+    """
+
+    plan: Plan
+    case: Case
+    result: SampleResult | None
+
+    def unscored(self) -> SampleResult:
+        """Return the result where nothing was scored."""
+        ...
+
+    def case_outcome(self, reported: Outcome) -> Outcome:
+        """Return the outcome of the case from that of the report."""
+        ...
+
+
+class AsksNow(Protocol):
+    """Returns what is asked about a sample of a scenario, at once."""
+
+    def __call__(self, plan: Plan, sample: Sample) -> Judgement: ...
+
+
+ASK = pytest.StashKey[AsksNow]()
+"""Where the config keeps what asks about the samples of test functions."""
+
 JUDGE = pytest.StashKey[JudgesItem]()
-"""Where the config keeps what judges items."""
+"""Where the config keeps what asks about items."""
 
 
 class SampleItem(pytest.Item):
@@ -52,19 +81,22 @@ class SampleItem(pytest.Item):
             pytest.fail(unjudged_text(self.plan.info, self.result, reasons), pytrace=False)
 
     def _score(self) -> SampleResult:
-        if not self.is_judged:
+        if not self.is_asked:
             return score_case(self.plan, self.case)
-        judgement = self.config.stash[JUDGE](self)
-        return score_case(self.plan, self.case, judgement.scores, judgement.latency_s)
+        return score_case(self.plan, self.case, self.config.stash[JUDGE](self))
 
     @property
-    def is_judged(self) -> bool:
-        """Whether models are asked about this case."""
-        return bool(self.plan.judged) and isinstance(self.case, Sample) and self.case.skip is None
+    def is_asked(self) -> bool:
+        """Whether the system under test or models are asked about this case."""
+        return self.plan.is_asked and isinstance(self.case, Sample) and self.case.skip is None
 
     def unscored(self) -> SampleResult:
         """Return the result of a case that is skipped."""
         return unscored_result(self.plan, self.case)
+
+    def case_outcome(self, reported: Outcome) -> Outcome:
+        """Return the outcome of the report: it is that of the case."""
+        return reported
 
     def runtest(self) -> None:
         """Compare the scores with the thresholds."""
@@ -82,3 +114,31 @@ class SampleItem(pytest.Item):
         The terminal would turn the dots of such a heading into ``::``.
         """
         return self.path, 0, f"{self.plan.info.name}: {self.name} "
+
+
+class FixtureItem(SampleItem, pytest.Function):
+    """One case of a scenario whose system under test is the value of a fixture."""
+
+    def __init__(self, *, plan: Plan, **kwargs: Any) -> None:
+        assert plan.target is not None
+        self._fixture = plan.target.fixture or ""
+        super().__init__(plan=plan, callobj=_taking(self._fixture), **kwargs)
+
+    @property
+    def target(self) -> object:
+        """What the fixture gave: the system under test."""
+        return self.funcargs[self._fixture]
+
+    def setup(self) -> None:
+        """Have pytest fill the fixture in, then score the case."""
+        pytest.Function.setup(self)
+        super().setup()
+
+
+def _taking(fixture: str) -> FunctionType:
+    """Return a function with one parameter, called as the fixture that pytest is to fill in."""
+
+    def case(target: object) -> None:
+        """Never called: the item does its own work."""
+
+    return FunctionType(case.__code__.replace(co_varnames=(fixture,)), {}, "case")

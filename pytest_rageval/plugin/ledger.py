@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from pytest_rageval.engine.decide import Extent, decide_gates, gates_of
-from pytest_rageval.model import SampleResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.engine.decide import Extent, add_gates, decide_gates, gates_of
+from pytest_rageval.model import GateResult, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.stats.aggregate import summarize_scenario
+
+MoreGates = Callable[[ScenarioResult], Sequence[GateResult]]
+
+
+def _no_gates(_: ScenarioResult) -> Sequence[GateResult]:
+    return ()
 
 
 @dataclass
@@ -44,14 +50,25 @@ class Ledger:
         """Return how many gates the scenarios have, as far as that is known before they run."""
         return sum(len(gates_of(account.info)) for account in self._accounts.values())
 
-    def results(self, *, stopped: bool, strict: bool) -> list[ScenarioResult]:
-        """Return every scenario with its figures and gates, in the order of their files."""
+    def info(self, scenario: str) -> ScenarioInfo:
+        """Return what is known of the scenario file ``scenario``."""
+        return self._accounts[scenario].info
+
+    def results(
+        self, *, stopped: bool, strict: bool, more_gates: MoreGates = _no_gates
+    ) -> list[ScenarioResult]:
+        """Return every scenario with its figures and gates, in the order of their files.
+
+        ``more_gates`` are asked for when the scenario's own gates are decided.
+        """
         return [
-            self._result(account, stopped=stopped, strict=strict)
+            self._result(account, stopped=stopped, strict=strict, more_gates=more_gates)
             for _, account in sorted(self._accounts.items())
         ]
 
-    def _result(self, account: _Account, *, stopped: bool, strict: bool) -> ScenarioResult:
+    def _result(
+        self, account: _Account, *, stopped: bool, strict: bool, more_gates: MoreGates
+    ) -> ScenarioResult:
         extent = Extent(
             total=account.info.total,
             selected=account.info.selected,
@@ -60,12 +77,15 @@ class Ledger:
             lost=[] if stopped else self._lost(account),
         )
         result = summarize_scenario(account.info, account.results.values(), extent.complete)
-        return decide_gates(result, extent, strict=strict)
+        result = decide_gates(result, extent, strict=strict)
+        return add_gates(result, extent, more_gates(result), strict=strict)
 
     def _lost(self, account: _Account) -> list[str]:
-        prefix = f"{account.info.nodeid}::"
+        """Return the names of the items that were collected and never reported."""
+        # An item of a scenario file is x.rageval.yaml::q1, one of a test function test_it[q1].
+        prefix = account.info.nodeid
         return sorted(
-            nodeid.removeprefix(prefix)
+            nodeid.removeprefix(prefix).removeprefix("::")
             for nodeid in self._collected
-            if nodeid.startswith(prefix) and nodeid not in account.results
+            if nodeid.startswith((f"{prefix}::", f"{prefix}[")) and nodeid not in account.results
         )

@@ -14,9 +14,12 @@ import pytest
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.ahead import Judgement
 from pytest_rageval.engine.judging import Judging
+from pytest_rageval.engine.plan import Plan
 from pytest_rageval.model import Sample
-from pytest_rageval.plugin.items import JUDGE, SampleItem
+from pytest_rageval.plugin.items import ASK, JUDGE, FixtureItem, SampleItem
+from pytest_rageval.plugin.sample_logs import ensure_sample_logs
 from pytest_rageval.plugin.shared import PROBLEMS, PROBLEMS_OUTPUT
+from pytest_rageval.targets.base import TargetError
 
 _BEAT_S = 15.0
 _NAME = "rageval-look-ahead"
@@ -26,6 +29,7 @@ def ensure_look_ahead(config: pytest.Config, run: RunSettings) -> None:
     """Register the plugin object that judges ahead, once."""
     if not config.pluginmanager.has_plugin(_NAME):
         config.pluginmanager.register(LookAhead(config, run), _NAME)
+        ensure_sample_logs(config)
 
 
 class LookAhead:
@@ -36,28 +40,35 @@ class LookAhead:
         self._judging = Judging(run)
         self._positions: dict[str, int] = {}
         self._total = 0
+        self._nextitem: pytest.Item | None = None
         self._next_beat = time.monotonic() + _BEAT_S
         config.stash[JUDGE] = self._judge
+        config.stash[ASK] = self._ask
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note the order of the items after all deselection."""
         self._positions = {item.nodeid: at for at, item in enumerate(session.items)}
-        self._total = sum(isinstance(item, SampleItem) and item.is_judged for item in session.items)
+        self._total = sum(isinstance(item, SampleItem) and item.is_asked for item in session.items)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(
         self, item: pytest.Item, nextitem: pytest.Item | None
     ) -> Generator[None, object, object]:
         """Start with the next samples before this item is run."""
-        if isinstance(item, SampleItem) and item.is_judged and self._is_running:
-            window = self._judging.window(item.plan)
-            upcoming = islice(self._upcoming(item, nextitem), window)
-            for found in upcoming:
-                if isinstance(found, SampleItem) and found.is_judged and not _is_skipped(found):
-                    sample = found.case
-                    assert isinstance(sample, Sample)
-                    self._judging.feed(found.plan, [sample])
+        self._nextitem = nextitem
+        if isinstance(item, SampleItem) and item.is_asked and self._is_running:
+            self._feed(item)
         return (yield)
+
+    def _feed(self, item: SampleItem) -> None:
+        """Have this sample asked about, and those behind it as far as is worth it."""
+        window = self._judging.window(item.plan)
+        for found in islice(self._upcoming(item, self._nextitem), window):
+            if isinstance(found, SampleItem) and found.is_asked and not _is_skipped(found):
+                sample = found.case
+                assert isinstance(sample, Sample)
+                if self._judging.is_ready(found.plan):
+                    self._judging.feed(found.plan, [sample])
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -65,7 +76,7 @@ class LookAhead:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Give the report of a setup the time that the judges took, not that of the waiting."""
         report = yield
-        result = item.result if isinstance(item, SampleItem) and item.is_judged else None
+        result = item.result if isinstance(item, SampleItem) and item.is_asked else None
         if result is not None and call.when == "setup":
             report.duration = result.latency_s
         return report
@@ -92,7 +103,27 @@ class LookAhead:
     def _judge(self, item: SampleItem) -> Judgement:
         sample = item.case
         assert isinstance(sample, Sample)
+        if isinstance(item, FixtureItem):
+            self._use_fixture(item)
         return self._judging.wait(item.plan, sample, self._heartbeat)
+
+    def _ask(self, plan: Plan, sample: Sample) -> Judgement:
+        return self._judging.now(plan, sample, self._heartbeat)
+
+    def _use_fixture(self, item: FixtureItem) -> None:
+        """Take the fixture's value for the target; ask ahead once it has proved to be shared.
+
+        A fixture of module or session scope gives the next case the same object. One that is made
+        for each case is asked for that case alone.
+        """
+        try:
+            is_same, problem = self._judging.use_target(item.plan, item.target), ""
+        except TargetError as error:
+            is_same, problem = False, f"not answered: the fixture's value {error}"
+        if problem:  # not inside of the handler, whose exception would be shown, too
+            pytest.fail(problem, pytrace=False)
+        if is_same:
+            self._feed(item)
 
     def _heartbeat(self) -> None:
         """Say every now and then that the run goes on: at a terminal, where somebody waits."""

@@ -8,19 +8,30 @@ import unicodedata
 _MAX_NAME = 200
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
 _GATE_PREFIX = "gate:"
+# What the runner of GitHub Actions takes for a command in any output: "::" where a line begins,
+# "##[" everywhere.
+_COMMAND = re.compile(r"^(\s*)::|##\[", re.MULTILINE)
 
 
 def printable(text: str) -> str:
     r"""Return ``text`` with what no terminal or worker should get spelled out as ``\xNN``.
 
-    Control characters (the data could clear the screen or forge colours) and lone surrogates,
-    which cannot be encoded. Line breaks and tabs stay.
+    Control characters (the data could clear the screen or forge colours), lone surrogates, which
+    cannot be encoded, and what a CI service would run as a command. Line breaks and tabs stay.
+
+    >>> printable("::add-mask::e")
+    '\\x3a:add-mask::e'
     """
-    return _UNPRINTABLE.sub(_escape, text)
+    shown = _UNPRINTABLE.sub(_escape, text)
+    return _COMMAND.sub(_inert, shown) if "::" in shown or "##[" in shown else shown
 
 
 def _escape(found: re.Match[str]) -> str:
     return found.group().encode("unicode_escape").decode("ascii")
+
+
+def _inert(found: re.Match[str]) -> str:
+    return "\\x23#[" if found.group() == "##[" else f"{found[1]}\\x3a:"
 
 
 def item_name(sample_id: str) -> str:

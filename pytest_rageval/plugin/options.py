@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 DEFAULT_PATTERNS = ("*.rageval.yaml", "*.rageval.yml")
 _CACHE_MODES = ("readwrite", "off", "read", "refresh", "replay")
+_ANSWER_SUFFIXES = (".jsonl", ".json", ".csv")
 _TRUE_WORDS = ("1", "true", "yes", "on")
 
 
@@ -71,6 +72,9 @@ SET = Option(
 LIMIT = Option("limit", "N", "use the first N rows only; -1 for all")
 OUTPUT = Option("output", "DIR", "base folder of the run folders")
 SAVE = Option("save", "NAME", "save this run as a baseline (a name, or the path of a .json file)")
+SAVE_ANSWERS = Option(
+    "save-answers", "FILE", "write the answers as a data set for offline runs: .jsonl .json .csv"
+)
 COMPARE = Option("compare", "NAME", "compare with a saved run")
 COMPARE_FAIL = Option(
     "compare-fail",
@@ -81,7 +85,12 @@ COMPARE_FAIL = Option(
 )
 FAIL_UNDER = Option("fail-under", "X", "fail when the mean weighted score is below X")
 CONCURRENCY = Option("concurrency", "N", "calls in flight to a judge, over all workers")
-CACHE = Option("cache", "MODE", "reply cache: off, read, readwrite (default), refresh, replay")
+TARGET_CONCURRENCY = Option(
+    "target-concurrency", "N", "questions in work by the system under test, over all workers"
+)
+CACHE = Option(
+    "cache", "MODE", "cache of replies and answers: off, read, readwrite (default), refresh, replay"
+)
 CACHE_DIR = Option("cache-dir", "DIR", "folder of the reply cache")
 JUDGE_MODEL = Option("judge-model", "NAME", "the model (or profile) that judges")
 BUDGET = Option("budget", "USD", "stop asking models when they have cost this much")
@@ -100,10 +109,12 @@ _ALL = (
     LIMIT,
     OUTPUT,
     SAVE,
+    SAVE_ANSWERS,
     COMPARE,
     COMPARE_FAIL,
     FAIL_UNDER,
     CONCURRENCY,
+    TARGET_CONCURRENCY,
     CACHE,
     CACHE_DIR,
     JUDGE_MODEL,
@@ -122,7 +133,13 @@ _OVERRIDING = (
     COMPARE_FAIL,
     FAIL_UNDER,
     CONCURRENCY,
+    TARGET_CONCURRENCY,
     JUDGE_MODEL,
+)
+_CONCURRENCIES = (
+    (CONCURRENCY, "judge"),
+    (CONCURRENCY, "embedding"),
+    (TARGET_CONCURRENCY, "target"),
 )
 
 
@@ -153,6 +170,15 @@ def add_options(parser: pytest.Parser) -> None:
         default=False,
         help="print the JSON Schema of a scenario file, and exit",
     )
+    group.addoption(
+        "--rag-history",
+        dest="rag_history",
+        metavar="SCENARIO",
+        nargs="?",
+        const="",
+        default=None,
+        help="list the runs of a scenario (default: of each) with their means, and exit",
+    )
     parser.addini(
         "rageval_files",
         "file name patterns of scenarios",
@@ -163,6 +189,12 @@ def add_options(parser: pytest.Parser) -> None:
     parser.addini("rageval_baselines", "folder of the saved runs, relative to the rootdir")
     parser.addini("rageval_cache_dir", "folder of the reply cache, relative to the rootdir")
     parser.addini("rageval_reports", "reports to write as well", type="args", default=[])
+    parser.addini(
+        "rageval_github",
+        "step summary and annotations on GitHub Actions",
+        type="bool",
+        default=True,
+    )
     parser.addini("rageval_strict", "undecided gates fail", type="bool", default=False)
 
 
@@ -213,7 +245,25 @@ def _places(config: pytest.Config) -> Places:
         output=_output(config),
         baselines=config.rootpath / baselines if baselines else None,
         saving=next((_file_name(text, config) for text in SAVE.values(config)), None),
+        import_mode=config.getoption("importmode", "prepend"),
+        answers=_answers(config),
     )
+
+
+def _answers(config: pytest.Config) -> Path | None:
+    """Return the file for the answers: relative to the working directory."""
+    given = SAVE_ANSWERS.values(config)
+    if not given:
+        return None
+    path = Path(os.path.normpath(config.invocation_params.dir / given[0]))
+    if path.suffix.lower() not in _ANSWER_SUFFIXES:
+        known = ", ".join(_ANSWER_SUFFIXES)
+        raise pytest.UsageError(
+            f"{SAVE_ANSWERS.flag} {given[0]}: expected a file ending in {known}"
+        )
+    if path.is_dir():
+        raise pytest.UsageError(f"{SAVE_ANSWERS.flag} {given[0]}: is a folder")
+    return path
 
 
 def _cache_mode(config: pytest.Config) -> str:
@@ -263,8 +313,17 @@ def _reports(config: pytest.Config) -> tuple[str, ...]:
 
 
 def _file_name(name: str, config: pytest.Config) -> str:
-    """Return the name of a saved run; a path on the command line is one from where it was typed."""
-    return os.path.normpath(config.invocation_params.dir / name) if is_path(name) else name
+    """Return the name of a saved run; a path on the command line is one from where it was typed.
+
+    Below the rootdir it is relative to that, as everything that the run shows and writes down.
+    """
+    if not is_path(name):
+        return name
+    path = Path(os.path.normpath(config.invocation_params.dir / name))
+    if path.is_relative_to(config.rootpath):
+        shown = path.relative_to(config.rootpath).as_posix()
+        return shown if is_path(shown) else str(path)
+    return str(path)
 
 
 def _output(config: pytest.Config) -> Path | None:
@@ -322,11 +381,15 @@ def overrides(config: pytest.Config) -> Sequence[Override]:
         found.append(Override(("compare", "baseline"), name, f"{COMPARE.flag} {text}"))
     for text in given[JUDGE_MODEL]:
         found.append(Override(("judge", "model"), text, f"{JUDGE_MODEL.flag} {text}"))
-    for text in given[CONCURRENCY]:
-        number = _whole(CONCURRENCY, text)
+    for option, role in _CONCURRENCIES:
         found += [
-            Override((role, "concurrency"), number, f"{CONCURRENCY.flag} {text}", only_present=True)
-            for role in ("judge", "embedding")
+            Override(
+                (role, "concurrency"),
+                _whole(option, text),
+                f"{option.flag} {text}",
+                only_present=True,
+            )
+            for text in given[option]
         ]
     for text in given[LIMIT]:
         limit = _whole(LIMIT, text)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_rageval.reports.base import write_atomically
-from pytest_rageval.scenario.schema import json_schema
+from pytest_rageval.targets.editor_schema import editor_schema
 
 SCENARIO_NAME = "quickstart.rageval.yaml"
 DATA_NAME = "quickstart.jsonl"
@@ -113,7 +113,7 @@ def _say(text: str) -> None:
 
 def schema_text() -> str:
     """Return the JSON Schema of a scenario file as text."""
-    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(editor_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def _report(folder: Path, names: list[str], configured: list[str]) -> str:

@@ -6,7 +6,6 @@ controller (which receives them).
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Generator, Iterable
 from dataclasses import asdict, replace
@@ -20,9 +19,13 @@ from pytest_rageval import __version__
 from pytest_rageval.model import Outcome, RunInfo, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.plugin import garbage, transport
 from pytest_rageval.plugin.gate_reports import report_gates
+from pytest_rageval.plugin.junit import JunitProperties
 from pytest_rageval.plugin.ledger import Ledger
 from pytest_rageval.plugin.names import printable
 from pytest_rageval.plugin.options import Settings
+from pytest_rageval.plugin.publish import Publisher, ci_commit
+from pytest_rageval.plugin.run_hooks import RunHooks
+from pytest_rageval.plugin.save_answers import AnswerFile
 from pytest_rageval.plugin.shared import (
     PROBLEMS,
     PROBLEMS_OUTPUT,
@@ -34,7 +37,7 @@ from pytest_rageval.plugin.terminal import ScenarioTable, usage_line
 from pytest_rageval.reports.store import run_id, save_baseline, write_run
 
 if TYPE_CHECKING:
-    from pytest_rageval.plugin.items import SampleItem
+    from pytest_rageval.plugin.items import RunsCase
 
 _PLUGIN = "rageval-session"
 SCORE_ATTRIBUTE = "rageval_score"
@@ -52,6 +55,13 @@ def ensure_session(config: pytest.Config, settings: Settings) -> None:
             config.pluginmanager.register(ScoreBesideOutcome())
 
 
+def note_refusal(config: pytest.Config) -> None:
+    """Have the run end as wrong use: a run to compare with is refused."""
+    found = config.pluginmanager.get_plugin(_PLUGIN)
+    if found is not None:
+        found.refuse()
+
+
 class RagevalSession:
     """Follows a run from its reports to its files."""
 
@@ -59,9 +69,10 @@ class RagevalSession:
         self._config = config
         self._settings = settings
         self._is_worker = hasattr(config, "workerinput")
+        self._is_controller = not self._is_worker and config.getoption("dist", "no") != "no"
         self._started = datetime.now(UTC)
         self._ledger = Ledger()
-        self._items: dict[str, SampleItem] = {}
+        self._items: dict[str, RunsCase] = {}
         self._is_refused = False
         self._recorded = 0
         self._saved: dict[Path, str] = {}
@@ -70,24 +81,31 @@ class RagevalSession:
         self._workers: set[str] = set()
         self._results: list[ScenarioResult] = []
         self._written: list[tuple[ScenarioResult, Path | str]] = []
+        self._junit = JunitProperties.wanted(config)
+        self._publisher = Publisher(config)
+        self._answers = AnswerFile(settings.places)
+        self._hooks = RunHooks(config)
 
     # What is going to run
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note what was selected, after all deselection."""
+        if self._is_controller:
+            return
         # Not at the top: an xdist controller collects nothing, and needs no engine for scoring.
-        from pytest_rageval.plugin.items import SampleItem
+        from pytest_rageval.plugin.python_tests import case_of
 
-        items = [item for item in session.items if isinstance(item, SampleItem)]
-        self._items = {item.nodeid: item for item in items}
-        selected = Counter(item.plan.info.nodeid for item in items)
-        scenarios = {item.plan.info.nodeid: item.plan.info for item in items}
+        found = ((item.nodeid, case_of(item)) for item in session.items)
+        self._items = {nodeid: case for nodeid, case in found if case is not None}
+        infos = [case.plan.info for case in self._items.values()]
+        selected = Counter(info.nodeid for info in infos)
+        scenarios = {info.nodeid: info for info in infos}
         self._unsent = [
             replace(info, selected=selected[nodeid]) for nodeid, info in scenarios.items()
         ]
         for info in self._unsent:
             self._ledger.open(info)
-        if items:
+        if self._items:
             garbage.freeze()
 
     @pytest.hookimpl(optionalhook=True)
@@ -110,6 +128,10 @@ class RagevalSession:
             setattr(report, _REFUSED, True)
         return report
 
+    def refuse(self) -> None:
+        """Note that a run to compare with is refused."""
+        self._is_refused = True
+
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Note a refused baseline."""
         self._is_refused = self._is_refused or hasattr(report, _REFUSED)
@@ -121,6 +143,8 @@ class RagevalSession:
         """Keep the result that a report brings; in a worker, put it on the report."""
         outcome = _outcome(report)
         if outcome is None:
+            if self._junit is not None and report.when == "teardown":
+                self._junit.close(report)
             return
         item = self._items.get(report.nodeid)
         if item is not None:
@@ -128,7 +152,8 @@ class RagevalSession:
         elif hasattr(report, transport.ATTRIBUTE):
             self._receive(report)
 
-    def _finish(self, item: SampleItem, report: pytest.TestReport, outcome: Outcome) -> None:
+    def _finish(self, item: RunsCase, report: pytest.TestReport, outcome: Outcome) -> None:
+        outcome = item.case_outcome(outcome)
         scored = item.result or item.unscored()
         result = scored if scored.outcome == outcome else replace(scored, outcome=outcome)
         nodeid = item.plan.info.nodeid
@@ -155,6 +180,9 @@ class RagevalSession:
             garbage.freeze()
         # Reports can carry attributes of plugins; this one is for the words of -v.
         setattr(report, SCORE_ATTRIBUTE, result.weighted_score)
+        self._hooks.sample_scored(self._ledger.info(scenario), result)
+        if self._junit is not None:
+            self._junit.note(report, result)
 
     # What follows from it
 
@@ -177,9 +205,12 @@ class RagevalSession:
             if not self._is_worker and self._ledger.has_results:
                 stopped = stopped or bool(session.shouldfail or session.shouldstop)
                 with garbage.garbage_kept():
-                    self._results = self._ledger.results(
-                        stopped=stopped, strict=self._settings.strict
+                    found = self._ledger.results(
+                        stopped=stopped,
+                        strict=self._settings.strict,
+                        more_gates=self._hooks.gates,
                     )
+                    self._results = [self._hooks.with_failures(result) for result in found]
                 if not interrupted:
                     report_gates(session, self._results, announced)
 
@@ -202,6 +233,7 @@ class RagevalSession:
             for result in self._results:
                 if result.samples:
                     self._written.append((result, self._write(result, finished)))
+        self._publisher.finish()
 
     def _write(self, result: ScenarioResult, finished: datetime) -> Path | str:
         info, places = result.info, self._settings.places
@@ -212,24 +244,37 @@ class RagevalSession:
             finished_at=finished.isoformat(),
             version=__version__,
             workers=len(self._workers),
-            usage=self._usage(),
+            usage=self._usage(info.nodeid),
             latency_s={sample.sample_id: round(sample.latency_s, 6) for sample in result.samples},
+            commit=ci_commit(),
+            answer_latency_s=_answer_latencies(result),
         )
+        folder: Path | str
         try:
-            return write_run(result, run, places.root, output, self._settings.reports)
+            folder = write_run(result, run, places.root, output, self._settings.reports)
         except OSError as error:
-            return f"not written: {error}"
+            folder = f"not written: {error}"
         finally:
             self._save(result, run)
+        remarks = self._remarks.setdefault(info.nodeid, [])
+        remarks.extend(self._answers.add(result))
+        remarks.extend(self._publisher.add(result, run, folder))
+        return folder
 
-    def _usage(self) -> dict[str, float | None] | None:
-        """Return what the models cost all processes of this run, None where none was asked."""
+    def _usage(self, scenario: str | None = None) -> dict[str, float | None] | None:
+        """Return what the models cost all processes of this run, None where none was asked.
+
+        Of all scenarios, or of the one with a node id.
+        """
         folder = run_settings(self._config).shared_dir
         if folder is None or not folder.is_dir():
             return None
-        from pytest_rageval.clients.usage import run_usage
+        from pytest_rageval.clients.usage import is_counted, run_usage, scenario_usage
 
-        return asdict(run_usage(folder))
+        if not is_counted(folder):  # only a target was asked, that is no model
+            return None
+        used = run_usage(folder) if scenario is None else scenario_usage(folder, scenario)
+        return None if used is None else asdict(used)
 
     def _save(self, result: ScenarioResult, run: RunInfo) -> None:
         """Save the run as a baseline, when that was asked for and all of it ran."""
@@ -251,7 +296,9 @@ class RagevalSession:
                 remarks.append(f"baseline {name} NOT saved: {error}")
             else:
                 self._saved[path] = info.name
-                remarks.append(f"baseline {name} saved: {os.path.relpath(path, places.root)}")
+                shown = places.shown(path)
+                where = "" if shown == name else f": {shown}"
+                remarks.append(f"baseline {name} saved{where}")
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -266,12 +313,16 @@ class RagevalSession:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the means and gates of each scenario."""
-        if self._config.option.no_summary or self._config.get_verbosity() < -1:
+        is_quiet = self._config.option.no_summary or self._config.get_verbosity() < -1
+        self._publisher.write(terminalreporter, is_quiet=is_quiet)
+        if is_quiet:
             return
         for result, folder in self._written:
             remarks = [*result.info.remarks, *self._remarks.get(result.info.nodeid, ())]
             root = self._config.rootpath
             ScenarioTable(result, folder, root, remarks).write(terminalreporter)
+            for line in self._hooks.summary(result):
+                terminalreporter.write_line(printable(line))
         usage = self._usage()
         if usage is not None:
             terminalreporter.write_line(usage_line(usage))
@@ -294,6 +345,17 @@ class ScoreBesideOutcome:
         if report.failed:
             return "failed", "F", (f"FAILED {score:.2f}", {"red": True})
         return None
+
+
+def _answer_latencies(result: ScenarioResult) -> dict[str, float] | None:
+    """Return how long the target took for each sample, None where there is none."""
+    if not result.info.target:
+        return None
+    return {
+        sample.sample_id: round(sample.answer_latency_s, 6)
+        for sample in result.samples
+        if sample.answer_latency_s is not None
+    }
 
 
 def _outcome(report: pytest.TestReport) -> Outcome | None:

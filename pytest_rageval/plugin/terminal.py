@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import GateResult, ScenarioResult
+from pytest_rageval.model import TARGET, GateResult, ScenarioResult
 from pytest_rageval.plugin.comparing import write_comparison
 from pytest_rageval.plugin.names import cells, pad, printable
+from pytest_rageval.stats.latency import latency
 from pytest_rageval.stats.stability import stability
 
 _MIN_NAME = 22
@@ -41,19 +42,20 @@ class ScenarioTable:
         """Write the table to pytest's terminal."""
         result = self._result
         terminal.ensure_newline()
-        terminal.section(f"rageval: {printable(result.info.name)}", sep="=")
+        terminal.section(f"rageval: {printable(self._heading)}", sep="=")
         head = f"{pad('metric', self._width)} mean    95 % interval     weight   scored"
         terminal.write_line(head)
         for name, metric in result.metrics.items():
             interval = _interval(metric.ci_low, metric.ci_high)
             line = f"{interval:<17} {metric.weight:<8g} {_scored(metric.n, metric.unscored)}"
-            self._figure(terminal, name, metric.weighted_mean, line)
+            self._figure(terminal, name, metric.weighted_mean, line, self._graded(name))
         overall = result.weighted_score
         interval = _interval(overall.ci_low, overall.ci_high)
         line = f"{interval:<17} {'':<8} {_scored(overall.n, overall.unscored)}"
-        self._figure(terminal, "weighted_score", overall.mean, line)
+        self._figure(terminal, "weighted_score", overall.mean, line, overall.mean)
         self._first_errors(terminal)
         self._stability(terminal)
+        self._target(terminal)
         if not result.complete:
             counts = result.counts
             terminal.write_line(
@@ -70,15 +72,32 @@ class ScenarioTable:
         for line in self._remarks:
             terminal.write_line(printable(line))
 
+    @property
+    def _heading(self) -> str:
+        """The scenario's name, and the test function that ran it, where one did."""
+        info = self._result.info
+        return info.name if info.nodeid == info.path else f"{info.name} ({info.nodeid})"
+
+    def _graded(self, name: str) -> float | None:
+        """Return a metric's mean as bands grade it: from 0 to 1, higher is better."""
+        mean = self._result.mean_of(name)
+        columns = {column.name: column for column in self._result.info.metrics}
+        return None if mean is None else columns[name].to_unit(mean)
+
     def _figure(
-        self, terminal: pytest.TerminalReporter, name: str, mean: float | None, rest: str
+        self,
+        terminal: pytest.TerminalReporter,
+        name: str,
+        mean: float | None,
+        rest: str,
+        graded: float | None,
     ) -> None:
         good, warn = self._result.info.bands
         terminal.write(f"{pad(printable(name), self._width)} ")
-        if mean is None:
+        if mean is None or graded is None:
             terminal.write(f"{'-':<7}")
         else:
-            band = "green" if mean >= good else "yellow" if mean >= warn else "red"
+            band = "green" if graded >= good else "yellow" if graded >= warn else "red"
             terminal.write(f"{mean:<7.4f}", **{band: True})
         terminal.write_line(f" {rest}".rstrip())
 
@@ -100,6 +119,23 @@ class ScenarioTable:
         if found is not None:
             line = f"{found.flips} of {found.samples} samples pass in some and fail in others"
             terminal.write_line(f"{found.repeats} repeats: {line}", yellow=found.flips > 0)
+
+    def _target(self, terminal: pytest.TerminalReporter) -> None:
+        """Say how many samples the system under test answered, and how long it took."""
+        result = self._result
+        asked = [sample for sample in result.samples if sample.is_expected and not sample.invalid]
+        if not result.info.target or not asked:
+            return
+        found = latency(s.answer_latency_s for s in asked if s.answer_latency_s is not None)
+        lost = sum(TARGET in sample.errors for sample in asked)
+        kept = len(asked) - lost - (found.n if found is not None else 0)
+        parts = [f"{len(asked) - lost} of {len(asked)} answered"]
+        parts += [f"{kept} of them from the cache"] if kept else []
+        if found is not None:
+            times = f"{found.median_s:.2f} s, p95 {found.p95_s:.2f} s, longest {found.max_s:.2f} s"
+            parts.append(f"median {times}")
+        line = f"target {result.info.target}: {', '.join(parts)}"
+        terminal.write_line(printable(line), yellow=lost > 0)
 
     def _gate(self, terminal: pytest.TerminalReporter, gate: GateResult) -> None:
         colour = {"passed": "green", "failed": "red", "skipped": "yellow"}[gate.outcome]

@@ -6,7 +6,7 @@ One sample a line, so that two runs can be compared with ``diff``.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -67,7 +67,8 @@ def _head(result: ScenarioResult, run: RunInfo) -> dict[str, Any]:
             "version": run.version,
             "workers": run.workers,
             "latency_s": dict(run.latency_s),
-            "usage": dict(run.usage) if run.usage is not None else None,
+            "answer_latency_s": _plain(run.answer_latency_s),
+            "usage": _plain(run.usage),
         },
         "complete": result.complete,
         "counts": asdict(result.counts),
@@ -77,6 +78,10 @@ def _head(result: ScenarioResult, run: RunInfo) -> dict[str, Any]:
         "gates": [gate_dict(gate) for gate in result.gates],
         "comparison": comparison_dict(result.comparison),
     }
+
+
+def _plain(values: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if values is None else dict(values)
 
 
 def comparison_dict(comparison: Comparison | None) -> dict[str, Any] | None:

@@ -1,15 +1,39 @@
-"""``summary.md``: the means, the gates and the worst samples, fit for a pull-request comment."""
+"""``summary.md``: verdict, means, gates, and what is worst, fit for a pull-request comment."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import Comparison, RunInfo, SampleResult, ScenarioResult, p_figure
+from pytest_rageval.model import (
+    TOLERANCE,
+    WEIGHTED_SCORE,
+    Comparison,
+    GateResult,
+    RunInfo,
+    SampleResult,
+    ScenarioResult,
+    p_figure,
+)
 from pytest_rageval.reports.base import RunFolder
 from pytest_rageval.stats.weights import is_scored
 
-_WORST = 10
+LISTED = 10
+"""How many samples a list of the worst has."""
+
+# In characters. A comment on GitHub holds 65,536: the rooms of the tables (two are of samples) and
+# lists, and what stands around them, are less than that together.
+_ROOM_MEANS = 14_000
+_ROOM_COMPARISON = 13_000
+_ROOM_GATES = 11_000
+_ROOM_SAMPLES = 8_000
+_ROOM_LIST = 2_000
+_NAME_WIDTH = 120
+_MESSAGE_WIDTH = 400
+_QUESTION_WIDTH = 80
 
 
 class SummaryMd:
@@ -21,96 +45,226 @@ class SummaryMd:
 
     def write(self, result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
         """Write the file."""
-        folder.put(self.name, (line + "\n" for line in _lines(result, run)))
+        folder.put(self.name, [summary_text(result, run)])
+
+
+def summary_text(result: ScenarioResult, run: RunInfo) -> str:
+    """Return the whole summary as Markdown, at most 65,535 characters."""
+    return "".join(line + "\n" for line in _lines(result, run))
+
+
+def verdict_text(result: ScenarioResult) -> str:
+    """Return in one sentence how the run ended: in bold the verdict, then gates and cases.
+
+    FAILED when a gate or a case failed, or a case could not be judged; undecided when nothing
+    failed and not everything ran.
+    """
+    counts, ended = result.counts, Counter(gate.outcome for gate in result.gates)
+    failed = ended["failed"] or counts.failed or counts.error
+    word = "FAILED" if failed else "passed" if result.complete else "undecided"
+    cases = [f"{counts.passed} of {counts.ran} cases passed"]
+    cases += [f"{counts.failed} failed"] if counts.failed else []
+    cases += [f"{counts.error} could not be judged"] if counts.error else []
+    return f"**{word}**: {_gate_counts(result.gates)}; {', '.join(cases)}"
+
+
+def _gate_counts(gates: Sequence[GateResult]) -> str:
+    ended = Counter(gate.outcome for gate in gates)
+    total = _number(len(gates), "gate")
+    if ended["failed"]:
+        undecided = f", {ended['skipped']} undecided" if ended["skipped"] else ""
+        return f"{ended['failed']} of {total} failed{undecided}"
+    if ended["skipped"]:
+        return f"{ended['skipped']} of {total} undecided"
+    return f"{total} passed" if gates else "no gates"
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _lines(result: ScenarioResult, run: RunInfo) -> Iterator[str]:
     counts = result.counts
-    yield f"# {_plain(result.info.name)}"
+    yield f"# {_cell(result.info.name, _NAME_WIDTH)}"
+    yield ""
+    yield verdict_text(result)
     yield ""
     yield f"- run_id: `{run.id}`"
-    yield f"- scenario: `{result.info.path}`"
+    yield f"- scenario: {_code(result.info.path)}"
     yield f"- samples: {counts.samples} (ran {counts.ran}, scored {counts.scored})"
     yield (
         f"- outcomes: {counts.passed} passed, {counts.failed} failed, {counts.error} error, "
         f"{counts.skipped} skipped, {counts.xfailed} xfailed, {counts.invalid} invalid"
     )
     if result.info.overridden:
-        yield f"- overridden: {', '.join(f'`{path}`' for path in result.info.overridden)}"
+        yield f"- overridden: {_listed([_code(path) for path in result.info.overridden])}"
     if not result.complete:
         yield "- **partial run**: the figures are of the samples that ran"
     yield from _means(result)
     yield from _comparison(result.comparison)
+    yield from _fallen(result)
     yield from _gates(result)
     yield from _worst(result.samples)
 
 
+def _listed(texts: Sequence[str]) -> str:
+    """Return as many texts as there is room for, and how many more there are."""
+    room, shown = _ROOM_LIST, 0
+    while shown < len(texts) and len(texts[shown]) <= room:
+        room -= len(texts[shown]) + 2
+        shown += 1
+    more = f" and {len(texts) - shown} more" if shown < len(texts) else ""
+    return ", ".join(texts[:shown]) + more
+
+
 def _means(result: ScenarioResult) -> Iterator[str]:
-    yield ""
-    yield "## Metric Means (weighted)"
-    yield ""
-    yield "| metric | mean | 95 % interval | weight | scored |"
-    yield "|---|---|---|---|---|"
+    overall = result.weighted_score
+    scored = f"{overall.n}/{overall.n + overall.unscored}"
+    interval = _interval(overall.ci_low, overall.ci_high)
+    total = f"| **weighted_score** | **{figure(overall.mean)}** | {interval} | | {scored} |"
+    head = "| metric | mean | 95 % interval | weight | scored |"
+    rows = []
     for name, metric in result.metrics.items():
         interval = _interval(metric.ci_low, metric.ci_high)
         scored = f"{metric.n}/{metric.n + metric.unscored}"
         mean, weight = figure(metric.weighted_mean), f"{metric.weight:g}"
-        yield f"| {_plain(name)} | {mean} | {interval} | {weight} | {scored} |"
-    overall = result.weighted_score
-    interval = _interval(overall.ci_low, overall.ci_high)
-    scored = f"{overall.n}/{overall.n + overall.unscored}"
-    yield f"| **weighted_score** | **{figure(overall.mean)}** | {interval} | | {scored} |"
+        rows.append(f"| {_name(name)} | {mean} | {interval} | {weight} | {scored} |")
+    yield from _table("Metric Means (weighted)", head, rows, _ROOM_MEANS, [total])
 
 
 def _comparison(comparison: Comparison | None) -> Iterator[str]:
     if comparison is None:
         return
-    yield ""
-    yield f"## Compared with {_plain(comparison.baseline)}"
-    yield ""
-    yield f"| metric | A (this run) | B | A - B | interval | p ({comparison.test}, Holm) | n | |"
-    yield "|---|---|---|---|---|---|---|---|"
+    head = f"| metric | A (this run) | B | A - B | interval | p ({comparison.test}, Holm) | n | |"
+    rows = []
     for name, found in comparison.metrics.items():
         interval = _interval(found.ci_low, found.ci_high)
         p_value = "-" if found.p_adjusted is None else _plain(p_figure(found.p_adjusted))
-        verdict = "**significant**" if found.significant else _plain(found.note)
-        diff = "-" if found.diff is None else f"{found.diff:+.4f}"
-        yield (
-            f"| {_plain(name)} | {figure(found.a_mean)} | {figure(found.b_mean)} | {diff} | "
-            f"{interval} | {p_value} | {found.n} | {verdict} |"
+        verdict = "**significant**" if found.significant else _cell(found.note, _MESSAGE_WIDTH)
+        rows.append(
+            f"| {_name(name)} | {figure(found.a_mean)} | {figure(found.b_mean)} | "
+            f"{_change(found.diff)} | {interval} | {p_value} | {found.n} | {verdict} |"
         )
+    title = f"Compared with {_cell(comparison.baseline, _NAME_WIDTH)}"
+    yield from _table(title, head, rows, _ROOM_COMPARISON)
     for where, names in (("this run", comparison.only_a), ("the baseline", comparison.only_b)):
         if names:
             yield ""
             yield f"Only in {where}: {len(names)} samples"
 
 
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A sample that two runs scored: ``then`` in the baseline, ``now`` in this one."""
+
+    sample: SampleResult
+    then: float
+    now: float
+
+    @property
+    def diff(self) -> float:
+        return self.now - self.then
+
+
+def _fallen(result: ScenarioResult) -> Iterator[str]:
+    """Say what got worse against the baseline: metrics in words, samples in a table."""
+    if result.comparison is None:
+        return
+    changes = _changes(result)
+    fallen = sorted(
+        (change for change in changes if change.diff < -TOLERANCE),
+        key=lambda change: (change.diff, change.sample.index),
+    )
+    metrics = _fallen_metrics(result, result.comparison)
+    if not fallen and not metrics:
+        return
+    name = _cell(result.comparison.baseline, _NAME_WIDTH)
+    head = f"| sample | {name} | this run | A - B | question |"
+    rows = [
+        f"| {_name(change.sample.sample_id)} | {figure(change.then)} | {figure(change.now)} | "
+        f"{_change(change.diff)} | {_question(change.sample)} |"
+        for change in fallen[:LISTED]
+    ]
+    risen = sum(change.diff > TOLERANCE for change in changes)
+    yield from ("", f"## Worse than {name}", "")
+    if metrics:
+        yield f"Significantly worse: {metrics}."
+    if changes:
+        equal = len(changes) - len(fallen) - risen
+        yield f"Of {len(changes)} samples {len(fallen)} fell, {risen} rose, {equal} are equal."
+    if rows:
+        yield from _rows(head, rows, _ROOM_SAMPLES)
+
+
+def _fallen_metrics(result: ScenarioResult, comparison: Comparison) -> str:
+    """Return the metrics that are significantly worse, with the difference."""
+    lower_is_better = {column.name for column in result.info.metrics if not column.higher_is_better}
+    worse = [
+        f"{_name(name)} {_change(found.diff)}"
+        for name, found in comparison.metrics.items()
+        if found.significant and found.diff and (found.diff > 0) == (name in lower_is_better)
+    ]
+    return _listed(worse)
+
+
+def _changes(result: ScenarioResult) -> list[_Change]:
+    """Return the samples that both runs scored; [] where the baseline has no weighted score."""
+    compare = result.info.compare
+    baseline = result.info.baselines.get(compare.baseline) if compare is not None else None
+    if baseline is None:
+        return []
+    earlier = baseline.scores.get(WEIGHTED_SCORE, {})
+    found = []
+    for sample in result.samples:
+        then, now = earlier.get(sample.sample_id), sample.weighted_score
+        if then is not None and now is not None and is_scored(then) and is_scored(now):
+            found.append(_Change(sample, then, now))
+    return found
+
+
 def _gates(result: ScenarioResult) -> Iterator[str]:
     if not result.gates:
         return
-    yield ""
-    yield "## Gates"
-    yield ""
-    yield "| gate | verdict | |"
-    yield "|---|---|---|"
+    rows = []
     for gate in result.gates:
         verdict = "**FAILED**" if gate.outcome == "failed" else gate.outcome
-        yield f"| {_plain(gate.name)} | {verdict} | {_plain(gate.message)} |"
+        rows.append(f"| {_name(gate.name)} | {verdict} | {_cell(gate.message, _MESSAGE_WIDTH)} |")
+    yield from _table("Gates", "| gate | verdict | |", rows, _ROOM_GATES)
 
 
 def _worst(samples: Sequence[SampleResult]) -> Iterator[str]:
     scored = [sample for sample in samples if is_scored(sample.weighted_score)]
-    worst = sorted(scored, key=lambda sample: (sample.weighted_score or 0.0, sample.index))[:_WORST]
-    if worst:
-        yield ""
-        yield "## Lowest samples"
-        yield ""
-        yield "| sample | weighted_score | outcome | question |"
-        yield "|---|---|---|---|"
-    for sample in worst:
-        question = _plain(shorten(sample.question or "", 80))
-        score = figure(sample.weighted_score)
-        yield f"| {_plain(sample.sample_id)} | {score} | {sample.outcome} | {question} |"
+    worst = sorted(scored, key=lambda sample: (sample.weighted_score or 0.0, sample.index))
+    rows = [
+        f"| {_name(sample.sample_id)} | {figure(sample.weighted_score)} | {sample.outcome} | "
+        f"{_question(sample)} |"
+        for sample in worst[:LISTED]
+    ]
+    if rows:
+        head = "| sample | weighted_score | outcome | question |"
+        yield from _table("Lowest samples", head, rows, _ROOM_SAMPLES)
+
+
+def _table(
+    title: str, head: str, rows: Sequence[str], room: int, last: Sequence[str] = ()
+) -> Iterator[str]:
+    yield from ("", f"## {title}")
+    yield from _rows(head, rows, room, last)
+
+
+def _rows(head: str, rows: Sequence[str], room: int, last: Sequence[str] = ()) -> Iterator[str]:
+    """Yield a table of as many rows as there is ``room`` for, in characters, and of ``last``."""
+    yield from ("", head, "|" + "---|" * (head.count("|") - 1))
+    shown = 0
+    for row in rows:
+        room -= len(row) + 1
+        if room < 0:
+            break
+        yield row
+        shown += 1
+    yield from last
+    if shown < len(rows):
+        yield from ("", f"{len(rows) - shown} more are in results.json.")
 
 
 def figure(value: float | None) -> str:
@@ -118,16 +272,52 @@ def figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.4f}"
 
 
+def _change(value: float | None) -> str:
+    return "-" if value is None else f"{value:+.4f}"
+
+
 def _interval(low: float | None, high: float | None) -> str:
     return "-" if low is None or high is None else f"{low:.4f}..{high:.4f}"
 
 
+def _question(sample: SampleResult) -> str:
+    return _cell(sample.question or "", _QUESTION_WIDTH)
+
+
+def _name(text: str) -> str:
+    return _cell(text, _NAME_WIDTH)
+
+
+def _cell(text: str, width: int) -> str:
+    return _plain(shorten(" ".join(text.split()), width))
+
+
+_MARKS = re.compile(
+    r"(?P<escape>[\\`*_{}\[\]~])"
+    r"|(?P<entity>[<>|$]|&(?=#?\w+;))"
+    # What GitHub makes a link of, or sends somebody a message for: @name, #12, GH-12, a URL.
+    r"|(?P<part>(?<![A-Za-z0-9_])@(?=\w)|\#(?=\d)|(?<=gh)-(?=\d)|:(?=//)|www(?=\.))",
+    re.IGNORECASE,
+)
+
+
 def _plain(text: str) -> str:
-    """Return text of the data as it can stand in a Markdown table cell."""
-    flat = " ".join(text.split())
-    for mark in "\\`*_{}[]<>|":
-        flat = flat.replace(mark, f"&#{ord(mark)};" if mark in "<>|" else f"\\{mark}")
-    return flat
+    """Return text of the data as it can stand in a Markdown table cell: it means nothing there."""
+    return _MARKS.sub(_escape, " ".join(text.split()))
+
+
+def _escape(found: re.Match[str]) -> str:
+    mark = found.group()
+    if found["escape"]:
+        return f"\\{mark}"
+    # A space of no width parts what would be a link.
+    return f"&#{ord(mark)};" if found["entity"] else f"{mark}&#8203;"
+
+
+def _code(text: str) -> str:
+    """Return a path as Markdown shows code; one with a back quote in it is shown as text."""
+    flat = shorten(" ".join(text.split()), _NAME_WIDTH)
+    return _plain(flat) if "`" in flat else f"`{flat}`"
 
 
 REPORTS = (SummaryMd(),)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin
@@ -13,7 +13,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from pytest_rageval.errors import Problem, ScenarioError, nearest, shorten
-from pytest_rageval.scenario.dialects import rag_eval, retrieval, ultrarag
+from pytest_rageval.scenario.dialects import dbgpt, rag_eval, retrieval, ultrarag
+from pytest_rageval.scenario.json_tree import parse_json
 from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.scenario.schema import Scenario, is_secret
 from pytest_rageval.scenario.yaml_tree import YamlPath, YamlTree, parse_yaml
@@ -67,14 +68,30 @@ def inspect_scenario(
     cannot be read at all.
     """
     shown = shown or str(path)
-    tree = parse_yaml(_read_text(path, shown), shown)
+    return inspect_tree(parse_scenario(_read_text(path, shown), path, shown), path, overrides)
+
+
+def parse_scenario(text: str, path: Path, shown: str) -> YamlTree:
+    """Return the tree of a scenario file's ``text``; raises ScenarioError when it has no keys."""
+    tree = parse_json(text, shown) if path.suffix.lower() == ".json" else parse_yaml(text, shown)
     if not isinstance(tree.data, dict):
         found = "nothing" if tree.data is None else f"a {_kind(tree.data)}"
         raise ScenarioError([Problem(f"{shown}:1", f"expected keys like 'name:', found {found}")])
+    return tree
+
+
+def inspect_tree(
+    tree: YamlTree, path: Path, overrides: Iterable[Override] = ()
+) -> tuple[LoadedScenario | None, list[Problem]]:
+    """Return what could be made of a tree, which is changed, and all its problems.
+
+    ``path`` is the file that data files are relative to.
+    """
     applied = [override.apply(tree) for override in overrides]
     overridden = tuple(name for name in applied if name is not None)
     warnings = rag_eval.translate(tree)
     warnings += ultrarag.translate(tree)
+    warnings += dbgpt.translate(tree)
     retrieval.translate(tree)
     scenario, positions, problems = _validate(tree)
     problems = sorted([*tree.problems, *problems], key=by_line)
@@ -92,6 +109,11 @@ def _read_text(path: Path, shown: str) -> str:
         raw = path.read_bytes()
     except OSError as error:
         raise ScenarioError([Problem(shown, f"cannot be read: {error.strerror}")]) from error
+    return decode_scenario(raw, shown)
+
+
+def decode_scenario(raw: bytes, shown: str) -> str:
+    """Return the text of a scenario file, without a byte order mark; raises ScenarioError."""
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -119,7 +141,10 @@ def _validate(tree: YamlTree) -> tuple[Scenario | None, _Positions, list[Problem
             place = _original(path, positions)
             full = (*place, *detail["loc"][len(path) :])
             # Later passes see what earlier ones took out; that is no second problem.
-            if not any(full[: len(old)] == old or old[: len(full)] == full for old in reported):
+            told = [*reported, *(other["loc"] for other in details)]
+            if not _is_of_profile(detail["loc"], tree, told) and not any(
+                full[: len(old)] == old or old[: len(full)] == full for old in reported
+            ):
                 problems.append(_problem(detail, place, tree))
             found.append(full)
         reported += found
@@ -128,6 +153,17 @@ def _validate(tree: YamlTree) -> tuple[Scenario | None, _Positions, list[Problem
             dropped = {path[1] for path in invalid if path[0:1] == (key,) and len(path) == 2}
             positions[key] = [place for at, place in enumerate(kept) if at not in dropped]
     return None, positions, problems
+
+
+def _is_of_profile(location: YamlPath, tree: YamlTree, told: Collection[YamlPath]) -> bool:
+    """Return whether a mistake in a role is that of its profile, where it is told of."""
+    role, *inside = location or ("",)
+    if role not in ("judge", "embedding"):
+        return False
+    given = tree.data.get(role)
+    own = given if isinstance(given, dict) else {"model": given}
+    profile = ("models", own.get("profile", own.get("model")))
+    return profile in told or (*profile, *inside) in told
 
 
 def _original(path: YamlPath, positions: _Positions) -> YamlPath:
@@ -196,9 +232,6 @@ def _problem(detail: ErrorDetails, place: YamlPath, tree: YamlTree) -> Problem:
     """Return what pydantic found in our words; ``place`` is the value's path in the file."""
     location = detail["loc"]
     where = tree.where(place)
-    if location == ("models",) and detail["type"] == "value_error":
-        inner = str(detail["ctx"]["error"]).partition(":")[0]
-        where = tree.where(("models", *inner.split(".")))
     if detail["type"] == "extra_forbidden":
         return Problem(where, _unknown_key(location))
     name = _dotted(place or location)
@@ -268,6 +301,14 @@ _EXPECTED = {
 }
 
 
+_LIMITS = {
+    "greater_than_equal": (">=", "ge"),
+    "greater_than": (">", "gt"),
+    "less_than_equal": ("<=", "le"),
+    "less_than": ("<", "lt"),
+}
+
+
 def _reworded(detail: ErrorDetails) -> str:
     """Return pydantic's message in the words of a YAML file, with what was found."""
     found, context = detail["input"], detail.get("ctx", {})
@@ -276,10 +317,9 @@ def _reworded(detail: ErrorDetails) -> str:
             return str(context["error"])
         case "literal_error":
             return f"expected {context['expected']}, found {_shown(found)}"
-        case "greater_than_equal":
-            return f"expected a number >= {context['ge']:g}, found {_shown(found)}"
-        case "greater_than":
-            return f"expected a number > {context['gt']:g}, found {_shown(found)}"
+        case kind if kind in _LIMITS:
+            sign, name = _LIMITS[kind]
+            return f"expected a number {sign} {context[name]:g}, found {_shown(found)}"
         case "too_short":
             return "must not be empty"
         case kind if kind in _EXPECTED:
@@ -296,7 +336,10 @@ class _Hidden:
 
 def _is_secret(path: YamlPath) -> bool:
     """Return whether keys and passwords may stand at ``path``, be it by mistake."""
-    return path[:1] in (("judge",), ("embedding",), ("models",)) and is_secret(path)
+    return path[:1] in _WITH_SECRETS and is_secret(path)
+
+
+_WITH_SECRETS = (("judge",), ("embedding",), ("models",), ("target",))
 
 
 def _shown(value: Any) -> str:

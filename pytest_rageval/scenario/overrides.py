@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_rageval.errors import OptionError, Problem, ScenarioError, shorten
+from pytest_rageval.scenario.targets import named_target
 from pytest_rageval.scenario.yaml_tree import YamlPath, YamlTree, parse_yaml
 
 _STEP = r'(?:"(?:[^"\\]|\\.)*"|[^."]+)'
 _PATH = re.compile(rf"{_STEP}(?:\.{_STEP})*")
 
 
-_SHORT_FORMS = {"judge": "model", "embedding": "model", "compare": "baseline", "corpus": "path"}
+SHORT_FORMS = {"judge": "model", "embedding": "model", "compare": "baseline", "corpus": "path"}
 """What a bare text under these keys is, as the schema has it."""
 
 
@@ -33,7 +34,7 @@ class Override:
 
     def apply(self, tree: YamlTree) -> str | None:
         """Put the value into the tree and return the dotted name of what was overridden."""
-        if self.only_present and not isinstance(tree.data.get(self.path[0]), str | dict):
+        if self.only_present and not _is_present(tree, self.path[0]):
             return None
         _make_room(tree, self.path, self.value)
         steps = tuple(_list_index(tree, self.path))
@@ -49,13 +50,20 @@ class Override:
         return ".".join(str(step) for step in steps)
 
 
+def _is_present(tree: YamlTree, key: str) -> bool:
+    keys = ("target", "app_adapter") if key == "target" else (key,)
+    return any(isinstance(tree.data.get(one), str | dict) for one in keys)
+
+
 def _make_room(tree: YamlTree, path: tuple[str, ...], value: Any) -> None:
     """Widen the short forms that stand where ``path`` leads through."""
     if path[0] == "dataset" and len(path) > 1:
         widen_dataset(tree)
-    short = _SHORT_FORMS.get(path[0])
+    short = SHORT_FORMS.get(path[0])
     if short and len(path) > 1 and isinstance(tree.data.get(path[0]), str):
         tree.data[path[0]] = {short: tree.data[path[0]]}
+    if path[0] == "target" and len(path) > 1 and isinstance(tree.data.get("target"), str):
+        tree.data["target"] = named_target(tree.data["target"])
     if path == ("compare", "baseline"):
         _widen_compare(tree)
     if path == ("judge", "model") and _is_profile(tree, value):
@@ -180,7 +188,7 @@ def set_override(flag: str, text: str) -> Override:
     if not sign or not _PATH.fullmatch(path_text):
         raise OptionError([Problem(where, "expected PATH=VALUE, for instance dataset.limit=10")])
     path = tuple(_unquote(step) for step in re.findall(_STEP, path_text))
-    if path[0] in ("judge", "embedding", "models"):
+    if path[0] in ("judge", "embedding", "models", "target"):
         where = f"{flag} {shorten(path_text)}"  # the value may hold a key or a password
     try:
         tree = parse_yaml(value_text, where)

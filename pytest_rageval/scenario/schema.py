@@ -18,14 +18,21 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    ValidationError,
     field_validator,
     model_validator,
 )
 
 from pytest_rageval.errors import unknown_name
+from pytest_rageval.import_path import ImportPathError, split_path
 from pytest_rageval.model import TestName
-from pytest_rageval.scenario.fields import FIELD_OF
+from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
+from pytest_rageval.scenario.targets import (
+    chat_target,
+    named_target,
+    names_profile,
+    target_of,
+    type_of_target,
+)
 
 OnInvalid = Literal["fail", "skip", "xfail"]
 MatchName = Literal["exact", "normalized", "contains", "doc_name"]
@@ -156,10 +163,22 @@ class CorpusSpec(Spec):
 
 
 class MetricSpec(Spec):
-    """One entry under ``metrics``: a name, or a name with its options."""
+    """One entry under ``metrics``: a name, or a name with its options; or ``use`` an import path.
+
+    What stands between ``use`` and ``options`` is said of a metric of the user's own.
+    """
 
     metric: Name
     name: Name | None = Field(None, description="how results call it; its own name when absent")
+    use: Name | None = Field(None, description="import path of one's own metric, pkg.mod:attr")
+    range: tuple[Number | None, Number | None] | None = Field(
+        None, description="lowest and highest score, null for no end; 0 and 1 when absent"
+    )
+    needs: list[Name] | None = Field(None, description="fields that a row must have")
+    asks: list[Literal["judge", "embedding"]] | None = Field(None, description="models it asks")
+    higher_is_better: bool | None = None
+    version: Count | None = Field(None, description="another one makes saved runs incomparable")
+    timeout_s: Seconds | None = Field(None, description="for one sample; async functions only")
     options: dict[str, Any] = {}
 
     @model_validator(mode="before")
@@ -167,13 +186,73 @@ class MetricSpec(Spec):
     def _from_short_forms(cls, data: Any) -> Any:
         if isinstance(data, str):
             return {"metric": data}
+        if isinstance(data, dict) and "use" in data:
+            return _used_metric(data, cls.model_fields)
         if not isinstance(data, dict) or len(data) != 1:
-            raise ValueError("write a metric as 'f1' or as 'f1: {normalizer: squad}'")
+            raise ValueError(
+                "write a metric as 'f1' or as 'f1: {normalizer: squad}', one of your own as "
+                "{use: 'my_metrics:politeness'}"
+            )
         ((metric, options),) = data.items()
         if options is not None and not isinstance(options, dict):
             raise ValueError(f"the options of {metric!r} must be a mapping, found {options!r}")
         options = dict(options or {})
+        if "use" in options:
+            return _used_metric({"name": metric, **options}, cls.model_fields)
         return {"metric": metric, "name": options.pop("name", None), "options": options}
+
+    @property
+    def attribute(self) -> str | None:
+        """The last name of the import path, which is the metric's when nobody says another."""
+        return None if self.use is None else re.split(r"[:.]", self.use)[-1]
+
+    @field_validator("use")
+    @classmethod
+    def _use_is_an_import_path(cls, path: str | None) -> str | None:
+        if path is not None:
+            try:
+                split_path(path)
+            except ImportPathError as error:
+                raise ValueError(str(error)) from None
+        return path
+
+    @field_validator("range", mode="before")
+    @classmethod
+    def _range_has_two_ends(cls, ends: Any) -> Any:
+        if ends is not None and not (isinstance(ends, list | tuple) and len(ends) == 2):
+            raise ValueError(f"expected [lowest, highest], found {ends!r}")
+        return ends
+
+    @field_validator("range")
+    @classmethod
+    def _range_ascends(
+        cls, ends: tuple[float | None, float | None] | None
+    ) -> tuple[float | None, float | None] | None:
+        low, high = ends or (None, None)
+        if low is not None and high is not None and low >= high:
+            raise ValueError(f"expected the lower end first, found {low:g} and {high:g}")
+        return ends
+
+    @field_validator("needs")
+    @classmethod
+    def _needs_are_fields(cls, needs: list[str] | None) -> list[str] | None:
+        for name in needs or ():
+            if FIELD_OF.get(name) not in _NEEDED:
+                raise ValueError(unknown_name("field", name, _NEEDED))
+        return None if needs is None else sorted({FIELD_OF[name] for name in needs})
+
+
+_NEEDED = sorted(FIELD_ALIASES.keys() - {"id", "tags", "skip", "xfail"})
+"""The fields of a sample that a metric may need."""
+
+
+def _used_metric(data: dict[str, Any], fields: Iterable[str]) -> dict[str, Any]:
+    """Return a metric of the user's own: what the schema does not know are its options."""
+    known = set(fields) - {"metric", "options"}
+    own = {key: value for key, value in data.items() if key in known}
+    rest = {key: value for key, value in data.items() if key not in known}
+    options = {key: value for key, value in rest.items() if not str(key).startswith("x-")}
+    return {**own, "metric": data["use"], "options": options}
 
 
 class ThresholdSpec(Spec):
@@ -243,7 +322,7 @@ class PriceSpec(Spec):
 class ModelSpec(Spec):
     """A model and how it is asked; a bare name is its model."""
 
-    short_form = "model"
+    short_form: ClassVar[str | None] = "model"
 
     model: Name
     provider: Name = "openai"
@@ -316,6 +395,54 @@ class EmbeddingSpec(ModelSpec):
     batch_size: Whole = Field(64, ge=1)
 
 
+class ProfileSpec(JudgeSpec):
+    """A model under ``models``, whose name is also its model when it gives none; for any role."""
+
+    short_form: ClassVar[str | None] = None
+
+    model: Name = Field("", description="the name of the profile when absent")
+    batch_size: Whole = Field(64, ge=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _profile_is_filled_in(cls, data: Any) -> Any:
+        """A profile names no other one: leave the key to be found unknown."""
+        return data
+
+
+class TargetSpec(Spec):
+    """The system under test and how it is asked; a bare import path is a Python function.
+
+    ``options`` are those of its ``type``, which stand beside the other keys in the file.
+    """
+
+    type: Name
+    concurrency: Whole = Field(32, ge=1, le=1024, description="questions in work, over all workers")
+    rpm: Count | None = Field(None, description="questions per minute")
+    timeout_s: Seconds = Field(60.0, description="for one answer")
+    retries: Whole | None = Field(
+        None, ge=0, le=20, description="after failures that may pass; by the type when absent"
+    )
+    cache_answers: bool = Field(False, description="keep answers as replies of models are kept")
+    version: Text = Field("", description="another one makes kept answers void; may say ${NAME}")
+    options: dict[str, Any] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_short_forms(cls, data: Any) -> Any:
+        if isinstance(data, str):
+            data = named_target(data)
+        if not isinstance(data, dict):
+            raise ValueError("write a target as 'my_app.rag:answer' or as {type: http, url: ...}")
+        known = cls.model_fields.keys() - {"options"}
+        own = {key: value for key, value in data.items() if key in known}
+        rest = {key: value for key, value in data.items() if key not in known}
+        own.setdefault("type", type_of_target(rest))
+        if own["type"] is None:
+            raise ValueError("give its 'type': python, http, fixture or chat")
+        return {**own, "options": {k: v for k, v in rest.items() if not str(k).startswith("x-")}}
+
+
 class Scenario(Spec):
     """A scenario file."""
 
@@ -325,6 +452,7 @@ class Scenario(Spec):
     corpus: CorpusSpec | None = Field(None, description="what questions about a document expect")
     top_k: Count | None = Field(None, description="cuts contexts and retrieved ids")
     match: MatchName | None = Field(None, description="how contexts are found to be expected ones")
+    target: TargetSpec | None = Field(None, description="the system that gives the answers")
     metrics: list[MetricSpec] = Field(min_length=1)
     metric_options: dict[str, Any] = Field({}, description="options of every metric that has them")
     metric_weights: dict[str, Weight] = {}
@@ -338,29 +466,11 @@ class Scenario(Spec):
     xfail: list[MarkSpec] = Field([], description="rows that are known to be too low")
     compare: CompareSpec | None = Field(None, description="with a saved or an older run")
     bands: BandsSpec = BandsSpec()
-    models: dict[str, dict[str, Any]] = Field({}, description="profiles that judge: NAME can name")
+    models: dict[str, ProfileSpec] = Field({}, description="profiles that judge: NAME can name")
     judge: JudgeSpec | None = None
     embedding: EmbeddingSpec | None = None
     output_dir: Name | None = Field(None, description="base folder, relative to the rootdir")
     save_path: Name | None = Field(None, description="also write UltraRAG's result JSON here")
-
-    @field_validator("models")
-    @classmethod
-    def _profiles_are_models(cls, models: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        for name, profile in models.items():
-            known = JudgeSpec.model_fields.keys() | EmbeddingSpec.model_fields.keys()
-            for key in profile:
-                if key not in known:
-                    raise ValueError(f"{name}: {unknown_name('key', key, known)}")
-            role = EmbeddingSpec if "batch_size" in profile else JudgeSpec
-            try:
-                role.model_validate({"model": name, **profile})
-            except ValidationError as error:
-                detail = error.errors(include_url=False)[0]
-                place = ".".join(map(str, (name, *detail["loc"])))
-                found = "" if is_secret(detail["loc"]) else f", found {detail['input']!r}"
-                raise ValueError(f"{place}: {detail['msg']}{found}") from None
-        return models
 
     @model_validator(mode="before")
     @classmethod
@@ -374,6 +484,8 @@ class Scenario(Spec):
             for role in ("judge", "embedding")
             if data.get(role) is not None
         }
+        if "target" in data and names_profile(data["target"], profiles):
+            filled["target"] = target_of(_with_profile(chat_target(data["target"]), profiles))
         return {**data, **filled}
 
     @model_validator(mode="after")
@@ -391,7 +503,20 @@ class Scenario(Spec):
 
 def is_secret(path: Iterable[str | int]) -> bool:
     """Return whether keys and passwords may stand at ``path`` of a model, be it by mistake."""
-    return any(step in ("headers", "extra_body", "api_key_env", "base_url") for step in path)
+    return tuple(path) == ("target",) or any(step in _SECRETS for step in path)
+
+
+_SECRETS = (
+    "headers",
+    "extra_body",
+    "api_key_env",
+    "base_url",
+    "url",
+    "query",
+    "body",
+    "options",
+    "version",
+)
 
 
 class _UnknownProfile(str):
@@ -414,7 +539,8 @@ def _with_profile(given: Any, profiles: dict[str, Any]) -> Any:
     rest = {key: value for key, value in own.items() if key != "profile"}
     if rest.get("model") == name:
         del rest["model"]
-    return {**profile, **rest}
+    inherited = {key: value for key, value in profile.items() if key != "profile"}
+    return {"model": name, **inherited, **rest}
 
 
 def json_schema() -> dict[str, Any]:
@@ -436,14 +562,13 @@ def _allow_short_forms(schema: dict[str, Any]) -> None:
         "PriceSpec": [{"type": "number"}],
         "CorpusSpec": [{"type": "string"}],
         "CompareSpec": [{"type": "string"}],
+        "TargetSpec": [{"type": "string"}],
     }
+    # Which keys a target has beside these its type says, see ``targets.editor_schema``.
+    definitions["TargetSpec"] |= {"additionalProperties": True, "required": []}
     for name, forms in short_forms.items():
         definitions[name] = {"anyOf": [*forms, definitions[name]]}
-    one_key = {"type": "object", "minProperties": 1, "maxProperties": 1}
-    definitions["MetricSpec"] = {
-        "description": MetricSpec.__doc__,
-        "anyOf": [{"type": "string"}, one_key],
-    }
+    definitions["MetricSpec"] = _metric_forms(definitions["MetricSpec"])
     bound = {"anyOf": [{"type": "number"}, {"type": "object"}]}
     schema["properties"]["gates"]["additionalProperties"] = bound
     schema["properties"]["scenario_name"] = {"type": "string", "description": "the same as name"}
@@ -454,3 +579,20 @@ def _allow_short_forms(schema: dict[str, Any]) -> None:
     for key in ("ir_metrics", "ks"):
         schema["properties"][key] = {"type": "array", "description": "as UltraRAG has it"}
     schema["required"] = []  # each has another form: scenario_name, qrels_path, ir_metrics
+
+
+def _metric_forms(spec: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a metric: a name, a name with its options, or ``use`` and its own."""
+    own = {key: form for key, form in spec["properties"].items() if key not in _NOT_WRITTEN}
+    own["use"] = {"type": "string", "pattern": r"^[\w.]+:[\w.]+$", "description": "pkg.mod:attr"}
+    used = {"type": "object", "required": ["use"], "properties": own}
+    named = {
+        "type": "object",
+        "minProperties": 1,
+        "maxProperties": 1,
+        "properties": {"use": False},
+    }
+    return {"description": spec["description"], "anyOf": [{"type": "string"}, named, used]}
+
+
+_NOT_WRITTEN = ("metric", "options")

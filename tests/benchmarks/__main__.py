@@ -2,11 +2,11 @@
 
     python -m tests.benchmarks [--repeat N] [NAME ...]
 
-Names: startup, rows, many-rows, rouge, xdist, trec, permutation; all when none is given. Every
-figure is CPU time of a whole process (user + system, children included) as the operating system
-counts it. The two commands of a comparison run in turn, and ``median`` is the median of the
-pairwise ratios, ``best`` the ratio of the two smallest times. Nothing here is part of the test
-suite: machines are noisy.
+Names: startup, rows, many-rows, rouge, xdist, trec, permutation, judge, target, ragas; all when none is
+given. Every figure that is not called otherwise is CPU time of a whole process (user + system,
+children included) as the operating system counts it. The two commands of a comparison run in turn,
+and ``median`` is the median of the pairwise ratios, ``best`` the ratio of the two smallest times.
+Nothing here is part of the test suite: machines are noisy.
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tests.benchmarks.judge import judge
 from tests.benchmarks.measure import Command, Comparison, compare, run
 from tests.benchmarks.permutation import permutation
+from tests.benchmarks.ragas_calls import ragas
 from tests.benchmarks.rows import write_rows
+from tests.benchmarks.target import target
 from tests.benchmarks.trec_scale import trec
 
 _HERE = Path(__file__).resolve().parent
@@ -132,6 +135,9 @@ _ALL: dict[str, Callable[[Path, int], None]] = {
     "xdist": xdist,
     "trec": trec,
     "permutation": permutation,
+    "judge": judge,
+    "target": target,
+    "ragas": ragas,
 }
 
 

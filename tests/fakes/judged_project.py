@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -104,7 +105,12 @@ for name, make, role, fields in [
 
 def echo(body: Mapping[str, Any]) -> str:
     """Return what stands behind the last colon or bar of the prompt: the score it asks for."""
-    return _first(body).rpartition(": ")[2].rpartition("|")[2]
+    return _answer_in(_first(body)).rpartition("|")[2]
+
+
+def _answer_in(prompt: str) -> str:
+    """Return what stands behind the last colon, without the marks that rubric puts around it."""
+    return re.sub(r"</?\w+>", "", prompt.rpartition(": ")[2]).strip()
 
 
 def _first(body: Mapping[str, Any]) -> str:
@@ -116,9 +122,13 @@ class JudgeServer(FakeOpenAI):
     """A fake server that is told by the answers themselves what to reply.
 
     The answer "0.5" gets the score 0.5, "500|0.5" a status 500 whenever it is asked about, and
-    "once 500|0.5" at the first time only, in whichever order they come. "hang" hangs for longer
-    than the calls of these tests may take, not for longer than a test.
+    "once 500|0.5" at the first time only, in whichever order they come. "hang", "late" (an answer
+    after all) and "stall" (half an answer) take ``hang_s``: longer than the calls of these tests
+    may take, not longer than a test. ``replies`` are faults of a test's own: what is replied.
     """
+
+    hang_s = 1.5
+    replies: Mapping[str, str] = {}
 
     @property
     def chats(self) -> list[Seen]:
@@ -131,7 +141,7 @@ class JudgeServer(FakeOpenAI):
 
     def _drawn(self, seen: Seen) -> str:
         prompt = _first(seen.body)
-        fault, bar, _ = prompt.rpartition(": ")[2].rpartition("|")
+        fault, bar, _ = _answer_in(prompt).rpartition("|")
         if not bar:
             return super()._drawn(seen)
         self._attempts[prompt] += 1
@@ -142,9 +152,25 @@ class JudgeServer(FakeOpenAI):
     def _reply(self, seen: Seen, fault: str) -> tuple[int, list[str], Any]:
         return super()._reply(replace(seen, path=seen.path.partition("?")[0]), fault)
 
+    def _chat(self, seen: Seen, fault: str) -> tuple[int, list[str], Any]:
+        status, headers, answer = super()._chat(seen, fault)
+        if fault in self.replies:
+            answer["choices"][0]["message"]["content"] = self.replies[fault]
+        return status, headers, answer
+
+    async def _answer(self, seen: Seen, fault: str, writer: asyncio.StreamWriter) -> None:
+        if fault == "stall":
+            writer.write(b'HTTP/1.1 200 -\r\nContent-Length: 100\r\n\r\n{"choices": [')
+        if fault in ("late", "stall"):
+            await asyncio.sleep(self.hang_s)
+        if fault == "stall":
+            writer.close()
+        else:
+            await super()._answer(seen, fault, writer)
+
     async def _break(self, fault: str, writer: asyncio.StreamWriter) -> None:
         if fault == "hang":
-            await asyncio.sleep(1.5)
+            await asyncio.sleep(self.hang_s)
         await super()._break("close" if fault == "hang" else fault, writer)
 
 
@@ -157,6 +183,7 @@ class JudgedProject:
         self.path = project.path
         self.temporary = project.path / "tmp"
         self.temporary.mkdir()
+        self.runs: list[pytest.RunResult] = []
         self.with_conftest("")
 
     def with_conftest(self, more: str) -> None:
@@ -202,11 +229,12 @@ class JudgedProject:
 
     def pytest(self, *args: str) -> pytest.RunResult:
         """Run pytest in this process."""
-        return self.project.pytest(*args)
+        self.runs.append(self.project.pytest(*args))
+        return self.runs[-1]
 
     def distributed(self, *args: str) -> pytest.RunResult:
         """Run pytest with two workers."""
-        return self.project.pytest(*args, "-n", "2")
+        return self.pytest(*args, "-n", "2")
 
     @property
     def asked(self) -> list[str]:
@@ -232,6 +260,13 @@ class JudgedProject:
         assert len(kept) == len(lines) - 1
         return kept
 
+    def leaks(self, *secrets: str) -> list[str]:
+        """Return where a secret got to: files of the project, and lines that its runs printed."""
+        lines = [line for run in self.runs for line in (*run.outlines, *run.errlines)]
+        return self.files_with(*secrets) + [
+            line for line in lines if any(secret in line for secret in secrets)
+        ]
+
     def files_with(self, *secrets: str) -> list[str]:
         """Return the files of the project, but those that a test wrote, that hold a secret."""
         written = [path for path in sorted(self.path.rglob("*")) if path.is_file()]
@@ -253,8 +288,11 @@ def judge_server() -> Iterator[JudgeServer]:
 @pytest.fixture
 def judged(
     project: Project, judge_server: JudgeServer, monkeypatch: pytest.MonkeyPatch
-) -> JudgedProject:
-    """Return a project with judged metrics, whose runs keep to its folder."""
+) -> Iterator[JudgedProject]:
+    """Return a project with judged metrics, whose runs keep to its folder.
+
+    Whatever a test does there, the key is in no file and in no output afterwards.
+    """
     monkeypatch.setenv(VARIABLE, KEY)
     monkeypatch.delenv("CI", raising=False)
     for name in ("CACHE", "CACHE_DIR", "CONCURRENCY", "JUDGE_MODEL", "BUDGET"):
@@ -264,7 +302,8 @@ def judged(
     made = JudgedProject(project, judge_server)
     monkeypatch.setattr(tempfile, "tempdir", str(made.temporary))
     monkeypatch.setenv("TMPDIR", str(made.temporary))
-    return made
+    yield made
+    assert made.leaks(KEY) == []
 
 
 @pytest.fixture(params=["plain", "xdist"])

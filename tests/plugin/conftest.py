@@ -111,7 +111,7 @@ def _own_environment(
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(_compiled))
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest -p no:pytest_cov")
-    for name in [name for name in os.environ if name.startswith("RAGEVAL_")]:
+    for name in [name for name in os.environ if name.startswith(("RAGEVAL_", "GITHUB_"))]:
         monkeypatch.delenv(name)
     for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_XDIST_TESTRUNUID"):
         monkeypatch.delenv(name, raising=False)

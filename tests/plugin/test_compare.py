@@ -52,11 +52,11 @@ def test_a_run_is_saved_under_a_name(project: Project, run: Run) -> None:
 
 
 def test_a_run_is_saved_to_a_path(project: Project) -> None:
-    """[E15] Relative to where it was typed; no ignore file is put beside it."""
+    """[E15] Relative to where it was typed; no ignore file is put beside it. It is named once."""
     project.scenario(SCENARIO)
     project.rows(rows(GOOD))
     result = project.pytest("--rag-save", "kept/main.json")
-    result.stdout.fnmatch_lines(["baseline *kept/main.json saved: kept/main.json"])
+    assert "baseline kept/main.json saved" in result.outlines
     assert [path.name for path in (project.path / "kept").iterdir()] == ["main.json"]
 
 
@@ -108,8 +108,8 @@ def test_two_scenarios_are_not_saved_to_one_path(project: Project, run: Run) -> 
     project.scenario(SCENARIO.replace("name: qa", "name: other"), "other")
     result = run("--rag-save", "all.json")
     kept = json.loads((project.path / "all.json").read_text("utf-8"))["scenario"]["name"]
-    result.stdout.fnmatch_lines([f"baseline *all.json NOT saved: {kept} was saved there"])
-    assert result.stdout.str().count("all.json saved: all.json") == 1
+    result.stdout.fnmatch_lines([f"baseline all.json NOT saved: {kept} was saved there"])
+    assert result.outlines.count("baseline all.json saved") == 1
 
 
 def test_a_baseline_that_cannot_be_written_is_said(project: Project, run: Run) -> None:
@@ -182,7 +182,8 @@ def test_equal_runs_have_no_difference(saved: Project, run: Run) -> None:
     result = run("--rag-compare", "main")
     f1 = saved.results()["comparison"]["metrics"]["f1"]
     assert (f1["diff"], f1["p_value"], f1["n_nonzero"]) == (0.0, 1.0, 0)
-    assert "no difference in any sample" in result.stdout.str()
+    result.stdout.fnmatch_lines(["f1 * 1.0000 * +0.0000 *equal"])
+    assert "no difference in any sample" not in result.stdout.str(), "it would say that twice"
 
 
 def test_samples_of_one_side_are_listed(saved: Project, run: Run) -> None:
@@ -223,7 +224,20 @@ def test_a_path_is_relative_to_where_it_was_typed(
     monkeypatch.chdir(saved.path / "deep")
     result = saved.pytest("--rootdir", str(saved.path), "--rag-compare", "./main.json", "..")
     result.assert_outcomes(passed=8)
-    assert saved.results()["comparison"] is not None
+    assert saved.results()["comparison"]["baseline"] == "deep/main.json"
+    result.stdout.fnmatch_lines(["A this run, B deep/main.json, test permutation*"])
+
+
+def test_a_path_that_looks_like_a_name_is_a_path_all_the_same(saved: Project) -> None:
+    """[E15] ``./main`` is no saved run called main, neither is a file outside of the rootdir."""
+    result = saved.pytest("--rag-compare", "./main")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stdout.fnmatch_lines(["*no saved run '*/main'*"])
+    outside = saved.path.parent / f"{saved.path.name}.json"
+    saved.pytest("--rag-save", f"../{outside.name}").stdout.fnmatch_lines(
+        [f"baseline {outside} saved"]
+    )
+    assert outside.exists()
 
 
 def test_compare_in_the_scenario_is_the_same(saved: Project, run: Run) -> None:

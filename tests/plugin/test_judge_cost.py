@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
@@ -42,6 +43,47 @@ def test_without_a_price_the_cost_is_unknown_not_zero(judged: JudgedProject) -> 
     judged.scenario(ANSWERS)
     judged.pytest().stdout.fnmatch_lines(["models: 10 calls*40 tokens, no price given"])
     assert judged.usage["cost_usd"] is None
+
+
+def test_each_scenario_has_its_own_usage(
+    judged: JudgedProject, run_judged: Callable[..., pytest.RunResult]
+) -> None:
+    """[E10] Two calls of 3 + 1 tokens, and one of these besides a text to embed and its question.
+
+    The terminal has the sum. A scenario that asks nobody has none beside those that do.
+    """
+    price = {"price": {"input": 1_000_000, "output": 0}}
+    server = {"model": "e", "base_url": judged.server.base_url, "price": 1_000_000}
+    judged.scenario(["0.10", "0.11"], file="one", judge=price)
+    row = {"answer": "0.12", "question": "is it so?"}
+    judged.scenario(
+        [row], file="two", metrics=["graded", "embedded"], judge=price, embedding=server
+    )
+    lexical = {"answer": "x", "references": ["x"]}
+    judged.scenario([lexical], file="three", metrics=["em"], judge=False)
+    result = run_judged()
+    result.assert_outcomes(passed=4)
+    one, two, three = (
+        judged.project.results(name)["run"]["usage"] for name in ("one", "two", "three")
+    )
+    counted = {"calls": 2, "cached": 0, "prompt_tokens": 6, "completion_tokens": 2}
+    assert one == {**counted, "cost_usd": 6.0}
+    # "0.12" and "is it so?" are 1 and 2 tokens to embed.
+    counted = {"calls": 2, "cached": 0, "prompt_tokens": 3 + 3, "completion_tokens": 1}
+    assert two == {**counted, "cost_usd": 6.0}
+    assert three is None
+    result.stdout.fnmatch_lines(["models: 4 calls, 0 answers*, 15 tokens, 12.0000 USD"])
+
+
+def test_what_two_scenarios_share_is_a_call_of_the_first(judged: JudgedProject) -> None:
+    """[E10] The second one waits for the same call, and has its answer for nothing."""
+    judged.server.options.latency_s = 0.2
+    for name in ("one", "two"):
+        judged.scenario(["0.10"], file=name)
+    judged.pytest().assert_outcomes(passed=2)
+    assert len(judged.asked) == 1
+    used = [judged.project.results(name)["run"]["usage"] for name in ("one", "two")]
+    assert [(usage["calls"], usage["cached"]) for usage in used] == [(1, 0), (0, 1)]
 
 
 def test_a_run_that_asks_nobody_has_no_usage(judged: JudgedProject) -> None:

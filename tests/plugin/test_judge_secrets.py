@@ -89,6 +89,8 @@ def test_the_snapshot_shows_names_only(keyed: JudgedProject) -> None:
     assert f"base_url: {keyed.server.base_url}\n" in snapshot
     assert "JUDGE_KEY" in snapshot
     assert BODY not in snapshot
+    assert any(keyed.cache.iterdir())
+    assert keyed.files_with(BODY) == []
 
 
 def test_a_reply_that_repeats_the_key_is_scrubbed(keyed: JudgedProject) -> None:
@@ -193,4 +195,9 @@ def test_a_miss_in_replay_shows_no_secret(keyed: JudgedProject) -> None:
     result = keyed.pytest("--rag-cache=replay")
     result.assert_outcomes(errors=1, failed=1)
     assert "endpoint: 'http://elsewhere.test/v1' here" in keyed.errors["s0"]
+    assert _leaks(keyed, result) == []
+    keyed.scenario(["0.5"], judge={"extra_body": {"safety": BODY}})
+    result = keyed.pytest("--rag-cache=replay")
+    assert "the nearest entry differs: extra_body differs: safety" in keyed.errors["s0"]
+    assert BODY not in result.stdout.str()
     assert _leaks(keyed, result) == []

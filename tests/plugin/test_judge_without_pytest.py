@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_rageval import evaluate
+from pytest_rageval import ScenarioResult, evaluate
 from pytest_rageval.clients.settings import RunSettings
 
 if TYPE_CHECKING:
@@ -35,6 +36,24 @@ def test_many_samples_are_judged_at_once(judged: JudgedProject) -> None:
     assert result.metrics["graded"].mean == pytest.approx(0.5)
     assert [sample.outcome for sample in result.samples] == ["passed", "failed", "passed"]
     assert judged.server.most_in_flight == 3
+
+
+def test_a_running_event_loop_is_no_obstacle(judged: JudgedProject) -> None:
+    """[E8] As in a notebook: the judges have a loop of their own; its tasks go on afterwards."""
+    path = judged.scenario(["0.9", "0.2"], metrics=["graded", "fourfold"])
+
+    async def notebook() -> tuple[ScenarioResult, str]:
+        meanwhile = asyncio.create_task(asyncio.sleep(0.0, "goes on"))
+        result = evaluate(path)
+        return result, await meanwhile
+
+    result, meanwhile = asyncio.run(notebook())
+    assert meanwhile == "goes on"
+    assert [dict(one.scores) for one in result.samples] == [
+        {"graded": 0.9, "fourfold": 0.9},
+        {"graded": 0.2, "fourfold": 0.2},
+    ]
+    assert len(judged.asked) == 10
 
 
 def test_what_goes_wrong_is_an_error_of_its_sample(judged: JudgedProject) -> None:

@@ -135,3 +135,106 @@ def test_bands_are_the_scenarios(project: Project) -> None:
     project.rows(rows)
     project.scenario("name: qa\nmetrics: [em]\ndataset: qa.jsonl\nbands: {good: 0.4, warn: 0.2}")
     assert "\x1b[32m0.4000" in project.pytest("--color=yes").stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("metric", "escape"),
+    [
+        # Each mean is 0.9 of what its range allows, upwards or downwards.
+        ("rating", "\x1b[32m4.5000"),
+        ("noise", "\x1b[31m0.9000"),
+        ("quiet", "\x1b[32m0.1000"),
+    ],
+)
+def test_bands_grade_a_metric_as_it_is_weighed(
+    project: Project, run: Run, metric: str, escape: str
+) -> None:
+    """[A13] Ratings of 0 to 5 by their share, and where lower is better the other way round."""
+    project.conftest(
+        """
+        from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo
+        from pytest_rageval.model import Score
+
+        def make(value):
+            class Metric:
+                def __init__(self, name, options):
+                    self.name = name
+
+                def score(self, sample, context):
+                    return Score(self.name, value)
+
+            return Metric
+
+        for name, value, more in (
+            ("rating", 4.5, {"range": (0.0, 5.0)}),
+            ("noise", 0.9, {"higher_is_better": False}),
+            ("quiet", 0.1, {"higher_is_better": False}),
+        ):
+            if METRIC_REGISTRY.canonical(name) is None:
+                info = MetricInfo(name, frozenset(), **more)
+                METRIC_REGISTRY.add(MetricDefinition(info, make(value)))
+        """
+    )
+    project.scenario(f"name: qa\nmetrics: [{metric}]\ndataset: [{{answer: x}}]")
+    lines = run("--color=yes").outlines
+    (line,) = [line for line in lines if line.startswith(f"{metric} ")]
+    assert escape in line
+
+
+@pytest.mark.parametrize(
+    ("bound", "expected"),
+    [("0.5", "\x1b[32mpassed "), ("0.9", "\x1b[31mFAILED ")],
+)
+def test_verdicts_of_gates_are_coloured(project: Project, bound: str, expected: str) -> None:
+    """[A11, A13] Green and red, and yellow for one that is not decided."""
+    project.scenario(WEIGHTED.replace("em: 0.9", f"em: {bound}"))
+    lines = project.pytest("--color=yes").outlines
+    (line,) = [line for line in lines if line.startswith("gate em.mean")]
+    assert expected in line
+    lines = project.pytest("--color=yes", "qa.rageval.yaml::a").outlines
+    (line,) = [line for line in lines if line.startswith("gate em.mean")]
+    assert "\x1b[33mskipped" in line
+
+
+def test_chinese_names_of_gates_align(project: Project) -> None:
+    """[A11] In one column with the metrics: a gate's verdict begins where the means do."""
+    project.scenario(
+        """
+        name: qa
+        metrics: [em, {acc: {name: 这是一个非常非常长的中文指标名称}}]
+        gates: {em: 0.5, 这是一个非常非常长的中文指标名称: 0.5, by: {文档: {em: 0.5}}}
+        dataset: [{answer: 巴黎, references: [巴黎], 文档: 甲}]
+        """
+    )
+    lines = project.pytest().outlines
+    column = next(line for line in lines if line.startswith("metric ")).index("mean")
+    gates = [line for line in lines if line.startswith("gate ")]
+    assert len(gates) == 4
+    for line in [line for line in lines if line.startswith(("em ", "这", "gate "))]:
+        name = line[: line.index("passed" if line.startswith("gate ") else "1.0000")]
+        wide = sum(character > "\u2e80" for character in name)
+        assert len(name) + wide == column, line
+
+
+def test_the_table_of_a_failing_case_aligns_with_chinese_names(project: Project) -> None:
+    """[E1, A11] The scores stand below their heading."""
+    project.scenario(
+        """
+        name: qa
+        metrics: [em, {f1: {name: 这是一个长的中文指标名称}}]
+        thresholds: {em: 0.5}
+        dataset: [{answer: 罗马, references: [巴黎]}]
+        """
+    )
+    lines = project.pytest().outlines
+    head = next(at for at, line in enumerate(lines) if "threshold" in line)
+    column = lines[head].index("score")
+    table = lines[head + 1 : head + 4]
+    assert [line.split()[0] for line in table] == [
+        "em",
+        "这是一个长的中文指标名称",
+        "weighted_score",
+    ]
+    for line in table:
+        name = line[: line.index("0.0000")]
+        assert len(name) + sum(character > "\u2e80" for character in name) == column, line

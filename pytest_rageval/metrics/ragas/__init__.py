@@ -2,7 +2,8 @@
 
 ragas' own prompts, schemas and formulas (``ragas.metrics.collections``), asked by our clients: see
 ``metric`` for the way of a sample, ``recipes`` for what stands behind each row. Neither is imported
-before a scenario names one of them, and nothing of ragas before a sample is scored.
+before a scenario names one of them, and nothing of ragas before a sample is scored that the cache
+has no score of.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ def _definition(
         family="ragas",
         extra="ragas",
         asks=frozenset({"judge"}),
+        keeps_scores=True,
     )
     return MetricDefinition(replace(info, **known), _make(name), chosen, preload=preload)
 

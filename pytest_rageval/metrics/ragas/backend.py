@@ -6,14 +6,18 @@ Nothing here is imported from it before a sample is to be scored, or ``preload``
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import threading
+from collections.abc import Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
+from importlib import import_module, metadata
 from types import ModuleType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from pytest_rageval.errors import MissingExtraError, shorten
 from pytest_rageval.extras import installed
@@ -21,6 +25,7 @@ from pytest_rageval.extras import installed
 _PACKAGES = ("ragas", "langchain_community", "instructor")
 _PINS = '"ragas>=0.4.3,<0.5" "langchain-community>=0.4,<0.4.2" "instructor>=1.13,<2"'
 _LOCK = threading.Lock()
+_TURNS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,12 @@ def require_ragas(metric: str) -> None:
         )
 
 
+@cache
+def ragas_version() -> str:
+    """Return the version of ragas, without importing it."""
+    return metadata.version("ragas")
+
+
 def preload() -> None:
     """Begin to import ragas in a thread, unless that has begun; failures show when it is used."""
     _loading()
@@ -54,11 +65,15 @@ def preload() -> None:
 async def load_ragas() -> Ragas:
     """Return ragas, waiting for its import without blocking the event loop.
 
-    Raises MissingExtraError, which names the versions that fit together, when it cannot be
+    Those who wait go on one after the other: the first requests are on their way before the prompts
+    of the last are written. Raises MissingExtraError, which names the versions that fit together, when it cannot be
     imported.
     """
     loading = _loading()
-    return loading.result() if loading.done() else await asyncio.wrap_future(loading)
+    if loading.done():
+        return loading.result()
+    async with _TURNS.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+        return await asyncio.wrap_future(loading)
 
 
 @cache
@@ -84,17 +99,34 @@ def _import(loading: Future[Ragas]) -> None:
     # Its telemetry posts to the network inside of every call.
     os.environ["RAGAS_DO_NOT_TRACK"] = "true"
     try:
-        found = Ragas(
-            import_module("ragas.metrics.collections"),
-            import_module("ragas.llms.base").InstructorBaseRagasLLM,
-            import_module("ragas.embeddings.base").BaseRagasEmbedding,
-            import_module("ragas.prompt.metrics.base_prompt").BasePrompt,
-        )
+        with _little_garbage():
+            found = Ragas(
+                import_module("ragas.metrics.collections"),
+                import_module("ragas.llms.base").InstructorBaseRagasLLM,
+                import_module("ragas.embeddings.base").BaseRagasEmbedding,
+                import_module("ragas.prompt.metrics.base_prompt").BasePrompt,
+            )
     # Whatever its many dependencies raise while they are imported, a warning made an error too.
     except Exception as error:  # noqa: BLE001
         loading.set_exception(_broken(error))
     else:
         loading.set_result(found)
+
+
+@contextmanager
+def _little_garbage() -> Iterator[None]:
+    """Look for garbage rarely while 400,000 objects are made to stay, and not among them later.
+
+    The looking was a fifth of the import, and each look at all of them afterwards, while calls wait
+    for the event loop, took a quarter of a second.
+    """
+    thresholds = gc.get_threshold()
+    gc.set_threshold(100_000, 100, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.freeze()
 
 
 def _broken(error: Exception) -> MissingExtraError:

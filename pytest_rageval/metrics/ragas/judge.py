@@ -106,11 +106,14 @@ class Judge:
     async def _complete(self, key: _Key, accept: Check) -> Any:
         text, model, draw = key
         messages = [Message("user", text)]
+        known: dict[str, Any] = {}
 
         def read(reply: str) -> Any:
-            found = read_reply(reply, model)
-            accept(found)
-            return found
+            if reply not in known:
+                found = read_reply(reply, model)
+                accept(found)
+                known[reply] = found
+            return known[reply]
 
         purpose = current_purpose()
         if draw:

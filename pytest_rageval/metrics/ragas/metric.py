@@ -10,7 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from pytest_rageval.metrics.base import Models
-from pytest_rageval.metrics.ragas.backend import Ragas, load_ragas, require_ragas
+from pytest_rageval.metrics.ragas.backend import (
+    Ragas,
+    load_ragas,
+    ragas_version,
+    require_ragas,
+)
 from pytest_rageval.metrics.ragas.inquiry import Finding, Inquiry
 from pytest_rageval.metrics.ragas.judge import Embedder, Judge, Prompt, Unscorable, together
 from pytest_rageval.metrics.ragas.options import RagasOptions
@@ -56,6 +61,21 @@ class RagasMetric:
         # A similarity that weighs nothing is not asked for.
         self._embeds = recipe.embeds and bool(getattr(options, "weights", (0, 1))[1])
         self._prompts: dict[str, asyncio.Future[dict[str, Prompt]]] = {}
+
+    def follows_from(self, language: str) -> Mapping[str, Any]:
+        """Return ragas' version, the options, and the language of the prompts; see KeptMetric."""
+        return {
+            "ragas": ragas_version(),
+            "options": self._options.model_dump(mode="json"),
+            "language": language_name(self._options.language or language),
+        }
+
+    def reads(self, sample: Sample) -> Mapping[str, Any] | None:
+        """Return the fields that are scored, None where an empty one decides without a model."""
+        try:
+            return {"candidates": self._candidates(sample)}
+        except Unscorable:
+            return None
 
     async def ascore(self, sample: Sample, models: Models) -> Score:
         """Return ragas' score, with the judge's reasons; see JudgedMetric."""

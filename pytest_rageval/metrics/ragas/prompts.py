@@ -65,12 +65,33 @@ async def prepare_prompts(
 
 
 def _ready(template: Any) -> Prompt:
-    """Return a prompt that does not make its JSON Schema anew for each question."""
+    """Return a prompt that does not make JSON Schema and examples anew for each question."""
     reply = template.output_model
     template.output_model = _KnownSchema(reply)
+    if hasattr(template, _EXAMPLES) and hasattr(template, "examples"):
+        setattr(template, _EXAMPLES, _KnownExamples(template))
     if not hasattr(template, "examples"):
         template.to_string = _Legible(template.to_string)
     return Prompt(template, reply)
+
+
+_EXAMPLES: Final = "_generate_examples"
+"""The method of ragas' prompts that writes their examples."""
+
+
+class _KnownExamples:
+    """Writes the examples of a prompt once; factual_correctness changes from list to list."""
+
+    def __init__(self, template: Any) -> None:
+        self._template = template
+        self._write = getattr(template, _EXAMPLES)
+        self._texts: dict[int, str] = {}
+
+    def __call__(self) -> str:
+        key = id(self._template.examples)
+        if key not in self._texts:
+            self._texts[key] = str(self._write())
+        return self._texts[key]
 
 
 class _KnownSchema:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_rageval.errors import Problem, shorten
+from pytest_rageval.scenario.dialects.rag_eval_online import translate_adapter
 from pytest_rageval.scenario.overrides import widen_dataset
 from pytest_rageval.scenario.yaml_tree import YamlPath, YamlTree
 
@@ -15,7 +16,7 @@ _MOVES: tuple[tuple[YamlPath, YamlPath], ...] = (
 )
 _WITHOUT_EFFECT = {
     "batch_size": "calls to a judge are limited by judge.concurrency alone",
-    "app_concurrency": "this version asks no system for answers",
+    "app_concurrency": "no system is asked for answers",
     "metric_concurrency": "no judge is named",
 }
 _RUNTIME_KEYS = ("batch_size", "app_concurrency", "metric_concurrency", "max_samples")
@@ -35,24 +36,29 @@ def translate(tree: YamlTree) -> list[str]:
             tree.data.pop(old[0])
         elif tree.has(old):
             tree.move(old, new)
-    _check_mode(tree)
-    return _translate_runtime(tree)
+    return [*_translate_mode(tree), *_translate_runtime(tree)]
 
 
-def _check_mode(tree: YamlTree) -> None:
-    mode = tree.data.pop("mode", "offline")
+def _translate_mode(tree: YamlTree) -> list[str]:
+    """Make a target of the adapter of ``mode: online``; return what of it has no counterpart."""
+    mode = tree.data.pop("mode", None)
+    if mode == "online" and (tree.has(("app_adapter",)) or not tree.has(("target",))):
+        return translate_adapter(tree)
     adapter = tree.data.pop("app_adapter", None)
-    if mode not in ("offline", "online"):
+    if mode is None and adapter is None:
+        return []
+    if mode not in (None, "offline", "online"):
         found = f"found {shorten(repr(mode))}"
         tree.problems.append(
             Problem(tree.where(("mode",)), f"mode: expected 'offline' or 'online', {found}")
         )
-    elif mode == "online":
-        message = "mode: only 'offline' can run: this version asks no system for answers"
-        tree.problems.append(Problem(tree.where(("mode",)), message))
     elif adapter is not None:
         message = "app_adapter: has no place in mode 'offline', where the data holds the answers"
         tree.problems.append(Problem(tree.where(("app_adapter",)), message))
+    elif mode == "offline" and tree.data.get("target") is not None:
+        message = "mode: 'offline' asks nobody, and a target stands there; keep one of them"
+        tree.problems.append(Problem(tree.where(("mode",)), message))
+    return []
 
 
 def _translate_runtime(tree: YamlTree) -> list[str]:
@@ -67,6 +73,8 @@ def _translate_runtime(tree: YamlTree) -> list[str]:
     _check_runtime(tree, runtime)
     if "metric_concurrency" in runtime and isinstance(tree.data.get("judge"), dict):
         tree.move(("runtime", "metric_concurrency"), ("judge", "concurrency"))
+    if "app_concurrency" in runtime and isinstance(tree.data.get("target"), dict):
+        tree.move(("runtime", "app_concurrency"), ("target", "concurrency"))
     warnings = [
         f"runtime.{key} has no effect: {reason}"
         for key, reason in _WITHOUT_EFFECT.items()

@@ -230,8 +230,25 @@ def test_a_reply_that_is_cut_off_is_asked_for_again_with_more_room(
 
 def test_a_reply_that_is_always_cut_off_is_an_error(server: FakeOpenAI, judged: Ask) -> None:
     server.then(*["length"] * 3)
-    with pytest.raises(TruncatedError, match=r"cut off \(max_tokens is None\).*\(3 attempts\)"):
+    with pytest.raises(TruncatedError) as caught:
         judged()
+    assert str(caught.value).startswith(
+        "judge 'm': the reply is cut off where the server ends it; judge.max_tokens may allow more;"
+    )
+    assert str(caught.value).endswith(" (3 attempts)")
+
+
+@pytest.mark.parametrize(
+    ("reasks", "words"),
+    [(0, "at judge.max_tokens 100;"), (2, "at 400 tokens, asked for after judge.max_tokens 100 ")],
+)
+def test_a_reply_that_is_cut_off_says_how_long_it_could_be(
+    reasks: int, words: str, server: FakeOpenAI, judged: Ask
+) -> None:
+    server.then(*["length"] * 3)
+    with pytest.raises(TruncatedError) as caught:
+        judged(max_tokens=100, reasks=reasks)
+    assert f"the reply is cut off {words}" in str(caught.value)
 
 
 def test_a_refusal_is_not_asked_again(server: FakeOpenAI, judged: Ask) -> None:

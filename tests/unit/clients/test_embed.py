@@ -87,6 +87,25 @@ def test_a_batch_is_for_nobody_in_particular() -> None:
     play(work)
 
 
+def test_a_batch_is_put_down_to_the_scenario_that_asked_first() -> None:
+    """The other one that waits for the same text has its vector from another's call."""
+
+    async def ask(client: CachedEmbeddings, scenario: str, *texts: str) -> Usage:
+        with asking(Purpose("f", scenario=scenario)) as tally:
+            await client.embed(texts)
+        return tally.usage
+
+    async def work(client: CachedEmbeddings, model: Model) -> None:
+        used = await asyncio.gather(
+            ask(client, "one", "a", "b"), ask(client, "two", "a"), ask(client, "two", "a", "c")
+        )
+        assert model.batches == [["a", "b"], ["c"]]
+        assert [purpose.scenario for purpose in model.purposes] == ["one", "two"]
+        assert used == [Usage(), Usage(cached=1), Usage()]
+
+    play(work)
+
+
 def test_a_full_batch_does_not_wait_and_none_is_larger() -> None:
     async def work(client: CachedEmbeddings, model: Model) -> None:
         await client.embed([f"{n}" for n in range(10)])

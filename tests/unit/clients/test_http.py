@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from fake_openai import FakeOpenAI
 
-from pytest_rageval.clients import http
+from pytest_rageval.clients import http, wire
 from pytest_rageval.clients.base import Message
 from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.clients.retry import RetryPolicy
@@ -59,8 +59,13 @@ def failure(ask: Ask, **fields: Any) -> ClientError:
         ("no_choices", "server", True, "a chat completion without choices[0].message"),
         ("empty_choices", "server", True, "a chat completion without choices[0].message"),
         ("reset", "connection", True, "the connection failed (Connection reset by peer)"),
-        ("close", "connection", True, "the connection failed (ServerDisconnectedError)"),
-        ("cut", "connection", True, "the connection failed (ClientPayloadError)"),
+        (
+            "close",
+            "connection",
+            True,
+            "the connection failed (the server closed it without an answer)",
+        ),
+        ("cut", "connection", True, "connection failed (it broke in the middle of the answer)"),
         ("refusal", "refused", False, "the model refused to answer: I cannot help with that."),
         ("filtered", "refused", False, "the model refused to answer: Reply"),
     ],
@@ -220,9 +225,9 @@ def test_a_proxy_of_the_environment_never_sees_a_key_in_the_clear(
         assert ask().text
         assert proxy.connections == 0
         settings = ClientSettings("m", base_url="https://judge.test/v1")
-        assert http._proxy_for(settings) == address
+        assert wire.proxy_for(settings.url) == address
         monkeypatch.setenv("no_proxy", "judge.test")
-        assert http._proxy_for(settings) is None
+        assert wire.proxy_for(settings.url) is None
 
 
 def test_connections_are_kept_and_as_many_as_requests_in_flight(
@@ -262,13 +267,13 @@ def test_a_query_goes_along_and_is_not_shown(server: FakeOpenAI, ask: Ask) -> No
 def test_the_time_to_wait_is_read_in_all_its_forms(
     headers: dict[str, str], seconds: float | None
 ) -> None:
-    assert http._retry_after(headers) == seconds
+    assert wire.retry_after(headers) == seconds
 
 
 def test_a_date_to_wait_for_is_turned_into_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     """1445412480 is 07:28:00 GMT of that day."""
     monkeypatch.setattr(time, "time", lambda: 1445412480.0 - 30.0)
-    assert http._retry_after({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 30.0
+    assert wire.retry_after({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 30.0
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,8 @@ def key(
         {"max_tokens": 100},
         {"seed": 1},
         {"extra_body": {"top_p": 0.5}},
+        {"extra_body": {"top_p": 1, "token": "t"}},
+        {"extra_body": {}},
         {"provider": "other"},
         {"schema": None},
         {"schema": ReplySchema("Verdict", {"type": "object"})},
@@ -73,6 +75,23 @@ def test_everything_that_changes_an_answer_changes_the_key(change: dict[str, Any
 def test_what_does_not_change_an_answer_leaves_the_key(change: dict[str, Any]) -> None:
     assert key(**change).sha256 == key().sha256
     assert "secret" not in key(**change).text
+
+
+def test_what_is_added_to_requests_may_be_secret_and_is_in_no_key() -> None:
+    """A digest stands for it: another value gives another key, and is told of by its name."""
+    settings = replace(SETTINGS, extra_body={"token": "s3cret", "safety": {"level": "s3cret"}})
+    other = replace(settings, extra_body={"token": "s3cret", "safety": {"level": "other"}})
+    here = chat_key(settings, MESSAGES, SCHEMA, PURPOSE)
+    there = chat_key(other, MESSAGES, SCHEMA, PURPOSE)
+    vector = vector_key(settings, "a text", is_local=False)
+    assert "s3cret" not in here.text + vector.text
+    assert here.sha256 != there.sha256
+    assert vector.sha256 != vector_key(other, "a text", is_local=False).sha256
+    assert explain_difference(here.material, there.material) == "extra_body differs: safety"
+    without = chat_key(replace(settings, extra_body={}), MESSAGES, SCHEMA, PURPOSE)
+    assert (
+        explain_difference(here.material, without.material) == "extra_body differs: safety, token"
+    )
 
 
 def test_a_lone_surrogate_has_a_key() -> None:

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
@@ -161,6 +162,22 @@ def test_whatever_a_function_does_wrong_is_the_models_error(
         embed(within, "a", "b", provider="python", model=f"my_embeddings:{function}")
     assert str(caught.value).startswith(f"embedding 'my_embeddings:{function}': ")
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("model", "hint"),
+    [("my_vectors:encode", True), ("my_package.vectors:encode", True), ("my_broken:f", False)],
+)
+def test_a_module_that_python_does_not_find_is_told_how_to(
+    model: str, hint: bool, within: Within, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Not for a module that is there, and imports another that is not."""
+    (tmp_path / "my_broken.py").write_text("import my_vectors")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(LocalModelError) as caught:
+        embed(within, "a", provider="python", model=model)
+    assert "No module named 'my_" in str(caught.value)
+    assert ("`pythonpath = .` in its ini file" in str(caught.value)) is hint
 
 
 def test_a_package_that_is_not_installed_is_told_with_its_pip_command(

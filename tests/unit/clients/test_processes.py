@@ -116,7 +116,7 @@ def test_two_processes_keep_one_limit_and_ask_each_question_once(
     one, two = both(client_processes.ask, server.base_url, shared, texts, concurrency=4)
     assert one == two
     assert None not in one
-    assert server.most_in_flight == 4
+    assert 2 <= server.most_in_flight <= 4  # a busy machine may not fill every place
     assert len(server.chats) == 40
     used = run_usage(shared.shared_dir or Path())
     assert (used.calls, used.cached) == (40, 40)

@@ -202,3 +202,46 @@ def test_two_runs_after_each_other_in_one_process(
     """Each has a loop of its own and closes what it opened."""
     assert [ask(str(n), RunSettings()).cached for n in range(3)] == [False] * 3
     assert server.connections == 3
+
+
+LOADS = """
+import sys, threading
+from pathlib import Path
+from pytest_rageval.clients.settings import ClientSettings, RunSettings
+from pytest_rageval.clients.stack import preload_clients
+
+provider, mode, folder = sys.argv[1:]
+settings = ClientSettings("json:dumps", provider=provider)
+run = RunSettings(cache_dir=Path(folder), cache_mode=mode)
+if provider == "python":
+    preload_clients(None, settings, run)
+else:
+    preload_clients(settings, None, run)
+for thread in threading.enumerate():
+    if thread.name.startswith("rageval-"):
+        thread.join(30)
+print("aiohttp" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize(
+    ("provider", "mode", "is_filled", "is_loaded"),
+    [
+        ("openai", "readwrite", False, True),
+        ("openai", "readwrite", True, False),
+        ("openai", "refresh", True, True),
+        ("openai", "off", True, True),
+        ("openai", "replay", False, False),
+        ("python", "readwrite", False, False),
+    ],
+)
+def test_what_requests_need_is_loaded_ahead_where_there_will_be_some(
+    provider: str, mode: str, is_filled: bool, is_loaded: bool, tmp_path: Path
+) -> None:
+    """In a thread: an import in the event loop would hold up all calls."""
+    pytest.importorskip("aiohttp")
+    if is_filled:
+        (tmp_path / "x.reply.jsonl").write_text("")
+    command = [sys.executable, "-c", LOADS, provider, mode, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(is_loaded)]

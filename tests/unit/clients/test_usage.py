@@ -9,7 +9,15 @@ import pytest
 
 from pytest_rageval.clients.base import Usage
 from pytest_rageval.clients.errors import BudgetError
-from pytest_rageval.clients.usage import Ledger, Purpose, asking, current_purpose, run_usage
+from pytest_rageval.clients.usage import (
+    Ledger,
+    Purpose,
+    asking,
+    calling,
+    current_purpose,
+    run_usage,
+    scenario_usage,
+)
 
 
 def test_usage_adds_up_and_an_unknown_price_is_not_zero() -> None:
@@ -45,6 +53,34 @@ def test_a_block_inside_another_counts_for_both() -> None:
     assert ledger.usage.calls == 7
 
 
+def test_a_block_can_wait_for_calls_that_nobody_waits_for() -> None:
+    """Of a block inside of it, too; another's are none of its business."""
+    ended: list[str] = []
+
+    async def call(name: str, turns: int) -> None:
+        with calling():
+            for _ in range(turns):
+                await asyncio.sleep(0)
+        ended.append(name)
+
+    async def main() -> list[str]:
+        with asking(Purpose(sample="other")):
+            other = asyncio.create_task(call("other", 1000))
+        with asking(Purpose(sample="s1")) as sample:
+            outer = asyncio.create_task(call("outer", 20))
+            with asking(Purpose("recall")):
+                inner = asyncio.create_task(call("inner", 10))
+            await asyncio.sleep(0)
+            assert ended == []
+            await sample.settle()
+            await sample.settle()  # nothing is left to wait for
+        found = list(ended)
+        await asyncio.gather(other, outer, inner)
+        return found
+
+    assert asyncio.run(main()) == ["inner", "outer"]
+
+
 def test_tallies_of_concurrent_tasks_do_not_mix() -> None:
     ledger = Ledger()
 
@@ -67,8 +103,12 @@ def test_the_budget_stops_before_it_would_be_exceeded() -> None:
     for _ in range(3):
         with ledger.reserve(0.3):
             ledger.count(Usage(calls=1, cost_usd=0.3))
-    with pytest.raises(BudgetError, match=r"budget of 1 USD is spent: 3 calls cost 0\.9000 USD"):
+    with pytest.raises(BudgetError) as caught:
         ledger.reserve(0.3).__enter__()
+    assert str(caught.value) == (
+        "the budget of 1 USD is spent: 3 calls cost 0.9000 USD, and a call of about 0.3000 USD "
+        "would exceed it; nothing more is asked"
+    )
     with pytest.raises(BudgetError):
         ledger.reserve(0.0).__enter__()  # nor what would be cheaper, from then on
 
@@ -79,6 +119,25 @@ def test_a_request_under_way_counts_with_its_estimate_and_then_with_its_cost() -
         ledger.count(Usage(calls=1, cost_usd=0.1))
     with ledger.reserve(0.9):  # 0.1 + 0.9 is the budget
         pass
+
+
+def test_a_budget_too_small_for_one_call_says_what_a_call_costs() -> None:
+    """Nothing was asked, so nothing is spent; costs are shown with two digits at least."""
+    ledger = Ledger(0.0001)
+    with pytest.raises(BudgetError) as caught:
+        ledger.reserve(0.000214).__enter__()
+    assert str(caught.value) == (
+        "the budget of 0.0001 USD does not reach for a call of about 0.00021 USD; nothing is asked"
+    )
+
+
+def test_a_budget_that_is_taken_by_calls_on_their_way_says_so() -> None:
+    ledger = Ledger(1.0)
+    with ledger.reserve(0.4), ledger.reserve(0.5), pytest.raises(BudgetError) as caught:
+        ledger.reserve(0.3).__enter__()
+    assert "is spent: those on their way about 0.9000 USD, and a call of about 0.3000" in str(
+        caught.value
+    )
 
 
 def test_no_budget_is_never_spent() -> None:
@@ -118,6 +177,34 @@ def test_a_folder_that_cannot_be_written_is_a_problem_and_no_error(tmp_path: Pat
     assert ledger.usage.calls == 2
     assert ledger.problem is not None
     assert ledger.problem.startswith(f"usage is not shared: {tmp_path / 'file'}: ")
+
+
+def test_each_scenario_has_an_account_of_its_own(tmp_path: Path) -> None:
+    """Over two processes. A block inside of another is for that one's scenario."""
+    one, other = Ledger(None, tmp_path), Ledger(None, tmp_path)
+    with asking(Purpose("f", scenario="a")):
+        one.count(Usage(1, 2, calls=1, cost_usd=0.25))
+    with asking(Purpose("f", scenario="b")), asking(Purpose("prompts")):
+        one.count(Usage(3, 4, calls=1))
+        other.count(Usage(cached=1))
+    with asking(Purpose("f", scenario="a")):
+        one.count(Usage(5, 6, calls=1, cost_usd=0.5))
+    one.count(Usage(calls=7))
+    one.close()
+    other.close()
+    assert scenario_usage(tmp_path, "a") == Usage(6, 8, calls=2, cost_usd=0.75)
+    assert scenario_usage(tmp_path, "b") == Usage(3, 4, calls=1, cached=1)
+    assert run_usage(tmp_path) == Usage(9, 12, calls=10, cached=1, cost_usd=0.75)
+
+
+def test_a_scenario_whose_calls_all_fail_has_asked_and_another_has_not(tmp_path: Path) -> None:
+    ledger = Ledger(1.0, tmp_path)
+    with asking(Purpose("f", scenario="a")), ledger.reserve(0.5):
+        pass
+    ledger.close()
+    assert scenario_usage(tmp_path, "a") == Usage()
+    assert scenario_usage(tmp_path, "b") is None
+    assert scenario_usage(tmp_path / "absent", "a") is None
 
 
 def test_a_damaged_account_is_left_out(tmp_path: Path) -> None:

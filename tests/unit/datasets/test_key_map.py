@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from pytest_rageval.datasets.key_map import parse_contexts
+from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.model import InvalidRow, Sample
 
 Row = Callable[..., Any]
 Samples = Callable[..., list[Sample]]
+Load = Callable[..., Dataset]
 
 
 @pytest.mark.parametrize("name", ["question", "query", "user_input"])
@@ -111,7 +113,29 @@ def test_a_key_map_may_lead_into_objects(row: Row) -> None:
     )
     assert found.doc_name == "flat"
     found = row({"meta": "text", "answer": "a"}, key_map={"doc_name": "meta.source"})
-    assert found.doc_name is None
+    assert (found.doc_name, found.metadata) == (None, {"meta": "text"})
+
+
+def test_what_the_key_map_takes_out_of_an_object_is_no_metadata(row: Row) -> None:
+    """D7: the rest of the object is; nothing is left of one that held fields only."""
+    mapped = {"doc_name": "meta.source", "answer": "meta.pred.text", "contexts": "search.hits"}
+    meta = {"source": "d.pdf", "page": 3, "pred": {"text": "a", "model": "m"}, "none": None}
+    found = row({"meta": meta, "search": {"hits": ["c"]}, "level": 1}, key_map=mapped)
+    assert (found.doc_name, found.answer, found.contexts) == ("d.pdf", "a", ("c",))
+    assert found.metadata == {
+        "meta": {"page": 3, "pred": {"model": "m"}, "none": None},
+        "level": 1,
+    }
+
+
+def test_a_column_of_which_no_row_leaves_anything_is_no_column_of_metadata(load: Load) -> None:
+    """D7, A12: it would stand empty in scores.csv."""
+    rows = (
+        '{"pred": {"text": "a"}, "meta": {"source": "d"}, "level": 1}\n'
+        '{"pred": null, "meta": {"page": 1}, "level": 1}\n'
+    )
+    found = load("qa.jsonl", rows, key_map={"doc_name": "meta.source", "answer": "pred.text"})
+    assert found.metadata_columns == ("meta", "level")
 
 
 @pytest.mark.parametrize(

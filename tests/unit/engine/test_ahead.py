@@ -30,7 +30,7 @@ class FakeJudge:
         self._gates: dict[str, asyncio.Event] = {}
         self.holds = False
 
-    async def __call__(self, sample: Sample) -> dict[str, Score]:
+    async def __call__(self, sample: Sample) -> Judgement:
         self.began.append(sample.id)
         self._open += 1
         self.most_open = max(self.most_open, self._open)
@@ -46,7 +46,7 @@ class FakeJudge:
         finally:
             self._open -= 1
         self.ended.append(sample.id)
-        return {"m": Score("m", sample.index / 10)}
+        return Judgement({"m": Score("m", sample.index / 10)})
 
     def release(self, *names: str) -> None:
         """Let the judging of these samples end; for ``Runner.call``."""
@@ -102,9 +102,9 @@ def after(polls: int, error: Exception | BaseException) -> Callable[[], None]:
 
 
 def test_a_judgement_has_the_scores_and_the_time_it_took(runner: Runner) -> None:
-    async def slow(sample: Sample) -> dict[str, Score]:
+    async def slow(sample: Sample) -> Judgement:
         await asyncio.sleep(0.03)
-        return {"m": Score("m", 0.7)}
+        return Judgement({"m": Score("m", 0.7)})
 
     found = Ahead(runner, slow, 1).wait(SAMPLES[0], nothing)
     assert found.scores == {"m": Score("m", 0.7)}
@@ -258,9 +258,9 @@ def test_a_judgement_is_not_kept_once_it_was_given_out(ahead: Ahead, runner: Run
 def test_judging_runs_beside_the_main_thread(runner: Runner) -> None:
     threads: list[threading.Thread] = []
 
-    async def judge(sample: Sample) -> dict[str, Score]:
+    async def judge(sample: Sample) -> Judgement:
         threads.append(threading.current_thread())
-        return {}
+        return Judgement()
 
     Ahead(runner, judge, 1).wait(SAMPLES[0], nothing)
     assert threads[0] is not threading.main_thread()

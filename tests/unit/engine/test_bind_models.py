@@ -301,17 +301,43 @@ def test_a_profile_that_does_not_exist_is_refused(problems: Problems) -> None:
 @pytest.mark.parametrize(
     ("profile", "problem"),
     [
-        ("{model: a, concurency: 4}", "concurency"),
-        ("{model: a, concurrency: many}", "concurrency"),
+        (
+            "{model: a, concurency: 4}",
+            "unknown key 'concurency' under models.odd. Did you mean 'concurrency'?",
+        ),
+        (
+            "{model: a, concurrency: many}",
+            "models.odd.concurrency: expected a whole number, found 'many'",
+        ),
+        ("{model: a, retries: 21}", "models.odd.retries: expected a number <= 20, found 21"),
+        ("{model: a, headers: X}", "models.odd.headers: expected a mapping, found text"),
+        ("{model: a, extra_body: [X]}", "models.odd.extra_body: expected a mapping, found a list"),
+        ("{model: a, price: X}", "models.odd.price: expected a number, found 'X'"),
+        ("{model: a, form: xml}", "models.odd.form: expected 'auto', 'json_schema', "),
+        ("{model: a, batch_size: 0}", "models.odd.batch_size: expected a number >= 1, found 0"),
+        ("{profile: other}", "unknown key 'profile' under models.odd. Did you mean 'provider'?"),
+        ("X", "models.odd: expected a mapping, found 'X'"),
     ],
 )
-@pytest.mark.parametrize("used", ["judge: odd", "judge: gpt-4o"])
+@pytest.mark.parametrize("used", ["judge: odd", "embedding: {profile: odd}", "judge: gpt-4o"])
 def test_a_profile_is_checked_whether_it_is_used_or_not(
     problems: Problems, profile: str, problem: str, used: str
 ) -> None:
-    """A16: a mistake must not wait for the day on which somebody switches to the profile."""
-    found = problems(text("judges", f"models: {{odd: {profile}}}\n{used}"))
-    assert any(line.startswith("s.yaml:4: models") and problem in line for line in found), found
+    """A16, E10: a mistake must not wait for the day on which somebody switches to the profile.
+
+    It is told where it stands, in our words, and not again where the profile is used.
+    """
+    found = problems(text("em", f"models:\n  odd: {profile}\n{used}"))
+    assert [line[: len(problem) + 10] for line in found] == [f"s.yaml:5: {problem}"]
+
+
+@pytest.mark.parametrize("used", ["odd", "{profile: odd}", "{model: odd, seed: 1}"])
+def test_a_profile_without_a_model_is_called_as_its_model(plan: Plans, used: str) -> None:
+    """A16: ``models: {gpt-4o: {concurrency: 4}}``."""
+    server = "base_url: 'http://h/v1', concurrency: 4"
+    made = plan(text("judges", f"models: {{odd: {{{server}}}}}\njudge: {used}")).models.judge
+    assert made is not None
+    assert (made.model, made.concurrency) == ("odd", 4)
 
 
 SECRET = "hunter2-0123456789"

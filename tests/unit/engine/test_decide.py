@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from pytest_rageval.engine.decide import Extent, decide_gates
-from pytest_rageval.model import Baseline, Comparing, SampleResult, ScenarioResult
+from pytest_rageval.model import (
+    Baseline,
+    Comparing,
+    MetricColumn,
+    SampleResult,
+    ScenarioResult,
+)
 
 Result = Callable[..., ScenarioResult]
 
@@ -119,6 +127,38 @@ def test_a_run_is_compared_with_all_metrics_that_both_have(result: Result) -> No
     assert found is not None
     assert list(found.metrics) == ["f1"]
     assert (found.metrics["f1"].diff, found.only_a, found.only_b) == (0.5, (), ())
+
+
+ONE = MetricColumn("f1")
+ON_FIVE = MetricColumn("f1", range=(0.0, 5.0))
+FALLING = MetricColumn("f1", higher_is_better=False)
+UNBOUNDED = MetricColumn("f1", range=(-math.inf, math.inf))
+EM, NO_EM = MetricColumn("em"), MetricColumn("em", weight=0.0)
+
+
+@pytest.mark.parametrize(
+    ("columns", "tested"),
+    [
+        ((ONE,), ["f1"]),
+        ((ON_FIVE,), ["f1"]),
+        ((FALLING,), ["f1"]),
+        ((UNBOUNDED,), ["f1"]),
+        ((ON_FIVE, NO_EM), ["f1", "em"]),
+        ((ONE, EM), ["f1", "em", "weighted_score"]),
+    ],
+)
+def test_one_figure_is_not_tested_twice(
+    result: Result, columns: tuple[MetricColumn, ...], tested: list[str]
+) -> None:
+    """D6: weighted_score is the only metric that weighs, on a scale of 0 to 1. p is not doubled."""
+    scores = {name: dict.fromkeys(SAVED, 0.5) for name in ("f1", "em", "weighted_score")}
+    made = result(
+        good(3), compare=Comparing("main"), baselines={"main": Baseline("main", SAVED, scores)}
+    )
+    made = replace(made, info=replace(made.info, metrics=columns))
+    found = decide_gates(made, Extent(3, 3, 3)).comparison
+    assert found is not None
+    assert list(found.metrics) == tested
 
 
 def test_a_partial_run_is_compared_as_far_as_it_goes(result: Result) -> None:

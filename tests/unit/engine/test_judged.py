@@ -12,8 +12,9 @@ import pytest
 
 from pytest_rageval.clients.base import Message
 from pytest_rageval.clients.errors import AuthError, ClientError, RateLimitError
-from pytest_rageval.clients.usage import Purpose, current_purpose
+from pytest_rageval.clients.usage import Purpose, calling, current_purpose
 from pytest_rageval.engine.bind_models import ModelPlan
+from pytest_rageval.engine.ahead import Judgement
 from pytest_rageval.engine.binding import BoundMetric
 from pytest_rageval.engine.judged import judge_sample
 from pytest_rageval.engine.plan import Plan
@@ -23,6 +24,7 @@ from pytest_rageval.metrics.base import MetricInfo, Models
 from pytest_rageval.model import MetricColumn, Sample, Score
 
 SAMPLE = Sample("s", answer="x", references=("x",))
+SCENARIO = "qa.rageval.yaml"
 NOBODY = Models()
 
 
@@ -56,7 +58,8 @@ def plan_of(plan: Callable[..., Plan]) -> Callable[..., Plan]:
     def make(*metrics: BoundMetric, repeats: int = 1) -> Plan:
         made = plan("name: s\nmetrics: [em]\ndataset: [{answer: x, references: [x]}]\n")
         both = (*made.metrics, *metrics)
-        info = replace(made.info, metrics=tuple(metric.column for metric in both))
+        columns = tuple(metric.column for metric in both)
+        info = replace(made.info, nodeid=SCENARIO, metrics=columns)
         return replace(made, info=info, metrics=both, models=ModelPlan(repeats=repeats))
 
     return make
@@ -88,7 +91,7 @@ def test_a_metric_that_lacks_a_field_is_not_asked(plan_of: Callable[..., Plan]) 
     found = asyncio.run(judge_sample(made, SAMPLE, NOBODY))
     assert list(found) == ["b"]
     assert metric.metric.purposes == []  # type: ignore[union-attr]
-    result = score_case(made, SAMPLE, found)
+    result = score_case(made, SAMPLE, Judgement(found))
     assert result.scores == {"em": 1.0, "a": None, "b": 0.5}
     assert result.reasons == {"a": "the row has no contexts"}
 
@@ -111,9 +114,9 @@ def test_every_question_says_what_it_is_for(scores_of: Scores) -> None:
     metric = fake("a", 0.5, version=7)
     scores_of(metric, repeats=3)
     assert metric.metric.purposes == [  # type: ignore[union-attr]
-        Purpose("a", 7, 0, "s"),
-        Purpose("a", 7, 1, "s"),
-        Purpose("a", 7, 2, "s"),
+        Purpose("a", 7, 0, "s", scenario=SCENARIO),
+        Purpose("a", 7, 1, "s", scenario=SCENARIO),
+        Purpose("a", 7, 2, "s", scenario=SCENARIO),
     ]
 
 
@@ -281,6 +284,33 @@ def test_repeats_of_nan_are_errors_not_values(scores_of: Scores) -> None:
     assert repeats["values"] == [None, 0.5]
 
 
+@pytest.mark.parametrize("error", [None, ValueError("the first one failed")])
+def test_calls_that_a_metric_leaves_behind_end_before_its_score_is_there(
+    error: Exception | None, plan_of: Callable[..., Plan]
+) -> None:
+    """E9, E10: they are paid for, so they are to be counted, and their replies kept."""
+    ended: list[int] = []
+
+    async def call(number: int) -> None:
+        with calling():
+            for _ in range(10 * number):
+                await asyncio.sleep(0)
+            ended.append(number)
+
+    class Leaves(Fake):
+        async def ascore(self, sample: Sample, models: Models) -> Any:
+            self.left = [asyncio.create_task(call(number)) for number in (1, 2)]
+            await asyncio.sleep(0)
+            if error is not None:
+                raise error
+            return Score("a", 1.0)
+
+    metric = replace(fake("a"), metric=Leaves())
+    scores = asyncio.run(judge_sample(plan_of(metric), SAMPLE, NOBODY))
+    assert ended == [1, 2]
+    assert (scores["a"].value is None) == (error is not None)
+
+
 def test_a_judge_that_is_asked_knows_for_whom(plan_of: Callable[..., Plan]) -> None:
     """E10: through the client too, in tasks that the metric starts."""
     purposes: list[Purpose] = []
@@ -297,4 +327,4 @@ def test_a_judge_that_is_asked_knows_for_whom(plan_of: Callable[..., Plan]) -> N
 
     metric = replace(fake("a"), metric=Asks())
     asyncio.run(judge_sample(plan_of(metric), SAMPLE, Models(judge=Notes())))
-    assert purposes == [Purpose("a", 1, 0, "s")] * 2
+    assert purposes == [Purpose("a", 1, 0, "s", scenario=SCENARIO)] * 2

@@ -176,6 +176,36 @@ def test_a_threshold_that_cannot_be_is_refused(problems: Problems, line: str, me
     assert problem.startswith(message)
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "thresholds: {emm: 0.5}\ngates: {pass_rate: 0.9}\n",
+        "thresholds: {em: high}\ngates: {pass_rate: 0.9}\n",
+        "thresholds: em\ngates: {by: {doc_name: {pass_rate: 0.9}}}\n",
+    ],
+)
+def test_thresholds_with_a_mistake_are_no_lack_of_thresholds(
+    problems: Problems, lines: str
+) -> None:
+    """E12: one mistake, one problem; the gate pass_rate has nothing to do with it."""
+    (problem,) = problems(BASE + lines)
+    assert problem.startswith("s.yaml:6: thresholds")
+
+
+def test_a_metric_with_a_mistake_is_told_once(problems: Problems) -> None:
+    """E12: not again wherever else it is named. Another name that is unknown is."""
+    named = (
+        "metric_weights: {emm: 2}\nthresholds: {emm: 0.5, zz: 1}\n"
+        "gates: {emm: 0.5, f1: {quantil: 0.5}}\n"
+    )
+    found = problems(BASE.replace("[em,", "[emm,") + named)
+    assert [problem.partition("Known")[0] for problem in found] == [
+        "s.yaml:2: metrics[0]: unknown metric 'emm'. Did you mean 'em'? ",
+        "s.yaml:7: thresholds: unknown metric 'zz'. ",
+        "s.yaml:8: gates.f1.quantil: unknown check of 'f1' 'quantil'. Did you mean 'quantile'? ",
+    ]
+
+
 def test_every_bad_gate_is_reported_with_its_line(problems: Problems) -> None:
     found = problems(BASE + "gates:\n  em: 1.5\n  zz: 1\n  by:\n    doc_name:\n      f1: 7\n")
     assert [problem.partition(": ")[0] for problem in found] == [

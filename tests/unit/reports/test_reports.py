@@ -129,6 +129,7 @@ def test_results_json_has_the_keys_of_the_contract(folder: Path) -> None:
         "version",
         "workers",
         "latency_s",
+        "answer_latency_s",
         "usage",
     }
     assert found["counts"] == {

@@ -78,7 +78,7 @@ def test_a_runtime_value_that_is_no_count_is_refused_with_its_line(
     [
         ("mode: x", "mode: expected 'offline' or 'online', found 'x'"),
         ("mode: [a]", "mode: expected 'offline' or 'online'"),
-        ("mode: online", "mode: only 'offline' can run"),
+        ("mode: online", "mode: online needs 'app_adapter'"),
         ("app_adapter: {type: http}", "app_adapter: has no place in mode 'offline'"),
         ("runtime: {batch: 1}", "unknown key 'runtime'"),
         ("runtime: [1]", "unknown key 'runtime'"),

@@ -1,0 +1,94 @@
+"""Rows written as a data set that reads back as the samples they were made of."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from pytest_rageval.model import Sample
+from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
+
+SAVED_SUFFIXES: Final = (".jsonl", ".json", ".csv")
+"""The formats in which rows can be saved."""
+
+_PLAIN_FIELDS = ("question", "doc_name", "skip", "xfail")
+_LISTED_FIELDS = ("reference_contexts", "retrieved_ids", "tags")
+
+
+def columns_of(key_map: Mapping[str, str]) -> dict[str, str]:
+    """Return for each field of a sample the column that a reader with ``key_map`` looks for."""
+    named = {FIELD_OF[name]: column for name, column in key_map.items()}
+    taken = {part for column in named.values() for part in (column, column.partition(".")[0])}
+    return {
+        name: named.get(name)
+        or next((alias for alias in aliases if alias not in taken), aliases[0])
+        for name, aliases in FIELD_ALIASES.items()
+    }
+
+
+def row_of(sample: Sample, columns: Mapping[str, str]) -> dict[str, Any]:
+    """Return a row with everything that is known of a sample; what is missing is left out.
+
+    Metadata stand in the columns that they came from, contexts are objects that name their
+    document.
+    """
+    known: dict[str, Any] = {"id": sample.id}
+    known |= {name: getattr(sample, name) for name in _PLAIN_FIELDS}
+    known["references"] = sample.reference_groups or sample.references
+    known["answer"] = sample.answer
+    known["contexts"] = _contexts(sample)
+    known |= {name: getattr(sample, name) for name in _LISTED_FIELDS}
+    known["reference_ids"] = sample.reference_ids and dict(sample.reference_ids)
+    known["tags"] = known["tags"] or None
+    marks = {name: True for name in ("skip", "xfail") if known[name] == ""}
+    own = {columns[name]: value for name, value in {**known, **marks}.items() if value is not None}
+    return {**own, **{name: part for name, part in sample.metadata.items() if name not in own}}
+
+
+def _contexts(sample: Sample) -> list[dict[str, str]] | None:
+    if sample.contexts is None:
+        return None
+    docs = sample.context_docs or (None,) * len(sample.contexts)
+    return [
+        {"text": text} if doc is None else {"text": text, "doc_name": doc}
+        for text, doc in zip(sample.contexts, docs, strict=True)
+    ]
+
+
+def rows_text(rows: Sequence[Mapping[str, Any]], suffix: str) -> Iterator[str]:
+    """Yield the text of a data file, ``.jsonl``, ``.json`` or ``.csv``, in parts.
+
+    A list, or any other value that a table cannot hold, is spelled as JSON in its cell.
+    """
+    if suffix == ".csv":
+        yield from _table(rows)
+        return
+    is_list = suffix == ".json"
+    yield "[\n" if is_list else ""
+    for at, row in enumerate(rows):
+        yield _dump(row) + (",\n" if is_list and at < len(rows) - 1 else "\n")
+    yield "]\n" if is_list else ""
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    header = list(dict.fromkeys(name for row in rows for name in row))
+    writer = csv.writer(_Echo())
+    yield writer.writerow(header)
+    for row in rows:
+        yield writer.writerow([_cell(row.get(name)) for name in header])
+
+
+class _Echo:
+    """A file that hands back what is written to it, so that the writer becomes a formatter."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def _cell(value: Any) -> Any:
+    return value if value is None or isinstance(value, str) else _dump(value)
+
+
+_dump = json.JSONEncoder(ensure_ascii=False, default=str).encode

@@ -1,0 +1,61 @@
+"""Metrics that a scenario names by their import path: imported, and made metrics of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+from pytest_rageval.engine.binding import Binding
+from pytest_rageval.import_path import ImportPathError, import_object, split_path
+from pytest_rageval.metrics.base import MetricDefinition
+from pytest_rageval.scenario.schema import MetricSpec
+
+SAID_OF_METRICS: Final = (
+    "name",
+    "range",
+    "needs",
+    "asks",
+    "higher_is_better",
+    "version",
+    "timeout_s",
+)
+"""What a scenario can say of a metric that it names by ``use``, beside the metric's options."""
+
+
+def use_metric(
+    binding: Binding, path: str, spec: MetricSpec
+) -> tuple[MetricSpec, MetricDefinition]:
+    """Return the metric at an import path, and ``spec`` with all of the metric's options.
+
+    Raises ImportPathError or CustomMetricError, with what is wrong.
+    """
+    # Not at the top: most scenarios name no metric of their own.
+    from pytest_rageval.metrics.custom.declared import Declared
+    from pytest_rageval.metrics.custom.define import define_metric
+
+    folders = (binding.loaded.path.parent, binding.places.root)
+    found = import_object(path, folders, binding.places.import_mode)
+    said = _said(spec)
+    if isinstance(found, MetricDefinition):
+        # It says all of itself: what is said here can only be meant as its options.
+        options = {**said, **spec.options}
+        return spec.model_copy(update={"options": options}), _at(path, found)
+    return spec, define_metric(found, spec.attribute or path, path, Declared(**said))
+
+
+def is_import_path(name: str) -> bool:
+    """Return whether ``name`` is written like an import path."""
+    try:
+        split_path(name)
+    except ImportPathError:
+        return False
+    return True
+
+
+def _said(spec: MetricSpec) -> dict[str, Any]:
+    known = {name: getattr(spec, name) for name in SAID_OF_METRICS if name != "name"}
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def _at(path: str, definition: MetricDefinition) -> MetricDefinition:
+    return definition if definition.source else replace(definition, source=path)

@@ -1,0 +1,181 @@
+"""The system under test of a scenario: its type looked up, its options checked, what asks it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from pydantic import ValidationError
+
+from pytest_rageval.clients.settings import ClientSettings
+from pytest_rageval.engine.binding import Binding
+from pytest_rageval.errors import MissingExtraError, shorten, unknown_name
+from pytest_rageval.registry import UnknownNameError
+from pytest_rageval.scenario.schema import TargetSpec
+from pytest_rageval.targets.base import (
+    TARGET_REGISTRY,
+    Target,
+    TargetContext,
+    TargetDefinition,
+    TargetError,
+    TargetOptions,
+)
+
+_REFERENCE = re.compile(r"\$\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class TargetPlan:
+    """The system under test: how it is called in messages, and how hard it is asked.
+
+    ``make`` returns what asks it; None where it takes the value of a ``fixture``, see
+    ``with_value``. ``settings`` are its limits, put as those of a model, and ``limits_itself`` says
+    who keeps to them. ``is_remote``: another process answers. ``identity`` is what makes answers
+    those of another system, and ``fields`` of a row are what it is shown (None: all of them).
+    """
+
+    shown: str
+    provides: frozenset[str]
+    settings: ClientSettings
+    make: Callable[[], Target] | None = None
+    from_value: Callable[[object], Target] | None = None
+    fixture: str | None = None
+    is_remote: bool = False
+    limits_itself: bool = False
+    top_k: int | None = None
+    cache_answers: bool = False
+    identity: Mapping[str, Any] = field(default_factory=dict)
+    fields: frozenset[str] | None = None
+
+
+def bind_target(binding: Binding, columns: Sequence[str] | None = None) -> TargetPlan | None:
+    """Return how the system under test is asked, None where the data hold the answers.
+
+    ``columns`` are those of the data that are metadata, None where that is not known.
+    """
+    spec = binding.scenario.target
+    if spec is None:
+        return None
+    try:
+        definition = TARGET_REGISTRY.get(spec.type)
+    except UnknownNameError as error:
+        binding.problem(f"target: {error}", "target", "type")
+        return None
+    options = _options(binding, spec, definition)
+    if options is None:
+        return None
+    try:
+        return _bound(binding, spec, definition, options, columns)
+    except (TargetError, MissingExtraError) as error:
+        binding.problem(f"target: {error}", "target")
+        return None
+
+
+def _bound(
+    binding: Binding,
+    spec: TargetSpec,
+    definition: TargetDefinition,
+    options: TargetOptions,
+    columns: Sequence[str] | None,
+) -> TargetPlan:
+    plan = _plan(spec, definition, options, binding.scenario.top_k)
+    _check_columns(binding, plan, columns)
+    context = TargetContext(
+        folders=(binding.loaded.path.parent.absolute(), binding.places.root),
+        import_mode=binding.places.import_mode,
+        run=binding.run,
+        timeout_s=spec.timeout_s,
+        settings=plan.settings,
+    )
+    if plan.fixture is not None and definition.from_value is not None:
+        return replace(plan, from_value=partial(definition.from_value, options, context))
+    return _made(plan, definition.make(options, context))
+
+
+def with_value(plan: TargetPlan, value: object) -> TargetPlan:
+    """Return the plan of a target that takes a fixture's value.
+
+    Raises TargetError for a wrong one.
+    """
+    assert plan.from_value is not None
+    return _made(plan, plan.from_value(value))
+
+
+def _check_columns(binding: Binding, plan: TargetPlan, columns: Sequence[str] | None) -> None:
+    """Note the columns that the target is to be shown and no row has."""
+    if columns is None:
+        return
+    for field_name in sorted(plan.fields or ()):
+        column = field_name.removeprefix("metadata.")
+        is_there = column in columns or column.partition(".")[0] in columns
+        if column != field_name and not is_there:
+            message = unknown_name("column", column, columns)
+            binding.problem(f"target: {{{field_name}}}: {message}", "target")
+
+
+def _made(plan: TargetPlan, target: Target) -> TargetPlan:
+    return replace(plan, make=lambda: target)
+
+
+def _plan(
+    spec: TargetSpec, definition: TargetDefinition, options: TargetOptions, top_k: int | None
+) -> TargetPlan:
+    settings = ClientSettings(
+        model=options.shown,
+        role="target",
+        provider=definition.name,
+        concurrency=spec.concurrency,
+        rpm=spec.rpm,
+        timeout_s=spec.timeout_s,
+        retries=definition.repeats if spec.retries is None else spec.retries,
+    )
+    return TargetPlan(
+        shown=options.shown,
+        provides=options.provides,
+        settings=settings,
+        fixture=options.pytest_fixture,
+        is_remote=definition.is_remote,
+        limits_itself=definition.limits_itself,
+        top_k=top_k,
+        cache_answers=spec.cache_answers,
+        identity={
+            "type": definition.name,
+            "version": _expanded(spec.version),
+            "options": options.identity(),
+        },
+        fields=options.fields,
+    )
+
+
+def _expanded(version: str) -> str:
+    """Return the version with the environment's values; a variable that is not set is empty."""
+    return _REFERENCE.sub(lambda found: os.environ.get(found[1], ""), version)
+
+
+def _options(
+    binding: Binding, spec: TargetSpec, definition: TargetDefinition
+) -> TargetOptions | None:
+    known = definition.options.model_fields
+    try:
+        return definition.options.model_validate(spec.options)
+    except ValidationError as error:
+        for detail in error.errors(include_url=False, include_input=False):
+            path = [str(step) for step in detail["loc"]]
+            name = ".".join(path)
+            if detail["type"] == "extra_forbidden" and len(path) == 1:
+                keys = {*known, *TargetSpec.model_fields} - {"options"}
+                message = f"target: {unknown_name('key', name, keys)}"
+            elif detail["type"] == "missing":
+                message = f"target: a target of type {definition.name!r} needs {name!r}"
+            elif detail["type"] == "value_error":
+                message = f"target.{name}: {detail['ctx']['error']}".replace(".:", ":")
+            else:
+                # The value is not quoted: it may hold a key or a password.
+                expected = detail.get("ctx", {}).get("expected") or detail["msg"]
+                message = f"target.{name}: {shorten(str(expected))}"
+            binding.problem(message, "target", *path)
+    return None

@@ -1,0 +1,158 @@
+"""``evaluate``: a scenario from a script or a notebook, to its figures and its files."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TextIO
+
+from pytest_rageval import __version__
+from pytest_rageval.clients.settings import RunSettings
+from pytest_rageval.engine.evaluate import Evaluated, Progress, evaluate_plan
+from pytest_rageval.engine.plan import Plan, make_plan
+from pytest_rageval.errors import OptionError, Problem, ScenarioError
+from pytest_rageval.model import RunInfo, ScenarioResult
+from pytest_rageval.registry import UnknownNameError
+from pytest_rageval.reports.base import requested_reports
+from pytest_rageval.reports.store import run_id, write_run
+from pytest_rageval.scenario.changes import Changes, overrides_of
+from pytest_rageval.scenario.in_memory import tree_of
+from pytest_rageval.scenario.overrides import Override
+from pytest_rageval.scenario.schema import Scenario
+from pytest_rageval.targets.base import TargetError
+
+_EVERY_S = 0.1
+
+
+def evaluate(  # noqa: PLR0913  (all but the scenario are options)
+    scenario: str | os.PathLike[str] | Scenario | Mapping[str, Any],
+    overrides: Iterable[Override | str] | Changes = (),
+    *,
+    folder: str | os.PathLike[str] | None = None,
+    progress: bool | Progress | None = None,
+    run: RunSettings | None = None,
+    write_to: str | os.PathLike[str] | None = None,
+    reports: Iterable[str] = (),
+) -> ScenarioResult:
+    """Return the result of a scenario, every case scored in this process and all gates decided.
+
+    ``scenario`` is the path of a file, a Scenario, or a mapping of what a file would say; its
+    ``target`` may be a function then, and data files are relative to ``folder`` (by default the
+    working directory). ``overrides`` is a mapping, ``{"metric_weights": {"f1": 2}}``, or a list of
+    texts as ``--rag-set`` takes them, ``["metric_weights.f1=2"]``.
+
+    ``progress`` is called as ``progress(done, total)`` with numbers of samples; True is a line on
+    stderr, at a terminal or in a notebook. ``run`` says where replies of judges are kept, and what
+    they may cost; without it they are kept nowhere. ``write_to`` is a folder for the files of the
+    run, as ``--rag-output``; ``reports`` are those to write on top, as ``--rag-report``.
+
+    It may be called where an event loop runs. Raises ScenarioError, with all problems in one go,
+    when the scenario or its data cannot be used, and OptionError for the other arguments.
+    """
+    requested = _requested(reports, write_to)
+    run, started = run or RunSettings(), datetime.now(UTC)
+    plan, target = _plan(scenario, overrides_of(overrides), folder, run)
+    with _shown(progress, plan.info.name) as told:
+        try:
+            evaluated = evaluate_plan(plan, run, told, target)
+        except TargetError as error:
+            raise ScenarioError([Problem(plan.info.path, f"target: {error}")]) from error
+    if write_to is not None:
+        write_run(evaluated.result, _run(evaluated, started), Path.cwd(), Path(write_to), requested)
+    return evaluated.result
+
+
+def _requested(reports: Iterable[str], write_to: object) -> tuple[str, ...]:
+    """Return the reports that are asked for, before anything is paid for."""
+    names = [reports] if isinstance(reports, str) else list(reports)
+    if names and write_to is None:
+        raise OptionError([Problem("reports", "need a folder, write_to")])
+    try:
+        return requested_reports(names)
+    except UnknownNameError as error:
+        raise OptionError([Problem("reports", str(error))]) from error
+
+
+def _plan(
+    scenario: str | os.PathLike[str] | Scenario | Mapping[str, Any],
+    overrides: list[Override],
+    folder: str | os.PathLike[str] | None,
+    run: RunSettings,
+) -> tuple[Plan, object]:
+    """Return the plan, and the function that answers where the scenario holds one."""
+    if isinstance(scenario, str | os.PathLike):
+        if folder is not None:
+            message = "is for scenarios that are no file: data files are relative to the file"
+            raise OptionError([Problem("folder", message)])
+        path = Path(scenario)
+        return make_plan(path, overrides, shown=path.name, run=run), None
+    target = None
+    if isinstance(scenario, Mapping) and callable(scenario.get("target")):
+        target, scenario = scenario["target"], {**scenario, "target": "fixture"}
+    tree = tree_of(scenario)
+    path = Path(folder or Path.cwd()) / "scenario.yaml"
+    plan = make_plan(path, overrides, shown=tree.source, run=run, tree=tree)
+    return plan, target
+
+
+def _run(evaluated: Evaluated, started: datetime) -> RunInfo:
+    samples, usage = evaluated.result.samples, evaluated.usage
+    return RunInfo(
+        id=run_id(started),
+        started_at=started.isoformat(),
+        finished_at=datetime.now(UTC).isoformat(),
+        version=__version__,
+        usage=asdict(usage) if usage is not None else None,
+        latency_s={sample.sample_id: round(sample.latency_s, 6) for sample in samples},
+    )
+
+
+@contextmanager
+def _shown(progress: bool | Progress | None, name: str) -> Iterator[Progress | None]:
+    """Provide what is told of the progress."""
+    if not isinstance(progress, bool):
+        yield progress
+        return
+    stream = sys.stderr
+    if not progress or not (stream.isatty() or "ipykernel" in sys.modules):
+        yield None
+        return
+    line = ProgressLine(name, stream)
+    try:
+        yield line
+    finally:
+        line.end()
+
+
+class ProgressLine:
+    """Shows ``support-bot: 12/120 samples`` on one line, written over ten times a second."""
+
+    def __init__(
+        self, name: str, stream: TextIO, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._name = name
+        self._stream = stream
+        self._clock = clock
+        self._next = 0.0
+        self._is_open = False
+
+    def __call__(self, done: int, total: int) -> None:
+        """Show that ``done`` of ``total`` samples are done."""
+        now = self._clock()
+        if now >= self._next or done == total:
+            self._next = now + _EVERY_S
+            self._is_open = True
+            self._stream.write(f"\r{self._name}: {done}/{total} samples")
+            self._stream.flush()
+
+    def end(self) -> None:
+        """End the line, where one was begun."""
+        if self._is_open:
+            self._stream.write("\n")
+            self._stream.flush()

@@ -1,0 +1,235 @@
+"""Objects by import path, ``pkg.mod:attr``: found as pytest finds test modules, or a clear message.
+
+pytest puts the folder of a test file on ``sys.path`` (``--import-mode=prepend``, the default, or
+``append``) or leaves ``sys.path`` alone (``importlib``; the ini value ``pythonpath`` is for that).
+The folder of a scenario and the rootdir are treated the same way, when a scenario names an object
+by its path and not before.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+import sys
+import threading
+import traceback
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Final
+
+from pytest_rageval.errors import RagevalError, shorten
+
+if TYPE_CHECKING:
+    from pytest_rageval.places import ImportMode
+
+# One thread at a time changes sys.path and imports; a module may itself ask for another one.
+_LOCK: Final = threading.RLock()
+_LISTED = 10
+_GUESSES = 3
+_FOREIGN_FRAMES = ("<frozen importlib", str(importlib.__file__), __file__)
+
+
+class ImportPathError(RagevalError):
+    """An import path that leads to nothing; the message says how far it led, and near names."""
+
+
+def import_object(path: str, folders: Sequence[Path] = (), mode: ImportMode = "prepend") -> object:
+    """Return the object that ``path``, ``pkg.mod:attr`` or ``pkg.mod:attr.sub``, names.
+
+    ``folders`` (that of the scenario, then the rootdir) come to ``sys.path`` as ``mode`` says;
+    of a folder that is a package, the one above it that is none. Raises ImportPathError when the
+    path is none, no such module is there, the module raises, comes from elsewhere than the first
+    folder that has it, or lacks the attribute.
+    """
+    module_name, attributes = split_path(path)
+    folders = [folder.absolute() for folder in folders]
+    with _LOCK:
+        _extend_sys_path([_base(folder) for folder in folders], mode)
+        found: object = _module(module_name, folders, mode)
+    for at, attribute in enumerate(attributes):
+        shown = ":".join([module_name, *([".".join(attributes[:at])] if at else [])])
+        found = _attribute(found, attribute, shown)
+    return found
+
+
+def split_path(path: str) -> tuple[str, list[str]]:
+    """Return the module and the attributes of ``pkg.mod:attr.sub``.
+
+    Nothing is imported. Raises ImportPathError with what was probably meant.
+
+    >>> split_path("pkg.mod:attr.sub")
+    ('pkg.mod', ['attr', 'sub'])
+    """
+    module, colon, attribute = path.partition(":")
+    names = [*module.split("."), *attribute.split(".")]
+    if colon and all(name.isidentifier() for name in names) and not module.endswith(".py"):
+        return module, attribute.split(".")
+    meant = _meant(path)
+    hint = f" Did you mean {meant!r}?" if meant else ""
+    raise ImportPathError(f"expected 'pkg.mod:attr', found {shorten(path)!r}.{hint}")
+
+
+def _meant(path: str) -> str | None:
+    """Return the import path that a file's path or a dotted name most likely stands for."""
+    module, colon, attribute = path.partition(":")
+    if not colon:
+        module, _, attribute = path.rpartition(".")
+    module = module.removesuffix(".py").removeprefix("./").replace("\\", "/").replace("/", ".")
+    meant = f"{module}:{attribute}"
+    names = [*module.split("."), *attribute.split(".")]
+    return meant if all(name.isidentifier() for name in names) else None
+
+
+def _base(folder: Path) -> Path:
+    """Return ``folder``, or where it is a package the folder that its modules are imported from."""
+    while (folder / "__init__.py").is_file() and folder.parent != folder:
+        folder = folder.parent
+    return folder
+
+
+def _extend_sys_path(folders: Sequence[Path], mode: ImportMode) -> None:
+    """Put what is not there yet to the beginning or the end of ``sys.path``, in this order."""
+    missing = [text for text in dict.fromkeys(map(str, folders)) if text not in sys.path]
+    if mode == "prepend":
+        sys.path[:0] = missing
+    elif mode == "append":
+        sys.path.extend(missing)
+
+
+def _module(name: str, folders: Sequence[Path], mode: ImportMode) -> ModuleType:
+    importlib.invalidate_caches()  # the file may be younger than the last look into its folder
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if _frames(error):  # of the module itself: it imports what is not there
+            raise ImportPathError(_raised("importing", name, error)) from error
+        raise ImportPathError(_not_found(error.name or name, folders, mode)) from error
+    except (Exception, SystemExit) as error:
+        raise ImportPathError(_raised("importing", name, error)) from error
+    if mode != "importlib":
+        _check_origin(name, folders)
+    return module
+
+
+def _frames(error: BaseException) -> list[traceback.FrameSummary]:
+    """Return the frames of the error that are neither Python's import system nor ours."""
+    return [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not any(part in frame.filename for part in _FOREIGN_FRAMES)
+    ]
+
+
+def _raised(doing: str, name: str, error: BaseException) -> str:
+    """Return the message for a module that is there and cannot be imported."""
+    text = " ".join(str(error).split())
+    frames = _frames(error)
+    where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+    if isinstance(error, SyntaxError) and error.filename:
+        text, where = error.msg, f" ({error.filename}:{error.lineno})"
+    return f"{doing} {name!r} raised {type(error).__name__}: {shorten(text, 300)}{where}"
+
+
+def _not_found(name: str, folders: Sequence[Path], mode: ImportMode) -> str:
+    """Return the message for a module that is nowhere: where it was looked for, and near names."""
+    parent = sys.modules.get(name.rpartition(".")[0])
+    if parent is not None:
+        return f"no module named {name!r}{_in_parent(parent, name)}"
+    beside = next((folder for folder in folders if name in _modules_in([folder])), None)
+    if beside is not None and mode == "importlib":
+        return (
+            f"no module named {name!r} on sys.path. {beside} has one, but with "
+            "--import-mode=importlib sys.path stays as it is: name that folder in the ini value "
+            "'pythonpath'"
+        )
+    if beside is not None and beside != _base(beside):
+        package = ".".join(beside.relative_to(_base(beside)).parts)
+        hint = f"{beside} is a package; did you mean '{package}.{name}'?"
+        return f"no module named {name!r}. {hint}"
+    bases = list(dict.fromkeys(_base(folder) for folder in folders))
+    looked = ", ".join([*map(str, bases), "sys.path"])
+    near = _did_you_mean(name, _modules_in([*bases, *_own_paths(bases)]))
+    return f"no module named {name!r} in {looked}.{near}"
+
+
+def _in_parent(parent: ModuleType, name: str) -> str:
+    if not hasattr(parent, "__path__"):
+        return f": {parent.__name__!r} is not a package, but {_shown(parent)}"
+    known = [f"{parent.__name__}.{found}" for found in _modules_in(map(Path, parent.__path__))]
+    return f".{_did_you_mean(name, known)}{_known('modules', known)}"
+
+
+def _own_paths(folders: Sequence[Path]) -> Iterator[Path]:
+    """Yield what is on ``sys.path`` below the folders: the ini value ``pythonpath``, mostly."""
+    for text in sys.path:
+        if any(Path(text).is_relative_to(folder) for folder in folders):
+            yield Path(text)
+
+
+def _modules_in(folders: Iterable[Path]) -> list[str]:
+    return sorted({found.name for found in pkgutil.iter_modules(map(str, folders))})
+
+
+def _check_origin(name: str, folders: Sequence[Path]) -> None:
+    """Refuse a module of the right name from the wrong place: another folder's was there first."""
+    top = name.partition(".")[0]
+    file = getattr(sys.modules.get(top), "__file__", None)
+    for folder in map(_base, folders):
+        for candidate in (folder / top / "__init__.py", folder / f"{top}.py"):
+            if candidate.is_file():
+                if file is None or not Path(file).is_file() or not candidate.samefile(file):
+                    raise ImportPathError(
+                        f"{candidate} cannot be imported: {top!r} is {file or 'part of Python'} "
+                        "already; give one of them another name"
+                    )
+                return
+
+
+def _attribute(holder: object, name: str, shown: str) -> object:
+    """Return an attribute of a module or of what was found in it."""
+    try:
+        return getattr(holder, name)
+    except AttributeError:
+        known = _public_names(holder)
+        message = f"{shown!r} ({_shown(holder)}) has no attribute {name!r}."
+        near = _did_you_mean(name, known) + _known("names", known)
+        raise ImportPathError(message + near) from None
+    except Exception as error:
+        raise ImportPathError(_raised("getting", f"{shown}:{name}", error)) from error
+
+
+def _shown(holder: object) -> str:
+    """Return the file of a module, the type of anything else."""
+    return getattr(holder, "__file__", None) or f"of type {type(holder).__name__}"
+
+
+def _public_names(holder: object) -> list[str]:
+    """Return the names that ``holder`` defines itself, without what it only imported."""
+    own = getattr(holder, "__name__", None)
+    return (
+        sorted(
+            name
+            for name, value in vars(holder).items()
+            if not name.startswith("_")
+            and not isinstance(value, ModuleType)
+            and getattr(value, "__module__", own) in (own, getattr(holder, "__module__", own))
+        )
+        if hasattr(holder, "__dict__")
+        else []
+    )
+
+
+def _did_you_mean(name: str, known: Iterable[str]) -> str:
+    by_lower = {found.lower(): found for found in known}
+    near = difflib.get_close_matches(name[:100].lower(), by_lower, n=_GUESSES, cutoff=0.6)
+    guesses = " or ".join(repr(by_lower[found]) for found in near)
+    return f" Did you mean {guesses}?" if guesses else ""
+
+
+def _known(what: str, names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    more = ", …" if len(names) > _LISTED else ""
+    return f" Its {what}: {', '.join(names[:_LISTED])}{more}"

@@ -1,0 +1,154 @@
+"""What is said of a metric of the user's own, by its code or by a scenario, and what follows."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final, TypeVar
+
+from pytest_rageval.errors import shorten, unknown_name
+from pytest_rageval.metrics.base import MetricInfo, Role
+from pytest_rageval.metrics.custom.signature import CustomMetricError, Signature
+from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
+
+_ATTRIBUTE = "__rageval_metric__"
+_NEEDED = sorted(FIELD_ALIASES.keys() - {"id", "tags", "skip", "xfail"})
+_ROLES = ("judge", "embedding")
+_LISTS = (tuple, list, set, frozenset)
+_KINDS: Final[dict[str, tuple[type, ...]]] = {
+    "name": (str,),
+    "range": (tuple, list),
+    "needs": _LISTS,
+    "asks": _LISTS,
+    "higher_is_better": (bool,),
+    "version": (int,),
+    "timeout_s": (int, float),
+}
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What is said of a metric; None where nothing is said.
+
+    ``needs`` are fields of Sample, ``asks`` models, ``range`` the lowest and the highest score
+    (infinite, or None, where there is no end). Another ``version`` makes saved runs incomparable.
+    ``timeout_s`` is for a sample.
+    """
+
+    name: str | None = None
+    range: Sequence[float | None] | None = None
+    needs: Collection[str] | None = None
+    asks: Collection[Role] | None = None
+    higher_is_better: bool | None = None
+    version: int | None = None
+    timeout_s: float | None = None
+
+    def over(self, other: Declared) -> Declared:
+        """Return what is said here, and for the rest what ``other`` says."""
+        return replace(other, **self.said())
+
+    def said(self) -> dict[str, Any]:
+        """Return what is said, by its name."""
+        known = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in known.items() if value is not None}
+
+
+NOTHING_SAID: Final = Declared()
+
+
+def metric(  # noqa: PLR0913  (a keyword for each thing that can be said)
+    *,
+    name: str | None = None,
+    range: Sequence[float | None] | None = None,  # noqa: A002
+    needs: Collection[str] | None = None,
+    asks: Collection[Role] | None = None,
+    higher_is_better: bool | None = None,
+    version: int | None = None,
+    timeout_s: float | None = None,
+) -> Callable[[F], F]:
+    """Say of a function what a scenario would otherwise have to say of it as a metric.
+
+    The function stays what it was. ``Declared`` has the meaning of each; a scenario that says
+    something else is right.
+    """
+    declared = Declared(name, range, needs, asks, higher_is_better, version, timeout_s)
+
+    def declare(function: F) -> F:
+        setattr(function, _ATTRIBUTE, declared)
+        return function
+
+    return declare
+
+
+def declared_by(found: object) -> Declared:
+    """Return what the code itself says: the decorator, or the attributes of a class or object."""
+    said = getattr(found, _ATTRIBUTE, None)
+    if isinstance(said, Declared):
+        return said
+    if inspect.isroutine(found):
+        return Declared()
+    # What is called so and is something else (a method, a property of a class) says nothing.
+    known: dict[str, Any] = {
+        name: value
+        for name, kinds in _KINDS.items()
+        if isinstance(value := getattr(found, name, None), kinds)
+    }
+    return Declared(**known)
+
+
+def info_of(declared: Declared, signature: Signature, name: str, shown: str) -> MetricInfo:
+    """Return the info of the metric; CustomMetricError where what is said contradicts the code."""
+    timeout_s = declared.timeout_s
+    if not signature.is_async and timeout_s is not None:
+        raise CustomMetricError(f"{shown}: timeout_s: only an async function can be stopped")
+    return MetricInfo(
+        name,
+        _fields(declared.needs or (), shown),
+        family="custom",
+        range=_range(declared.range, shown),
+        higher_is_better=declared.higher_is_better is not False,
+        version=declared.version or 1,
+        asks=_asks(declared.asks, signature, shown),
+        is_async=signature.is_async,
+    )
+
+
+def _asks(said: Collection[Role] | None, signature: Signature, shown: str) -> frozenset[Role]:
+    asks = signature.roles if said is None else frozenset(said) | (signature.roles or frozenset())
+    if asks is None:
+        raise CustomMetricError(
+            f"{shown} takes 'models' and does not say which: write asks: [judge], "
+            "or a parameter 'judge' or 'embedding' in its place"
+        )
+    for role in sorted(asks - set(_ROLES)):
+        raise CustomMetricError(f"{shown}: asks: {unknown_name('model', role, _ROLES)}")
+    if asks and not signature.is_async:
+        raise CustomMetricError(f"{shown}: asks: only an async function can ask models")
+    return asks
+
+
+def _fields(needs: Iterable[str], shown: str) -> frozenset[str]:
+    for need in needs:
+        if FIELD_OF.get(need) not in _NEEDED:
+            raise CustomMetricError(f"{shown}: needs: {unknown_name('field', need, _NEEDED)}")
+    return frozenset(FIELD_OF[need] for need in needs)
+
+
+def _range(ends: Sequence[float | None] | None, shown: str) -> tuple[float, float]:
+    if ends is None:
+        return 0.0, 1.0
+    try:
+        low, high = (
+            default if end is None else float(end)
+            for end, default in zip(ends, (-math.inf, math.inf), strict=True)
+        )
+    except (TypeError, ValueError):
+        low, high = 0.0, 0.0
+    if not low < high:
+        message = f"{shown}: range: expected (lowest, highest) score, found {shorten(repr(ends))}"
+        raise CustomMetricError(message)
+    return low, high

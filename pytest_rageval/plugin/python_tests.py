@@ -1,0 +1,291 @@
+"""Ordinary test functions over the samples of a scenario: ``@pytest.mark.rag_scenario(file)``.
+
+The test gets each sample as ``rag_sample``, asks whatever it tests, and has the answer scored by
+``rageval.check``: with the metrics, weights and thresholds of the scenario, whose gates and summary
+are then over the cases of this test function.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from pytest_rageval.engine.answering import filled
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.scorer import reasons_unjudged, score_case, unscored_result
+from pytest_rageval.model import Case, InvalidRow, Outcome, Sample, SampleResult
+from pytest_rageval.plugin.case_text import failure_text, unjudged_text
+from pytest_rageval.plugin.collect import case_marks, prepare_asking, scenario_plan
+from pytest_rageval.plugin.items import ASK, RunsCase, SampleItem
+from pytest_rageval.plugin.names import Names
+from pytest_rageval.plugin.options import SETTINGS
+from pytest_rageval.plugin.session import ensure_session
+from pytest_rageval.scenario.overrides import Override
+from pytest_rageval.stats.verdict import shortfalls
+from pytest_rageval.targets.answers import answer_of
+from pytest_rageval.targets.base import Answer, TargetError
+
+if TYPE_CHECKING:
+    from pytest_rageval.engine.ahead import Judgement
+
+MARKER = "rag_scenario"
+PARAMETER = "rag_sample"
+
+_USED = pytest.StashKey[dict[str, "_Used"]]()
+_CASE = pytest.StashKey["TestedCase"]()
+
+
+class TestedCase:
+    """A case of a scenario that a test function runs; ``result`` is None until it was scored."""
+
+    __test__ = False
+
+    def __init__(self, plan: Plan, case: Case) -> None:
+        self.plan = plan
+        self.case = case
+        self.result: SampleResult | None = None
+
+    def unscored(self) -> SampleResult:
+        """Return the result of a test that had nothing scored."""
+        found = unscored_result(self.plan, self.case)
+        if isinstance(self.case, InvalidRow):
+            return found
+        return replace(found, errors=dict.fromkeys(found.scores, "rageval.check was not called"))
+
+    def case_outcome(self, reported: Outcome) -> Outcome:
+        """Return the outcome of the case: a test cannot end in an ERROR, a case can."""
+        if reported == "failed" and self.result is not None:
+            return "error" if reasons_unjudged(self.plan, self.result) else reported
+        return reported
+
+
+class Checker:
+    """What the fixture ``rageval`` is: scores the answers of one test with its scenario."""
+
+    def __init__(self, config: pytest.Config, case: TestedCase) -> None:
+        self._config = config
+        self._case = case
+
+    @property
+    def sample(self) -> Sample:
+        """The sample of this test, as the data have it."""
+        assert isinstance(self._case.case, Sample)
+        return self._case.case
+
+    def check(
+        self,
+        answer: object = None,
+        contexts: Sequence[object] | None = None,
+        *,
+        retrieved_ids: Sequence[str] | None = None,
+    ) -> SampleResult:
+        """Score an answer, note the scores, and fail as a case of the scenario would.
+
+        ``answer`` is a text, or whatever else a target may return; without one, the answer of the
+        data is scored. What is not said stays as the data have it. Returns the result when it
+        meets the thresholds. A sample can be checked once.
+        """
+        sample = self._answered(answer, contexts, retrieved_ids)
+        return self._verdict(self._score(sample))
+
+    async def acheck(
+        self,
+        answer: object = None,
+        contexts: Sequence[object] | None = None,
+        *,
+        retrieved_ids: Sequence[str] | None = None,
+    ) -> SampleResult:
+        """Do what ``check`` does, without blocking the event loop of an async test."""
+        sample = self._answered(answer, contexts, retrieved_ids)
+        return self._verdict(await _in_thread(lambda: self._score(sample)))
+
+    def _answered(
+        self,
+        answer: object,
+        contexts: Sequence[object] | None,
+        retrieved_ids: Sequence[str] | None,
+    ) -> Sample:
+        if self._case.result is not None:
+            raise RuntimeError("rageval.check: this sample was checked before; once is all it can")
+        said = {"contexts": contexts, "retrieved_ids": retrieved_ids}
+        given = {name: value for name, value in said.items() if value is not None}
+        try:
+            found = Answer() if answer is None and not given else _answer(answer, given)
+        except TargetError as error:
+            raise TypeError(f"rageval.check: {error}") from None
+        return filled(self.sample, found, self._case.plan.top_k)
+
+    def _score(self, sample: Sample) -> SampleResult:
+        plan = self._case.plan
+        judgement: Judgement | None = None
+        if plan.judged:
+            judgement = self._config.stash[ASK](plan, sample)
+        return score_case(plan, sample, judgement)
+
+    def _verdict(self, result: SampleResult) -> SampleResult:
+        __tracebackhide__ = True
+        case = self._case
+        case.result = result
+        reasons = reasons_unjudged(case.plan, result)
+        if reasons:
+            pytest.fail(unjudged_text(case.plan.info, result, reasons), pytrace=False)
+        missed = shortfalls(result, case.plan.info.thresholds)
+        if missed and case.plan.tolerate_shortfalls:
+            pytest.xfail("tolerated, gate pass_rate decides: " + "; ".join(map(str, missed)))
+        if missed:
+            pytest.fail(failure_text(case.plan.info, result, missed), pytrace=False)
+        return result
+
+
+def _answer(answer: object, given: dict[str, Any]) -> Answer:
+    """Return an answer with what was said beside it."""
+    beside = answer_of({"answer": "-", **given}) if given else Answer()
+    beside = replace(beside, text=None)
+    if answer is None:
+        return beside
+    found = answer_of(answer)
+    names = ("contexts", "context_docs", "retrieved_ids")
+    said = {name: part for name in names if (part := getattr(beside, name)) is not None}
+    return replace(found, **said)
+
+
+async def _in_thread(function: Callable[[], SampleResult]) -> SampleResult:
+    """Return what ``function`` returns in a thread, under asyncio or whatever else anyio runs."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        # An async test without asyncio is one of anyio's, which the user has installed then.
+        to_thread: Any = import_module("anyio.to_thread")
+        return cast("SampleResult", await to_thread.run_sync(function))
+    return await asyncio.to_thread(function)
+
+
+def parametrize(metafunc: pytest.Metafunc) -> None:
+    """Run a test function with the marker once for each sample of its scenario."""
+    mark = metafunc.definition.get_closest_marker(MARKER)
+    if mark is None:
+        return
+    definition, config = metafunc.definition, metafunc.config
+    if PARAMETER not in metafunc.fixturenames:
+        raise pytest.Collector.CollectError(
+            f"{definition.nodeid}: @pytest.mark.{MARKER} needs the argument {PARAMETER!r} (the "
+            f"sample) or 'rageval' (whose check() scores an answer)"
+        )
+    ensure_session(config, config.stash[SETTINGS])
+    used = _Used(_scenario_path(mark, definition), definition.nodeid)
+    plan = used.plan(_collector(definition))
+    if plan.judged:
+        prepare_asking(config, plan)
+    names = Names()
+    used.names = {case.index: names.give(case.id) for case in plan.cases}
+    config.stash.setdefault(_USED, {})[definition.nodeid] = used
+    metafunc.parametrize(
+        PARAMETER,
+        [
+            pytest.param(case, id=used.names[case.index], marks=case_marks(config, plan, case))
+            for case in plan.cases
+        ],
+    )
+
+
+def _collector(node: pytest.Item) -> pytest.Collector:
+    assert isinstance(node.parent, pytest.Collector)
+    return node.parent
+
+
+def _scenario_path(mark: pytest.Mark, definition: pytest.Item) -> Path:
+    """Return the file that the marker names: beside the test's file, or below the rootdir."""
+    how = f"@pytest.mark.{MARKER}('x.rageval.yaml')"
+    if len(mark.args) != 1 or mark.kwargs or not isinstance(mark.args[0], str | Path):
+        raise pytest.Collector.CollectError(f"{definition.nodeid}: write {how}")
+    folders = (definition.path.parent, definition.config.rootpath)
+    for folder in folders:
+        path = folder / mark.args[0]
+        if path.is_file():
+            return path
+    shown = " nor in ".join(str(folder) for folder in dict.fromkeys(folders))
+    raise pytest.Collector.CollectError(
+        f"{definition.nodeid}: {how}: there is no {mark.args[0]} in {shown}"
+    )
+
+
+def case_of(item: pytest.Item) -> RunsCase | None:
+    """Return the case of a scenario that an item runs, None for an item that runs none."""
+    return item if isinstance(item, SampleItem) else tested_case(item)
+
+
+def tested_case(item: pytest.Item) -> TestedCase | None:
+    """Return the case that a test function runs with this item, None for any other item."""
+    known = item.stash.get(_CASE, None)
+    if known is not None:
+        return known
+    callspec = getattr(item, "callspec", None)
+    used_by = item.config.stash.get(_USED, None)
+    if callspec is None or used_by is None or PARAMETER not in callspec.params:
+        return None
+    used = used_by.get(item.nodeid.removesuffix(f"[{callspec.id}]"))
+    case = callspec.params[PARAMETER]
+    if used is None or not isinstance(case, Sample | InvalidRow):
+        return None
+    plan = used.plan(_collector(item), _without(used.names[case.index], callspec.id))
+    found = item.stash[_CASE] = TestedCase(plan, case)
+    return found
+
+
+def checker(item: pytest.Item) -> Checker:
+    """Return what scores the answer of this test; a row that is no sample fails the test here."""
+    case = tested_case(item)
+    if case is None:
+        pytest.fail("'rageval' needs @pytest.mark.rag_scenario('x.rageval.yaml')", pytrace=False)
+    if isinstance(case.case, InvalidRow):
+        pytest.fail(f"invalid row: {case.case.reason}", pytrace=False)
+    return Checker(item.config, case)
+
+
+class _Used:
+    """A scenario that a test function uses, with a plan for each variant of the test.
+
+    A test that is parametrised otherwise, too, is a run of its own with each of its parameters: one
+    with a name, figures, gates and saved runs of its own.
+    """
+
+    def __init__(self, path: Path, nodeid: str) -> None:
+        self.names: Mapping[int, str] = {}
+        self._path = path
+        self._nodeid = nodeid
+        self._plans: dict[str, Plan] = {}
+
+    def plan(self, collector: pytest.Collector, variant: str = "") -> Plan:
+        """Return the plan of a variant, the plain one when it has no name."""
+        if variant not in self._plans:
+            # Not in brackets: pytest takes what follows them in a node id for part of them.
+            nodeid = f"{self._nodeid}({variant})" if variant else self._nodeid
+            more = []
+            if variant:
+                name = f"{self._plans[''].info.name}[{variant}]"
+                more = [Override(("name",), name, f"{nodeid}: name")]
+            self._plans[variant] = scenario_plan(
+                self._path, collector, nodeid, more, answers_given=True
+            )
+        return self._plans[variant]
+
+
+def _without(name: str, whole: str) -> str:
+    """Return what the parameters' part of a node id says beside the sample's name.
+
+    >>> _without("q1", "q1-gpt")
+    'gpt'
+    """
+    if whole == name:
+        return ""
+    if whole.startswith(f"{name}-"):
+        return whole.removeprefix(f"{name}-")
+    if whole.endswith(f"-{name}"):
+        return whole.removesuffix(f"-{name}")
+    return whole.replace(f"-{name}-", "-", 1)

@@ -1,0 +1,133 @@
+"""What the hooks of others see of a run, in its main process: samples, gates, summary lines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar, get_args
+
+import pytest
+
+from pytest_rageval.errors import shorten
+from pytest_rageval.model import (
+    GateOutcome,
+    GateResult,
+    SampleResult,
+    ScenarioInfo,
+    ScenarioResult,
+    ScenarioView,
+)
+from pytest_rageval.plugin.hook_calls import HookError, Implementation, implementations
+
+T = TypeVar("T")
+
+_SCORED = "pytest_rageval_sample_scored"
+_GATES = "pytest_rageval_gates"
+_SUMMARY = "pytest_rageval_summary"
+_OUTCOMES = get_args(GateOutcome)
+
+
+class RunHooks:
+    """Calls the hooks of a run; one that goes wrong is noted, and does not end the run."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._found: dict[tuple[str, str], list[Implementation]] = {}
+        self._failed: dict[str, dict[str, str]] = {}
+
+    def sample_scored(self, info: ScenarioInfo, result: SampleResult) -> None:
+        """Show a result to those who want to see each."""
+        if self._implementations(info, _SCORED):
+            self._call(info, _SCORED, lambda _, __: None, result=result)
+
+    def gates(self, result: ScenarioResult) -> list[GateResult]:
+        """Return the gates that the hooks add."""
+        taken = {gate.name for gate in result.gates}
+        found = self._call(
+            result.info, _GATES, lambda said, giver: _gates(said, giver, taken), result=result
+        )
+        return [gate for gates in found for gate in gates]
+
+    def with_failures(self, result: ScenarioResult) -> ScenarioResult:
+        """Return ``result`` with a failed gate for each hook that went wrong so far.
+
+        What a run was to be watched by, or judged by, must not be missing without a word.
+        """
+        failed = self._failed.get(result.info.nodeid, {})
+        gates = [GateResult(hook, "failed", None, None, text) for hook, text in failed.items()]
+        return replace(result, gates=(*result.gates, *gates)) if gates else result
+
+    def summary(self, result: ScenarioResult) -> list[str]:
+        """Return the lines to print below the table of a scenario; an error is one of them."""
+        found = self._call(result.info, _SUMMARY, _lines, result=result)
+        error = self._failed.get(result.info.nodeid, {}).get(_SUMMARY)
+        return [*(line for lines in found for line in lines), *([error] if error else [])]
+
+    def _call(
+        self,
+        info: ScenarioInfo,
+        hook: str,
+        read: Callable[[Any, Implementation], T],
+        **given: object,
+    ) -> list[T]:
+        """Return what ``read`` makes of the result of each implementation that went right."""
+        view, found = ScenarioView.of(info), []
+        for one in self._implementations(info, hook):
+            try:
+                said = one.call(config=self._config, scenario=view, **given)
+                found.append(read(said, one))
+            except HookError as error:
+                self._note(info, hook, error)
+        return found
+
+    def _implementations(self, info: ScenarioInfo, hook: str) -> list[Implementation]:
+        known = self._found.get((info.nodeid, hook))
+        if known is None:
+            try:
+                path = self._config.rootpath / info.path
+                known = implementations(self._config.hook, hook, self._config, path)
+            except HookError as error:
+                self._note(info, hook, error)
+                known = []
+            self._found[info.nodeid, hook] = known
+        return known
+
+    def _note(self, info: ScenarioInfo, hook: str, error: HookError) -> None:
+        self._failed.setdefault(info.nodeid, {}).setdefault(hook, str(error))
+
+
+def _gates(said: Any, giver: Implementation, taken: set[str]) -> list[GateResult]:
+    """Return the gates of a hook, checked; each name is ``taken`` then."""
+    gates = giver.listed(said)
+    for gate in gates:
+        if not isinstance(gate, GateResult) or not gate.name:
+            raise giver.refused(f"returned {shorten(repr(gate))} among the gates: no GateResult")
+        if gate.outcome not in _OUTCOMES:
+            raise giver.refused(
+                f"returned the gate {gate.name!r} with the outcome {gate.outcome!r}; "
+                f"it must be one of {', '.join(_OUTCOMES)}"
+            )
+        if gate.name in taken:
+            raise giver.refused(f"returned the gate {gate.name!r}, and there is one of that name")
+        taken.add(gate.name)
+    return [_plain(gate, giver) for gate in gates]
+
+
+def _plain(gate: GateResult, giver: Implementation) -> GateResult:
+    """Return a gate with plain floats: what numpy calls one, JSON may not."""
+    try:
+        observed, bound, margin = (
+            None if number is None or not math.isfinite(number) else float(number)
+            for number in (gate.observed, gate.bound, gate.margin)
+        )
+    except (TypeError, ValueError):
+        message = f"returned the gate {gate.name!r} with {shorten(repr(gate.observed))} observed"
+        raise giver.refused(f"{message}: no number") from None
+    return GateResult(gate.name, gate.outcome, observed, bound, str(gate.message), margin)
+
+
+def _lines(said: Any, giver: Implementation) -> list[str]:
+    if isinstance(said, str):
+        return said.splitlines()
+    return [line for found in giver.listed(said) for line in str(found).splitlines()]

@@ -1,0 +1,111 @@
+"""``badge.svg``: the weighted score as a small picture, for a README or a dashboard."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from html import escape
+
+from pytest_rageval.errors import shorten
+from pytest_rageval.model import RunInfo, ScenarioResult
+from pytest_rageval.reports.base import RunFolder
+
+_NO_SCORE = "no score"
+# White text on each of them has a contrast of 4.5 and more (WCAG 2.1, level AA).
+_COLOURS = {"good": "#1a7f37", "warn": "#9a6700", "bad": "#cf222e", _NO_SCORE: "#57606a"}
+_LABEL_COLOUR = "#30363d"
+_LABEL_WIDTH = 40
+_NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+# In pixels. The text is fitted to these widths, whatever font there is.
+_HEIGHT = 20
+_BASELINE = 14
+_PADDING = 6
+_NARROW = 6.5
+_WIDE = 12.0
+
+_SVG = """\
+<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" \
+viewBox="0 0 {width} {height}" role="img" aria-label="{title}">
+<title>{title}</title>
+<rect width="{width}" height="{height}" rx="3" fill="{colour}"/>
+<path d="M3 0h{flat}v{height}H3a3 3 0 0 1-3-3V3a3 3 0 0 1 3-3z" fill="{label_colour}"/>
+<g fill="#fff" font-family="Verdana,DejaVu Sans,Noto Sans CJK SC,sans-serif" font-size="11" \
+aria-hidden="true">
+<text x="{label_x}" y="{baseline}" textLength="{label_length}">{label}</text>
+<text x="{value_x}" y="{baseline}" textLength="{value_length}">{value}</text>
+</g>
+</svg>
+"""
+
+
+class Badge:
+    """Writes ``badge.svg``, when it is asked for."""
+
+    name = "badge.svg"
+    aliases = ("badge", "svg")
+    on_request = True
+
+    def write(self, result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
+        """Write the file."""
+        folder.put(self.name, [badge_svg(result)])
+
+
+def badge_svg(result: ScenarioResult) -> str:
+    """Return the badge: the scenario's name and its weighted score, in the colour of its band.
+
+    A partial run says how many samples it has; one without any score says so. No font, style or
+    script is fetched.
+    """
+    label = shorten(" ".join(_drawable(result.info.name).split()), _LABEL_WIDTH)
+    value, band = _value(result), _band(result)
+    label_length, value_length = _length(label), _length(value)
+    label_width = label_length + 2 * _PADDING
+    return _SVG.format(
+        width=label_width + value_length + 2 * _PADDING,
+        height=_HEIGHT,
+        baseline=_BASELINE,
+        flat=label_width - 3,
+        title=escape(f"{label}: {_title(value, band)}"),
+        colour=_COLOURS[band],
+        label_colour=_LABEL_COLOUR,
+        label=escape(label),
+        label_x=_PADDING,
+        label_length=label_length,
+        value=escape(value),
+        value_x=label_width + _PADDING,
+        value_length=value_length,
+    )
+
+
+def _title(value: str, band: str) -> str:
+    return value if band == _NO_SCORE else f"weighted score {value} ({band})"
+
+
+def _value(result: ScenarioResult) -> str:
+    mean = result.weighted_score.mean
+    score = _NO_SCORE if mean is None else f"{mean:.4f}"
+    counts = result.counts
+    return score if result.complete else f"{score}, {counts.ran} of {counts.samples}"
+
+
+def _band(result: ScenarioResult) -> str:
+    mean = result.weighted_score.mean
+    if mean is None:
+        return _NO_SCORE
+    good, warn = result.info.bands
+    return "good" if mean >= good else "warn" if mean >= warn else "bad"
+
+
+def _length(text: str) -> int:
+    """Return about how many pixels ``text`` takes; Chinese characters are square."""
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+    return max(1, round(wide * _WIDE + (len(text) - wide) * _NARROW))
+
+
+def _drawable(text: str) -> str:
+    """Return ``text`` without what XML cannot hold: control characters and lone surrogates."""
+    return _NOT_XML.sub("\ufffd", text)
+
+
+REPORTS = (Badge(),)

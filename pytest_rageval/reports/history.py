@@ -1,0 +1,346 @@
+"""The runs of a scenario over time: ``history.sqlite`` beside the run folders.
+
+The file is an index. All that is in it stands in the run folders, too, so it can be deleted: the
+next run, or ``pytest --rag-history``, makes it anew. Nothing here ever changes a file that is not a
+history of this version.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import astuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_rageval.errors import RagevalError
+from pytest_rageval.model import Counts, MetricSummary, WeightedSummary
+from pytest_rageval.places import folder_name
+from pytest_rageval.reports.run_points import RunPoint, read_point
+
+if TYPE_CHECKING:
+    # Not at run time: it costs every start of a run milliseconds, and some Pythons lack it.
+    import sqlite3
+
+DATABASE = "history.sqlite"
+"""The name of the file in the base folder of the runs."""
+
+BUSY_S = 5.0
+"""How long one process waits for another one that is writing, in seconds."""
+
+# "rage" in ASCII: says of a database whose it is.
+_APPLICATION = 0x72616765
+_VERSION = 1
+_TABLES = (
+    """CREATE TABLE runs (
+        folder TEXT PRIMARY KEY, run_id TEXT NOT NULL, scenario TEXT NOT NULL,
+        started_at TEXT NOT NULL, complete INTEGER NOT NULL,
+        samples INTEGER, ran INTEGER, scored INTEGER, passed INTEGER, failed INTEGER,
+        error INTEGER, skipped INTEGER, xfailed INTEGER, invalid INTEGER,
+        weighted_score REAL, weighted_score_n INTEGER, weighted_score_unscored INTEGER,
+        weighted_score_ci_low REAL, weighted_score_ci_high REAL,
+        gates_passed INTEGER, gates_failed INTEGER, gates_skipped INTEGER,
+        overridden TEXT, commit_sha TEXT)""",
+    """CREATE TABLE metrics (
+        folder TEXT NOT NULL, name TEXT NOT NULL, position INTEGER NOT NULL,
+        mean REAL, weighted_mean REAL, weight REAL, n INTEGER, unscored INTEGER, std REAL,
+        ci_low REAL, ci_high REAL, PRIMARY KEY (folder, name))""",
+)
+_DAMAGED = (
+    "is damaged, or no history ({}). Move it away, or delete it: 'pytest --rag-history' makes it "
+    "anew from the run folders"
+)
+# Where the parts of a row of ``runs`` end.
+_COUNTS_END = 5 + 9
+_SCORE_END = _COUNTS_END + 5
+
+
+class HistoryError(RagevalError):
+    """The file of the history cannot be used; the message names it and says what to do."""
+
+
+def trend_of(
+    base: Path, scenario: str, *, before: str | None = None, limit: int | None = None
+) -> Sequence[RunPoint]:
+    """Return the runs of ``scenario`` below ``base``, the folder of all runs; oldest first.
+
+    ``before`` is a run id: that run and later ones are left out, as a report does that is part of
+    it (``run_points.point_of`` gives the point of such a run). ``limit`` keeps the newest ones.
+    Partial runs are among them, see ``RunPoint.complete``. Nothing is written; a history that
+    cannot be used costs time, not points.
+    """
+    folders = _folders(base / folder_name(scenario))
+    try:
+        known = _known(base, scenario)
+    except HistoryError:
+        known = {}
+    points = _ordered(_points(base, folders, known))
+    found = [
+        point
+        for point in points
+        if _clean(point.scenario) == _clean(scenario) and (before is None or point.run_id < before)
+    ]
+    return found if limit is None else found[max(0, len(found) - limit) :]
+
+
+def all_runs(base: Path, *, timeout_s: float = BUSY_S) -> tuple[Sequence[RunPoint], Sequence[str]]:
+    """Return every run below ``base``, oldest first, and remarks on what went wrong.
+
+    The file is brought up to date: folders that it does not know come in, those that are gone go.
+    """
+    folders = [folder for scenario in _subfolders(base) for folder in _folders(scenario)]
+    try:
+        known = _known(base, timeout_s=timeout_s)
+    except HistoryError as error:
+        return _ordered(_points(base, folders, {})), [str(error)]
+    points = _ordered(_points(base, folders, known))
+    fresh = [point for point in points if _clean(point.folder) not in known]
+    gone = sorted(known.keys() - {_clean(point.folder) for point in points})
+    try:
+        if fresh or gone:
+            with _writing(base, timeout_s) as database:
+                _forget(database, gone)
+                _insert(database, fresh)
+    except HistoryError as error:
+        return points, [str(error)]
+    return points, []
+
+
+def record(base: Path, point: RunPoint, *, timeout_s: float = BUSY_S) -> None:
+    """Add a run to the history below ``base``; a history that is new gets all runs there are.
+
+    Raises HistoryError.
+    """
+    is_new = not (base / DATABASE).exists()
+    with _writing(base, timeout_s) as database:
+        _insert(database, [point])
+    if is_new:
+        _, remarks = all_runs(base, timeout_s=timeout_s)
+        if remarks:
+            raise HistoryError(remarks[0])
+
+
+def rebuild(base: Path, *, timeout_s: float = BUSY_S) -> int:
+    """Make the history anew from the run folders below ``base``; return the number of runs.
+
+    Raises HistoryError.
+    """
+    folders = [folder for scenario in _subfolders(base) for folder in _folders(scenario)]
+    points = _ordered(_points(base, folders, {}))
+    with _writing(base, timeout_s) as database:
+        _forget(database, [row[0] for row in database.execute("SELECT folder FROM runs")])
+        _insert(database, points)
+    return len(points)
+
+
+# Folders
+
+
+def _subfolders(base: Path) -> list[Path]:
+    """Return the folders in ``base`` that may hold runs: no links (``latest``), no hidden ones."""
+    try:
+        entries = sorted(base.iterdir())
+    except OSError:
+        return []
+    return [
+        entry
+        for entry in entries
+        if not entry.name.startswith(".") and not entry.is_symlink() and entry.is_dir()
+    ]
+
+
+def _folders(scenario: Path) -> list[str]:
+    """Return the run folders of a scenario's folder, as the history names them."""
+    return [
+        f"{scenario.name}/{run.name}"
+        for run in _subfolders(scenario)
+        if (run / "results.json").is_file()
+    ]
+
+
+def _points(
+    base: Path, folders: Iterable[str], known: Mapping[str, RunPoint]
+) -> Iterator[RunPoint]:
+    for folder in folders:
+        # The name of a folder may hold what UTF-8 cannot; the file has it in words.
+        point = known.get(_clean(folder)) or read_point(base, folder)
+        if point is not None:
+            yield point
+
+
+def _ordered(points: Iterable[RunPoint]) -> list[RunPoint]:
+    return sorted(points, key=lambda point: (point.started_at, point.folder))
+
+
+# The database
+
+
+@contextmanager
+def _writing(base: Path, timeout_s: float) -> Iterator[sqlite3.Connection]:
+    """Open the history for a change, all of which happens or nothing; make it where none is."""
+    path = base / DATABASE
+    with _in_words(path), closing(_connect(path, timeout_s)) as database:
+        # Immediate: of two processes that make the file at once, one waits for the other.
+        database.execute("BEGIN IMMEDIATE")
+        try:
+            if not _is_ours(database, path):
+                _create(database)
+            yield database
+            database.execute("COMMIT")
+        finally:
+            if database.in_transaction:
+                database.execute("ROLLBACK")
+
+
+def _known(
+    base: Path, scenario: str | None = None, *, timeout_s: float = BUSY_S
+) -> dict[str, RunPoint]:
+    """Return what the history has, by folder; of one scenario, or of all. {} where none is."""
+    path = base / DATABASE
+    if not path.exists():
+        return {}
+    with _in_words(path), closing(_connect(path, timeout_s)) as database:
+        database.execute("BEGIN")
+        if not _is_ours(database, path):
+            return {}
+        where = "" if scenario is None else "WHERE scenario = ?"
+        values = () if scenario is None else (_clean(scenario),)
+        rows = database.execute(f"SELECT * FROM runs {where}", values).fetchall()  # noqa: S608
+        figures = database.execute(
+            f"SELECT * FROM metrics WHERE folder IN (SELECT folder FROM runs {where}) "  # noqa: S608
+            "ORDER BY position",
+            values,
+        ).fetchall()
+    try:
+        return _from_rows(rows, figures)
+    except (ValueError, TypeError) as error:
+        raise HistoryError(f"{path}: {_DAMAGED.format(error)}") from error
+
+
+def _connect(path: Path, timeout_s: float) -> sqlite3.Connection:
+    import sqlite3
+
+    return sqlite3.connect(path, timeout=timeout_s, isolation_level=None)
+
+
+@contextmanager
+def _in_words(path: Path) -> Iterator[None]:
+    """Turn what SQLite says into a HistoryError that helps."""
+    try:
+        import sqlite3
+    except ImportError as error:
+        raise HistoryError(f"{path}: not kept: this Python has no sqlite3") from error
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise HistoryError(f"{path}: {_reason(error)}") from error
+
+
+def _reason(error: sqlite3.Error) -> str:
+    import sqlite3
+
+    # The extended code has the kind in its last byte.
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return "another process keeps it locked. 'pytest --rag-history' adds what is missing"
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return _DAMAGED.format(error)
+    return f"cannot be used: {error}"
+
+
+def _is_ours(database: sqlite3.Connection, path: Path) -> bool:
+    """Return whether the file is a history, False when it is empty; raises HistoryError."""
+    (application,) = database.execute("PRAGMA application_id").fetchone()
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    if application == _APPLICATION and version == _VERSION:
+        return True
+    if application == _APPLICATION:
+        raise HistoryError(
+            f"{path}: was written by another version (schema {version}; this one has {_VERSION}). "
+            "Update pytest-rageval, or delete the file: 'pytest --rag-history' makes it anew"
+        )
+    if application or version or database.execute("SELECT 1 FROM sqlite_master").fetchone():
+        raise HistoryError(
+            f"{path}: is a database, but no history of pytest-rageval. Move it away, or choose "
+            "another folder with --rag-output"
+        )
+    return False
+
+
+def _create(database: sqlite3.Connection) -> None:
+    for table in _TABLES:
+        database.execute(table)
+    database.execute(f"PRAGMA application_id = {_APPLICATION}")
+    database.execute(f"PRAGMA user_version = {_VERSION}")
+
+
+def _forget(database: sqlite3.Connection, folders: Iterable[str]) -> None:
+    for folder in folders:
+        database.execute("DELETE FROM metrics WHERE folder = ?", (folder,))
+        database.execute("DELETE FROM runs WHERE folder = ?", (folder,))
+
+
+def _insert(database: sqlite3.Connection, points: Sequence[RunPoint]) -> None:
+    _forget(database, [_clean(point.folder) for point in points])
+    for point in points:
+        row = _row(point)
+        database.execute(f"INSERT INTO runs VALUES ({_marks(row)})", row)  # noqa: S608
+        for position, (name, metric) in enumerate(point.metrics.items()):
+            values = (row[0], _clean(name), position, *astuple(metric))
+            database.execute(f"INSERT INTO metrics VALUES ({_marks(values)})", values)  # noqa: S608
+
+
+def _marks(values: Sequence[Any]) -> str:
+    return ", ".join("?" * len(values))
+
+
+def _row(point: RunPoint) -> tuple[Any, ...]:
+    return (
+        _clean(point.folder),
+        point.run_id,
+        _clean(point.scenario),
+        point.started_at,
+        int(point.complete),
+        *astuple(point.counts),
+        *astuple(point.weighted_score),
+        point.gates_passed,
+        point.gates_failed,
+        point.gates_skipped,
+        json.dumps(point.overridden),
+        point.commit,
+    )
+
+
+def _from_rows(
+    rows: Sequence[Sequence[Any]], figures: Iterable[Sequence[Any]]
+) -> dict[str, RunPoint]:
+    metrics: dict[str, dict[str, MetricSummary]] = {row[0]: {} for row in rows}
+    for folder, name, _, *numbers in figures:
+        metrics[folder][name] = MetricSummary(*numbers)
+    return {row[0]: _from_row(row, metrics[row[0]]) for row in rows}
+
+
+def _from_row(row: Sequence[Any], metrics: Mapping[str, MetricSummary]) -> RunPoint:
+    folder, run_id, scenario, started_at, complete = row[:5]
+    passed, failed, skipped, overridden, commit = row[_SCORE_END:]
+    return RunPoint(
+        folder=folder,
+        run_id=run_id,
+        scenario=scenario,
+        started_at=started_at,
+        complete=bool(complete),
+        counts=Counts(*row[5:_COUNTS_END]),
+        weighted_score=WeightedSummary(*row[_COUNTS_END:_SCORE_END]),
+        metrics=metrics,
+        gates_passed=passed,
+        gates_failed=failed,
+        gates_skipped=skipped,
+        overridden=tuple(json.loads(overridden)),
+        commit=commit,
+    )
+
+
+def _clean(text: str) -> str:
+    """Return ``text`` as SQLite can hold it: a lone surrogate is spelled as an escape."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -1,0 +1,96 @@
+"""The page as one file: template, style, scripts and data, and the policy that lets nothing else in.
+
+The scripts and the style are let in by their hashes; what comes from data is JSON in a block that
+browsers do not run, and reaches the page as text only.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import resources
+from typing import Any
+
+from pytest_rageval.model import RunInfo, ScenarioResult
+from pytest_rageval.reports.page.data import page_data
+from pytest_rageval.reports.page.texts import cut
+from pytest_rageval.reports.run_points import RunPoint
+
+SCRIPTS = (
+    "numbers.js",
+    "weighing.js",
+    "paired.js",
+    "gates.js",
+    "words.js",
+    "elements.js",
+    "plots.js",
+    "overview.js",
+    "panel.js",
+    "slices.js",
+    "comparison.js",
+    "samples.js",
+    "detail.js",
+    "start.js",
+)
+"""In the order in which they build on each other."""
+
+_SLOT = re.compile(r"\{\{(\w+)\}\}")
+_UNSAFE = re.compile("[<>&\u2028\u2029\x7f-\x9f\ud800-\udfff]")
+
+
+def page_chunks(result: ScenarioResult, run: RunInfo, trend: Sequence[RunPoint]) -> Iterator[str]:
+    """Yield the text of the page in parts. ``trend`` are this scenario's complete runs, oldest first."""
+    style, script = _asset("report.css"), _script()
+    room = len(style.encode()) + len(script.encode())
+    slots = {
+        "policy": _policy(style, script),
+        "title": html.escape(cut(result.info.name, 200)),
+        "style": style,
+        "script": script,
+        "data": embedded_json(page_data(result, run, trend, taken=room)),
+    }
+    for at, part in enumerate(_SLOT.split(_asset("report.html"))):
+        yield slots[part] if at % 2 else part
+
+
+def embedded_json(value: Any) -> str:
+    """Return ``value`` as JSON that can stand in a script element of a page.
+
+    No ``<`` is in it, so that nothing ends the element or begins a comment, and nothing that
+    UTF-8 cannot hold.
+
+    >>> embedded_json(["</script>"])
+    '["\\\\u003c/script\\\\u003e"]'
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _policy(style: str, script: str) -> str:
+    rules: Mapping[str, str] = {
+        "default-src": "'none'",
+        "script-src": _hash(script),
+        "style-src": _hash(style),
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "require-trusted-types-for": "'script'",
+    }
+    return "; ".join(f"{name} {value}" for name, value in rules.items())
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _script() -> str:
+    parts = "\n".join(_asset(name) for name in SCRIPTS)
+    return f'(() => {{\n"use strict";\n{parts}}})();\n'
+
+
+def _asset(name: str) -> str:
+    return resources.files(__package__).joinpath("assets", name).read_text("utf-8")

@@ -1,0 +1,137 @@
+// Elements are made one by one and filled with text: nothing that comes from data is ever parsed.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An element; attributes that are functions are listeners, null and false ones are left out. */
+function el(tag, attributes, ...children) {
+  return filled(document.createElement(tag), attributes, children);
+}
+
+function svg(tag, attributes, ...children) {
+  return filled(document.createElementNS(SVG, tag), attributes, children);
+}
+
+function filled(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (typeof value === "function") element.addEventListener(name, value);
+    else if (name === "value") element.value = value;
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== ""));
+  return element;
+}
+
+/** Text that comes from data, in its own direction: marks in it cannot turn what is around. */
+function given(text) {
+  return el("bdi", { dir: "auto" }, text);
+}
+
+/** The words for a key, with what stands in `{braces}` set apart where it comes from data. */
+function sayGiven(key, figures) {
+  const parts = (WORDS[language][key] ?? WORDS.en[key]).split(/\{(\w+)\}/);
+  return parts.map((part, at) => (at % 2 ? given(String(figures[part])) : part));
+}
+
+function textAt(run, number) {
+  const text = run.data.texts[number];
+  return typeof text === "string" ? text : text[0];
+}
+
+/** The whole text or its beginning, with a note where it was cut. */
+function longText(run, number) {
+  const text = run.data.texts[number];
+  if (text === "") return el("p", { class: "text none" }, say("empty_text"));
+  if (typeof text === "string") return el("p", { class: "text", dir: "auto" }, text);
+  const [shown, length] = text;
+  const cut = say("cut_text", { shown: grouped([...shown].length), length: grouped(length) });
+  return [el("p", { class: "text", dir: "auto" }, shown), el("p", { class: "note" }, cut)];
+}
+
+function grouped(count) {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+function button(label, onclick, attributes) {
+  return el("button", { type: "button", click: onclick, ...attributes }, label);
+}
+
+const SIGNS = {
+  good: "✓", warn: "!", bad: "✕", passed: "✓", failed: "✕", error: "⚠", skipped: "–", xfailed: "≈", partial: "?",
+};
+
+/** A word with a sign and a colour: for a band or an outcome. */
+function badge(kind, attributes) {
+  const sign = el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[kind]);
+  return el("span", { class: `badge ${kind}`, ...attributes }, sign, say(kind));
+}
+
+function bandBadge(run, target, score) {
+  const band = bandOf(run, target, score);
+  return band === null ? el("span", { class: "badge none" }, say("no_score")) : badge(band);
+}
+
+/** A score with the sign of its band, for tables: the sign is read out as a word. */
+function bandedScore(run, target, score) {
+  const band = bandOf(run, target, score);
+  if (band === null) return el("span", { class: "none" }, "–");
+  return el(
+    "span",
+    { class: `score ${band}` },
+    fixed(score),
+    el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[band]),
+    el("span", { class: "unseen" }, ` ${say(band)}`),
+  );
+}
+
+function nameOf(target) {
+  return target === WEIGHTED ? say("weighted_score") : target;
+}
+
+function shownValue(run, number) {
+  const text = textAt(run, number);
+  return text === "(none)" ? say("none_value") : text;
+}
+
+function figure(value) {
+  return value === null ? "–" : fixed(value);
+}
+
+/** A section with a heading, which the links at the top lead to. */
+function section(id, ...children) {
+  const heading = el("h2", { id: `${id}-title` }, say(id));
+  return el("section", { id, "aria-labelledby": `${id}-title` }, heading, ...children);
+}
+
+function hint(...words) {
+  return el("p", { class: "hint" }, ...words);
+}
+
+/** A choice among `options` ({value, label}); `onchange` gets the value. */
+function choice(label, options, chosen, onchange) {
+  const made = options.map(({ value, label: text }) =>
+    el("option", { value, selected: value === chosen }, text),
+  );
+  const select = el("select", { change: (event) => onchange(event.target.value) }, made);
+  return el("label", { class: "choice" }, el("span", {}, label), select);
+}
+
+/** The head of a column of figures, which stand to the right. */
+function numberHead(words) {
+  return el("th", { scope: "col", class: "number" }, words);
+}
+
+function table(caption, heads, rows, attributes) {
+  const head = el("tr", {}, heads.map((cell) => (cell instanceof Node ? cell : el("th", { scope: "col" }, cell))));
+  const made = el("table", attributes, el("caption", { class: "unseen" }, caption), el("thead", {}, head), el("tbody", {}, rows));
+  return el("div", { class: "scroll", role: "region", "aria-label": caption, tabindex: "0" }, made);
+}
+
+function targetsOf(run) {
+  return [WEIGHTED, ...run.metrics.map((metric) => metric.name)];
+}
+
+function targetChoice(run, chosen, onchange) {
+  const options = targetsOf(run).map((target) => ({ value: target, label: nameOf(target) }));
+  return choice(say("metric"), options, chosen, onchange);
+}

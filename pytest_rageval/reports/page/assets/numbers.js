@@ -1,0 +1,287 @@
+// Sums, means, quantiles and intervals, step by step as pytest_rageval/stats has them.
+
+const TOLERANCE = 1e-9;
+
+/** A sum that is exact until it is rounded once: Shewchuk's partials, as Python's math.fsum. */
+class ExactSum {
+  constructor() {
+    this.partials = new Float64Array(64); // more never stand apart: 2,098 bits in pieces of 53
+    this.kept = 0;
+  }
+
+  clear() {
+    this.kept = 0;
+    return this;
+  }
+
+  add(x) {
+    const { partials } = this;
+    let kept = 0;
+    for (let at = 0; at < this.kept; at++) {
+      const y = partials[at];
+      const high = x + y;
+      const low = Math.abs(x) < Math.abs(y) ? x - (high - y) : y - (high - x);
+      if (low !== 0) partials[kept++] = low;
+      x = high;
+    }
+    partials[kept] = x;
+    this.kept = kept + 1;
+  }
+
+  total() {
+    const { partials } = this;
+    let at = this.kept;
+    if (at === 0) return 0;
+    let high = partials[--at];
+    let low = 0;
+    while (at > 0) {
+      const x = high;
+      const y = partials[--at];
+      high = x + y;
+      low = y - (high - x);
+      if (low !== 0) break;
+    }
+    // Half-way cases are rounded to even over all partials, not over the last two.
+    if (at > 0 && low !== 0 && low < 0 === partials[at - 1] < 0) {
+      const y = low * 2;
+      const x = high + y;
+      if (y === x - high) high = x;
+    }
+    return high;
+  }
+}
+
+const oneSum = new ExactSum();
+const otherSum = new ExactSum();
+
+function fsum(values) {
+  const sum = oneSum.clear();
+  for (let at = 0; at < values.length; at++) sum.add(values[at]);
+  return sum.total();
+}
+
+/** The exact sum of `term(at)` for `at` below `n`. */
+function sumOf(n, term) {
+  const sum = oneSum.clear();
+  for (let at = 0; at < n; at++) sum.add(term(at));
+  return sum.total();
+}
+
+/** Weights in the same proportions whose sums and squares stay within doubles. */
+function tame(weights) {
+  let largest = 0;
+  for (const weight of weights) if (weight > largest) largest = weight;
+  if (largest === 0 || (largest > 1e-100 && largest < 1e100)) return weights;
+  return weights.map((weight) => weight / largest);
+}
+
+/** Sum of weight times value over the sum of weights, over values that are not null. */
+function weightedMean(values, weights) {
+  let largest = 0;
+  for (let at = 0; at < values.length; at++) {
+    if (values[at] !== null && weights[at] > largest) largest = weights[at];
+  }
+  if (largest === 0) return null;
+  const unit = largest > 1e-100 && largest < 1e100 ? 1 : largest; // as tame() has it
+  const above = oneSum.clear();
+  const below = otherSum.clear();
+  for (let at = 0; at < values.length; at++) {
+    if (values[at] === null) continue;
+    const weight = weights[at] / unit;
+    above.add(values[at] * weight);
+    below.add(weight);
+  }
+  return above.total() / below.total();
+}
+
+function squared(value) {
+  return value * value;
+}
+
+function standardDeviation(values) {
+  if (values.length < 2) return null;
+  const mean = fsum(values) / values.length;
+  return Math.sqrt(sumOf(values.length, (at) => squared(values[at] - mean)) / (values.length - 1));
+}
+
+/** The smallest value such that those up to it hold a share q of the weight. */
+function weightedQuantile(values, weights, q) {
+  const sizes = tame(weights);
+  const pairs = values.map((value, at) => [value, sizes[at]]).filter((pair) => pair[1] > 0);
+  if (pairs.length === 0) return null;
+  pairs.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  let wanted = q * fsum(pairs.map((pair) => pair[1]));
+  wanted -= 1e-12 * wanted;
+  let reached = 0;
+  for (const [value, weight] of pairs) {
+    reached += weight;
+    if (reached >= wanted) return value;
+  }
+  return pairs[pairs.length - 1][0];
+}
+
+/** What is known of a list of scores (null = unscored) with one weight for each. */
+function summarize(values, weights, range) {
+  const numbers = [];
+  const sizes = [];
+  for (let at = 0; at < values.length; at++) {
+    if (values[at] === null) continue;
+    numbers.push(values[at]);
+    sizes.push(weights[at]);
+  }
+  const interval = weightedInterval(numbers, sizes, range, 0.95);
+  return {
+    mean: numbers.length ? fsum(numbers) / numbers.length : null,
+    weighted_mean: weightedMean(numbers, sizes),
+    n: numbers.length,
+    unscored: values.length - numbers.length,
+    std: standardDeviation(numbers),
+    ci_low: interval === null ? null : interval[0],
+    ci_high: interval === null ? null : interval[1],
+  };
+}
+
+/** Wilson's interval at the effective sample size; unbounded ranges: t of the ratio estimator. */
+function weightedInterval(values, weights, [low, high], confidence) {
+  const tamed = tame(weights);
+  const isBounded = Number.isFinite(low) && Number.isFinite(high);
+  const numbers = [];
+  const sizes = [];
+  for (let at = 0; at < values.length; at++) {
+    if (!(tamed[at] > 0)) continue;
+    numbers.push(isBounded ? (values[at] - low) / (high - low) : values[at]);
+    sizes.push(tamed[at]);
+  }
+  if (numbers.length < 2) return null;
+  const quantile = tQuantile(0.5 + confidence / 2, numbers.length - 1);
+  if (isBounded) {
+    const [lower, upper] = wilsonInterval(numbers, sizes, quantile);
+    return [low + (high - low) * lower, low + (high - low) * upper];
+  }
+  const [lower, upper] = ratioInterval(numbers, sizes, quantile);
+  if (!Number.isFinite(lower) || !Number.isFinite(upper)) return null;
+  return [Math.max(lower, low), Math.min(upper, high)];
+}
+
+function wilsonInterval(values, weights, z) {
+  let [mean, variance] = ratioMeanAndVariance(values, weights);
+  mean = Math.min(Math.max(mean, 0), 1);
+  const spread = mean * (1 - mean);
+  let size;
+  if (variance > 0 && spread > 0) {
+    size = spread / variance;
+  } else {
+    const total = fsum(weights);
+    size = (total * total) / sumOf(weights.length, (at) => weights[at] * weights[at]);
+  }
+  const z2 = z * z;
+  const centre = (mean + z2 / (2 * size)) / (1 + z2 / size);
+  const half = (z / (1 + z2 / size)) * Math.sqrt(spread / size + z2 / (4 * size * size));
+  return [
+    Math.min(Math.max(centre - half, 0), mean),
+    Math.max(Math.min(centre + half, 1), mean),
+  ];
+}
+
+function ratioInterval(values, weights, t) {
+  let largest = 0;
+  for (const value of values) largest = Math.max(largest, Math.abs(value));
+  const exponent = largest > 0 ? Math.floor(Math.log2(largest)) + 1 : 0;
+  const unit = values.map((value) => timesPowerOfTwo(value, -exponent));
+  const [mean, variance] = ratioMeanAndVariance(unit, weights);
+  const half = t * Math.sqrt(variance);
+  return [timesPowerOfTwo(mean - half, exponent), timesPowerOfTwo(mean + half, exponent)];
+}
+
+/** In two steps: 2 ** 1074 is too much for a double, though the product may not be. */
+function timesPowerOfTwo(value, exponent) {
+  const half = Math.trunc(exponent / 2);
+  return value * 2 ** half * 2 ** (exponent - half);
+}
+
+function ratioMeanAndVariance(values, weights) {
+  const n = values.length;
+  if (values.every((value) => value === values[0])) return [values[0], 0];
+  const total = fsum(weights);
+  const mean = sumOf(n, (at) => values[at] * weights[at]) / total;
+  const residuals = values.map((value, at) => (weights[at] * (value - mean) * n) / total);
+  const centre = fsum(residuals) / n;
+  const variance = sumOf(n, (at) => squared(residuals[at] - centre)) / (n - 1) / n;
+  return [mean, variance];
+}
+
+const knownQuantiles = new Map();
+
+/** x with P(T <= x) = probability, for T with so many degrees of freedom (a whole number). */
+function tQuantile(probability, degrees) {
+  const key = `${probability} ${degrees}`;
+  if (!knownQuantiles.has(key)) knownQuantiles.set(key, bisectedQuantile(probability, degrees));
+  return knownQuantiles.get(key);
+}
+
+function bisectedQuantile(probability, degrees) {
+  if (probability === 0.5) return 0;
+  if (probability < 0.5) return -tQuantile(1 - probability, degrees);
+  const gammas = gammaRatio(degrees / 2);
+  let low = 0;
+  let high = 1;
+  while (tCdf(high, degrees, gammas) < probability) {
+    low = high;
+    high *= 2;
+  }
+  for (let step = 0; step < 200; step++) {
+    const middle = (low + high) / 2;
+    if (middle === low || middle === high) break;
+    if (tCdf(middle, degrees, gammas) < probability) low = middle;
+    else high = middle;
+  }
+  return (low + high) / 2;
+}
+
+function tCdf(x, degrees, gammas) {
+  const share = degrees / (degrees + x * x);
+  return 1 - 0.5 * incompleteBeta(degrees / 2, share, gammas);
+}
+
+/** The regularised incomplete beta function I_x(a, 1/2); `gammas` is gammaRatio(a). */
+function incompleteBeta(a, x, gammas) {
+  if (x === 0 || x === 1) return x;
+  const front = (gammas / Math.sqrt(Math.PI)) * Math.exp(a * Math.log(x) + 0.5 * Math.log1p(-x));
+  if (x < (a + 1) / (a + 2.5)) return (front * betaFraction(a, 0.5, x)) / a;
+  return 1 - (front * betaFraction(0.5, a, 1 - x)) / 0.5;
+}
+
+/** gamma(a + 1/2) / gamma(a): the asymptotic series, reached from small a by the recurrence. */
+function gammaRatio(a) {
+  let factor = 1;
+  while (a < 64) {
+    factor *= a / (a + 0.5);
+    a += 1;
+  }
+  const y = 1 / a;
+  const series =
+    1 +
+    y * (-1 / 8 + y * (1 / 128 + y * (5 / 1024 + y * (-21 / 32768 + y * (-399 / 262144 + (y * 869) / 4194304)))));
+  return factor * Math.sqrt(a) * series;
+}
+
+/** The continued fraction of the incomplete beta function, by Lentz's method. */
+function betaFraction(a, b, x) {
+  const away = (value) => (Math.abs(value) > 1e-300 ? value : 1e-300);
+  let c = 1;
+  let d = 1 / away(1 - ((a + b) * x) / (a + 1));
+  let result = d;
+  for (let m = 1; m < 10000; m++) {
+    const even = (m * (b - m) * x) / ((a + 2 * m - 1) * (a + 2 * m));
+    d = 1 / away(1 + even * d);
+    c = away(1 + even / c);
+    result *= d * c;
+    const odd = (-(a + m) * (a + b + m) * x) / ((a + 2 * m) * (a + 2 * m + 1));
+    d = 1 / away(1 + odd * d);
+    c = away(1 + odd / c);
+    const step = d * c;
+    result *= step;
+    if (Math.abs(step - 1) < 1e-16) break;
+  }
+  return result;
+}

@@ -1,0 +1,68 @@
+// This run (A) against another one (B): means, difference and interval for other weights.
+
+const EQUAL_SCORES = 1e-12;
+const NO_SPREAD = 1e-9;
+
+/** The difference of a metric over the samples that both runs scored and that weigh something. */
+function comparePaired(state, baseline, target, alpha, powerFactor, samples) {
+  const a = scoresOf(state, target);
+  const b = baseline.scores[target];
+  const rows = samples.filter((at) => a[at] !== null && b[at] !== null && state.sampleWeights[at] > 0);
+  const weights = tame(rows.map((at) => state.sampleWeights[at]));
+  const differences = rows.map((at) => differenceOf(a[at], b[at]));
+  const mean = (values) => weightedMean(values, weights);
+  const interval = weightedInterval(differences, weights, [-Infinity, Infinity], 1 - alpha);
+  return {
+    a_mean: mean(rows.map((at) => a[at])),
+    b_mean: mean(rows.map((at) => b[at])),
+    diff: mean(differences),
+    ci_low: interval === null ? null : interval[0],
+    ci_high: interval === null ? null : interval[1],
+    n: rows.length,
+    n_nonzero: differences.filter((difference) => difference !== 0).length,
+    smallest_detectable: smallestDetectable(differences, interval, alpha, powerFactor),
+  };
+}
+
+/** a - b, and 0 where only rounding differs. */
+function differenceOf(a, b) {
+  const difference = a - b;
+  const size = Math.max(Math.abs(a), Math.abs(b));
+  return Math.abs(difference) <= EQUAL_SCORES * size ? 0 : difference;
+}
+
+function smallestDetectable(differences, interval, alpha, powerFactor) {
+  if (interval === null || !haveSpread(differences)) return null;
+  const t = tQuantile(1 - alpha / 2, differences.length - 1);
+  return (powerFactor * (interval[1] - interval[0])) / 2 / t;
+}
+
+function haveSpread(differences) {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const difference of differences) {
+    low = Math.min(low, difference);
+    high = Math.max(high, difference);
+  }
+  return high - low > NO_SPREAD * Math.max(Math.abs(low), Math.abs(high));
+}
+
+/** Whether what a paired test looked at is no longer what it was: its p value then is as run. */
+function affects(state, target) {
+  return state.changed.docs || (target === WEIGHTED && state.changed.metrics);
+}
+
+/** The comparison with p values as run; `isStale` marks those that other weights would change. */
+function comparisonOf(state) {
+  const plan = state.run.data.comparison;
+  if (plan === null) return null;
+  const baseline = state.baselines.get(plan.baseline);
+  // Holm's adjustment is over all metrics together: one that changes may change them all.
+  const isStale = Object.keys(plan.metrics).some((name) => affects(state, name));
+  return Object.entries(plan.metrics).map(([name, asRun]) => ({
+    ...asRun,
+    ...comparePaired(state, baseline, name, plan.alpha, plan.power_factor, state.run.all),
+    name,
+    isStale,
+  }));
+}

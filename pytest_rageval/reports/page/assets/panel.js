@@ -1,0 +1,266 @@
+// The panel: weights of metrics and documents to change, what flips, and the YAML to keep it.
+
+function panelSection(app) {
+  app.panel = { note: el("p", { class: "problem", role: "alert" }) };
+  app.panel.metrics = el("div", { class: "weights" }, app.run.metrics.map((metric) => metricRow(app, metric)));
+  app.panel.docs = el("div", { class: "weights" });
+  app.panel.changes = el("div", { class: "changes", role: "status", "aria-live": "polite" });
+  app.panel.yaml = el("textarea", { class: "yaml", readonly: true, rows: 6, spellcheck: "false", "aria-label": say("changed_yaml") });
+  fillDocs(app);
+  return section(
+    "weights",
+    hint(say("panel_hint")),
+    el("div", { class: "panel" },
+      el("fieldset", {}, el("legend", {}, say("metric_weights")), app.panel.metrics),
+      el("fieldset", {}, el("legend", {}, say("doc_weights")), app.panel.docs, docForm(app)),
+      el("div", { class: "outcome" }, el("h3", {}, say("what_changes")), app.panel.changes,
+        el("h3", {}, say("changed_yaml")), app.panel.yaml, panelButtons(app)),
+    ),
+    app.panel.note,
+  );
+}
+
+function panelButtons(app) {
+  app.panel.copy = button(say("copy_yaml"), () => copyYaml(app), { class: "primary" });
+  app.panel.reset = button(say("reset"), app.reset);
+  return el("div", { class: "buttons" }, app.panel.copy, app.panel.reset);
+}
+
+function metricRow(app, metric) {
+  const weight = app.weights.metrics[metric.name];
+  const slider = el("input", {
+    type: "range", min: "0", max: String(Math.max(1, 2 * metric.weight)), step: "0.01",
+    "aria-label": say("slider_of", { name: metric.name }), value: String(weight),
+    input: (event) => {
+      number.value = event.target.value;
+      setMetric(app, metric.name, number);
+    },
+  });
+  const number = weightInput(say("weight_of", { name: metric.name }), weight, (input) => {
+    slider.value = input.value;
+    setMetric(app, metric.name, input);
+  });
+  const share = el("span", { class: "share", "data-share": metric.name });
+  return el("div", { class: "weight" }, el("span", { class: "name" }, given(metric.name)), slider, number, share);
+}
+
+function weightInput(label, weight, oninput) {
+  return el("input", {
+    type: "number", min: "0", step: "any", inputmode: "decimal", "aria-label": label, value: String(weight),
+    input: (event) => oninput(event.target),
+  });
+}
+
+/** The number in an input; null, with the input marked, where it is no weight. */
+function readWeight(app, input) {
+  const weight = input.value.trim() === "" ? NaN : Number(input.value);
+  const isGood = Number.isFinite(weight) && weight >= 0;
+  input.setAttribute("aria-invalid", String(!isGood));
+  app.panel.note.textContent = isGood ? "" : say("bad_weight");
+  return isGood ? weight : null;
+}
+
+function setMetric(app, name, input) {
+  const weight = readWeight(app, input);
+  if (weight === null) return;
+  app.weigh({ metrics: { ...app.weights.metrics, [name]: weight }, docs: app.weights.docs });
+}
+
+function setDoc(app, name, weight) {
+  app.weigh({ metrics: app.weights.metrics, docs: new Map(app.weights.docs).set(name, weight) });
+}
+
+function fillDocs(app) {
+  const rows = [...app.weights.docs].map(([name, weight]) => docRow(app, name, weight));
+  app.panel.docs.replaceChildren(...(rows.length ? rows : [hint(say("no_doc_weights"))]));
+}
+
+function docRow(app, name, weight) {
+  const number = weightInput(say("weight_of", { name }), weight, (input) => {
+    const given = readWeight(app, input);
+    if (given !== null) setDoc(app, name, given);
+  });
+  const count = samplesOf(app.run, name);
+  const remove = button("×", () => removeDoc(app, name), { class: "remove", "aria-label": say("remove_doc", { name }), title: say("remove") });
+  const note = count ? say("in_samples", { n: count }) : say("not_in_run");
+  return el("div", { class: "weight doc" }, el("span", { class: "name" }, given(name), el("span", { class: "note" }, note)), number, remove);
+}
+
+function samplesOf(run, name) {
+  const nfc = name.normalize("NFC");
+  const same = new Set(run.docs.flatMap((doc, at) => (doc.nfc === nfc ? [at] : [])));
+  return run.data.samples.doc.filter((doc) => same.has(doc)).length;
+}
+
+function removeDoc(app, name) {
+  const docs = new Map(app.weights.docs);
+  docs.delete(name);
+  app.weigh({ metrics: app.weights.metrics, docs });
+  fillDocs(app);
+  app.panel.docName.focus();
+}
+
+function docForm(app) {
+  const options = app.run.docs.slice(0, 500).map((doc) => el("option", { value: doc.name }));
+  const name = el("input", { type: "text", list: "docs", autocomplete: "off", "aria-label": say("add_doc"), placeholder: say("doc"), dir: "auto" });
+  const weight = weightInput(say("weight"), 2, (input) => readWeight(app, input));
+  app.panel.docName = name;
+  const submit = (event) => {
+    event.preventDefault();
+    addDoc(app, name, weight);
+  };
+  return el("form", { class: "add", submit }, name, weight, el("button", { type: "submit" }, say("add")), el("datalist", { id: "docs" }, options));
+}
+
+function addDoc(app, nameInput, weightField) {
+  const name = nameInput.value.trim();
+  const weight = readWeight(app, weightField);
+  if (weight === null) return;
+  const nfc = name.normalize("NFC");
+  const isKnown = [...app.weights.docs.keys()].some((known) => known.normalize("NFC") === nfc);
+  if (!name || isKnown) {
+    app.panel.note.textContent = say(name ? "doc_known" : "doc_missing");
+    nameInput.focus();
+    return;
+  }
+  setDoc(app, name, weight);
+  fillDocs(app);
+  nameInput.value = "";
+  nameInput.focus();
+}
+
+/** Brings what depends on the state up to date; inputs stay, so that typing is not disturbed. */
+function updatePanel(app) {
+  const weights = app.weights.metrics;
+  const total = fsum(Object.values(weights));
+  for (const share of app.panel.metrics.querySelectorAll("[data-share]")) {
+    const part = total > 0 ? (100 * weights[share.dataset.share]) / total : 0;
+    share.textContent = say("share", { percent: part.toFixed(part > 0 && part < 10 ? 1 : 0) });
+  }
+  const yaml = changedYaml(app);
+  app.panel.yaml.value = yaml || say("nothing_changed");
+  app.panel.yaml.rows = Math.min(Math.max(yaml.split("\n").length, 3), 14);
+  app.panel.copy.disabled = !yaml;
+  app.panel.copy.textContent = say("copy_yaml");
+  app.panel.reset.disabled = !isChanged(app);
+  if (total === 0) app.panel.note.textContent = say("all_zero");
+  app.panel.changes.replaceChildren(...changeList(app));
+}
+
+function isChanged(app) {
+  return changedMetrics(app) || changedDocs(app);
+}
+
+function changedMetrics(app) {
+  return app.run.metrics.some((metric) => app.weights.metrics[metric.name] !== metric.weight);
+}
+
+function changedDocs(app) {
+  const before = app.run.weights.docs;
+  const now = app.weights.docs;
+  return before.size !== now.size || [...now].some(([name, weight]) => before.get(name) !== weight);
+}
+
+function changeList(app) {
+  if (!isChanged(app)) return [el("p", { class: "hint" }, say("nothing_changed"))];
+  const { state, run } = app;
+  const lines = [flipLine(nameOf(WEIGHTED), figure(run.asRun.summaries[WEIGHTED].weighted_mean), figure(state.summaries[WEIGHTED].weighted_mean))];
+  if (run.asRun.verdict.outcome !== state.verdict.outcome) {
+    lines.push(flipLine(say("verdict"), badge(run.asRun.verdict.outcome), badge(state.verdict.outcome)));
+  }
+  const flips = [...flippedGates(app), ...flippedSamples(app)];
+  return [el("ul", { class: "flips" }, lines, flips), flips.length ? null : el("p", { class: "hint" }, say("nothing_flips"))].filter(Boolean);
+}
+
+function flipLine(name, before, after) {
+  return el("li", {}, el("span", { class: "name" }, name), el("span", {}, before, " → ", after));
+}
+
+function flippedGates({ state, run }) {
+  const outcomes = (gates) => new Map(gates.map((gate) => [gate.name, gate.outcome]));
+  const before = outcomes(run.asRun.gates);
+  const now = outcomes(state.gates);
+  const names = [...new Set([...before.keys(), ...now.keys()])];
+  return names
+    .filter((name) => (before.get(name) ?? "passed") !== (now.get(name) ?? "passed"))
+    .map((name) => flipLine([`${say("gate")} `, given(name)], badge(before.get(name) ?? "passed"), badge(now.get(name) ?? "passed")));
+}
+
+/** How many samples went from which outcome to which; each can be looked at. */
+function flippedSamples(app) {
+  const counts = new Map();
+  for (const [from, to] of sampleFlips(app)) {
+    if (from !== to) counts.set(`${from} ${to}`, (counts.get(`${from} ${to}`) ?? 0) + 1);
+  }
+  return [...counts].sort().map(([key, n]) => {
+    const [before, after] = key.split(" ");
+    const show = button(String(n), () => app.showFlipped(before, after), { class: "link", "aria-label": `${say("show_samples")}: ${n}` });
+    return el("li", {}, el("span", { class: "name" }, say("samples")), el("span", {}, badge(before), " → ", badge(after), " ", show));
+  });
+}
+
+function sampleFlips({ state, run }) {
+  return run.all.map((at) => [run.asRun.outcomes[at], state.outcomes[at]]);
+}
+
+/** What to put into the scenario: the two mappings, each whole, where they differ. */
+function changedYaml(app) {
+  const parts = [];
+  if (changedMetrics(app)) parts.push(yamlMapping("metric_weights", Object.entries(app.weights.metrics)));
+  if (changedDocs(app)) parts.push(yamlMapping("doc_weights", [...app.weights.docs]));
+  return parts.join("");
+}
+
+function yamlMapping(key, entries) {
+  if (!entries.length) return `${key}: {}\n`;
+  return `${key}:\n${entries.map(([name, weight]) => `  ${yamlText(name)}: ${yamlNumber(weight)}\n`).join("")}`;
+}
+
+const YAML_WORDS = /^(y|yes|n|no|on|off|true|false|null)$/i;
+
+/** A plain name as it is, any other in double quotes, with marks spelled out that cannot be seen. */
+function yamlText(text) {
+  if (/^[A-Za-z][\w.@-]*$/.test(text) && !YAML_WORDS.test(text)) return text;
+  return JSON.stringify(text).replace(
+    /[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff]/g,
+    (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** YAML 1.1 takes 1e-7 for text; 1.0e-7 is a number. */
+function yamlNumber(number) {
+  const [digits, exponent] = String(number).split("e");
+  if (exponent === undefined) return digits;
+  return `${digits.includes(".") ? digits : `${digits}.0`}e${exponent}`;
+}
+
+async function copyYaml(app) {
+  const yaml = app.panel.yaml;
+  try {
+    await navigator.clipboard.writeText(yaml.value);
+    app.panel.copy.textContent = say("copied");
+  } catch {
+    yaml.focus();
+    yaml.select();
+    app.panel.copy.textContent = say("select_and_copy");
+  }
+}
+
+/** The line at the foot of the window while weights differ from those of the run. */
+function changedBar(app) {
+  const bar = el("div", { class: "changed-bar", role: "region", "aria-label": say("changed") });
+  if (!isChanged(app)) {
+    bar.hidden = true;
+    return bar;
+  }
+  const { state, run } = app;
+  const before = run.asRun;
+  bar.append(
+    el("span", { class: "name" }, say("changed")),
+    el("span", {}, `${say("weighted_score")} ${figure(before.summaries[WEIGHTED].weighted_mean)} → `, el("b", {}, figure(state.summaries[WEIGHTED].weighted_mean))),
+    el("span", {}, badge(before.verdict.outcome), before.verdict.outcome === state.verdict.outcome ? null : [" → ", badge(state.verdict.outcome)]),
+    el("a", { href: "#weights" }, say("to_panel")),
+    button(say("reset"), app.reset),
+  );
+  return bar;
+}

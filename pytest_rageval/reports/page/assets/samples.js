@@ -1,0 +1,181 @@
+// The table of samples: search, filters, sorting, and pages, so that many open at once.
+
+const PAGE_SIZE = 50;
+const OUTCOMES = ["passed", "failed", "error", "xfailed", "skipped"];
+const BANDS = ["good", "warn", "bad"];
+
+function samplesSection(app) {
+  app.rows = el("div", { class: "rows" });
+  app.filters = el("div", { class: "filters" });
+  const search = el("input", {
+    type: "search", id: "search", placeholder: say("search_hint"), value: app.table.search, dir: "auto",
+    input: (event) => app.filter({ search: event.target.value }),
+  });
+  const box = el("label", { class: "choice search", for: "search" }, el("span", {}, say("search")), search);
+  const made = section("samples", el("div", { class: "controls" }, box), app.filters, app.rows);
+  drawSamples(app);
+  return made;
+}
+
+function drawSamples(app) {
+  app.found = foundSamples(app);
+  app.filters.replaceChildren(...filterButtons(app));
+  app.rows.replaceChildren(...samplesPage(app));
+}
+
+/** Samples that pass all filters, in the order asked for; ties in dataset order. */
+function foundSamples({ run, state, table: wanted }) {
+  const words = searchable(wanted.search).split(/\s+/).filter(Boolean);
+  const found = run.all.filter(
+    (at) =>
+      (!wanted.outcomes.size || wanted.outcomes.has(state.outcomes[at])) &&
+      (!wanted.bands.size || wanted.bands.has(bandOf(run, WEIGHTED, state.weighted[at]))) &&
+      (!wanted.slice || run.fields.get(wanted.slice.field).at[at] === wanted.slice.value) &&
+      (!wanted.flip || (run.asRun.outcomes[at] === wanted.flip[0] && state.outcomes[at] === wanted.flip[1])) &&
+      words.every((word) => haystack(run, at).includes(word)),
+  );
+  const key = sortKey(run, state, wanted.sort);
+  const sign = wanted.isDescending ? -1 : 1;
+  return found.sort((a, b) => compareKeys(key(a), key(b), sign) || a - b);
+}
+
+function searchable(text) {
+  return text.normalize("NFKC").toLowerCase();
+}
+
+function haystack(run, at) {
+  run.haystacks ??= [];
+  if (run.haystacks[at] === undefined) {
+    const { data } = run;
+    const numbers = [data.question[at], data.answer[at]].filter((number) => number >= 0);
+    const doc = data.samples.doc[at];
+    const parts = [data.samples.id[at], doc < 0 ? "" : data.samples.docs[doc], ...numbers.map((number) => textAt(run, number))];
+    run.haystacks[at] = searchable(parts.join("\n"));
+  }
+  return run.haystacks[at];
+}
+
+function sortKey(run, state, by) {
+  if (by === "index") return (at) => at;
+  if (by === "id") return (at) => run.data.samples.id[at];
+  if (by === "question") return (at) => (run.data.question[at] < 0 ? null : textAt(run, run.data.question[at]));
+  if (by === "doc") return (at) => (run.data.samples.doc[at] < 0 ? null : run.data.samples.docs[run.data.samples.doc[at]]);
+  if (by === "outcome") return (at) => OUTCOMES.indexOf(state.outcomes[at]);
+  const scores = scoresOf(state, by);
+  return (at) => scores[at];
+}
+
+/** What is missing stands last, whichever way the column is sorted. */
+function compareKeys(a, b, sign) {
+  if (a === null || b === null) return (a === null) - (b === null);
+  return a < b ? -sign : a > b ? sign : 0;
+}
+
+function filterButtons(app) {
+  const { run, state, table: wanted } = app;
+  const outcomes = OUTCOMES.filter((outcome) => state.counts[outcome] || wanted.outcomes.has(outcome));
+  const bands = new Map();
+  for (const score of state.weighted) {
+    const band = bandOf(run, WEIGHTED, score);
+    bands.set(band, (bands.get(band) ?? 0) + 1);
+  }
+  const extra = [];
+  if (wanted.slice) extra.push(dropButton(app, "slice", say("filtered_by", { field: wanted.slice.field, value: shownValue(run, run.fields.get(wanted.slice.field).values[wanted.slice.value]) })));
+  if (wanted.flip) extra.push(dropButton(app, "flip", say("only_flipped", { before: say(wanted.flip[0]), after: say(wanted.flip[1]) })));
+  const isFiltered = wanted.search || wanted.outcomes.size || wanted.bands.size || extra.length;
+  const clear = isFiltered ? button(say("clear_filters"), () => app.clearFilters(), { class: "quiet" }) : null;
+  return [
+    filterGroup(app, "outcomes", say("outcome"), outcomes, (outcome) => state.counts[outcome]),
+    filterGroup(app, "bands", say("band"), BANDS, (band) => bands.get(band) ?? 0),
+    extra.length ? el("div", { class: "group" }, extra) : null,
+    clear,
+  ].filter(Boolean);
+}
+
+function filterGroup(app, key, label, values, count) {
+  const toggle = (value) => {
+    const chosen = new Set(app.table[key]);
+    if (!chosen.delete(value)) chosen.add(value);
+    app.filter({ [key]: chosen });
+    app.filters.querySelector(`[data-filter="${key} ${value}"]`)?.focus();
+  };
+  const buttons = values.map((value) =>
+    button([badge(value), ` ${count(value)}`], () => toggle(value), { class: "toggle", "aria-pressed": String(app.table[key].has(value)), "data-filter": `${key} ${value}` }),
+  );
+  return el("div", { class: "group", role: "group", "aria-label": label }, el("span", { class: "label", "aria-hidden": "true" }, label), buttons);
+}
+
+function dropButton(app, key, name) {
+  return button([given(name), " ×"], () => app.filter({ [key]: null }), { class: "toggle", "aria-label": say("drop_filter", { name }) });
+}
+
+function samplesPage(app) {
+  const { found, table: wanted } = app;
+  if (!found.length) return [el("p", { class: "none", role: "status" }, say("none_found"))];
+  const pages = Math.ceil(found.length / PAGE_SIZE);
+  const page = Math.min(wanted.page, pages - 1);
+  const shown = found.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE);
+  const rows = shown.map((at) => sampleRow(app, at));
+  const made = table(say("samples"), sampleHeads(app), rows, { class: "samples" });
+  return [made, pager(app, page, pages, shown.length)];
+}
+
+function columnsOf(run) {
+  const hasDocs = run.docs.length > 0;
+  return ["index", "id", "question", ...(hasDocs ? ["doc"] : []), WEIGHTED, ...run.metrics.map((metric) => metric.name), "outcome"];
+}
+
+function columnName(column) {
+  const key = { index: "number", id: "id", question: "question", doc: "doc", outcome: "outcome" }[column];
+  return key ? say(key) : nameOf(column);
+}
+
+function sampleHeads(app) {
+  const { sort, isDescending } = app.table;
+  return columnsOf(app.run).map((column) => {
+    const isSorted = sort === column;
+    const order = isSorted ? (isDescending ? "descending" : "ascending") : "none";
+    const arrow = el("span", { class: "arrow", "aria-hidden": "true" }, isSorted ? (isDescending ? "▼" : "▲") : "");
+    const name = columnName(column);
+    const sortIt = () => {
+      app.filter({ sort: column, isDescending: isSorted && !isDescending });
+      app.rows.querySelector(`[data-column="${CSS.escape(column)}"]`)?.focus();
+    };
+    const label = say("sort_by", { name });
+    const isFigure = column === WEIGHTED || column === "index" || app.run.metrics.some((metric) => metric.name === column);
+    return el("th", { scope: "col", "aria-sort": order, class: isFigure ? "number" : null }, button([given(name), arrow], sortIt, { class: "sort", title: label, "data-column": column }));
+  });
+}
+
+function sampleRow(app, at) {
+  const { run, state } = app;
+  const { data } = run;
+  const id = data.samples.id[at];
+  const open = button(given(id), () => app.openSample(at), { class: "link", "aria-label": say("open_sample", { id }) });
+  const question = data.question[at] < 0 ? "" : textAt(run, data.question[at]).slice(0, 300);
+  const doc = data.samples.doc[at];
+  const cells = {
+    index: el("td", { class: "number index" }, String(at + 1)),
+    id: el("th", { scope: "row", class: "id" }, open),
+    question: el("td", { class: "question" }, el("span", { dir: "auto" }, question)),
+    doc: el("td", { class: "doc" }, doc < 0 ? "" : given(data.samples.docs[doc].slice(0, 120))),
+    outcome: el("td", { class: "outcome-cell" }, badge(state.outcomes[at])),
+  };
+  const score = (target) => el("td", { class: target === WEIGHTED ? "number weighted" : "number metric" }, bandedScore(run, target, scoresOf(state, target)[at]));
+  return el("tr", { "data-sample": at, dblclick: () => app.openSample(at) }, columnsOf(run).map((column) => cells[column] ?? score(column)));
+}
+
+function pager(app, page, pages, shown) {
+  const go = (to, which) => () => {
+    app.filter({ page: to }, true);
+    app.rows.querySelector(`[data-page="${which}"]:not([disabled])`)?.focus();
+  };
+  const figures = { from: page * PAGE_SIZE + 1, to: page * PAGE_SIZE + shown, n: app.found.length };
+  return el("div", { class: "pager" },
+    el("span", { role: "status" }, say("shown_of", figures)),
+    pages > 1 ? [
+      button(say("previous"), go(page - 1, "previous"), { disabled: page === 0, "data-page": "previous" }),
+      el("span", {}, say("page_of", { page: page + 1, pages })),
+      button(say("next"), go(page + 1, "next"), { disabled: page === pages - 1, "data-page": "next" }),
+    ] : null);
+}

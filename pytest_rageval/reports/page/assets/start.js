@@ -1,0 +1,160 @@
+// The page comes to life: one state, drawn anew where it changes.
+
+function start() {
+  const run = prepare(JSON.parse(document.getElementById("data").textContent));
+  run.differing = differingFromPython(run);
+  const app = {
+    run,
+    state: run.asRun,
+    weights: run.weights,
+    theme: "auto",
+    slice: { field: "doc_name", target: WEIGHTED, isWhole: false },
+    table: noFilters(),
+  };
+  connect(app);
+  chooseLanguage(preferredLanguage(navigator.languages ?? [navigator.language]));
+  drawPage(app);
+  window.rageval = { weigh: (weights) => app.weigh({ metrics: weights.metrics, docs: new Map(weights.docs) }), state: () => app.state };
+  openLinked(app);
+}
+
+/** The names whose figures are not those of the run: none, or this page has a defect. */
+function differingFromPython(run) {
+  const keys = ["weighted_mean", "ci_low", "ci_high", "n", "unscored"];
+  const isOff = (a, b) => (a === null) !== (b === null) || (a !== null && Math.abs(a - b) > TOLERANCE * Math.max(1, Math.abs(b)));
+  const names = targetsOf(run).filter((target) => {
+    const python = run.data.as_run[target];
+    const ours = run.asRun.summaries[target];
+    return keys.some((key) => isOff(ours[key], key === "weighted_mean" && target === WEIGHTED ? python.mean : python[key]));
+  });
+  const gates = run.asRun.gates.filter((gate) => {
+    const asked = run.data.gates.find((one) => one.name === gate.name);
+    return asked === undefined || asked.run[0] !== gate.outcome;
+  });
+  return [...names, ...gates.map((gate) => gate.name)];
+}
+
+function noFilters() {
+  return { search: "", outcomes: new Set(), bands: new Set(), slice: null, flip: null, sort: "index", isDescending: false, page: 0 };
+}
+
+const DRAWN = {
+  overview,
+  gates: gatesSection,
+  weights: panelSection,
+  distributions,
+  slices: slicesSection,
+  comparison: comparisonSection,
+  trend: trendSection,
+  samples: samplesSection,
+};
+
+/** What the parts of the page can ask for. */
+function connect(app) {
+  app.redraw = (...ids) => ids.forEach((id) => redrawSection(app, id));
+  app.weigh = (weights) => {
+    app.weights = weights;
+    app.state = weigh(app.run, weights);
+    requestUpdate(app);
+  };
+  app.reset = () => {
+    app.weights = app.run.weights;
+    app.state = app.run.asRun;
+    app.table.flip = null;
+    update(app);
+    app.redraw("weights");
+    updatePanel(app);
+    document.getElementById("weights-title").scrollIntoView({ block: "nearest" });
+  };
+  app.filter = (change, keepsPage) => {
+    app.table = { ...app.table, ...(keepsPage ? {} : { page: 0 }), ...change };
+    drawSamples(app);
+  };
+  app.clearFilters = () => {
+    const { sort, isDescending } = app.table;
+    app.table = { ...noFilters(), sort, isDescending };
+    document.getElementById("search").value = "";
+    drawSamples(app);
+  };
+  app.showSlice = (field, value) => showFiltered(app, { slice: { field, value } });
+  app.showFlipped = (before, after) => showFiltered(app, { flip: [before, after] });
+  app.openSample = (at) => openDetail(app, at);
+  app.nextTheme = () => nextTheme(app);
+  app.nextLanguage = () => {
+    chooseLanguage(language === "zh" ? "en" : "zh");
+    drawPage(app);
+    document.querySelector(".tools button:last-child").focus();
+  };
+}
+
+function showFiltered(app, filter) {
+  app.clearFilters();
+  app.filter(filter);
+  const title = document.getElementById("samples-title");
+  title.tabIndex = -1;
+  title.focus();
+}
+
+function nextTheme(app) {
+  const themes = ["auto", "light", "dark"];
+  app.theme = themes[(themes.indexOf(app.theme) + 1) % themes.length];
+  if (app.theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = app.theme;
+  document.querySelector(".tools button").textContent = say("theme", { theme: say(`theme_${app.theme}`) });
+}
+
+function drawPage(app) {
+  document.documentElement.lang = language === "zh" ? "zh-Hans" : "en";
+  document.getElementById("skip").textContent = say("skip_to_content");
+  const drawn = Object.entries(DRAWN).map(([id, draw]) => [id, draw(app)]).filter(([, made]) => made !== null);
+  app.sections = drawn.map(([id]) => id);
+  const main = el("main", { id: "main", tabindex: "-1" }, drawn.map(([, made]) => made));
+  app.bar = changedBar(app);
+  app.dialog = el("dialog", { "aria-labelledby": "detail-title" });
+  document.getElementById("page").replaceChildren(header(app), contents(app), main, app.bar, app.dialog);
+  updatePanel(app);
+}
+
+function redrawSection(app, id) {
+  const old = document.getElementById(id);
+  if (old === null) return;
+  const focused = old.contains(document.activeElement);
+  const made = DRAWN[id](app);
+  old.replaceWith(made);
+  if (focused) made.querySelector("button, select, input")?.focus();
+}
+
+/** Once a frame, however fast a slider moves. */
+function requestUpdate(app) {
+  if (app.isWaiting) return;
+  app.isWaiting = true;
+  requestAnimationFrame(() => {
+    app.isWaiting = false;
+    update(app);
+  });
+}
+
+function update(app) {
+  app.redraw("overview", "gates", "distributions", "slices", "comparison");
+  drawSamples(app);
+  updatePanel(app);
+  const bar = changedBar(app);
+  app.bar.replaceWith(bar);
+  app.bar = bar;
+}
+
+/** `report.html#sample=ID` opens that sample. */
+function openLinked(app) {
+  const found = /^#sample=(.*)$/.exec(location.hash);
+  if (!found) return;
+  let id = found[1];
+  try {
+    id = decodeURIComponent(id);
+  } catch {
+    // Not encoded: taken as it stands.
+  }
+  const at = app.run.data.samples.id.indexOf(id);
+  if (at >= 0) app.openSample(at);
+}
+
+start();

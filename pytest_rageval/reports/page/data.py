@@ -1,0 +1,320 @@
+"""The data of a page: a run in columns, with all that is needed to weigh it anew."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from pytest_rageval.model import (
+    BUDGET,
+    REPLAY,
+    WEIGHTED_SCORE,
+    Baseline,
+    MetricColumn,
+    RunInfo,
+    SampleResult,
+    ScenarioInfo,
+    ScenarioResult,
+)
+from pytest_rageval.reports.page.gates import (
+    plain_bound,
+    plain_gates,
+    power_factor,
+    required_names,
+)
+from pytest_rageval.reports.page.texts import MOST_LISTED, TextPool, cut, longest_that_fits
+from pytest_rageval.reports.run_points import RunPoint
+from pytest_rageval.stats.verdict import score_of
+from pytest_rageval.stats.weights import is_scored, resolve_weight
+
+NO_VALUE: Final = "(none)"
+"""What the gate ``by`` calls the samples without a value."""
+
+_BYTES_A_THOUSAND: Final = 960_000
+_LEAST_BYTES_A_SAMPLE: Final = 200
+_WIDTH: Final = 300
+_DOC_WIDTH: Final = 2_000
+_LISTED_IDS: Final = 20
+_DOC_WEIGHTS = re.compile(r"^doc_weights:\n(?:[ \n].*\n?)*", re.MULTILINE)
+_TOLERATE = re.compile(r"^tolerate: pass_rate$", re.MULTILINE)
+
+
+def page_data(
+    result: ScenarioResult, run: RunInfo, trend: Sequence[RunPoint], taken: int = 0
+) -> dict[str, Any]:
+    """Return the data as JSON types. ``taken`` bytes of the page are not free for it.
+
+    ``trend`` are the complete runs of this scenario, oldest first, with this one at the end.
+    Texts are cut so that a page of 1,000 samples stays below 1 MB, and larger ones grow in
+    proportion; scores never are.
+    """
+    plain = {
+        "scenario": _scenario(result),
+        "run": _run(run, trend),
+        "metrics": [_metric(column, result) for column in result.info.metrics],
+        "as_run": _as_run(result),
+        "gates": list(plain_gates(result)),
+        "comparison": _comparison(result),
+        "baselines": [_baseline(found, result) for found in result.info.baselines.values()],
+        "samples": _columns(result),
+    }
+    room = _BYTES_A_THOUSAND * max(1.0, len(result.samples) / 1000) - taken
+    used = len(json.dumps(plain, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    budget = max(int(room) - used, _LEAST_BYTES_A_SAMPLE * len(result.samples))
+    return {**plain, **_texts(result, budget)}
+
+
+def _scenario(result: ScenarioResult) -> dict[str, Any]:
+    info = result.info
+    good, warn = info.bands
+    return {
+        "name": cut(info.name, _WIDTH),
+        "path": cut(info.path, _WIDTH),
+        "description": cut(info.description, _DOC_WIDTH),
+        "overridden": [cut(path, _WIDTH) for path in info.overridden],
+        "warnings": [cut(warning, _WIDTH) for warning in info.warnings],
+        "thresholds": [[name, *plain_bound(bound)] for name, bound in info.thresholds.items()],
+        "bands": [good, warn],
+        "tolerate": _TOLERATE.search(info.snapshot) is not None,
+        "guards_itself": not info.gates,
+        "complete": result.complete,
+        "total": result.counts.samples,
+        "beyond_budget": sum(_is_beyond_budget(sample) for sample in result.samples),
+        "doc_weights": [
+            [cut(name, _DOC_WIDTH), weight] for name, weight in _doc_weights(result).items()
+        ],
+    }
+
+
+def _is_beyond_budget(sample: SampleResult) -> bool:
+    return any(error.startswith(BUDGET) for error in sample.errors.values())
+
+
+def _doc_weights(result: ScenarioResult) -> dict[str, float]:
+    """Return the scenario's weights of documents, also of those that did not run."""
+    found = _DOC_WEIGHTS.search(result.info.snapshot)
+    weights: dict[str, float] = {}
+    if found is not None:
+        import yaml
+
+        weights = {
+            str(name): float(weight)
+            for name, weight in yaml.safe_load(found[0])["doc_weights"].items()
+        }
+    ran = {
+        sample.doc_name: sample.sample_weight
+        for sample in result.samples
+        if sample.doc_name is not None
+    }
+    # What names the snapshot cannot hold (a lone surrogate is one), the samples know.
+    for name, weight in ran.items():
+        if resolve_weight(name, weights) != weight:
+            weights[name] = weight
+    return weights
+
+
+def _run(run: RunInfo, trend: Sequence[RunPoint]) -> dict[str, Any]:
+    return {
+        "id": run.id,
+        "started_at": run.started_at,
+        "finished_at": run.finished_at,
+        "version": run.version,
+        "usage": dict(run.usage) if run.usage is not None else None,
+        "commit": run.commit,
+        "trend": [
+            {
+                "id": cut(point.run_id, _WIDTH),
+                "means": {
+                    WEIGHTED_SCORE: point.weighted_score.mean,
+                    **{name: point.mean_of(name) for name in point.metrics},
+                },
+            }
+            for point in trend
+        ],
+    }
+
+
+def _metric(column: MetricColumn, result: ScenarioResult) -> dict[str, Any]:
+    low, high = column.range
+    return {
+        "name": column.name,
+        "weight": column.weight,
+        "low": low if abs(low) != float("inf") else None,
+        "high": high if abs(high) != float("inf") else None,
+        "higher_is_better": column.higher_is_better,
+        "definition": cut(column.definition, _WIDTH),
+        "scores": [_number(sample.scores.get(column.name)) for sample in result.samples],
+    }
+
+
+def _number(value: float | None) -> float | None:
+    return value if is_scored(value) else None
+
+
+def _as_run(result: ScenarioResult) -> dict[str, Any]:
+    """Return what Python says of the weights as they were: the page checks itself with it."""
+    return {
+        **{name: asdict(summary) for name, summary in result.metrics.items()},
+        WEIGHTED_SCORE: asdict(result.weighted_score),
+    }
+
+
+def _comparison(result: ScenarioResult) -> dict[str, Any] | None:
+    found = result.comparison
+    if found is None:
+        return None
+    return {
+        "baseline": found.baseline,
+        "test": found.test,
+        "alpha": found.alpha,
+        "power_factor": power_factor(found.alpha),
+        "metrics": {name: asdict(metric) for name, metric in found.metrics.items()},
+        "only_a": _counted(found.only_a),
+        "only_b": _counted(found.only_b),
+    }
+
+
+def _counted(ids: Sequence[str]) -> dict[str, Any]:
+    return {"n": len(ids), "first": [cut(name, _WIDTH) for name in ids[:_LISTED_IDS]]}
+
+
+def _baseline(baseline: Baseline, result: ScenarioResult) -> dict[str, Any]:
+    """Return the other run's scores of the samples of this one, in their order."""
+    theirs = frozenset(baseline.ids)
+    return {
+        "name": baseline.name,
+        "is_weighed": WEIGHTED_SCORE in baseline.scores,
+        "scores": {
+            name: [
+                _number(scores.get(sample.sample_id)) if sample.sample_id in theirs else None
+                for sample in result.samples
+            ]
+            for name, scores in baseline.scores.items()
+            if name != WEIGHTED_SCORE
+        },
+    }
+
+
+def _columns(result: ScenarioResult) -> dict[str, Any]:
+    """Return what is short about the samples: a list for each field, in dataset order."""
+    samples = result.samples
+    docs = sorted({sample.doc_name for sample in samples if sample.doc_name is not None})
+    number = {name: at for at, name in enumerate(docs)}
+    return {
+        "id": [cut(sample.sample_id, _WIDTH) for sample in samples],
+        "outcome": [sample.outcome for sample in samples],
+        "docs": [cut(name, _DOC_WIDTH) for name in docs],
+        "doc": [-1 if s.doc_name is None else number[s.doc_name] for s in samples],
+        "invalid": [at for at, sample in enumerate(samples) if sample.invalid is not None],
+        "unjudged": _unjudged(result),
+    }
+
+
+def _unjudged(result: ScenarioResult) -> list[int]:
+    """Return which samples are errors whatever the weights: a score that is asked for lacks."""
+    required = required_names(result.info) - {WEIGHTED_SCORE}
+    return [
+        at
+        for at, sample in enumerate(result.samples)
+        if any(
+            not is_scored(score_of(sample, name))
+            and (name in required or _was_not_asked(sample, name))
+            for name in sample.scores
+        )
+    ]
+
+
+def _was_not_asked(sample: SampleResult, name: str) -> bool:
+    return sample.errors.get(name, "").startswith((BUDGET, REPLAY))
+
+
+def _texts(result: ScenarioResult, budget: int) -> dict[str, Any]:
+    """Return what is long about the samples: numbers that lead to ``texts``."""
+    samples = result.samples
+    pool = TextPool(longest_that_fits(_all_texts(result), budget))
+    names = _remark_names(result)
+    number = {name: at for at, name in enumerate(names)}
+    return {
+        "question": [pool.add(sample.question) for sample in samples],
+        "answer": [pool.add(sample.answer) for sample in samples],
+        "contexts": [_listed(pool, sample.contexts, 2) for sample in samples],
+        "references": [_listed(pool, sample.references, 1) for sample in samples],
+        "remarks": [
+            [at, KINDS.index(kind), number[name], pool.add(text, _SHARES[kind])]
+            for at, sample in enumerate(samples)
+            for kind, name, text in _remarks(sample)
+        ],
+        "remark_names": [cut(name, _WIDTH) for name in names],
+        "fields": [_field(pool, name, samples) for name in _field_names(result.info)],
+        "texts": pool.texts,
+    }
+
+
+KINDS: Final = ("error", "reason", "details", "raw")
+_SHARES: Final = {"error": 1, "reason": 2, "details": 2, "raw": 2}
+
+
+def _remark_names(result: ScenarioResult) -> list[str]:
+    """Return what remarks are about, each once: metrics, rows."""
+    return sorted({name for sample in result.samples for _, name, _ in _remarks(sample)})
+
+
+def _listed(pool: TextPool, texts: Sequence[str] | None, share: int) -> list[int] | None:
+    """Return the numbers of the first texts; how many more there are stands last, negative."""
+    if texts is None:
+        return None
+    more = len(texts) - MOST_LISTED
+    return [pool.add(text, share) for text in texts[:MOST_LISTED]] + ([-more] if more > 0 else [])
+
+
+def _remarks(sample: SampleResult) -> Iterator[tuple[str, str, str]]:
+    """Yield what is said of a sample: the kind, the metric or row that it is about, the text."""
+    for name, text in sample.errors.items():
+        yield "error", name, text
+    for name, text in sample.reasons.items():
+        yield "reason", name, text
+    for name, found in sample.details.items():
+        yield "details", name, json.dumps(found, ensure_ascii=False, default=str)
+    if sample.invalid is not None:
+        place = f"row {sample.row}" + (f", line {sample.line}" if sample.line is not None else "")
+        yield "raw", place, sample.raw
+
+
+def _field_names(info: ScenarioInfo) -> tuple[str, ...]:
+    return ("doc_name", *info.metadata_columns)
+
+
+def _field(pool: TextPool, name: str, samples: Sequence[SampleResult]) -> dict[str, Any]:
+    """Return a field that samples can be grouped by: its values, sorted, and each sample's."""
+    found = [_value(sample, name) for sample in samples]
+    values = sorted(set(found))
+    number = {value: at for at, value in enumerate(values)}
+    return {
+        "name": name,
+        "values": [pool.add(value, 2) for value in values],
+        "at": [number[value] for value in found],
+    }
+
+
+def _value(sample: SampleResult, field: str) -> str:
+    value = sample.doc_name if field == "doc_name" else sample.metadata.get(field)
+    return NO_VALUE if value is None else str(value)
+
+
+def _all_texts(result: ScenarioResult) -> Iterator[tuple[str, int]]:
+    """Yield every text that ``_texts`` adds, with its share."""
+    for sample in result.samples:
+        for text in (sample.question, sample.answer):
+            if text is not None:
+                yield text, 1
+        for text in (sample.contexts or ())[:MOST_LISTED]:
+            yield text, 2
+        for text in (sample.references or ())[:MOST_LISTED]:
+            yield text, 1
+        for kind, _, text in _remarks(sample):
+            yield text, _SHARES[kind]
+        for name in _field_names(result.info):
+            yield _value(sample, name), 2

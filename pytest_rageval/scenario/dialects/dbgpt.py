@@ -1,0 +1,219 @@
+"""DB-GPT's evaluation requests: ``scene_key, evaluate_metrics, datasets`` become our keys.
+
+A request is read as JSON or as YAML. Our own keys may stand beside its own: a ``judge``, a
+``corpus``, thresholds; or a ``target``, for the space or app of a running DB-GPT is not asked.
+"""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Any
+
+from pytest_rageval.errors import Problem, shorten
+from pytest_rageval.scenario.overrides import SHORT_FORMS, widen_dataset
+from pytest_rageval.scenario.targets import named_target
+from pytest_rageval.scenario.yaml_tree import YamlTree
+
+_SCENES = {"recall": "space", "app": "app"}
+_ACCOUNT = (
+    "user_name",
+    "user_id",
+    "sys_code",
+    "state",
+    "result",
+    "storage_type",
+    "average_score",
+    "log_info",
+    "gmt_create",
+    "gmt_modified",
+)
+# What a scene compares: our field, the column of a row that holds it, and its other names.
+_COLUMNS = {
+    "recall": (
+        ("contexts", "prediction", ("retrieved_contexts",)),
+        ("reference_contexts", "contexts", ("reference_contexts", "factual")),
+    ),
+    "app": (
+        ("answer", "prediction", ("answer", "response", "pred_answer")),
+        ("contexts", "factual", ("contexts", "retrieved_contexts")),
+    ),
+}
+
+
+def translate(tree: YamlTree) -> list[str]:
+    """Rewrite a request in ``tree``; return a warning for each key without a counterpart.
+
+    A tree that is no request is left as it is. What is wrong goes to the tree's problems.
+    """
+    data = tree.data
+    if not isinstance(data, dict) or not (tree.has(("scene_key",)) or _METRICS in data):
+        return []
+    for key in [key for key in _OWN_KEYS if data.get(key, "") is None]:
+        del data[key]
+    scene = _scene(tree)
+    warnings = _translate_account(tree)
+    if scene == "recall" and not tree.has(("match",)):
+        data["match"] = "exact"  # as it compares
+    _move(tree, _METRICS, ("metrics",))
+    _translate_data(tree, scene)
+    warnings += _translate_context(tree, scene)
+    warnings += _translate_scene_value(tree, scene)
+    return warnings + _translate_parallel_num(tree)
+
+
+_METRICS = "evaluate_metrics"
+_OWN_KEYS = (
+    *_ACCOUNT,
+    _METRICS,
+    "evaluate_code",
+    "scene_key",
+    "scene_value",
+    "datasets_name",
+    "datasets",
+    "context",
+    "parallel_num",
+)
+
+
+def _scene(tree: YamlTree) -> str:
+    """Return ``recall`` or ``app``; by the metrics where the request does not say it."""
+    metrics = tree.data.get(_METRICS)
+    names = metrics if isinstance(metrics, list) else []
+    retriever = bool(names) and all(str(name).startswith("Retriever") for name in names)
+    guess = "recall" if retriever else "app"
+    scene = tree.data.pop("scene_key", guess)
+    if scene in _SCENES:
+        return str(scene)
+    message = f"scene_key: expected 'recall' or 'app', found {shorten(repr(scene))}"
+    tree.problems.append(Problem(tree.where(("scene_key",)), message))
+    return guess
+
+
+def _move(tree: YamlTree, key: str, new: tuple[str, ...]) -> None:
+    """Move a key of the request to ours, which must not be there as well."""
+    if not tree.has((key,)):
+        return
+    if tree.has(new):
+        message = f"{key} and {'.'.join(new)} say the same; keep one of them"
+        tree.problems.append(Problem(tree.where((key,)), message))
+        tree.data.pop(key)
+    else:
+        tree.move((key,), new)
+
+
+def _translate_account(tree: YamlTree) -> list[str]:
+    """Name the scenario, and drop what DB-GPT notes about an evaluation for itself."""
+    code = tree.data.pop("evaluate_code", None)
+    if not tree.has(("name",)):
+        tree.data["name"] = code or PurePath(tree.source).name.partition(".")[0] or "dbgpt"
+    dropped = [key for key in _ACCOUNT if key in tree.data]
+    for key in dropped:
+        del tree.data[key]
+    reason = "not used: DB-GPT's own account of an evaluation"
+    return [f"{', '.join(dropped)}: {reason}"] if dropped else []
+
+
+def _translate_data(tree: YamlTree, scene: str) -> None:
+    name, rows = tree.data.pop("datasets_name", None), tree.data.get("datasets")
+    if tree.has(("dataset",)):
+        widen_dataset(tree)
+        tree.data["dataset"] = {
+            key: value for key, value in tree.data["dataset"].items() if value is not None
+        }
+    if rows is not None:
+        _move(tree, "datasets", ("dataset", "path" if isinstance(rows, str) else "rows"))
+    given = tree.data.get("dataset") or {}
+    if not given.keys() & {"path", "rows"}:
+        found = f", and {shorten(repr(name))} is one that DB-GPT keeps" if name else ""
+        message = f"datasets: needs the rows, or the path of a file with them{found}"
+        tree.problems.append(Problem(tree.where(("datasets_name",)), message))
+        tree.put(("dataset", "rows"), [])
+    elif name and not tree.has(("description",)):
+        tree.data["description"] = str(name)
+    columns = _columns(tree, scene)
+    if columns:
+        tree.data["dataset"]["key_map"] = {**columns, **(given.get("key_map") or {})}
+
+
+def _columns(tree: YamlTree, scene: str) -> dict[str, str]:
+    """Return under which columns the rows hold what this scene compares."""
+    dataset, is_answered = tree.data["dataset"], tree.has(("target",))
+    rows = dataset.get("rows")
+    (given, recorded, others), expected = _COLUMNS[scene]
+    if not isinstance(rows, list):  # a file, into which nobody looks here
+        found = {} if is_answered else {given: recorded}
+        needs_expected = scene == "recall" and not tree.has(("corpus",))
+        return found | ({expected[0]: expected[1]} if needs_expected else {})
+    present = {str(key) for row in rows if isinstance(row, dict) for key in row}
+    found = {} if is_answered or recorded not in present else {given: recorded}
+    if expected[1] in present and not present & set(expected[2]):
+        found[expected[0]] = expected[1]
+    if rows and not (is_answered or found.get(given) or present & set(others)):
+        message = (
+            f"datasets: no row has a 'prediction', and the {_SCENES[scene]} of a running DB-GPT is "
+            "not asked: add what it replied, or name whom to ask under 'target'"
+        )
+        tree.problems.append(Problem(tree.where(("dataset", "rows")), message))
+    return found
+
+
+def _translate_context(tree: YamlTree, scene: str) -> list[str]:
+    """``top_k`` is ours, ``model`` that of the judge; the rest is kept in DB-GPT."""
+    context = tree.data.pop("context", None) or {}
+    if not isinstance(context, dict):
+        message = f"context: expected a mapping, found {shorten(repr(context))}"
+        tree.problems.append(Problem(tree.where(("context",)), message))
+        return []
+    warnings = []
+    for key, value in context.items():
+        if value is None:
+            continue
+        if key == "top_k":
+            tree.data.setdefault("top_k", value)
+        elif key == "model" and scene == "app":
+            warnings += _take_judge(tree, value)
+        elif key == "prompt" and scene == "app":
+            hint = "give its text: 'AnswerRelevancyMetric: {prompt: ...}' under 'metrics'"
+            warnings.append(f"context.prompt: a prompt that DB-GPT keeps; {hint}")
+        else:
+            warnings.append(f"context.{key}: has no counterpart here")
+    return warnings
+
+
+def _take_judge(tree: YamlTree, model: Any) -> list[str]:
+    """Have ``model`` judge, unless the file says who does."""
+    judge = tree.data.get("judge")
+    if isinstance(judge, str) or (isinstance(judge, dict) and {"model", "profile"} & judge.keys()):
+        return ["context.model: not used, 'judge' says who judges"]
+    tree.put(("judge", "model"), model)
+    if isinstance(judge, dict) and judge.get("base_url"):
+        return []
+    hint = "unless judge.base_url says where else it is"
+    return [f"context.model: {shorten(repr(model))} is asked for at OpenAI, {hint}"]
+
+
+def _translate_scene_value(tree: YamlTree, scene: str) -> list[str]:
+    value = tree.data.pop("scene_value", None)
+    if value is None:
+        return []
+    instead = "'target' is" if tree.has(("target",)) else "the rows hold what it replied"
+    shown = f"the {_SCENES[scene]} {shorten(repr(value))} of a running DB-GPT"
+    return [f"scene_value: {shown} is not asked: {instead}"]
+
+
+def _translate_parallel_num(tree: YamlTree) -> list[str]:
+    """So many rows at once: so many calls to whoever is asked."""
+    if not tree.has(("parallel_num",)):
+        return []
+    line = tree.lines.get(("parallel_num",))
+    number = tree.data.pop("parallel_num")
+    asked = [role for role in ("judge", "target") if isinstance(tree.data.get(role), str | dict)]
+    for role in asked:
+        if isinstance(tree.data[role], str):
+            text = tree.data[role]
+            tree.data[role] = named_target(text) if role == "target" else {SHORT_FORMS[role]: text}
+        if "concurrency" not in tree.data[role]:
+            tree.data[role]["concurrency"] = number
+            if line is not None:
+                tree.lines[role, "concurrency"] = line
+    return [] if asked else ["parallel_num: has no effect: no 'judge' and no 'target' is asked"]

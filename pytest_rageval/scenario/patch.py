@@ -1,0 +1,290 @@
+"""Writing weights, models and other values into a scenario file, which keeps all the rest."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pytest_rageval.errors import Problem, ScenarioError
+from pytest_rageval.scenario.changes import Changes, dotted, plain_value, steps_of
+from pytest_rageval.scenario.loader import decode_scenario, inspect_tree, parse_scenario
+from pytest_rageval.scenario.overrides import SHORT_FORMS, Override, widen_dataset
+from pytest_rageval.scenario.targets import named_target
+from pytest_rageval.scenario.yaml_edit import EditError, edited, same
+from pytest_rageval.scenario.yaml_tree import YamlTree
+
+if sys.platform != "win32":
+    import fcntl
+
+_BOM = b"\xef\xbb\xbf"
+_ABSENT: Any = object()
+_ATTEMPTS = 20
+# Where values say how somebody is reached, and keys may stand by mistake.
+_WITH_KEYS = ("judge", "embedding", "models", "target")
+_SECRET_NAME = re.compile(
+    r"(?:x-)?(?:api|access|secret|auth)?[-_]?(?:key|token|secret|password|passwd|cookie)"
+    r"|(?:proxy-)?authorization",
+    re.IGNORECASE,
+)
+_SECRET_VALUE = re.compile(r"\bsk-[\w-]{16,}|\b(?:bearer|basic)\s+(?!\$\{)\S{8,}", re.IGNORECASE)
+
+Steps = tuple[str, ...]
+
+
+def patch_scenario(path: str | os.PathLike[str], changes: Changes) -> tuple[str, ...]:
+    """Write ``changes`` into the scenario file at ``path``; return the names of what changed.
+
+    ``changes`` is nested as the scenario is; None removes a key::
+
+        patch_scenario("bot.yaml", {"metric_weights": {"f1": 0.4}, "judge": "gpt-4o-mini"})
+        # ('metric_weights.f1', 'judge.model')
+
+    A value that is there already is no change; without changes the file is not touched. All else
+    in the file stays as it is, to the character. Short forms are widened: ``judge: gpt-4o``
+    becomes a mapping when its temperature is set. Lists are replaced as a whole.
+
+    The file is replaced in one step, and only by one that has no new problems: else ScenarioError.
+    It is raised, too, for keys and passwords. Needs ruamel.yaml: MissingExtraError without it.
+    """
+    path = Path(path)
+    shown = path.name
+    target = Path(os.path.realpath(path))
+    with _turn(target.parent):
+        for _ in range(_ATTEMPTS):
+            raw = _read(target, shown)
+            text, names = patched_text(decode_scenario(raw, shown), changes, path)
+            if not names:
+                return ()
+            fresh = (_BOM if raw.startswith(_BOM) else b"") + text.encode("utf-8")
+            # Somebody who takes no turns, an editor for instance, may have been faster.
+            if _read(target, shown) == raw:
+                _replace(target, fresh, shown)
+                return names
+    raise ScenarioError([Problem(shown, "not written: others keep changing the file")])
+
+
+def patched_text(text: str, changes: Changes, path: Path) -> tuple[str, tuple[str, ...]]:
+    """Return the text of a scenario file with ``changes``, and the names of what changed.
+
+    ``path`` says whether it is JSON, and what data files are relative to. Raises ScenarioError.
+    """
+    shown = path.name
+    before = parse_scenario(text, path, shown)
+    wanted = deepcopy(before)
+    _refuse_secrets(changes)
+    names = [
+        dotted(changed)
+        for key, value in changes.items()
+        for changed in _apply(wanted, steps_of(key), plain_value(value, key))
+    ]
+    if not names:
+        return text, ()
+    try:
+        fresh = edited(text, before.data, wanted.data)
+        after = parse_scenario(fresh, path, shown)
+    except (EditError, ScenarioError) as error:
+        raise _refused(names, shown, str(error).splitlines()[0]) from error
+    if not same(after.data, wanted.data):
+        raise _refused(names, shown, "aliases (&, *, <<) would carry the change elsewhere")
+    _refuse_new_problems(before, after, path)
+    return fresh, tuple(dict.fromkeys(names))
+
+
+def _refused(names: list[str], shown: str, reason: str) -> ScenarioError:
+    message = f"{', '.join(names)} cannot be changed in place: {reason}. Change it by hand"
+    return ScenarioError([Problem(shown, message)])
+
+
+def _refuse_new_problems(before: YamlTree, after: YamlTree, path: Path) -> None:
+    """Raise ScenarioError with the problems of the patched file that were not there before."""
+    _, old = inspect_tree(before, path)
+    _, new = inspect_tree(after, path)
+    known = Counter(problem.message for problem in old)
+    fresh = []
+    for problem in new:
+        known[problem.message] -= 1
+        if known[problem.message] < 0:
+            fresh.append(problem)
+    if fresh:
+        raise ScenarioError(fresh)
+
+
+# Changing the data
+
+
+def _apply(tree: YamlTree, path: Steps, value: Any) -> Iterator[Steps]:
+    """Put ``value`` into the tree and yield the paths of what really changed."""
+    path = _as_written(tree.data, path)
+    present = _present(tree.data, path)
+    if isinstance(value, dict) and value and _widened(path, present) is not None:
+        for key, part in value.items():
+            yield from _apply(tree, (*path, key), part)
+    elif value is None:
+        if present is not _ABSENT:
+            _remove(tree, path)
+            yield path
+    elif isinstance(present, dict) and not isinstance(value, dict) and _short(path, present):
+        yield from _apply(tree, (*path, _short(path, present)), value)
+    elif not same(present, value):
+        _put(tree, path, value)
+        yield path
+
+
+def _as_written(data: Any, path: Steps) -> Steps:
+    """Return ``path`` as rag_eval's files say it, where this is one."""
+    old = f"{path[0]}_model"
+    is_model = path in (("judge",), ("judge", "model"), ("embedding",), ("embedding", "model"))
+    return (old,) if is_model and old in data and path[0] not in data else path
+
+
+def _present(data: Any, path: Steps) -> Any:
+    """Return what stands at ``path``, also where a short form says it; else _ABSENT."""
+    found = data
+    for at, step in enumerate(path):
+        mapping = _widened(path[:at], found)
+        found = _ABSENT if mapping is None else mapping.get(step, _ABSENT)
+    return found
+
+
+def _widened(path: Steps, value: Any) -> dict[str, Any] | None:
+    """Return the mapping that ``value`` at ``path`` is or stands for; None for other values."""
+    if value is _ABSENT or value is None:
+        return {}
+    if isinstance(value, dict):
+        return value
+    if path == ("dataset",):
+        return {"rows" if isinstance(value, list) else "path": value}
+    if path == ("target",) and isinstance(value, str):
+        return named_target(value)
+    short = _short(path, {"mean": None})
+    return {short: value} if short and isinstance(value, str | int | float) else None
+
+
+def _short(path: Steps, present: Mapping[str, Any]) -> str:
+    """Return the key of the mapping at ``path`` that a bare value stands for, "" if none does."""
+    if len(path) == 1:
+        return {**SHORT_FORMS, "dataset": "path"}.get(path[0], "")
+    if len(path) == 2 and path[0] == "gates" and "mean" in present:
+        return "mean"
+    return "input" if path[-1] == "price" else ""
+
+
+def _put(tree: YamlTree, path: Steps, value: Any) -> None:
+    """Set the value at ``path``, with room made for it as overrides do."""
+    _widen_parents(tree, path)
+    Override(path, value, dotted(path)).apply(tree)
+
+
+def _widen_parents(tree: YamlTree, path: Steps) -> None:
+    """Turn the short forms that ``path`` leads through into mappings."""
+    if path[0] == "dataset" and len(path) > 1:
+        widen_dataset(tree)
+    for length in range(1, len(path)):
+        parent = path[:length]
+        found = _present(tree.data, parent)
+        if found is not _ABSENT and not isinstance(found, dict | list):
+            tree.put(parent, _widened(parent, found) or {})
+
+
+def _remove(tree: YamlTree, path: Steps) -> None:
+    """Take out what stands at ``path``; where a short form is all there is, take that out."""
+    while len(path) > 1 and not isinstance(_present(tree.data, path[:-1]), dict):
+        path = path[:-1]
+    _present(tree.data, path[:-1]).pop(path[-1])
+
+
+# What must not be written
+
+
+def _refuse_secrets(changes: Changes) -> None:
+    """Raise ScenarioError where a value looks like a key or password; it is never quoted."""
+    found = [
+        Problem(dotted(path), message)
+        for key, value in changes.items()
+        for path, message in _secrets(steps_of(key), plain_value(value, key))
+    ]
+    if found:
+        raise ScenarioError(found)
+
+
+def _secrets(path: Steps, value: Any) -> Iterator[tuple[Steps, str]]:
+    if path[0] not in _WITH_KEYS:
+        return
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield from _secrets((*path, key), part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _secrets(path, part)
+    elif isinstance(value, str) and _looks_secret(path[-1], value):
+        hint = "put it into an environment variable and name that (api_key_env: NAME, or ${NAME})"
+        yield path, f"looks like a key or password, which files must not hold; {hint}"
+
+
+def _looks_secret(name: str, value: str) -> bool:
+    if _SECRET_VALUE.search(value):
+        return True
+    if _SECRET_NAME.fullmatch(name):
+        return bool(value) and "${" not in value
+    try:
+        return bool(urlsplit(value).password) and "${" not in value
+    except ValueError:
+        return False
+
+
+# Files
+
+
+def _read(path: Path, shown: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ScenarioError([Problem(shown, f"cannot be read: {error.strerror}")]) from error
+
+
+def _replace(path: Path, content: bytes, shown: str) -> None:
+    """Write to a temporary file beside ``path`` and rename it, with the same permissions."""
+    temporary: Path | None = None
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
+        temporary = Path(name)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.chmod(path.stat().st_mode & 0o7777)
+        temporary.replace(path)
+    except OSError as error:
+        message = f"cannot be written: {error.strerror}"
+        raise ScenarioError([Problem(shown, message)]) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _turn(folder: Path) -> Iterator[None]:
+    """Wait until nobody else patches a file of ``folder``, where the system has such locks."""
+    if sys.platform == "win32":
+        yield
+        return
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # reading the file will say what is wrong
+        yield
+        return
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,189 @@
+"""From whatever a system under test returns to an Answer: a text, a mapping, an object, a pair."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Final
+
+from pytest_rageval.errors import shorten
+from pytest_rageval.model import json_plain
+from pytest_rageval.scenario.fields import FIELD_ALIASES
+from pytest_rageval.targets.base import Answer, TargetError
+
+MOST_CHARACTERS: Final = 1_000_000
+"""The length of an answer, and of each context, beyond which it is a mistake and no answer."""
+
+_TEXT_KEYS = ("text", "page_content", "content", "chunk", "document", "contents")
+_DOC_KEYS = ("doc_name", "source", "file_name", "filename", "title")
+_ID_KEYS = ("id", "doc_id", "chunk_id", "docid")
+_EXPECTED = (
+    "expected a text, a pair (answer, contexts), "
+    "a mapping or an object with 'answer' and 'contexts'"
+)
+
+
+def answer_of(value: object) -> Answer:
+    """Return the answer that ``value`` is; raise TargetError where it is none.
+
+    A text is an answer without contexts. A mapping, or an object with attributes, has the answer
+    under one of the names that a data set may use for it, and so for contexts and retrieved ids. A
+    context may be a text or have one; it may name its document.
+
+    >>> answer_of({"response": "Paris", "contexts": [{"text": "...", "source": "a.pdf"}]}).text
+    'Paris'
+    """
+    if isinstance(value, Answer):
+        contexts, docs, _ = _contexts(value.contexts, value.context_docs)
+        ids = None if value.retrieved_ids is None else _ids(value.retrieved_ids)
+        return _checked(replace(value, contexts=contexts, context_docs=docs, retrieved_ids=ids))
+    if isinstance(value, str):
+        return _checked(Answer(value))
+    if value is None:
+        raise TargetError(f"returned nothing (None); {_EXPECTED}")
+    if isinstance(value, tuple) and len(value) == 2:
+        return _checked(_from_fields({"answer": value[0], "contexts": value[1]}))
+    found = _fields(value)
+    if found is None or not any(_named(found, name) for name in ("answer", "retrieved_ids")):
+        if isinstance(value, Mapping):
+            keys = ", ".join(map(repr, list(value)[:10])) or "no keys"
+            raise TargetError(f"returned a mapping with {keys}; {_EXPECTED}")
+        raise TargetError(f"returned {shorten(repr(value))} ({type(value).__name__}); {_EXPECTED}")
+    return _checked(_from_fields(found))
+
+
+def _fields(value: object) -> Mapping[str, Any] | None:
+    """Return what ``value`` says by name: the items of a mapping, the fields of an object."""
+    if isinstance(value, Mapping):
+        return {str(key): part for key, part in value.items()}
+    if isinstance(value, str | bytes | int | float | list | tuple | set):
+        return None
+    if is_dataclass(value) and not isinstance(value, type):
+        return {found.name: getattr(value, found.name) for found in fields(value)}
+    if hasattr(value, "model_dump"):  # pydantic
+        dumped = value.model_dump()
+        return dumped if isinstance(dumped, dict) else None
+    names = [name for field in ("answer", "contexts", "retrieved_ids") for name in _aliases(field)]
+    found = {name: getattr(value, name) for name in names if hasattr(value, name)}
+    return found or None
+
+
+def _aliases(field: str) -> Sequence[str]:
+    return FIELD_ALIASES.get(field, (field,))
+
+
+def _named(found: Mapping[str, Any], field: str) -> str | None:
+    return next((name for name in _aliases(field) if name in found), None)
+
+
+def _from_fields(found: Mapping[str, Any]) -> Answer:
+    names = {field: _named(found, field) for field in ("answer", "contexts", "retrieved_ids")}
+    text, given = _value(found, names["answer"]), _value(found, names["contexts"])
+    contexts, docs, ids = _contexts(given, found.get("context_docs"))
+    retrieved = _value(found, names["retrieved_ids"])
+    used = {*names.values(), "context_docs"}
+    extra = {name: json_plain(part) for name, part in found.items() if name not in used}
+    return Answer(
+        _text(text) if names["answer"] else None,
+        contexts,
+        docs,
+        ids if retrieved is None else _ids(retrieved),
+        extra,
+    )
+
+
+def _value(found: Mapping[str, Any], name: str | None) -> Any:
+    return None if name is None else found[name]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    if value is None:
+        raise TargetError("returned None as its answer")
+    kind = type(value).__name__
+    raise TargetError(f"its answer is {shorten(repr(value))} ({kind}), expected a text")
+
+
+_Context = tuple[str, str | None, str | None]
+_Contexts = tuple[tuple[str, ...] | None, tuple[str | None, ...] | None, tuple[str, ...] | None]
+
+
+def _contexts(value: Any, docs_given: Any = None) -> _Contexts:
+    """Return texts, documents and ids of the contexts; None of each where nothing is said."""
+    if value is None:
+        return None, None, None
+    if isinstance(value, str):
+        value = [value]
+    if not isinstance(value, list | tuple):
+        kind = type(value).__name__
+        raise TargetError(f"its contexts are {shorten(repr(value))} ({kind}), expected a list")
+    parts = [_context(part, at) for at, part in enumerate(value)]
+    if docs_given is not None:
+        parts = _with_docs(parts, docs_given)
+    # As a data set is read, so that answers that were saved are scored alike.
+    parts = [(text.strip(), doc, name) for text, doc, name in parts if text.strip()]
+    docs = tuple(doc for _, doc, _ in parts)
+    ids = [name for _, _, name in parts if name is not None]
+    whole = len(ids) == len(parts) and bool(parts)
+    return (
+        tuple(text for text, _, _ in parts),
+        docs if not docs or any(doc is not None for doc in docs) else None,
+        tuple(dict.fromkeys(ids)) if whole else None,
+    )
+
+
+def _with_docs(parts: list[_Context], docs: Any) -> list[_Context]:
+    """Return the contexts with the documents that stand in a list beside them."""
+    if not isinstance(docs, list | tuple) or len(docs) != len(parts):
+        found = f"{len(docs)}" if isinstance(docs, list | tuple) else shorten(repr(docs))
+        raise TargetError(f"its context_docs are {found}, expected one for each of {len(parts)}")
+    return [
+        (text, own if doc is None else str(doc), name)
+        for (text, own, name), doc in zip(parts, docs, strict=True)
+    ]
+
+
+def _context(part: Any, at: int) -> _Context:
+    """Return the text of a context, its document and its id: of a text, a mapping or an object."""
+    if isinstance(part, str):
+        return part, None, None
+    metadata = _get(part, ("metadata", "meta"))
+    text = _get(part, _TEXT_KEYS)
+    if not isinstance(text, str):
+        kind = type(part).__name__
+        raise TargetError(f"its context {at + 1} is a {kind} without a text")
+    doc = _get(part, _DOC_KEYS) or _get(metadata, _DOC_KEYS)
+    name = _get(part, _ID_KEYS)
+    return text, None if doc is None else str(doc), None if name is None else str(name)
+
+
+def _get(part: Any, names: Sequence[str]) -> Any:
+    """Return the first of these items or attributes that is there and not None."""
+    if isinstance(part, Mapping):
+        return next((part[name] for name in names if part.get(name) is not None), None)
+    found = (getattr(part, name, None) for name in names)
+    return next((value for value in found if value is not None), None)
+
+
+def _ids(value: Any) -> tuple[str, ...]:
+    if isinstance(value, list | tuple) and all(isinstance(part, str | int) for part in value):
+        return tuple(dict.fromkeys(str(part) for part in value))
+    raise TargetError(f"its retrieved_ids are {shorten(repr(value))}, expected a list of ids")
+
+
+def _checked(answer: Answer) -> Answer:
+    """Return the answer as it is; what nobody can mean is refused."""
+    if answer.text is not None and not answer.text.strip():
+        raise TargetError("returned an empty answer")
+    texts = [("answer", answer.text or ""), *(("context", text) for text in answer.contexts or ())]
+    for what, text in texts:
+        if len(text) > MOST_CHARACTERS:
+            size = f"{len(text):,} characters, at most {MOST_CHARACTERS:,} are taken"
+            raise TargetError(f"returned {'an' if what == 'answer' else 'a'} {what} of {size}")
+    if len(json.dumps(dict(answer.extra))) > MOST_CHARACTERS:
+        raise TargetError(f"returned more than {MOST_CHARACTERS:,} characters beside its answer")
+    return answer

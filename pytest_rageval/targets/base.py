@@ -1,0 +1,165 @@
+"""What asks a system under test must provide, what it is given, and what it answers.
+
+To add a kind of target, write a module here with ``TARGETS = (TargetDefinition(...),)``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
+
+from pydantic import BaseModel, ConfigDict
+
+from pytest_rageval.clients.settings import ClientSettings, RunSettings
+from pytest_rageval.errors import RagevalError
+from pytest_rageval.model import NOTHING, Sample
+from pytest_rageval.places import ImportMode
+from pytest_rageval.registry import Registry
+
+if TYPE_CHECKING:
+    from pytest_rageval.clients.stack import Clients
+
+ANSWERED_FIELDS: Final = frozenset({"answer", "contexts", "context_docs", "retrieved_ids"})
+"""The fields of a sample that a target may fill in."""
+
+
+class TargetError(RagevalError):
+    """The system under test gave no answer that could be used; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the system under test answered to a sample; what it did not say is None.
+
+    ``context_docs`` names the document of each context. ``extra`` is whatever else it returned,
+    JSON-plain: it is shown in results.json, and nothing is computed from it. ``latency_s`` is for
+    a target that waits for its turn itself, and so knows better than its caller.
+    """
+
+    text: str | None = None
+    contexts: tuple[str, ...] | None = None
+    context_docs: tuple[str | None, ...] | None = None
+    retrieved_ids: tuple[str, ...] | None = None
+    extra: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    latency_s: float | None = None
+    is_kept: bool = False
+    """Whether an earlier run was given this answer."""
+
+
+class Target(Protocol):
+    """Asks the system under test. Safe for many callers in one event loop."""
+
+    async def answer(self, sample: Sample) -> Answer:
+        """Return the answer to a sample.
+
+        Raises TargetError; ClientError where the same question may succeed when it is asked again.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Close whatever was opened. A target that is asked again after that opens it anew."""
+        ...
+
+
+@runtime_checkable
+class ModelTarget(Protocol):
+    """A target that is a model: it is given the clients of the run before it is asked."""
+
+    def use(self, clients: Clients) -> None:
+        """Ask through these clients from now on."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TargetContext:
+    """What a target may need beside its options.
+
+    ``folders`` are where its modules may be, the scenario's own first. ``timeout_s`` is how long an
+    answer may take altogether; whoever asks keeps to it. ``settings`` are all limits of the target,
+    put as those of a model.
+    """
+
+    folders: Sequence[Path] = ()
+    import_mode: ImportMode = "prepend"
+    run: RunSettings = field(default_factory=RunSettings)
+    timeout_s: float = 60.0
+    settings: ClientSettings = field(default_factory=lambda: ClientSettings("", role="target"))
+
+    @property
+    def asks_nobody(self) -> bool:
+        """Whether the run only looks into its cache: nothing need be there to be asked."""
+        return self.run.cache_mode == "replay"
+
+
+class TargetOptions(BaseModel):
+    """The base of the options of a kind of target."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @property
+    def provides(self) -> frozenset[str]:
+        """The fields that answers may fill in: metrics that need them can be used."""
+        return ANSWERED_FIELDS
+
+    @property
+    def shown(self) -> str:
+        """How messages call this target; without secrets."""
+        return "target"
+
+    @property
+    def fields(self) -> frozenset[str] | None:
+        """The fields of a row that the target is shown; None where it may see all of them."""
+        return None
+
+    @property
+    def pytest_fixture(self) -> str | None:
+        """The fixture without whose value there is no such target."""
+        return None
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return what makes this another target, whose answers are not this one's.
+
+        It is written into the cache: of whatever may be a secret there is a digest only.
+        """
+        return digests(self.model_dump(mode="json", exclude_none=True))
+
+
+def digests(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return a digest of each value."""
+    return {name: _digest(value) for name, value in values.items()}
+
+
+def _digest(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, default=repr)
+    return sha256(text.encode("ascii")).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class TargetDefinition:
+    """A kind of target as the registry holds it.
+
+    ``make(options, context)`` returns the target and asks nobody yet; it raises TargetError, with
+    what is wrong, when that can be known. Where the options name a fixture of pytest,
+    ``from_value(options, context, value)`` does it with the fixture's value instead. ``repeats`` is
+    how often a question that failed in passing is asked again when the scenario does not say.
+    ``is_remote`` says that another process answers, which replay leaves alone; ``limits_itself``
+    that the target keeps to limits, times and retries itself.
+    """
+
+    name: str
+    make: Callable[[Any, TargetContext], Target]
+    options: type[TargetOptions]
+    aliases: tuple[str, ...] = ()
+    from_value: Callable[[Any, TargetContext, object], Target] | None = None
+    repeats: int = 0
+    is_remote: bool = False
+    limits_itself: bool = False
+
+
+TARGET_REGISTRY: Registry[TargetDefinition] = Registry(
+    "target type", "pytest_rageval.targets", "TARGETS"
+)

@@ -1,0 +1,156 @@
+"""A language model as the system under test: a prompt shows it a row, its reply is the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from pytest_rageval.clients.settings import ClientSettings, Price
+from pytest_rageval.extras import installed, require
+from pytest_rageval.model import Sample
+from pytest_rageval.registry import UnknownNameError
+from pytest_rageval.scenario.schema import Amount, Count, ModelSpec, Whole
+from pytest_rageval.targets.base import (
+    Answer,
+    Target,
+    TargetContext,
+    TargetDefinition,
+    TargetError,
+    TargetOptions,
+)
+from pytest_rageval.targets.templates import Template
+
+if TYPE_CHECKING:
+    from pytest_rageval.clients.base import Message
+    from pytest_rageval.clients.chat import DirectChat
+    from pytest_rageval.clients.stack import Clients
+
+
+class ChatOptions(ModelSpec, TargetOptions):
+    """The options of ``type: chat``: those of a model, and what it is told.
+
+    ``concurrency``, ``rpm``, ``timeout_s`` and ``retries`` are those of every target.
+    """
+
+    temperature: Amount | None = Field(None, description="left to the server when absent")
+    max_tokens: Count | None = Field(None, description="an answer that is cut off counts as it is")
+    seed: Whole | None = None
+    system: str | None = Field(None, description="system message; {question} and other fields")
+    prompt: str = Field("{question}", description="user message; {contexts} and other fields")
+
+    @property
+    def provides(self) -> frozenset[str]:
+        """The answer; contexts are those that the data hold."""
+        return frozenset({"answer"})
+
+    @property
+    def shown(self) -> str:
+        """How messages call this target."""
+        return f"chat {self.model!r}"
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The fields of a row that the model is shown."""
+        return Template([self.system, self.prompt]).fields
+
+    def settings(self, limits: ClientSettings) -> ClientSettings:
+        """Return how the model is asked, within the limits of the target."""
+        price = self.price
+        return ClientSettings(
+            model=self.model,
+            role="target",
+            provider=self.provider,
+            base_url=self.base_url,
+            api_key_env=self.key_variable,
+            headers=self.headers,
+            temperature=self.temperature,
+            max_tokens=self.max_tokens,
+            seed=self.seed,
+            extra_body=self.extra_body,
+            concurrency=limits.concurrency,
+            rpm=limits.rpm,
+            tpm=self.tpm,
+            timeout_s=limits.timeout_s,
+            retries=limits.retries,
+            max_wait_s=self.max_wait_s,
+            price=Price(price.input, price.output) if price is not None else None,
+        )
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return model, parameters and prompts; no header, and digests of what is added."""
+        from pytest_rageval.clients.keys import chat_identity
+
+        own = chat_identity(self.settings(ClientSettings(self.model)))
+        return {**own, "system": self.system, "prompt": self.prompt}
+
+
+class ChatTarget:
+    """Asks a model of the run's clients. Contexts of the row stay what the answer is judged by."""
+
+    def __init__(self, options: ChatOptions, settings: ClientSettings) -> None:
+        self._settings = settings
+        parts = [("system", options.system), ("user", options.prompt)]
+        self._turns = [(role, Template(text)) for role, text in parts if text]
+        self._chat: DirectChat | None = None
+
+    def use(self, clients: Clients) -> None:
+        """Ask through these clients from now on."""
+        self._chat = clients.direct_chat(self._settings)
+
+    async def answer(self, sample: Sample) -> Answer:
+        """Return what the model replies; raises ClientError, TargetError for an empty reply."""
+        assert self._chat is not None, "whoever asks gives the clients first"
+        reply = await self._chat.complete(self._messages(sample))
+        if not reply.text.strip():
+            cut = ": it ends at max_tokens" if reply.finish_reason == "length" else ""
+            raise TargetError(f"{self._settings.shown}: replied nothing{cut}")
+        return Answer(reply.text, extra={"model": reply.model}, latency_s=reply.latency_s)
+
+    async def aclose(self) -> None:
+        """The connections are those of the run's clients, which close them."""
+        self._chat = None
+
+    def _messages(self, sample: Sample) -> list[Message]:
+        from pytest_rageval.clients.base import Message
+
+        return [
+            Message("system" if role == "system" else "user", _text(template.fill(sample, {})))
+            for role, template in self._turns
+        ]
+
+
+def _text(filled: Any) -> str:
+    if filled is None:
+        raise TargetError("not asked: the row lacks what the prompt shows")
+    return filled if isinstance(filled, str) else "\n\n".join(map(str, filled or ()))
+
+
+def _make(options: ChatOptions, context: TargetContext) -> Target:
+    from pytest_rageval.clients.stack import check_chat
+
+    assert options.fields is not None  # raises for a place that is no field
+    settings = options.settings(context.settings)
+    if not context.asks_nobody and not installed("aiohttp"):
+        require("aiohttp", extra="judge", purpose="a target of type chat")
+    try:
+        problems = check_chat(settings, context.run)
+    except UnknownNameError as error:
+        problems = [f"provider: {error}"]
+    if problems:
+        raise TargetError("; ".join(problems))
+    return ChatTarget(options, settings)
+
+
+TARGETS = (
+    TargetDefinition(
+        "chat",
+        _make,
+        ChatOptions,
+        ("openai", "model"),
+        repeats=4,
+        is_remote=True,
+        limits_itself=True,
+    ),
+)

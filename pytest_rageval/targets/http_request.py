@@ -1,0 +1,196 @@
+"""The request that a row becomes: its URL, headers and body, and which texts are secret."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
+
+from pytest_rageval.model import Sample
+from pytest_rageval.targets.base import TargetError
+from pytest_rageval.targets.templates import Template, outline, places
+
+_SECRET_NAME = re.compile(r"(?i)auth|token|key|secret|passw|credential|cookie|signature|session")
+_SHORTEST_SECRET = 8  # shorter values ("1", "true", "EMPTY") are words that messages may hold
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request that is ready to be sent."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """``always`` is taken out of whatever the service replies, ``in_messages`` of messages only.
+
+    A literal header may be any word; that an answer holds it, too, is no leak.
+    """
+
+    always: tuple[str, ...]
+    in_messages: tuple[str, ...]
+
+
+class RequestMaker:
+    """Makes the requests of one target; reads the environment once.
+
+    Raises TargetError for a URL that cannot be used.
+    """
+
+    def __init__(
+        self, *, method: str, url: str, headers: Mapping[str, str], query: Any, body: Any
+    ) -> None:
+        self._method = method
+        self._variables = environment([url, dict(headers), query, body])
+        self._is_text = isinstance(body, str)
+        structure = _structure(body) if isinstance(body, str) else None
+        if structure is not None:
+            body, self._is_text = structure, False
+        self._query, self._body = Template(query), Template(body)
+        self._has_body = body is not None
+        self.url = _split(outline(url, self._variables))
+        self._url = Template(url)
+        self._headers = {
+            name: str(Template(value).fill(Sample(""), self._variables)).strip()
+            for name, value in headers.items()
+        }
+        literal = [text for name, text in self._headers.items() if name.lower() not in _PLAIN]
+        self._add_headers()
+        self.secrets = self._find_secrets(url, Template([dict(headers), query, body]), literal)
+
+    def make(self, sample: Sample) -> Request:
+        """Return the request for a sample; raises TargetError where the row lacks what it needs."""
+        filled = self._url.fill(sample, self._variables, lambda text: quote(text, safe=""))
+        url = _without_credentials(str(filled))
+        pairs = [
+            (name, _query_text(part))
+            for name, value in self._query.fill(sample, self._variables).items()
+            for part in (value if isinstance(value, list) else [value])
+            if part is not None
+        ]
+        if pairs:
+            joint = "&" if urlsplit(url).query else "?"
+            url = f"{url.partition('#')[0]}{joint}{urlencode(pairs, quote_via=quote)}"
+        return Request(self._method, url, self._headers, self._filled_body(sample))
+
+    def _filled_body(self, sample: Sample) -> bytes | None:
+        if not self._has_body:
+            return None
+        filled = self._body.fill(sample, self._variables)
+        if self._is_text:
+            return str(filled).encode("utf-8", "replace")
+        return json.dumps(filled).encode("ascii")
+
+    def _add_headers(self) -> None:
+        names = {name.lower() for name in self._headers}
+        if self._has_body and "content-type" not in names:
+            kind = "text/plain; charset=utf-8" if self._is_text else "application/json"
+            self._headers["Content-Type"] = kind
+        if self.url.username is not None and "authorization" not in names:
+            user, password = (unquote(self.url.username), unquote(self.url.password or ""))
+            pair = base64.b64encode(f"{user}:{password}".encode()).decode("ascii")
+            self._headers["Authorization"] = f"Basic {pair}"
+
+    def _find_secrets(self, url: str, rest: Template, literal: Sequence[str]) -> Secrets:
+        hidden = [unquote(self.url.password or ""), unquote(self.url.username or "")]
+        place = f"{self.url.scheme}://{self.url.netloc.rpartition('@')[2]}"
+        hidden += [self._variables[name] for name in rest.variables]
+        # Where the service is may be shown, also when a variable says it.
+        of_url = (self._variables[name].strip("/") for name in Template(url).variables)
+        hidden += [value for value in of_url if "://" not in value and value not in place]
+        hidden += [value for name, value in self._headers.items() if _SECRET_NAME.search(name)]
+        hidden += [value.partition(" ")[2] for value in hidden if value.startswith(_SCHEMES)]
+        hidden += [unquote(pair.partition("=")[2]) for pair in self.url.query.split("&")]
+        hidden += [text for text in _named_secret(rest.value) if not list(places(text))]
+        return Secrets(_long_enough(hidden), _long_enough([*hidden, *literal]))
+
+
+_SCHEMES = ("Bearer ", "Basic ", "Token ", "bearer ")
+_PLAIN = ("accept", "accept-language", "content-type", "user-agent")
+
+
+def _long_enough(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for text in texts if len(text) >= _SHORTEST_SECRET))
+
+
+def environment(value: Any) -> dict[str, str]:
+    """Return the environment's values of the variables that a value names, "" for unset ones."""
+    return {name: os.environ.get(name, "").strip() for name in Template(value).variables}
+
+
+def missing_variables(where: str, value: Any) -> Iterator[str]:
+    """Yield what is wrong with the variables that a value names; never what they hold."""
+    for name in sorted(Template(value).variables):
+        found = os.environ.get(name, "").strip()
+        if not found:
+            yield f"{where}: the environment variable {name} is not set"
+        elif where.startswith("headers") and not (found.isascii() and found.isprintable()):
+            yield f"{where}: the environment variable {name} holds characters that no header has"
+    if where.startswith("headers") and not (value.isascii() and value.isprintable()):
+        yield f"{where}: holds characters that no header has"
+
+
+def shown_url(url: str, variables: Mapping[str, str] | None = None) -> str:
+    """Return a URL as it is written, without user, password and query."""
+    if variables is not None:
+        url = re.sub(r"\$\{(\w+)\}", lambda found: variables.get(found[1], ""), url)
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        scheme, rest = "", url
+    rest = rest.partition("#")[0].partition("?")[0]
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}"
+
+
+def _without_credentials(url: str) -> str:
+    scheme, separator, rest = url.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}" if separator else url
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        found = urlsplit(url)
+        sound = found.scheme in ("http", "https") and bool(found.hostname) and found.port != 0
+    except ValueError:
+        sound = False
+    if not sound:
+        raise TargetError("url: expected one like http://127.0.0.1:8000/ask")
+    return found
+
+
+def _query_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _named_secret(value: Any) -> Iterator[str]:
+    """Yield the texts of a value whose keys sound like those of secrets."""
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            if isinstance(part, str) and _SECRET_NAME.search(str(name)):
+                yield part
+            else:
+                yield from _named_secret(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _named_secret(part)
+
+
+def _structure(text: str) -> Any:
+    """Return the JSON object or list that a body spells as text; None for any other text."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict | list) else None

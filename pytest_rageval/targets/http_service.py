@@ -1,0 +1,222 @@
+"""An HTTP service as the system under test: a request from each row, an answer from each reply."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from pytest_rageval import extras
+from pytest_rageval.errors import shorten
+from pytest_rageval.model import Sample
+from pytest_rageval.scenario.schema import Name, Seconds, Text
+from pytest_rageval.targets.base import (
+    Answer,
+    Target,
+    TargetContext,
+    TargetDefinition,
+    TargetError,
+    TargetOptions,
+    digests,
+)
+from pytest_rageval.targets.http_exchange import Exchange
+from pytest_rageval.targets.http_reply import ReplyReader
+from pytest_rageval.targets.http_request import (
+    RequestMaker,
+    environment,
+    missing_variables,
+    shown_url,
+)
+from pytest_rageval.targets.json_path import parse_path
+from pytest_rageval.targets.templates import Template
+
+_QUESTION = {"question": "{question}"}
+
+
+class HttpOptions(TargetOptions):
+    """The options of ``type: http``.
+
+    Texts of ``url``, ``headers``, ``query`` and ``body`` may say ``${NAME}`` for an environment
+    variable; all but headers also ``{question}`` and other fields of the row.
+    """
+
+    url: str = Field("", description="http or https; with a fixture, the path below its value")
+    fixture: Name | None = Field(None, description="fixture whose value is the server's URL")
+    method: Literal["POST", "GET", "PUT", "PATCH"] = "POST"
+    headers: dict[str, Text] = Field({}, description="values may say ${NAME} of the environment")
+    query: dict[str, Any] = Field({}, description="query parameters; {question} and other fields")
+    body: dict[str, Any] | list[Any] | str | None = Field(
+        None, description="JSON with {question} and other fields; {question: ...} when absent"
+    )
+    answer: Name | None = Field(None, description="path of the answer: data.answer")
+    contexts: Name | None = Field(None, description="path of the contexts: hits[*].text")
+    context_docs: Name | None = Field(None, description="path of the documents of the contexts")
+    retrieved_ids: Name | None = Field(None, description="path of the ids, best first")
+    allow_redirects_to: list[Name] = Field([], description="hosts that replies may send us to")
+    max_mb: Seconds = Field(8.0, description="a longer reply is an error")
+
+    @field_validator("method", mode="before")
+    @classmethod
+    def _method_in_any_case(cls, method: Any) -> Any:
+        return method.upper() if isinstance(method, str) else method
+
+    @field_validator("answer", "contexts", "context_docs", "retrieved_ids")
+    @classmethod
+    def _paths_are_paths(cls, path: str | None) -> str | None:
+        if path is not None:
+            parse_path(path)
+        return path
+
+    @field_validator("url")
+    @classmethod
+    def _url_is_one(cls, url: str) -> str:
+        """Refuse what is no URL; the message never quotes it, for it may hold a password."""
+        if "://" in url and not url.startswith(("http://", "https://")):
+            raise ValueError("expected a URL that begins with http:// or https://")
+        return url
+
+    @model_validator(mode="after")
+    def _is_somewhere(self) -> HttpOptions:
+        if not self.url and self.fixture is None:
+            raise ValueError("a target of type 'http' needs 'url', or a 'fixture' with the URL")
+        if self.method == "GET" and self.body is not None:
+            raise ValueError("a GET request has no body; use 'query', or method: POST")
+        return self
+
+    @property
+    def shown(self) -> str:
+        """How messages call this target: as it is written, without password and query."""
+        place = shown_url(self.url) or f"fixture {self.fixture!r}"
+        return f"{self.method} {place}"
+
+    @property
+    def pytest_fixture(self) -> str | None:
+        """The fixture whose value is the server's URL."""
+        return self.fixture
+
+    @property
+    def sent_query(self) -> dict[str, Any]:
+        """The query parameters of each request."""
+        asks = Template([self.url, self.query]).fields
+        return {**_QUESTION, **self.query} if self.method == "GET" and not asks else self.query
+
+    @property
+    def sent_body(self) -> Any:
+        """The body of each request, None for none."""
+        if self.method == "GET" or self.body is not None:
+            return self.body
+        return None if Template([self.url, self.query]).fields else _QUESTION
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """The fields of a row that are sent."""
+        return Template([self.url, self.sent_query, self.sent_body]).fields
+
+    def identity(self) -> dict[str, Any]:
+        """Return method, place and paths, and digests of what may hold a key, as it is written.
+
+        The value of a variable in the URL counts: another server is another system. That of a
+        fixture does not; its port is another one in each run.
+        """
+        plain = self.model_dump(mode="json", exclude_none=True)
+        for name in ("headers", "query", "body"):
+            part = plain.pop(name, None)
+            if part:
+                plain[name] = digests(part if isinstance(part, dict) else {name: part})
+        place = shown_url(self.url, environment(self.url))
+        return {**plain, "url": place, "url_as_written": digests({"url": self.url})["url"]}
+
+
+class HttpTarget:
+    """Asks a service over HTTP. Opens connections at the first question."""
+
+    def __init__(self, options: HttpOptions, context: TargetContext, base_url: str = "") -> None:
+        self._maker = RequestMaker(
+            method=options.method,
+            url=_joined(base_url, options.url),
+            headers=options.headers,
+            query=options.sent_query,
+            body=options.sent_body,
+        )
+        self._exchange = Exchange(
+            self._maker.url,
+            self._maker.secrets,
+            allowed_hosts=options.allow_redirects_to,
+            connect_s=context.timeout_s,
+            most_bytes=int(options.max_mb * 2**20),
+        )
+        self._reader = ReplyReader(
+            {
+                name: parse_path(path)
+                for name in ("answer", "contexts", "context_docs", "retrieved_ids")
+                if (path := getattr(options, name)) is not None
+            }
+        )
+
+    async def answer(self, sample: Sample) -> Answer:
+        """Return what the service answers to the sample.
+
+        Raises ClientError where it cannot be reached or fails, TargetError for any other reply that
+        is no answer.
+        """
+        reply = await self._exchange.send(self._maker.make(sample))
+        try:
+            return self._reader.read(reply)
+        except TargetError as error:
+            began = f"; the reply begins {shorten(reply.beginning, 200)!r}"
+            raise TargetError(
+                self._exchange.hide(f"{error}{began if reply.body else ''}")
+            ) from None
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._exchange.aclose()
+
+
+def _joined(base_url: str, path: str) -> str:
+    if not base_url or not path:
+        return base_url or path
+    return f"{base_url.rstrip('/')}/{path.lstrip('/')}"
+
+
+def _make(options: HttpOptions, context: TargetContext) -> Target:
+    _check(options, context)
+    return HttpTarget(options, context)
+
+
+def _from_value(options: HttpOptions, context: TargetContext, value: object) -> Target:
+    if not isinstance(value, str) or not value.startswith(("http://", "https://")):
+        found = "text" if isinstance(value, str) else f"{shorten(repr(value))}"
+        kind = type(value).__name__
+        raise TargetError(f"{options.fixture!r} gives {found} ({kind}), expected the server's URL")
+    _check(options, context)
+    return HttpTarget(options, context, value)
+
+
+def _check(options: HttpOptions, context: TargetContext) -> None:
+    """Raise for what is known to be wrong before anything is asked; replay asks nobody."""
+    assert options.fields is not None  # raises for a place that is no field
+    if context.asks_nobody:
+        return
+    if not extras.installed("aiohttp"):
+        extras.require("aiohttp", extra="judge", purpose="a target of type http")
+    parts = {"url": options.url, "query": options.query, "body": options.body}
+    parts |= {f"headers.{name}": value for name, value in options.headers.items()}
+    problems = [
+        problem for name, part in parts.items() for problem in missing_variables(name, part)
+    ]
+    if problems:
+        raise TargetError("; ".join(problems))
+
+
+TARGETS = (
+    TargetDefinition(
+        "http",
+        _make,
+        HttpOptions,
+        ("https", "http_service", "rest"),
+        from_value=_from_value,
+        repeats=2,
+        is_remote=True,
+    ),
+)

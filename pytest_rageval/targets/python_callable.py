@@ -1,0 +1,123 @@
+"""A function as the system under test: ``target: my_app.rag:answer``, sync or async."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from typing import Any
+
+from pydantic import Field
+
+from pytest_rageval.errors import shorten
+from pytest_rageval.import_path import ImportPathError, import_object
+from pytest_rageval.model import Sample
+from pytest_rageval.targets.answers import answer_of
+from pytest_rageval.targets.arguments import arguments_of
+from pytest_rageval.targets.base import (
+    Answer,
+    Target,
+    TargetContext,
+    TargetDefinition,
+    TargetError,
+    TargetOptions,
+    digests,
+)
+from pytest_rageval.targets.frames import told
+from pytest_rageval.targets.threads import Raised, in_thread
+
+
+class PythonOptions(TargetOptions):
+    """The options of ``type: python``."""
+
+    use: str = Field(description="import path of the function: pkg.mod:attr")
+    options: dict[str, Any] = Field({}, description="keyword arguments of every call")
+
+    @property
+    def shown(self) -> str:
+        """How messages call this target."""
+        return self.use
+
+    def identity(self) -> Mapping[str, Any]:
+        """Return the path, and digests of the options; what the code says is not known."""
+        return {"use": self.use, **digests(self.options)}
+
+
+class CallableTarget:
+    """Calls a function once for each sample: an async one in the loop, any other in a thread.
+
+    ``options`` go to every call by name. Raises TargetError for a function whose parameters cannot
+    be filled from a sample.
+    """
+
+    def __init__(
+        self, function: Callable[..., object], options: Mapping[str, Any] | None = None
+    ) -> None:
+        if not callable(function):
+            kind = type(function).__name__
+            raise TargetError(f"is {shorten(repr(function))} ({kind}), expected a function")
+        self._function = function
+        self._arguments = arguments_of(function, options or {})
+        self._is_async = _is_async(function)
+
+    async def answer(self, sample: Sample) -> Answer:
+        """Return what the function returns for the sample."""
+        given, named = self._arguments(sample)
+        try:
+            if self._is_async:
+                return answer_of(await _whole(self._function(*given, **named)))
+            value = await in_thread(lambda: _joined(self._function(*given, **named)))
+            # A plain function may hand on what an async one of the same app returns.
+            return answer_of(await _whole(value))
+        except (TargetError, asyncio.CancelledError):
+            raise
+        except Raised as raised:
+            raise TargetError(told(raised.error)) from raised.error
+        except BaseException as error:  # anyone's code; also SystemExit, pytest.skip
+            raise TargetError(told(error)) from error
+
+    async def aclose(self) -> None:
+        """Nothing was opened."""
+
+
+def _is_async(function: Callable[..., object]) -> bool:
+    call = getattr(function, "__call__", function)  # noqa: B004  (an object with an async __call__)
+    return any(
+        inspect.iscoroutinefunction(one) or inspect.isasyncgenfunction(one)
+        for one in (inspect.unwrap(function), function, call)
+    )
+
+
+async def _whole(value: object) -> object:
+    """Return what an awaitable leads to; of a stream of texts, the text."""
+    if inspect.isawaitable(value):
+        value = await value
+    if isinstance(value, AsyncIterator):
+        return "".join([_part(part) async for part in value])
+    return value
+
+
+def _joined(value: object) -> object:
+    """Return the text that a generator of texts streams; anything else as it is."""
+    return "".join(map(_part, value)) if isinstance(value, Iterator) else value
+
+
+def _part(part: object) -> str:
+    if not isinstance(part, str):
+        raise TargetError(f"streams {shorten(repr(part))} ({type(part).__name__}), expected texts")
+    return part
+
+
+def _make(options: PythonOptions, context: TargetContext) -> Target:
+    try:
+        found: Any = import_object(options.use, context.folders, context.import_mode)
+        if inspect.isclass(found):
+            found = found()  # an app whose instances are called
+        return CallableTarget(found, options.options)
+    except ImportPathError as error:
+        raise TargetError(str(error)) from error
+    except TargetError as error:
+        raise TargetError(f"{options.use}: {error}") from error
+
+
+TARGETS = (TargetDefinition("python", _make, PythonOptions, ("callable", "function")),)

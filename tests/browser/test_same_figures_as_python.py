@@ -1,0 +1,304 @@
+"""The page computes what Python computes, to 1e-9, whatever the weights."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pytest_rageval.engine.decide import Extent
+from pytest_rageval.model import (
+    BUDGET,
+    WEIGHTED_SCORE,
+    Baseline,
+    Bound,
+    Comparing,
+    MetricColumn,
+    SampleResult,
+    ScenarioInfo,
+    ScenarioResult,
+)
+
+COLUMNS = (
+    MetricColumn("f1", 0.5),
+    MetricColumn("rubric", 0.3, (0.0, 5.0)),
+    MetricColumn("noise", 0.2, higher_is_better=False),
+)
+LENGTH = MetricColumn("length", 0.1, (-math.inf, math.inf))
+GATES: Mapping[str, Any] = {
+    "weighted_score": 0.5,
+    "f1": {"mean": 0.5, "lower_bound": 0.4, "quantile": {0.1: 0.1, 0.5: 0.6}},
+    "noise": {"mean": 0.5, "lower_bound": {"max": 0.6, "confidence": 0.9}},
+    "pass_rate": 0.5,
+    "unscored": 0.1,
+    "fail_under": 0.4,
+    "by": {
+        "doc_name": {"weighted_score": 0.4, "pass_rate": 0.3},
+        "level": {"f1": {"lower_bound": 0.3}, "unscored": 0.2},
+    },
+}
+# The same name in two Unicode forms; characters whose order differs in UTF-16.
+DOCS = (None, "a.pdf", "caf\u00e9.pdf", "cafe\u0301.pdf", "手册.pdf", "\U0001f600.md", "\uff21.md")
+WEIGHTS = (0.0, 1.0, 0.1, 0.35, 3.0, 1e-120, 1e110, 1e-200, 1e150)
+
+
+def made_samples(
+    rng: random.Random, n: int, columns: tuple[MetricColumn, ...]
+) -> list[SampleResult]:
+    """Samples with gaps, ties, edges of the range, skipped and invalid ones."""
+    samples = []
+    for index in range(n):
+        fate = rng.random()
+        scores: dict[str, float | None] = {
+            column.name: made_score(rng, column) for column in columns
+        }
+        if fate < 0.1:
+            scores = dict.fromkeys(scores)
+        samples.append(
+            SampleResult(
+                f"s{index}",
+                index,
+                outcome="skipped" if fate < 0.05 else "xfailed" if fate < 0.07 else "passed",
+                doc_name=rng.choice(DOCS),
+                scores=scores,
+                metadata={"level": rng.choice([None, 1, "2", "x", [1, 2]])},
+                invalid="no answer" if 0.05 <= fate < 0.1 else None,
+            )
+        )
+    return samples
+
+
+def made_score(rng: random.Random, column: MetricColumn) -> float | None:
+    if rng.random() < 0.07:
+        return None
+    low, high = column.range
+    if math.isinf(low):
+        return rng.choice([rng.gauss(100.0, 50.0), 1e-300, 1e15, 12.5])
+    thirty_seconds = low + (high - low) * rng.randint(0, 32) / 32
+    return rng.choice([low, high, thirty_seconds, low + (high - low) * rng.random()])
+
+
+def made_info(n: int, columns: tuple[MetricColumn, ...], **fields: Any) -> ScenarioInfo:
+    return ScenarioInfo(
+        "random",
+        "random.rageval.yaml",
+        "random.rageval.yaml",
+        columns,
+        **{
+            "gates": GATES,
+            "thresholds": {"f1": Bound(min=0.2), WEIGHTED_SCORE: Bound(min=0.4, max=0.95)},
+            "metadata_columns": ("level",),
+            "total": n,
+            "selected": n,
+            **fields,
+        },
+    )
+
+
+ASK = """sets => sets.map(([metrics, docs]) => {
+    rageval.weigh({metrics, docs});
+    const state = rageval.state();
+    return {
+        summaries: state.summaries,
+        weighted: state.weighted,
+        weights: state.sampleWeights,
+        gates: state.gates.map((gate) => ({...gate, message: gate.message()})),
+        comparison: state.comparison,
+        counts: state.counts,
+        verdict: state.verdict,
+        outcomes: state.outcomes,
+    };
+})"""
+
+
+def close(found: float | None, wanted: float | None) -> bool:
+    if found is None or wanted is None:
+        return found is wanted
+    return math.isclose(found, wanted, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def assert_same(found: Mapping[str, Any], wanted: ScenarioResult) -> None:
+    """Figures to 1e-9; verdicts and their sentences to the letter."""
+    for name, metric in wanted.metrics.items():
+        ours = found["summaries"][name]
+        assert (ours["n"], ours["unscored"]) == (metric.n, metric.unscored)
+        for key in ("mean", "weighted_mean", "std", "ci_low", "ci_high"):
+            assert close(ours[key], getattr(metric, key)), (name, key, ours[key], metric)
+    whole, ours = wanted.weighted_score, found["summaries"][WEIGHTED_SCORE]
+    assert (ours["n"], ours["unscored"]) == (whole.n, whole.unscored)
+    assert close(ours["weighted_mean"], whole.mean)
+    assert close(ours["ci_low"], whole.ci_low)
+    assert close(ours["ci_high"], whole.ci_high)
+    assert found["counts"]["scored"] == wanted.counts.scored
+    for sample, score, weight in zip(
+        wanted.samples, found["weighted"], found["weights"], strict=True
+    ):
+        assert close(score, sample.weighted_score)
+        assert weight == sample.sample_weight
+    assert [(gate["name"], gate["outcome"]) for gate in found["gates"]] == [
+        (gate.name, gate.outcome) for gate in wanted.gates
+    ]
+    for ours, gate in zip(found["gates"], wanted.gates, strict=True):
+        assert close(ours["observed"], gate.observed), (ours, gate)
+        assert close(ours["bound"], gate.bound), (ours, gate)
+
+
+def made_weights(
+    rng: random.Random, columns: tuple[MetricColumn, ...]
+) -> tuple[dict[str, float], list[tuple[str, float]]]:
+    metrics = {column.name: rng.choice([*WEIGHTS, rng.random() * 10]) for column in columns}
+    named = [name for name in DOCS if name is not None and rng.random() < 0.4]
+    docs = [(name, rng.choice([*WEIGHTS, rng.random() * 3])) for name in [*named, "elsewhere.pdf"]]
+    return metrics, docs
+
+
+@pytest.mark.parametrize("n", [1, 2, 12, 200])
+@pytest.mark.parametrize("columns", [COLUMNS, (*COLUMNS, LENGTH)], ids=["bounded", "unbounded"])
+def test_random_weights_give_pythons_figures(
+    open_report: Any, weigh: Callable[..., ScenarioResult], n: int, columns: Any
+) -> None:
+    rng = random.Random(f"{n} {len(columns)}")
+    samples = made_samples(rng, n, columns)
+    info = made_info(n, columns)
+    as_run = weigh(info, samples, {column.name: column.weight for column in columns}, {"a.pdf": 2})
+    page = open_report(as_run)
+    sets = [made_weights(rng, columns) for _ in range(15)]
+    for (metrics, docs), found in zip(sets, page.evaluate(ASK, sets), strict=True):
+        wanted = weigh(info, samples, metrics, dict(docs))
+        assert_same(found, wanted)
+        assert [gate["message"] for gate in found["gates"]] == [
+            gate.message for gate in wanted.gates
+        ]
+
+
+def compared_info(n: int, rng: random.Random, **options: Any) -> ScenarioInfo:
+    ids = [f"s{index}" for index in range(n + 5) if index % 7]
+    scores = {column.name: {name: made_score(rng, column) for name in ids} for column in COLUMNS}
+    baseline = Baseline("main", ids, {**scores, WEIGHTED_SCORE: dict.fromkeys(ids, 0.0)})
+    gate = {"baseline": "main", "metrics": [WEIGHTED_SCORE, "noise"], **options}
+    return made_info(
+        n,
+        COLUMNS,
+        gates={"no_regression": gate},
+        baselines={"main": baseline},
+        compare=Comparing("main"),
+    )
+
+
+EXACT = [
+    {"mode": "any", "max_drop": 0.03},
+    {"mode": "any", "max_drop": "5%"},
+    {"mode": "non_inferior", "max_drop": 0.1},
+    {"mode": "non_inferior", "max_drop": "20%", "alpha": 0.2},
+]
+
+
+@pytest.mark.parametrize("options", EXACT, ids=str)
+def test_regressions_that_need_no_test_are_decided(
+    open_report: Any, weigh: Callable[..., ScenarioResult], options: Mapping[str, Any]
+) -> None:
+    rng = random.Random(str(options))
+    samples = made_samples(rng, 40, COLUMNS)
+    info = compared_info(40, rng, **options)
+    as_run = weigh(info, samples, {column.name: column.weight for column in COLUMNS}, {})
+    page = open_report(as_run)
+    sets = [made_weights(rng, COLUMNS) for _ in range(8)]
+    verdicts = set()
+    for (metrics, docs), found in zip(sets, page.evaluate(ASK, sets), strict=True):
+        wanted = weigh(info, samples, metrics, dict(docs))
+        assert_same(found, wanted)
+        assert not found["verdict"]["isAsRun"]
+        verdicts.add(wanted.gates[0].outcome)
+        assert wanted.comparison is not None
+        for ours in found["comparison"]:
+            theirs = wanted.comparison.metrics.get(ours["name"])
+            if theirs is None:  # the weighted score, where one metric alone weighs anything
+                continue
+            for key in ("a_mean", "b_mean", "diff", "ci_low", "ci_high", "smallest_detectable"):
+                assert close(ours[key], getattr(theirs, key)), (key, ours, theirs)
+            assert (ours["n"], ours["n_nonzero"]) == (theirs.n, theirs.n_nonzero)
+    assert verdicts  # of random weights; which ones they are is the seed's
+
+
+def test_a_significance_that_only_a_test_can_tell_stays_as_run(
+    open_report: Any, weigh: Callable[..., ScenarioResult]
+) -> None:
+    """A is 0.6 and 0.2 against 0.5 and 0.5 of B: f1 alone is a gain, em alone a drop of 0.3."""
+    columns = (MetricColumn("f1", 1.0), MetricColumn("em", 0.0))
+    ids = [f"s{index}" for index in range(12)]
+    samples = [
+        SampleResult(name, index, scores={"f1": 0.6, "em": 0.2}) for index, name in enumerate(ids)
+    ]
+    half = dict.fromkeys(ids, 0.5)
+    info = made_info(
+        12,
+        columns,
+        gates={"no_regression": {"baseline": "main", "max_drop": 0.05}},
+        thresholds={},
+        baselines={"main": Baseline("main", ids, {"f1": half, "em": half, WEIGHTED_SCORE: half})},
+    )
+    page = open_report(weigh(info, samples, {"f1": 1.0, "em": 0.0}, {}))
+    assert page.locator(".gates tr", has_text="no_regression").locator(".as-run").count() == 0
+
+    gain, drop = page.evaluate(ASK, [[{"f1": 3, "em": 1}, []], [{"f1": 0, "em": 1}, []]])
+
+    # (3 * 0.6 + 0.2) / 4 = 0.5, against 0.5: no drop, and so no need of a test.
+    assert close(gain["gates"][0]["observed"], 0.0)
+    assert (gain["gates"][0]["outcome"], gain["verdict"]["isAsRun"]) == ("passed", False)
+    assert close(drop["gates"][0]["observed"], -0.3)
+    assert (drop["gates"][0]["outcome"], drop["verdict"]["isAsRun"]) == ("passed", True)
+    row = page.locator(".gates tr", has_text="no_regression")
+    row.locator(".as-run").wait_for()
+    assert "takes a new run" in row.inner_text()
+
+
+def test_a_partial_run_stays_undecided(
+    open_report: Any, weigh: Callable[..., ScenarioResult]
+) -> None:
+    samples = [SampleResult("a", 0, scores={"f1": 0.2}), SampleResult("b", 1, scores={"f1": 0.8})]
+    info = made_info(5, (MetricColumn("f1"),), gates={"weighted_score": 0.7}, thresholds={})
+    extent = Extent(total=5, selected=2, ran=2)
+    docs = replace(samples[0], doc_name="a.pdf"), samples[1]
+    page = open_report(weigh(info, docs, {"f1": 1.0}, {}, extent))
+
+    (found,) = page.evaluate(ASK, [[{"f1": 1}, [["a.pdf", 0]]]])
+
+    wanted = weigh(info, docs, {"f1": 1.0}, {"a.pdf": 0.0}, extent)
+    assert_same(found, wanted)
+    assert found["verdict"]["outcome"] == "partial"
+    # Without the first sample's weight the mean is 0.8, which would pass.
+    assert found["gates"][0]["message"] == "2 of 5 samples ran, so far 0.8000"
+    assert "2 of 5 samples ran" in page.locator("header").inner_text()
+
+
+def test_a_spent_budget_fails_whatever_the_weights(
+    open_report: Any, weigh: Callable[..., ScenarioResult]
+) -> None:
+    samples = [
+        SampleResult("a", 0, scores={"f1": 0.9}),
+        SampleResult("b", 1, "error", scores={"f1": None}, errors={"f1": f"{BUDGET}spent"}),
+    ]
+    info = made_info(2, (MetricColumn("f1"),), gates={"weighted_score": 0.7}, thresholds={})
+    page = open_report(weigh(info, samples, {"f1": 1.0}, {}))
+    (found,) = page.evaluate(ASK, [[{"f1": 2}, []]])
+    assert_same(found, weigh(info, samples, {"f1": 2.0}, {}))
+    assert {gate["outcome"] for gate in found["gates"]} == {"failed"}
+
+
+def test_without_gates_only_a_missing_score_fails(
+    open_report: Any, weigh: Callable[..., ScenarioResult]
+) -> None:
+    samples = [SampleResult("a", 0, scores={"f1": 0.9, "em": None})]
+    columns = (MetricColumn("f1"), MetricColumn("em"))
+    info = made_info(1, columns, gates={}, thresholds={})
+    page = open_report(weigh(info, samples, {"f1": 1.0, "em": 1.0}, {}))
+    assert "no gates" in page.locator("#gates").inner_text()
+    sets = [[{"f1": 1, "em": 0}, []], [{"f1": 0, "em": 1}, []]]
+    for (metrics, _), found in zip(sets, page.evaluate(ASK, sets), strict=True):
+        assert_same(found, weigh(info, samples, metrics, {}))
+    assert found["gates"][0]["message"] == "none of 1 samples was scored"
+    assert found["outcomes"] == ["error"]

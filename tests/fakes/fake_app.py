@@ -1,0 +1,230 @@
+"""A retrieval-and-answer service for tests, as slow or faulty as the question asks it to be.
+
+In a test, in a thread of its own::
+
+    with FakeApp(latency_s=0.05) as app:
+        ...app.url("/ask")...
+        assert len(app.seen) == 3
+
+It answers ``{"question": "say Paris"}`` with Paris, and a context that names its document. What
+stands before a bar is a fault: "500|Paris" always fails, "once 503|Paris" at the first time. Its
+errors repeat the headers that it was sent: nothing that comes from it may be shown as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+import struct
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+from urllib.parse import parse_qs, unquote, urlsplit
+
+HANGS_S = 600.0
+_JSON = "application/json"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request as it arrived, and when (``time.monotonic``)."""
+
+    method: str
+    path: str
+    query: Mapping[str, list[str]]
+    headers: Mapping[str, str]
+    raw: bytes
+    at: float
+
+    @property
+    def body(self) -> Any:
+        """The JSON that it brought, None for none."""
+        try:
+            return json.loads(self.raw)
+        except ValueError:
+            return None
+
+    @property
+    def question(self) -> str:
+        """What it asks, from wherever it stands: the body, the query, the path."""
+        body = self.body
+        if isinstance(body, dict) and "question" in body:
+            return str(body["question"])
+        if "question" in self.query:
+            return self.query["question"][0]
+        return unquote(self.path.rpartition("/")[2]) if not self.raw else self.raw.decode()
+
+
+Reply = tuple[int, str, bytes, list[str]]
+
+
+class FakeApp:
+    """The server. Its attributes may be changed and ``seen`` read at any time, from any thread."""
+
+    def __init__(
+        self, latency_s: float = 0.0, answer: Callable[[Asked], Any] | None = None
+    ) -> None:
+        self.latency_s = latency_s
+        self.answer = answer or answered
+        self.port = 0
+        self.seen: list[Asked] = []
+        self.in_flight = 0
+        self.most_in_flight = 0
+        self._attempts: Counter[str] = Counter()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._stop: asyncio.Event | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+
+    def url(self, path: str = "/ask") -> str:
+        """Return where a client asks."""
+        return f"http://127.0.0.1:{self.port}{path}"
+
+    @property
+    def questions(self) -> list[str]:
+        """What was asked, in the order in which it came."""
+        return [one.question for one in self.seen]
+
+    def __enter__(self) -> Self:
+        ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, args=(ready,), name="fake-app")
+        self._thread.start()
+        if not ready.wait(10.0):
+            raise RuntimeError("the fake service does not start")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._thread is not None
+        assert self._loop is not None
+        assert self._stop is not None
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(10.0)
+
+    def _run(self, ready: threading.Event) -> None:
+        asyncio.run(self._serve(ready))
+
+    async def _serve(self, ready: threading.Event) -> None:
+        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        server = await asyncio.start_server(self._connected, "127.0.0.1", 0, backlog=1024)
+        self.port = server.sockets[0].getsockname()[1]
+        ready.set()
+        await self._stop.wait()
+        server.close()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._tasks.add(task)
+        try:
+            while not writer.is_closing():
+                await self._one_request(reader, writer)
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
+            pass
+        finally:
+            self._tasks.discard(task)
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+
+    async def _one_request(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        method, target, _ = first.split(" ", 2)
+        pairs = (line.partition(":") for line in lines if line)
+        headers = {name.lower(): value.strip() for name, _, value in pairs}
+        raw = await reader.readexactly(int(headers.get("content-length", 0)))
+        parts = urlsplit(target)
+        asked = Asked(method, parts.path, parse_qs(parts.query), headers, raw, time.monotonic())
+        self.seen.append(asked)
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            await asyncio.sleep(self.latency_s)
+            await self._reply(asked, writer)
+        finally:
+            self.in_flight -= 1
+
+    async def _reply(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
+        fault = self._fault(asked.question)
+        if fault == "hang":
+            await asyncio.sleep(HANGS_S)
+        if fault in ("reset", "close"):
+            self._break(fault, writer)
+            return
+        status, kind, body, more = self._made(asked, fault)
+        half = body[: len(body) // 2] if fault == "cut" else body
+        head = [f"HTTP/1.1 {status} -", f"Content-Type: {kind}", f"Content-Length: {len(body)}"]
+        writer.write("\r\n".join([*head, *more]).encode() + b"\r\n\r\n" + half)
+        await writer.drain()
+        if fault == "cut":
+            writer.close()
+
+    def _fault(self, question: str) -> str:
+        fault, bar, _ = question.partition("|")
+        if not bar:
+            return ""
+        self._attempts[question] += 1
+        if fault.startswith("once ") and self._attempts[question] > 1:
+            return ""
+        return fault.removeprefix("once ")
+
+    def _break(self, fault: str, writer: asyncio.StreamWriter) -> None:
+        if fault == "reset":
+            linger = struct.pack("ii", 1, 0)
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            writer.transport.abort()
+        writer.close()
+
+    def _made(self, asked: Asked, fault: str) -> Reply:
+        if fault[:3].isdigit():
+            status, _, wait = fault.partition(":")
+            told = {"error": f"this is fault {status}", "you sent": dict(asked.headers)}
+            more = [f"Retry-After: {wait}"] if wait else []
+            return int(status), _JSON, _dumped(told), more
+        if fault.startswith("to "):
+            return 307, "text/plain", b"", [f"Location: {fault.removeprefix('to ')}"]
+        if fault in _FAULTS:
+            kind, body = _FAULTS[fault]
+            return 200, kind, body, []
+        found = self.answer(asked)
+        if isinstance(found, tuple):
+            return 200, found[0], found[1], []
+        return 200, _JSON, _dumped(found), []
+
+
+def answered(asked: Asked) -> dict[str, Any]:
+    """Return the last word of the question as the answer, and where it stands."""
+    word = asked.question.rpartition("|")[2].split()[-1]
+    context = {"text": f"It is {word}.", "source": f"{word.lower()}.md", "id": word.lower()}
+    return {"answer": word, "contexts": [context], "tokens": 12}
+
+
+def _dumped(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+_FAULTS: Mapping[str, tuple[str, bytes]] = {
+    "none": (_JSON, b"null"),
+    "list": (_JSON, b'["Paris"]'),
+    "number": (_JSON, b"42"),
+    "empty": (_JSON, b'{"answer": ""}'),
+    "nothing": (_JSON, b""),
+    "other": (_JSON, b'{"error": "the index is not loaded"}'),
+    "broken": (_JSON, b'{"answer": "Par'),
+    "html": ("text/html", b"<html><title>Log in</title></html>"),
+    "bytes": ("application/pdf", b"%PDF\xff\xfe\x00"),
+    "text": ("text/plain; charset=utf-8", "Paris, in plain text".encode()),
+    "big": ("text/plain", b"x" * 10_000_000),
+    "long": ("text/plain", b"x" * 2_000_000),
+}
+"""Faults by name; besides, any status ("503"), with Retry-After ("429:0.05"), "to <URL>" for a
+redirect, and "hang", "reset", "close", "cut" in the middle of the reply."""

@@ -1,0 +1,172 @@
+"""B10: metrics of the user's own under pytest: found as pytest finds modules, plain and with -n."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.plugin.conftest import Project, Run
+
+METRICS = """
+import asyncio
+
+def politeness(sample, *, word: str = "please"):
+    if sample.answer == "raise":
+        raise ValueError("nobody is polite")
+    return float(word in sample.answer), f"looked for {word}"
+
+async def later(sample):
+    await asyncio.sleep(0.01)
+    return len(sample.answer) / 100
+"""
+ROWS = [
+    {"id": "polite", "answer": "please do"},
+    {"id": "rude", "answer": "do it"},
+    {"id": "broken", "answer": "raise"},
+]
+SCENARIO = """
+    name: qa
+    dataset: qa.jsonl
+    metrics:
+      - {use: "my_metrics:politeness", name: polite}
+      - {use: "my_metrics:later"}
+    gates: {later: 0.01}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _own_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give ``sys.path`` back as it was; pytester does that with ``sys.modules``."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+
+@pytest.fixture
+def own(project: Project) -> Project:
+    """Return a project with a scenario and a module of metrics beside it."""
+    project.scenario(SCENARIO)
+    project.rows(ROWS)
+    project.file("my_metrics.py", METRICS)
+    return project
+
+
+def test_scores_errors_and_gates_are_those_of_any_metric(own: Project, run: Run) -> None:
+    """E2: the same plain and with workers."""
+    result = run()
+    result.assert_outcomes(passed=5)  # three samples, two gates
+    samples = {sample["id"]: sample for sample in own.results()["samples"]}
+    assert samples["polite"]["scores"] == {"polite": 1.0, "later": 0.09}
+    assert samples["rude"]["scores"] == {"polite": 0.0, "later": 0.05}
+    assert samples["broken"]["scores"] == {"polite": None, "later": 0.05}
+    assert samples["broken"]["errors"] == {"polite": "ValueError: nobody is polite"}
+    assert samples["rude"]["reasons"] == {"polite": "looked for please"}
+
+
+def test_a_thresholded_one_that_raises_is_an_error_of_the_case(own: Project) -> None:
+    own.scenario(SCENARIO + "    thresholds: {polite: 0.5}\n")
+    result = own.pytest()
+    result.assert_outcomes(passed=3, failed=1, errors=1)
+    result.stdout.fnmatch_lines(["*polite unscored: ValueError: nobody is polite*"])
+
+
+def test_equal_runs_write_equal_results(own: Project) -> None:
+    for args in ((), ("-n", "2")):
+        own.pytest(*args)
+    assert own.without_run(0) == own.without_run(1)
+
+
+@pytest.mark.parametrize("mode", ["prepend", "append", "importlib"])
+def test_the_ini_value_pythonpath_is_on_the_path_in_every_mode(own: Project, mode: str) -> None:
+    (own.path / "my_metrics.py").unlink()
+    own.file("src/my_metrics.py", METRICS)
+    own.file("pytest.ini", "[pytest]\npythonpath = src\n")
+    own.pytest(f"--import-mode={mode}").assert_outcomes(passed=5)
+
+
+@pytest.mark.parametrize("mode", ["prepend", "append"])
+def test_the_rootdir_and_the_folder_of_the_scenario_are_on_the_path(
+    own: Project, mode: str
+) -> None:
+    own.file("deep/down/other_metrics.py", METRICS)
+    text = (own.path / "qa.rageval.yaml").read_text().replace("dataset: qa", "dataset: ../../qa")
+    text = text.replace('{use: "my_metrics:later"}', '{use: "other_metrics:later"}')
+    own.file("deep/down/deep.rageval.yaml", text)
+    own.file("pytest.ini", "[pytest]\n")
+    own.pytest(f"--import-mode={mode}", "deep").assert_outcomes(passed=5)
+
+
+def test_the_mode_importlib_leaves_the_path_alone_and_says_so(own: Project) -> None:
+    result = own.pytest("--import-mode=importlib")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(
+        ["*qa.rageval.yaml:4: metrics*0*: no module named 'my_metrics' on sys.path.*'pythonpath'*"]
+    )
+
+
+def test_nothing_is_put_on_the_path_for_scenarios_that_import_nothing(project: Project) -> None:
+    project.scenario(
+        """
+        name: qa
+        metrics: [em]
+        dataset: [{answer: a, references: a}]
+        """,
+        file="deep",
+    )
+    before = list(sys.path)
+    project.pytest().assert_outcomes(passed=1)
+    assert [entry for entry in sys.path if entry not in before] == []
+
+
+def test_a_missing_name_is_a_collection_error_without_a_traceback(own: Project, run: Run) -> None:
+    own.file("my_metrics.py", METRICS.replace("def politeness", "def polite"))
+    result = run()
+    result.stdout.fnmatch_lines(
+        ["*:4: metrics*: 'my_metrics' (*my_metrics.py) has no attribute 'politeness'. Did you*"]
+    )
+    result.stdout.no_fnmatch_line("*Traceback*")
+    result.stdout.no_fnmatch_line("*INTERNALERROR*")
+
+
+def test_it_is_rewritten_in_the_next_run(own: Project) -> None:
+    """No score of the user's own code comes from a cache."""
+    own.pytest()
+    own.file("my_metrics.py", METRICS.replace("len(sample.answer) / 100", "0.5"))
+    sys.modules.pop("my_metrics", None)
+    own.pytest()
+    scores = [sample["scores"]["later"] for sample in own.results()["samples"]]
+    assert scores == [0.5, 0.5, 0.5]
+
+
+def test_an_entry_point_gives_a_function_and_a_broken_one_spoils_nothing(
+    own: Project, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another distribution, as pip would have installed it."""
+    own.file(
+        "site/my_dist-1.0.dist-info/METADATA",
+        "Metadata-Version: 2.1\nName: my-dist\nVersion: 1.0\n",
+    )
+    own.file(
+        "site/my_dist-1.0.dist-info/entry_points.txt",
+        "[pytest_rageval.metrics]\nkindness = dist_metrics:kindness\nbad = dist_broken:metric\n",
+    )
+    own.file("site/dist_metrics.py", "def kindness(sample, *, most=10): return 1 / most\n")
+    own.file("site/dist_broken.py", "raise RuntimeError('no licence')\n")
+    monkeypatch.setenv("PYTHONPATH", str(own.path / "site"))
+    own.scenario(SCENARIO + "    metric_weights: {polite: 1, later: 1, kindness: 1}\n")
+    text = (own.path / "qa.rageval.yaml").read_text()
+    own.file("qa.rageval.yaml", text.replace("gates:", "  - kindness: {most: 5}\ngates:"))
+    args = ("-n", "2") if run.distributed else ()
+    result = own.pytester.runpytest_subprocess(*args)
+    result.assert_outcomes(passed=5)
+    scores = [sample["scores"]["kindness"] for sample in own.results()["samples"]]
+    assert scores == [0.2, 0.2, 0.2]
+    own.file("qa.rageval.yaml", text.replace("gates:", "  - bad\ngates:"))
+    broken = own.pytester.runpytest_subprocess(*args)
+    broken.stdout.fnmatch_lines(
+        [
+            "*unknown metric 'bad'.*The entry point 'bad = dist_broken:metric' of my-dist "
+            "cannot be used: RuntimeError: no licence.*"
+        ]
+    )

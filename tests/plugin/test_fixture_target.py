@@ -1,0 +1,171 @@
+"""[A21, E6] The system under test is a fixture of the user's conftest.py."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.plugin.conftest import Project, Run
+
+CONFTEST = """
+    import threading
+    import time
+
+    import pytest
+
+    STARTED = []
+
+    class App:
+        def __init__(self):
+            self.open = 0
+            self.most = 0
+            self.lock = threading.Lock()
+
+        def ask(self, question):
+            with self.lock:
+                self.open += 1
+                self.most = max(self.most, self.open)
+            time.sleep(0.05)
+            with self.lock:
+                self.open -= 1
+            return {"answer": question.split()[-1], "contexts": [question]}
+
+    @pytest.fixture(scope="session")
+    def app():
+        app = App()
+        yield app
+        with open("log.txt", "a") as log:
+            log.write(f"stopped {app.most}\\n")
+
+    @pytest.fixture(scope="module")
+    def rag_target(app):
+        with open("log.txt", "a") as log:
+            log.write("started\\n")
+        return app.ask
+
+    @pytest.fixture
+    def fresh():
+        with open("log.txt", "a") as log:
+            log.write("started\\n")
+
+        async def ask(sample):
+            return sample.question.split()[-1], ["c"]
+
+        return ask
+
+    @pytest.fixture
+    def number():
+        return 3
+
+    @pytest.fixture
+    def broken():
+        raise OSError("the index is gone")
+"""
+
+
+def scenario(project: Project, count: int = 8, target: str = "fixture") -> None:
+    """Write a scenario whose answers are right but for that of s2."""
+    rows = "\n".join(
+        f"      - {{id: s{at}, question: say {at}, references: ['{at if at != 2 else 'x'}']}}"
+        for at in range(count)
+    )
+    project.scenario(f"""
+    name: qa
+    target: {target}
+    metrics: [em]
+    thresholds: {{em: 0.5}}
+    dataset:
+{rows}
+    """)
+
+
+@pytest.fixture
+def app(project: Project, pytester: pytest.Pytester) -> Project:
+    """Return a project with an application as a fixture."""
+    pytester.makeconftest(CONFTEST)
+    return project
+
+
+def log(project: Project) -> list[str]:
+    return (project.path / "log.txt").read_text().split("\n")[:-1]
+
+
+def test_a_fixture_answers(app: Project, run: Run) -> None:
+    """s2 alone is wrong; what was answered is in the results."""
+    scenario(app)
+    run().assert_outcomes(passed=7, failed=1)
+    samples = app.results()["samples"]
+    assert [sample["outcome"] for sample in samples[:4]] == ["passed", "passed", "failed", "passed"]
+    assert samples[3]["answer"] == "3"
+    assert samples[3]["contexts"] == ["say 3"]
+
+
+def test_a_shared_fixture_is_made_once_and_asked_ahead(app: Project) -> None:
+    """Many samples are in work at once as soon as two of them had the same value."""
+    scenario(app, count=20)
+    app.pytest()
+    started, stopped = log(app)
+    assert started == "started"
+    assert int(stopped.removeprefix("stopped ")) > 4
+
+
+def test_a_fixture_for_each_case_answers_its_own_case_only(app: Project) -> None:
+    scenario(app, target="{type: fixture, fixture: fresh}")
+    app.pytest().assert_outcomes(passed=7, failed=1)
+    assert log(app) == ["started"] * 8
+    assert app.results()["samples"][0]["contexts"] == ["c"]
+
+
+def test_what_is_no_function_is_an_error_of_each_case(app: Project) -> None:
+    scenario(app, count=2, target="{fixture: number}")
+    result = app.pytest()
+    result.assert_outcomes(errors=2, failed=1)  # and the gate ``unscored``
+    result.stdout.fnmatch_lines(
+        ["not answered: the fixture's value is 3 (int), expected a function"]
+    )
+    assert "During handling" not in result.stdout.str()
+
+
+@pytest.mark.parametrize("name", ["broken", "no_such"])
+def test_a_fixture_that_fails_is_an_error_of_each_case(app: Project, name: str, run: Run) -> None:
+    """As of any test: the fixture's own words, and no case passes."""
+    scenario(app, count=2, target=f"{{fixture: {name}}}")
+    result = run()
+    result.assert_outcomes(errors=2, failed=1)
+    said = "the index is gone" if name == "broken" else "fixture 'no_such' not found"
+    assert said in result.stdout.str()
+    assert set(app.outcomes().values()) == {"error"}
+
+
+def test_a_fixture_is_made_for_cases_that_run_only(app: Project) -> None:
+    """Deselected, collected only, skipped: nothing is started."""
+    scenario(app)
+    app.pytest("--collect-only")
+    app.pytest("-k", "nothing")
+    app.pytest("--setup-plan")
+    assert not (app.path / "log.txt").exists()
+    app.pytest("--rag-set", "skip=[{where: {id: [s0, s1, s2, s3, s4, s5, s6, s7]}}]")
+    assert not (app.path / "log.txt").exists()
+
+
+def test_the_option_can_name_the_fixture(app: Project) -> None:
+    """[A14] A scenario with an import path, and --rag-set."""
+    scenario(app, target="no_app:answer")
+    app.pytest("--rag-set", "target={fixture: fresh}").assert_outcomes(passed=7, failed=1)
+
+
+def test_the_name_of_a_fixture_is_a_name(app: Project) -> None:
+    scenario(app, target="{fixture: 'my app'}")
+    result = app.pytest()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert "qa.rageval.yaml:2: target.fixture: expected the name of a fixture" in result.stdout.str()
+
+
+def test_without_pytest_a_fixture_is_refused_in_words(app: Project) -> None:
+    from pytest_rageval import UserError, evaluate
+
+    scenario(app)
+    with pytest.raises(UserError, match="the fixture 'rag_target' is there when pytest runs"):
+        evaluate(app.path / "qa.rageval.yaml")

@@ -1,0 +1,225 @@
+"""The hooks of a run: a sample scored, more gates, more lines in the summary."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.plugin.conftest import Project, Run
+
+ROWS = [{"id": f"q{number}", "answer": "a", "references": ["a"]} for number in range(4)]
+SCENARIO = """
+    name: qa
+    x-owner: search
+    dataset: qa.jsonl
+    metrics: [em]
+"""
+GATE = """
+    from pytest_rageval import GateResult
+
+    def pytest_rageval_gates(config, scenario, result):
+        worst = min(sample.weighted_score for sample in result.samples)
+        outcome = "passed" if worst >= {least} else "failed"
+        return [GateResult("worst", outcome, worst, {least}, f"worst of all {{worst:.2f}}")]
+"""
+
+
+@pytest.fixture
+def four(project: Project) -> Project:
+    """Return a project with four samples that all score 1."""
+    project.scenario(SCENARIO)
+    project.rows(ROWS)
+    return project
+
+
+class TestSampleScored:
+    HOOK = """
+        from pathlib import Path
+
+        def pytest_rageval_sample_scored(config, scenario, result):
+            assert not hasattr(config, "workerinput")
+            line = (scenario.name, scenario.metadata["owner"], result.sample_id, result.outcome)
+            with Path("seen.txt").open("a") as file:
+                file.write(" ".join(line) + "\\n")
+    """
+
+    def test_each_sample_is_seen_once_in_the_main_process(self, four: Project, run: Run) -> None:
+        four.conftest(self.HOOK)
+        run().assert_outcomes(passed=4)
+        seen = sorted((four.path / "seen.txt").read_text().splitlines())
+        assert seen == [f"qa search q{number} passed" for number in range(4)]
+
+    def test_it_is_that_of_the_folder_of_the_scenario(self, four: Project) -> None:
+        four.file("deep/conftest.py", "def pytest_rageval_sample_scored(): raise ValueError\n")
+        four.file("deep/test_it.py", "def test_it(): pass\n")
+        four.pytest("deep", "qa.rageval.yaml").assert_outcomes(passed=5)
+
+    def test_an_error_in_it_is_a_failed_gate_and_no_crash(self, four: Project, run: Run) -> None:
+        four.conftest(
+            "def pytest_rageval_sample_scored(result):\n    raise ValueError(result.outcome)\n"
+        )
+        result = run()
+        result.assert_outcomes(passed=4, failed=1)
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        message = "pytest_rageval_sample_scored of conftest.py raised ValueError: passed (*py:2)"
+        result.stdout.fnmatch_lines([f"*{message}*"])
+        assert four.gates() == {"pytest_rageval_sample_scored": "failed"}
+
+    def test_an_error_in_it_fails_a_partial_run_too(self, four: Project) -> None:
+        four.conftest("def pytest_rageval_sample_scored(): raise ValueError\n")
+        four.pytest("-k", "q1").assert_outcomes(passed=1, failed=1, deselected=3)
+
+
+class TestGates:
+    @pytest.mark.parametrize(("least", "outcome"), [(0.5, "passed"), (1.5, "failed")])
+    def test_a_gate_is_an_outcome(
+        self, four: Project, run: Run, least: float, outcome: str
+    ) -> None:
+        """E3."""
+        four.conftest(GATE.format(least=least))
+        result = run("-v")
+        passed = 5 if outcome == "passed" else 4
+        result.assert_outcomes(passed=passed, failed=5 - passed)
+        assert result.ret == (0 if outcome == "passed" else 1)
+        result.stdout.fnmatch_lines([f"*qa.rageval.yaml::gate:worst*{outcome.upper()}*"])
+        (gate,) = four.results()["gates"]
+        assert gate == {
+            "name": "worst",
+            "outcome": outcome,
+            "observed": 1.0,
+            "bound": least,
+            "message": "worst of all 1.00",
+        }
+
+    def test_a_partial_run_turns_none_green(self, four: Project) -> None:
+        """E4."""
+        four.conftest(GATE.format(least=0.5))
+        result = four.pytest("-k", "q1", "-rs")
+        result.assert_outcomes(passed=1, skipped=1, deselected=3)
+        result.stdout.fnmatch_lines(["*gate undecided: 1 of 4 samples ran, so far 1.0000*"])
+        strict = four.pytest("-k", "q1", "--rag-strict")
+        strict.assert_outcomes(passed=1, failed=2, deselected=3)  # and the gate unscored
+
+    def test_a_lost_sample_fails_it(self, four: Project) -> None:
+        """E4."""
+        four.conftest(
+            GATE.format(least=0.5)
+            + """
+    import os
+
+    def pytest_runtest_setup(item):
+        if item.name == "q2":
+            os._exit(1)
+    """
+        )
+        four.pytest("-n", "1")
+        assert four.gates()["worst"] == "failed"
+
+    def test_numbers_of_numpy_are_plain_and_what_is_infinite_is_none(self, four: Project) -> None:
+        four.conftest(
+            """
+            import numpy
+            from pytest_rageval import GateResult
+
+            def pytest_rageval_gates(result):
+                yield GateResult("one", "passed", numpy.float32(0.5), float("inf"), "fine")
+                yield GateResult("two", "skipped", None, None, "not now")
+            """
+        )
+        four.pytest().assert_outcomes(passed=5, skipped=1)
+        one, two = four.results()["gates"]
+        assert (one["observed"], one["bound"]) == (0.5, None)
+        assert (two["outcome"], two["observed"]) == ("skipped", None)
+
+    @pytest.mark.parametrize(
+        ("returned", "message"),
+        [
+            ("['worst']", "returned 'worst' among the gates: no GateResult"),
+            ("5", "raised TypeError: 'int' object is not iterable*"),
+            ("'worst'", "returned 'worst', not a list"),
+            (
+                "[GateResult('worst', 'green', 1, 1, '')]",
+                "returned the gate 'worst' with the outcome 'green'; "
+                "it must be one of passed, failed, skipped",
+            ),
+            (
+                "[GateResult('em.mean', 'passed', 1, 1, '')]",
+                "returned the gate 'em.mean', and there is one of that name",
+            ),
+            (
+                "[GateResult('worst', 'passed', 'low', 1, '')]",
+                "returned the gate 'worst' with 'low' observed: no number",
+            ),
+            ("1 / 0", "raised ZeroDivisionError: division by zero*"),
+        ],
+    )
+    def test_what_cannot_be_a_gate_fails_the_run(
+        self, four: Project, returned: str, message: str
+    ) -> None:
+        four.scenario(SCENARIO + "    gates: {em: 0.5}\n")
+        four.conftest(
+            "from pytest_rageval import GateResult\n\n"
+            f"def pytest_rageval_gates(result):\n    return {returned}\n"
+        )
+        result = four.pytest()
+        result.assert_outcomes(passed=6, failed=1)
+        result.stdout.fnmatch_lines([f"*pytest_rageval_gates of conftest.py {message}"])
+        result.stdout.no_fnmatch_line("*INTERNALERROR*")
+
+    def test_a_wrapper_is_refused(self, four: Project) -> None:
+        four.conftest(
+            """
+            import pytest
+
+            @pytest.hookimpl(hookwrapper=True)
+            def pytest_rageval_gates(result):
+                yield
+            """
+        )
+        result = four.pytest()
+        result.assert_outcomes(passed=4, failed=1)
+        result.stdout.fnmatch_lines(["*pytest_rageval_gates of conftest.py is a wrapper*"])
+
+
+class TestSummary:
+    def test_lines_stand_below_the_table(self, four: Project, run: Run) -> None:
+        four.conftest(
+            """
+            def pytest_rageval_summary(config, scenario, result):
+                return [f"{scenario.path}: {result.counts.passed} good", "see \\x1b[2Jhttps://x.example"]
+            """
+        )
+        result = run()
+        result.assert_outcomes(passed=4)
+        result.stdout.fnmatch_lines(
+            ["run *", "qa.rageval.yaml: 4 good", "see \\x1b[[]2Jhttps://x.example"]
+        )
+
+    def test_one_text_is_its_lines(self, four: Project) -> None:
+        four.conftest("def pytest_rageval_summary(): return 'one\\ntwo'\n")
+        four.pytest().stdout.fnmatch_lines(["one", "two"])
+
+    def test_an_error_is_a_line(self, four: Project) -> None:
+        """The outcomes are out by then."""
+        four.conftest("def pytest_rageval_summary():\n    raise ValueError('no words')\n")
+        result = four.pytest()
+        result.assert_outcomes(passed=4)
+        result.stdout.fnmatch_lines(
+            ["pytest_rageval_summary of conftest.py raised ValueError: no words (*conftest.py:2)"]
+        )
+
+
+def test_a_run_without_hooks_calls_none_of_them(four: Project) -> None:
+    """The calls of a run, counted: none of ours."""
+    four.conftest(
+        """
+        def pytest_configure(config):
+            def before(name, impls, kwargs):
+                if name.startswith("pytest_rageval_"):
+                    print("called", name)
+            config.pluginmanager.add_hookcall_monitoring(before, lambda *args: None)
+        """
+    )
+    four.pytest().stdout.no_fnmatch_line("called *")

@@ -1,0 +1,324 @@
+"""A20, E8, E9, E10: whatever goes wrong, plain and on two workers.
+
+No run hangs (each has a minute), nothing that was not scored is green, no score that is there is
+lost, and, as the fixture ``judged`` sees to, no key is written or printed. What servers do to the
+metric ``graded`` is in test_judge_errors.py, what stops a run in test_judge_stops.py.
+"""
+
+from __future__ import annotations
+
+import _thread
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from judged_project import JudgedProject
+
+pytest_plugins = ["judged_project"]
+
+LONGEST_S = 60.0
+
+Run = Callable[..., pytest.RunResult]
+
+
+@pytest.fixture(autouse=True)
+def _no_hang() -> Iterator[None]:
+    """End a run that takes a minute as Ctrl-C does; no test expects that outcome."""
+    watch = threading.Timer(LONGEST_S, _thread.interrupt_main)
+    watch.start()
+    yield
+    watch.cancel()
+    watch.join()
+
+
+# What a judge may say in place of {"reason": ..., "score": 0 to 5}, and the sample's error.
+UNUSABLE = {
+    '{"reason": "no score"}': "it states no score from 0 to 5",
+    '{"reason": "cut in the mid': "it states no score from 0 to 5",
+    '{"reason": "", "score": 9}': "its score 9 is outside of 0 to 5",
+    '{"reason": "", "score": -1}': "its score -1 is outside of 0 to 5",
+    '{"reason": "", "score": NaN}': "it says that there is no score (N/A)",
+    '{"reason": "", "score": null}': "it says that there is no score (N/A)",
+    '{"reason": "", "score": "high"}': "it states no score from 0 to 5",
+    '{"reason": "", "score": 2} {"reason": "", "score": 4}': "it states several scores: 2, 4",
+    '{"reason": "", "score": "2-4"}': "its score 2-4 is a range; one number is wanted",
+    '{"reason": "", "score": "4/10"}': "its score 4/10 is on another scale than 0 to 5",
+    "[]": "it states no score from 0 to 5",
+    "The answer is fine.": "it states no score from 0 to 5",
+    "": "it states no score from 0 to 5",
+}
+RATED = {"rubric": {"prompt": "By {context}, to {query}, rate: {answer}"}}
+
+
+def test_a_reply_that_cannot_be_used_is_an_error_and_never_a_score(
+    judged: JudgedProject, run_judged: Run
+) -> None:
+    """[A20, B6] Always, at the first time only, and not at all; the threshold is the lowest."""
+    judged.server.replies = {f"reply {at}": text for at, text in enumerate(UNUSABLE)}
+    answers = [f"reply {at}|4" for at in range(len(UNUSABLE))]
+    answers += [f"once reply {at}|3" for at in range(len(UNUSABLE))]
+    rows = [{"answer": text, "question": "q", "contexts": ["c"]} for text in [*answers, "5"]]
+    judged.scenario(rows, metrics=[RATED], judge={"reasks": 1}, thresholds={"rubric": 0})
+    result = run_judged("--junitxml=junit.xml")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert result.parseoutcomes()["errors"] == len(UNUSABLE)
+    scores = [sample["scores"]["rubric"] for sample in judged.project.results()["samples"]]
+    assert scores == [None] * len(UNUSABLE) + [3.0] * len(UNUSABLE) + [5.0]
+    for (text, why), error in zip(UNUSABLE.items(), judged.errors.values(), strict=True):
+        expected = f"judge 'm': the reply cannot be used: {why}; it was {text!r} (2 attempts)"
+        assert error == expected
+
+
+WAYS = ("429", "429:0.1", "500", "503:0.1", "reset", "close", "cut", "not_json", "empty_choices")
+
+
+def test_with_faults_that_clear_the_scores_are_those_of_a_run_without(
+    judged: JudgedProject, run_judged: Run
+) -> None:
+    """[E10] Of 360 questions and some batches of texts each tenth fails at first, in ten ways."""
+    rows = [
+        {"answer": f"{at / 100}", "question": f"question {at}", "contexts": [f"c{at}"]}
+        for at in range(60)
+    ]
+    judged.scenario(
+        rows,
+        metrics=["graded", "fourfold", "embedded", RATED],
+        judge={"retries": 4, "concurrency": 16},
+        embedding={"model": "e", "base_url": judged.server.base_url, "batch_size": 8},
+        thresholds={"graded": 0.5},
+        gates={"fourfold": 0.1},
+    )
+    clean = judged.pytest("--rag-cache=off")
+    assert len(judged.asked) == 60 * (1 + 4 + 1)
+    judged.server.forget()
+    judged.server.options.fault_rates = dict.fromkeys((*WAYS, "prose"), 0.01)
+    faulty = run_judged()
+    assert 360 * 1.05 < len(judged.asked) < 360 * 1.2
+    first, second = judged.project.folders()
+    assert judged.without_run(first) == judged.without_run(second)
+    assert (first / "scores.csv").read_bytes() == (second / "scores.csv").read_bytes()
+    # 50 of the 60 answers are below 0.5.
+    assert clean.parseoutcomes() == {"failed": 50, "passed": 10 + 2}
+    assert faulty.parseoutcomes() == clean.parseoutcomes()
+    assert faulty.ret == clean.ret
+
+
+@pytest.mark.parametrize("fault", ["hang", "stall"])
+def test_a_failure_ends_a_run_whose_other_calls_hang(judged: JudgedProject, fault: str) -> None:
+    """[E8] ``-x``: nobody waits for the time that the others have left."""
+    judged.server.hang_s = LONGEST_S
+    answers = ["0.9", "400|0.5", *(f"{fault}|0.{at}" for at in range(10, 40))]
+    judged.scenario(answers, judge={"timeout_s": 2 * LONGEST_S})
+    result = judged.pytest("-x", "--junitxml=junit.xml")
+    result.assert_outcomes(passed=1, errors=1)
+    assert judged.project.outcomes() == {"s0": "passed", "s1": "error"}
+
+
+def test_a_failure_lets_workers_finish_what_they_have_begun(judged: JudgedProject) -> None:
+    """[E8] ``-x`` as xdist does it for any test; a judge that hangs, no longer than its time."""
+    judged.server.hang_s = LONGEST_S
+    answers = ["0.9", "400|0.5", *(f"hang|0.{at}" for at in range(10, 40))]
+    judged.scenario(answers, judge={"timeout_s": 1.0, "concurrency": 4})
+    result = judged.distributed("-x", "--junitxml=junit.xml")
+    assert result.ret != pytest.ExitCode.OK
+    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
+    outcomes = judged.project.outcomes()
+    assert (outcomes["s0"], outcomes["s1"]) == ("passed", "error")
+    assert len(outcomes) < 10
+
+
+class Process:
+    """A run of pytest in a session of its own, with its workers, that signals can be sent to."""
+
+    def __init__(self, judged: JudgedProject, *args: str) -> None:
+        self._judged = judged
+        self._output = judged.path / "output.txt"
+        with self._output.open("wb") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "pytest", "--junitxml=junit.xml", *args],
+                cwd=judged.path,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def wait_until(self, happened: Callable[[], object]) -> None:
+        """Wait for something in the run, which must not end before."""
+        while not happened():
+            assert self._process.poll() is None, self.output
+            time.sleep(0.02)
+
+    def interrupt(self) -> int:
+        """Press Ctrl-C, which reaches all processes in a terminal; return the exit status."""
+        os.killpg(self._process.pid, signal.SIGINT)
+        return self._process.wait(LONGEST_S)
+
+    def kill(self) -> None:
+        """Kill all of its processes, as the system does that has no memory left."""
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait(LONGEST_S)
+
+    @property
+    def output(self) -> str:
+        """What it has printed so far."""
+        return self._output.read_text("utf-8")
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether no process of it is left."""
+        try:
+            os.killpg(self._process.pid, 0)
+        except ProcessLookupError:
+            return True
+        return False
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["plain", "xdist"])
+def test_ctrl_c_ends_a_run_that_waits_for_hanging_judges(
+    judged: JudgedProject, workers: tuple[str, ...]
+) -> None:
+    """[E8] The scores that were there are in the files, no gate is green, nobody stays behind."""
+    judged.server.hang_s = LONGEST_S
+    answers = [f"0.{at}" for at in range(10, 16)] + [f"hang|0.{at}" for at in range(10, 40)]
+    judged.scenario(answers, judge={"timeout_s": 2 * LONGEST_S}, gates={"graded": 0.0})
+    process = Process(judged, "-v", *workers)
+    process.wait_until(lambda: process.output.count("PASSED") == 6 and len(judged.asked) >= 8)
+    assert process.interrupt() == pytest.ExitCode.INTERRUPTED
+    assert process.has_ended
+    scores = {one["id"]: one["scores"]["graded"] for one in judged.project.results()["samples"]}
+    assert scores == {f"s{at}": float(f"0.{at + 10}") for at in range(6)}
+    assert set(judged.project.gates().values()) == {"skipped"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["plain", "xdist"])
+def test_a_run_that_is_killed_has_kept_every_reply(
+    judged: JudgedProject, workers: tuple[str, ...]
+) -> None:
+    """[E9] With all its workers, in the middle of calls; started again it asks for the rest."""
+    judged.server.hang_s = LONGEST_S
+    answers = [f"0.{at}" for at in range(10, 16)] + ["once hang|0.5", "once hang|0.6"]
+    judged.scenario(answers, judge={"timeout_s": 2 * LONGEST_S, "concurrency": 4})
+    process = Process(judged, "-v", *workers)
+    process.wait_until(lambda: process.output.count("PASSED") == 6 and len(judged.asked) == 8)
+    process.kill()
+    judged.server.forget()
+    judged.server.remember("graded: once hang|0.5", "graded: once hang|0.6")
+    again = judged.pytest(*workers)
+    again.assert_outcomes(passed=8)
+    assert sorted(judged.asked) == ["graded: once hang|0.5", "graded: once hang|0.6"]
+
+
+DIES = """
+class Fatal(Graded):
+    async def ascore(self, sample, models):
+        if sample.answer == "0.15" and not (HERE / "died").exists():
+            (HERE / "died").touch()
+            await asyncio.sleep(0.3)  # the calls of other samples are on their way meanwhile
+            os.kill(os.getpid(), 9)
+        return await super().ascore(sample, models)
+
+info = MetricInfo("fatal", frozenset({"answer"}), asks=frozenset({"judge"}))
+if METRIC_REGISTRY.canonical("fatal") is None:
+    METRIC_REGISTRY.add(MetricDefinition(info, Fatal))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
+def test_a_worker_that_is_killed_while_it_judges_loses_one_sample(judged: JudgedProject) -> None:
+    """[E8, E9] The one that it had come to; a new worker takes its place for the others."""
+    judged.server.options.latency_s = 0.05
+    judged.with_conftest(DIES)
+    answers = [f"0.{at}" for at in range(10, 30)]
+    judged.scenario(answers, metrics=["fatal"], judge={"concurrency": 4}, gates={"fatal": 0.0})
+    result = judged.distributed("--junitxml=junit.xml")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert list(judged.project.outcomes().values()) == ["passed"] * 19
+    (lost,) = {f"s{at}" for at in range(20)} - set(judged.project.outcomes())
+    result.stdout.fnmatch_lines([f"gate fatal.mean *FAILED *1 lost (a worker crashed?): {lost}"])
+    judged.server.forget()
+    judged.distributed().assert_outcomes(passed=20 + 2)
+    assert len(judged.asked) <= 1
+
+
+FULL = """
+import resource
+
+# What is written beyond so many bytes of a file fails as on a full disk: in part, then at once.
+SOFT, HARD = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2500, HARD))
+    try:
+        return (yield)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (SOFT, HARD))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such limits")
+def test_a_disk_that_fills_up_costs_no_score_and_leaves_no_half_entry(
+    judged: JudgedProject, run_judged: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[E9] A part of the replies is kept, and the summary says it; the rest is asked for again."""
+    # Python itself leaves a compiled module behind that is cut off.
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    judged.with_conftest(FULL)
+    answers = [f"0.{at}" for at in range(10, 50)]
+    judged.scenario(answers)
+    result = run_judged("--junitxml=junit.xml", "-p", "no:cacheprovider")
+    result.assert_outcomes(passed=40)
+    result.stdout.fnmatch_lines(["models: *not kept: *No space left*"])
+    kept = [line for path in judged.cache.glob("*.reply.jsonl") for line in _lines(path)]
+    assert 1 <= len(kept) < 40
+    assert all(isinstance(json.loads(line)["value"]["text"], str) for line in kept)
+    judged.with_conftest("")
+    judged.server.forget()
+    judged.pytest().assert_outcomes(passed=40)
+    assert len(judged.asked) == 40 - len(kept)
+    first, second = judged.project.folders()
+    assert judged.without_run(first) == judged.without_run(second)
+
+
+def _lines(path: Path) -> list[bytes]:
+    return path.read_bytes().splitlines()
+
+
+@pytest.fixture
+def read_only(judged: JudgedProject) -> Iterator[Path]:
+    """Return a folder that cannot be written, not even by root where there is a /proc."""
+    folder = judged.path / "read-only"
+    folder.mkdir(mode=0o500)
+    if not os.access(folder, os.W_OK):
+        yield folder
+        folder.chmod(0o700)
+    elif Path("/proc/self").exists():
+        yield Path("/proc/rageval")
+    else:
+        pytest.skip("everything can be written here")
+
+
+def test_a_cache_that_cannot_be_written_costs_no_score(
+    judged: JudgedProject, run_judged: Run, read_only: Path
+) -> None:
+    """[E9] The summary says that replies are not kept; what fails is no less visible."""
+    judged.scenario(["0.1", "0.2", "400|0.3"], gates={"graded": 0.0})
+    result = run_judged(f"--rag-cache-dir={read_only}", "--junitxml=junit.xml")
+    assert judged.project.outcomes() == {"s0": "passed", "s1": "passed", "s2": "error"}
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines([f"models: *not kept: {read_only}: *"])
+    assert len(judged.asked) == 3

@@ -1,0 +1,171 @@
+"""A run whose every score is in the cache asks nobody and loads no package of its metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+from fake_judge import judge
+
+from pytest_rageval.extras import installed
+
+if TYPE_CHECKING:
+    from judged_project import JudgedProject
+
+pytest_plugins = ["judged_project"]
+
+ANSWERS = ["0.1", "0.2", "0.3"]
+
+KEEPING = """
+class Keeping(Graded):
+    def follows_from(self, language):
+        return {"language": language}
+
+    def reads(self, sample):
+        return {"answer": sample.answer}
+
+
+def begin():
+    with (HERE / "begun.txt").open("a") as log:
+        log.write("begun" + chr(10))
+
+
+if METRIC_REGISTRY.canonical("keeping") is None:
+    fields, asks = frozenset({"answer"}), frozenset({"judge"})
+    info = MetricInfo("keeping", fields, asks=asks, keeps_scores=True)
+    METRIC_REGISTRY.add(MetricDefinition(info, Keeping, preload=begin))
+"""
+"""A metric that keeps its scores, and leaves a trace when what it needs is loaded."""
+
+WITNESS = """
+import sys
+
+
+def pytest_unconfigure(config):
+    with (HERE / "imported.txt").open("a") as log:
+        log.write(("ragas" if "ragas" in sys.modules else "no ragas") + chr(10))
+"""
+
+ROW = {
+    "question": "How long may I return opened items?",
+    "answer": "Opened items can be returned within 60 days. Bring the receipt.",
+    "references": ["Opened items can be returned within 30 days."],
+    "contexts": ["Unopened items can be returned within 60 days.", "Bring the receipt."],
+}
+RAGAS = ["faithfulness", "answer_relevancy", "context_precision", "context_recall"]
+
+
+@pytest.fixture
+def keeping(judged: JudgedProject) -> JudgedProject:
+    """Return a project whose metric keeps its scores."""
+    judged.with_conftest(KEEPING)
+    judged.scenario(ANSWERS, metrics=["keeping"])
+    return judged
+
+
+def _begun(judged: JudgedProject) -> int:
+    """Return how often loading was begun since the last look."""
+    path = judged.path / "begun.txt"
+    count = path.read_text().count("begun") if path.exists() else 0
+    path.unlink(missing_ok=True)
+    return count
+
+
+def test_scores_are_found_without_their_replies(
+    keeping: JudgedProject, run_judged: Callable[..., pytest.RunResult]
+) -> None:
+    """The bytes are equal, nobody is asked, and the summary counts the replies behind them."""
+    run_judged().assert_outcomes(passed=3)
+    assert _begun(keeping) > 0
+    for path in keeping.cache.glob("*.reply*.jsonl"):
+        path.unlink()
+    keeping.server.forget()
+    result = run_judged()
+    result.assert_outcomes(passed=3)
+    assert keeping.asked == []
+    assert _begun(keeping) == 0
+    first, second = keeping.project.folders()
+    assert keeping.without_run(first) == keeping.without_run(second)
+    assert (keeping.usage["calls"], keeping.usage["cached"]) == (0, 3)
+    result.stdout.fnmatch_lines(["models: 0 calls, 3 answers from the cache, 0 tokens*"])
+
+
+def test_only_the_score_that_is_missing_is_made(keeping: JudgedProject) -> None:
+    keeping.pytest()
+    keeping.server.forget()
+    keeping.scenario([*ANSWERS, "0.4"], metrics=["keeping"])
+    keeping.pytest().assert_outcomes(passed=4)
+    assert keeping.asked == ["keeping: 0.4"]
+
+
+def test_a_reply_that_changed_is_not_hidden_by_the_score_of_the_old_one(
+    keeping: JudgedProject,
+) -> None:
+    """Refreshed, then read again: the judge has changed its mind in between."""
+    keeping.pytest()
+    keeping.server.options.answer = lambda body: "0.9"
+    keeping.pytest("--rag-cache=refresh").assert_outcomes(passed=3)
+    keeping.server.forget()
+    keeping.pytest().assert_outcomes(passed=3)
+    assert keeping.asked == []
+    scores = [sample["scores"]["keeping"] for sample in keeping.project.results()["samples"]]
+    assert scores == [0.9] * 3
+
+
+def test_replay_makes_from_replies_what_is_not_kept(keeping: JudgedProject) -> None:
+    keeping.pytest().assert_outcomes(passed=3)
+    for path in keeping.cache.glob("*.score.jsonl"):
+        path.unlink()
+    keeping.server.forget()
+    keeping.pytest("--rag-cache=replay").assert_outcomes(passed=3)
+    assert keeping.asked == []
+    first, second = keeping.project.folders()
+    assert keeping.without_run(first) == keeping.without_run(second)
+
+
+def test_an_error_of_the_judge_is_asked_about_again(keeping: JudgedProject) -> None:
+    keeping.scenario(["0.1", "400|0.2"], metrics=["keeping"])
+    for _ in range(2):
+        keeping.pytest()
+        assert "s1" in keeping.errors
+    assert keeping.asked == ["keeping: 0.1", *["keeping: 400|0.2"] * 2]
+
+
+@pytest.mark.skipif(not installed("ragas"), reason="needs the extra ragas")
+def test_a_second_run_of_ragas_metrics_imports_no_ragas(
+    judged: JudgedProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same bytes, no request, with the cache and in replay, plain and with workers."""
+    monkeypatch.delenv("PYTHONPYCACHEPREFIX")  # compiling ragas anew takes half a minute
+    judged.with_conftest(WITNESS)
+    judged.server.options.answer = judge
+    other = {"question": "Where is the shop?", "answer": "Bring them. The shop is in Berlin."}
+    rows = [ROW, {**ROW, **other}]
+    embedding = {"model": "e", "base_url": judged.server.base_url}
+    judged.scenario(rows, metrics=RAGAS, embedding=embedding)
+
+    def run(*args: str) -> str:
+        """Return what was imported, by any process."""
+        options = ("-p", "no:langsmith_plugin", *args)
+        judged.project.pytester.runpytest_subprocess(*options).assert_outcomes(passed=2)
+        path = judged.path / "imported.txt"
+        found = ", ".join(sorted(set(path.read_text().splitlines())))
+        path.unlink()
+        return found
+
+    assert run() == "ragas"
+    # Two, three, one for each of two contexts, one; of each of two samples.
+    assert len(judged.asked) == 16
+    # Both samples embed question and guesses; the judge guesses one question three times.
+    answers = 16 + 2
+    judged.server.forget()
+    for options in ((), ("--rag-cache=replay",), ("--rag-cache=read",), ("-n", "2")):
+        assert run(*options) == "no ragas", options
+        assert (judged.asked, judged.server.embeddings) == ([], [])
+        assert (judged.usage["calls"], judged.usage["cached"]) == (0, answers)
+    first, *others = [judged.without_run(folder) for folder in judged.project.folders()]
+    assert others == [first] * 4
+    judged.scenario([*rows, {**ROW, "answer": "Bring the receipt."}], metrics=RAGAS[:1])
+    judged.project.pytester.runpytest_subprocess("-p", "no:langsmith_plugin")
+    assert len(judged.asked) == 2

@@ -1,0 +1,249 @@
+"""A12, E15: summary.md as it stands in a pull request: verdict first, and never too long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pytest_rageval.engine.decide import Extent, decide_gates
+from pytest_rageval.model import (
+    Baseline,
+    Comparing,
+    Comparison,
+    GateResult,
+    MetricColumn,
+    MetricComparison,
+    RunInfo,
+    SampleResult,
+    ScenarioResult,
+)
+from pytest_rageval.reports.summary_md import summary_text, verdict_text
+
+RUN = RunInfo("20261121T093011-123456", "2026-11-21T09:30:11", "2026-11-21T09:30:12", "0.1.0")
+Made = Callable[..., ScenarioResult]
+
+
+def sample(sample_id: str, at: int, score: float | None, **fields: Any) -> SampleResult:
+    return SampleResult(sample_id, at, weighted_score=score, scores={"f1": score}, **fields)
+
+
+def gate(outcome: Any, name: str = "f1.mean", message: str = "0.5000 >= 0.4000") -> GateResult:
+    return GateResult(name, outcome, 0.5, 0.4, message)
+
+
+def lines(result: ScenarioResult) -> list[str]:
+    return summary_text(result, RUN).splitlines()
+
+
+# The verdict
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "gates", "expected"),
+    [
+        ("passed passed", "passed", "**passed**: 1 gate passed; 2 of 2 cases passed"),
+        ("passed", "passed passed", "**passed**: 2 gates passed; 1 of 1 cases passed"),
+        ("passed xfailed skipped", "", "**passed**: no gates; 1 of 3 cases passed"),
+        ("passed", "failed passed", "**FAILED**: 1 of 2 gates failed; 1 of 1 cases passed"),
+        (
+            "passed failed",
+            "passed",
+            "**FAILED**: 1 gate passed; 1 of 2 cases passed, 1 failed",
+        ),
+        (
+            "failed error error",
+            "failed skipped skipped",
+            "**FAILED**: 1 of 3 gates failed, 2 undecided; "
+            "0 of 3 cases passed, 1 failed, 2 could not be judged",
+        ),
+    ],
+)
+def test_the_verdict_counts_gates_and_cases(
+    result: Made, outcomes: str, gates: str, expected: str
+) -> None:
+    """The same as the run's exit status says: red for a gate, for a case, or for an error."""
+    samples = [
+        sample(f"s{at}", at, 0.5, outcome=outcome) for at, outcome in enumerate(outcomes.split())
+    ]
+    made = replace(result(samples), gates=[gate(outcome) for outcome in gates.split()])
+    assert verdict_text(made) == expected
+    assert lines(made)[:4] == ["# s", "", expected, ""]
+
+
+def test_a_partial_run_is_undecided(result: Made) -> None:
+    made = result([sample("a", 0, 0.5)], gates={"f1": 0.4}, total=3)
+    partial = decide_gates(replace(made, complete=False), Extent(3, 1, 1))
+    assert verdict_text(partial) == "**undecided**: 2 of 2 gates undecided; 1 of 1 cases passed"
+
+
+# What got worse
+
+
+def compared(result: Made, **fields: Any) -> ScenarioResult:
+    """Return a run of five samples against one in which the first three were better."""
+    now = [0.5, 0.25, None, 0.75, 1.0]
+    then = {"a": 0.75, "b": 1.0, "c": 1.0, "d": 0.5, "e": 1.0, "gone": 1.0}
+    samples = [
+        sample(name, at, score, question=f"question {name}?")
+        for at, (name, score) in enumerate(zip("abcde", now, strict=True))
+    ]
+    baseline = Baseline("main", tuple(then), {"f1": then, "weighted_score": then})
+    made = result(
+        samples,
+        *fields.pop("metrics", (MetricColumn("f1"),)),
+        compare=Comparing("main"),
+        baselines={"main": baseline},
+    )
+    found = {name: comparison(**values) for name, values in fields.items()}
+    return replace(made, comparison=Comparison("main", "permutation", 0.05, found))
+
+
+def comparison(diff: float | None, significant: bool = True) -> MetricComparison:
+    return MetricComparison(
+        0.5, 0.6, diff, -0.2, -0.01, 0.01, 0.02, significant, 4, 3, "permutation, exact", 0.1
+    )
+
+
+def test_what_got_worse_is_listed_with_the_largest_fall_first(result: Made) -> None:
+    """A: 0.5 - 0.75, b: 0.25 - 1; c has no score, d rose, e is equal, and one is gone."""
+    made = lines(compared(result, f1={"diff": -0.1}))
+    at = made.index("## Worse than main")
+    assert made[at + 1 : at + 9] == [
+        "",
+        "Significantly worse: f1 -0.1000.",
+        "Of 4 samples 2 fell, 1 rose, 1 are equal.",
+        "",
+        "| sample | main | this run | A - B | question |",
+        "|---|---|---|---|---|",
+        "| b | 1.0000 | 0.2500 | -0.7500 | question b? |",
+        "| a | 0.7500 | 0.5000 | -0.2500 | question a? |",
+    ]
+
+
+def test_only_what_fell_more_than_by_chance_is_called_significant(result: Made) -> None:
+    text = summary_text(compared(result, f1={"diff": -0.1, "significant": False}), RUN)
+    assert "Significantly" not in text
+    assert "## Worse than main" in text
+    text = summary_text(compared(result, f1={"diff": 0.1}), RUN)
+    assert "Significantly" not in text
+
+
+def test_where_lower_is_better_a_rise_is_worse(result: Made) -> None:
+    metrics = (MetricColumn("f1"), MetricColumn("noise", higher_is_better=False))
+    made = compared(result, metrics=metrics, f1={"diff": 0.1}, noise={"diff": 0.2})
+    assert "Significantly worse: noise +0.2000." in lines(made)
+
+
+def test_where_nothing_got_worse_nothing_is_said(result: Made) -> None:
+    made = compared(result, f1={"diff": 0.1})
+    better = [replace(one, weighted_score=1.0) for one in made.samples]
+    assert "Worse" not in summary_text(replace(made, samples=better), RUN)
+    assert "Worse" not in summary_text(replace(made, comparison=None), RUN)
+
+
+def test_a_baseline_that_measured_less_has_no_list_of_samples(result: Made) -> None:
+    """Its weighted scores are of other metrics, so there are none."""
+    made = compared(result, f1={"diff": -0.1})
+    baseline = Baseline("main", ("a",), {"f1": {"a": 1.0}})
+    made = replace(made, info=replace(made.info, baselines={"main": baseline}))
+    text = summary_text(made, RUN)
+    assert "Significantly worse: f1 -0.1000." in text
+    assert "| a | 1.0000 | 0.5000 |" not in text
+    assert "samples" not in text.partition("## Worse than")[2].partition("## ")[0]
+
+
+# Text of the data
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("mail @someone now", "mail @&#8203;someone now"),
+        ("nDCG@10 P(rel=2)@5 a@b.org", "nDCG@10 P(rel=2)@&#8203;5 a@b.org"),
+        ("see #12, org/repo#3 and GH-7", "see #&#8203;12, org/repo#&#8203;3 and GH-&#8203;7"),
+        ("https://a.org www.b.org", "https:&#8203;//a.org www&#8203;.b.org"),
+        ("# 1 - 2", "# 1 - 2"),
+        ("$5 and $6", "&#36;5 and &#36;6"),
+        ("~~gone~~ *b* _i_ `c`", r"\~\~gone\~\~ \*b\* \_i\_ \`c\`"),
+        ("&lt;b&gt; R&D &#60;", "&#38;lt;b&#38;gt; R&D &#38;#&#8203;60;"),
+        ("[a](b) ![c](d)", r"\[a\](b) !\[c\](d)"),
+        (r"\| a | b", r"\\&#124; a &#124; b"),
+        ("双源CT是什么？", "双源CT是什么？"),
+    ],
+)
+def test_text_of_the_data_means_nothing_in_a_comment(result: Made, text: str, shown: str) -> None:
+    """Nobody gets a message, no issue is linked, nothing is rendered: it is shown as it is."""
+    made = lines(result([sample("a", 0, 0.5, question=text)]))
+    assert f"| a | 0.5000 | passed | {shown} |" in made
+
+
+def test_a_path_with_a_back_quote_does_not_end_the_code(result: Made) -> None:
+    made = result([sample("a", 0, 0.5)])
+    made = replace(made, info=replace(made.info, path="a`b @c.yaml"))
+    assert r"- scenario: a\`b @&#8203;c.yaml" in lines(made)
+
+
+# The length
+
+
+# The second one grows most when it is escaped: each character becomes six.
+@pytest.mark.parametrize("long", ["@#1|&lt;" * 2000, "|" * 16_000])
+def test_no_run_is_too_long_for_a_comment(result: Made, long: str) -> None:
+    """65,536 characters are what GitHub takes; everything here is as long as it can be."""
+    metrics = [MetricColumn(f"m{at}{long}") for at in range(500)]
+    samples = [sample(f"s{at}{long}", at, 0.0, question=long) for at in range(500)]
+    made = result(samples, *metrics, overridden=tuple(f"{at}`{long}" for at in range(500)))
+    then = {one.sample_id: 1.0 for one in samples}
+    found = {
+        column.name: replace(comparison(-0.1), significant=at % 2 == 0, note=long)
+        for at, column in enumerate(metrics)
+    }
+    made = replace(
+        made,
+        complete=False,
+        info=replace(
+            made.info,
+            name=long,
+            path=long + "`",
+            compare=Comparing(long),
+            baselines={long: Baseline(long, tuple(then), {"weighted_score": then})},
+        ),
+        comparison=Comparison(long, "permutation", 0.05, found, tuple(then), tuple(then)),
+        gates=[gate("failed", f"g{at}{long}", long) for at in range(500)],
+    )
+    text = summary_text(made, RUN)
+    assert 40_000 < len(text) < 65_536
+    for heading in ("Metric Means (weighted)", "Compared with", "Worse than", "Gates", "Lowest"):
+        assert f"\n## {heading}" in text
+    assert "| **weighted_score** | **0.0000** |" in text
+
+
+def test_what_there_is_no_room_for_is_counted(result: Made) -> None:
+    gates = [gate("passed", f"g{at}", "m" * 395) for at in range(100)]
+    made = lines(replace(result([sample("a", 0, 0.5)]), gates=gates))
+    shown = [line for line in made if line.startswith("| g") and "passed" in line]
+    (more,) = (line for line in made if "more are in results.json" in line)
+    assert 10 < len(shown) < 100
+    assert more == f"{100 - len(shown)} more are in results.json."
+    assert made[made.index(shown[-1]) + 1 :][:2] == ["", more]
+
+
+def test_an_ordinary_run_has_all_its_rows(result: Made) -> None:
+    """A hundred metrics and two hundred gates."""
+    metrics = [MetricColumn(f"metric-{at}") for at in range(100)]
+    gates = [gate("passed", f"by.doc_name.metric-{at}.mean") for at in range(150)]
+    text = summary_text(replace(result([sample("a", 0, 0.5)], *metrics), gates=gates), RUN)
+    assert "more are in" not in text
+    assert text.count("| metric-") == 100
+    assert text.count(".mean | passed |") == 150
+
+
+def test_ten_samples_are_listed_lowest_first(result: Made) -> None:
+    """Of equal ones the first in the data."""
+    samples = [sample(f"s{at:02}", at, 1.0 if at % 2 else 0.0) for at in range(24)]
+    made = lines(result([*samples, sample("none", 24, None)]))
+    listed = [line.split()[1] for line in made[made.index("## Lowest samples") :] if "| s" in line]
+    assert listed[1:] == [f"s{at:02}" for at in range(0, 20, 2)]

@@ -1,0 +1,289 @@
+"""Objects by import path: what is found, what ``sys.path`` gets, and what messages say."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_rageval.import_path import ImportPathError, import_object, split_path
+from pytest_rageval.places import Places
+
+Write = Callable[[str, str], Path]
+
+
+@pytest.fixture(autouse=True)
+def _own_imports(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Give ``sys.path`` and ``sys.modules`` back as they were."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    before = set(sys.modules)
+    yield
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Write a file below the test's folder and return its folder."""
+
+    def write_file(name: str, text: str = "") -> Path:
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        return file.parent
+
+    return write_file
+
+
+def refusal(path: str, *folders: Path, mode: str = "prepend") -> str:
+    with pytest.raises(ImportPathError) as caught:
+        import_object(path, folders, mode)  # type: ignore[arg-type]
+    return str(caught.value)
+
+
+class TestFinding:
+    def test_an_attribute_of_a_module_beside_the_scenario(self, write: Write) -> None:
+        folder = write("own_metrics.py", "POLITE = 7")
+        assert import_object("own_metrics:POLITE", [folder]) == 7
+
+    def test_an_attribute_of_an_attribute(self) -> None:
+        assert import_object("os:path.join") is os.path.join
+
+    def test_a_module_of_a_package(self, write: Write) -> None:
+        write("ownpkg/__init__.py", "")
+        folder = write("ownpkg/metrics.py", "POLITE = 7").parent
+        assert import_object("ownpkg.metrics:POLITE", [folder]) == 7
+
+    def test_a_package_folder_is_imported_from_the_first_folder_above_it_that_is_none(
+        self, write: Write, tmp_path: Path
+    ) -> None:
+        write("checks/__init__.py", "")
+        folder = write("checks/rag/__init__.py", "")
+        write("checks/rag/metrics.py", "POLITE = 7")
+        assert import_object("checks.rag.metrics:POLITE", [folder]) == 7
+        assert sys.path[0] == str(tmp_path)
+
+    def test_a_file_that_was_written_a_moment_ago(self, write: Write, tmp_path: Path) -> None:
+        sys.path.insert(0, str(tmp_path))
+        refusal("own_young:x", tmp_path)
+        write("own_young.py", "x = 1")
+        assert import_object("own_young:x", [tmp_path]) == 1
+
+    def test_many_threads_get_the_same_object(self, write: Write) -> None:
+        folder = write("own_threads.py", "import time\ntime.sleep(0.01)\nX = object()")
+        found: list[object] = []
+        threads = [
+            threading.Thread(target=lambda: found.append(import_object("own_threads:X", [folder])))
+            for _ in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(found) == 8
+        assert len({id(one) for one in found}) == 1
+        assert sys.path.count(str(folder)) == 1
+
+    def test_a_module_that_asks_for_another_one_while_it_is_imported(self, write: Write) -> None:
+        text = "from pytest_rageval.import_path import import_object\nX = import_object('os:sep')"
+        assert import_object("own_nested:X", [write("own_nested.py", text)]) == os.sep
+
+
+class TestSysPath:
+    def test_prepend_puts_the_folders_first_in_their_order_and_once(self, tmp_path: Path) -> None:
+        one, two = tmp_path / "one", tmp_path / "two"
+        before = list(sys.path)
+        for _ in range(2):
+            import_object("os:sep", [one, two], "prepend")
+        assert sys.path == [str(one), str(two), *before]
+
+    def test_append_puts_them_last(self, tmp_path: Path) -> None:
+        before = list(sys.path)
+        import_object("os:sep", [tmp_path], "append")
+        assert sys.path == [*before, str(tmp_path)]
+
+    def test_importlib_leaves_it_alone(self, tmp_path: Path) -> None:
+        before = list(sys.path)
+        import_object("os:sep", [tmp_path], "importlib")
+        assert sys.path == before
+
+    def test_a_relative_folder_stays_the_same_one(
+        self, write: Write, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(write("own_relative.py", "X = 1"))
+        assert import_object("own_relative:X", [Path()]) == 1
+        assert sys.path[0] == str(Path.cwd())
+
+    def test_the_default_of_a_session_is_that_of_pytest(self, tmp_path: Path) -> None:
+        assert Places(tmp_path).import_mode == "prepend"
+
+
+class TestWhatIsNoPath:
+    @pytest.mark.parametrize(
+        ("path", "meant"),
+        [
+            ("own_metrics.polite", "own_metrics:polite"),
+            ("own_metrics.py:polite", "own_metrics:polite"),
+            ("./checks/own_metrics.py:polite", "checks.own_metrics:polite"),
+            ("checks/own_metrics:polite", "checks.own_metrics:polite"),
+        ],
+    )
+    def test_what_was_meant_is_shown(self, path: str, meant: str) -> None:
+        expected = f"expected 'pkg.mod:attr', found {path!r}. Did you mean {meant!r}?"
+        assert refusal(path) == expected
+
+    @pytest.mark.parametrize("path", ["", "polite", ":", "a:", ":b", "a b:c", "a:b:c", "a..b:c"])
+    def test_other_texts_are_refused(self, path: str) -> None:
+        assert refusal(path).startswith(f"expected 'pkg.mod:attr', found {path!r}")
+
+    def test_nothing_is_imported_to_see_that(self, write: Write) -> None:
+        write("own_bomb.py", "raise RuntimeError('imported')")
+        assert split_path("own_bomb:x.y") == ("own_bomb", ["x", "y"])
+
+
+class TestNoSuchModule:
+    def test_near_modules_of_the_folders_and_where_it_was_looked(self, write: Write) -> None:
+        folder = write("own_metrics.py", "")
+        assert refusal("own_metric:x", folder) == (
+            f"no module named 'own_metric' in {folder}, sys.path. Did you mean 'own_metrics'?"
+        )
+
+    def test_near_modules_of_a_folder_below_that_is_on_the_path(self, write: Write) -> None:
+        # As the ini value ``pythonpath = src`` has it.
+        folder = write("src/own_metrics.py", "")
+        sys.path.insert(0, str(folder))
+        assert "Did you mean 'own_metrics'?" in refusal("own_metric:x", folder.parent)
+
+    def test_near_modules_of_the_package(self, write: Write) -> None:
+        write("ownbox/__init__.py", "")
+        folder = write("ownbox/metrics.py", "").parent
+        assert refusal("ownbox.metric:x", folder) == (
+            "no module named 'ownbox.metric'. Did you mean 'ownbox.metrics'? "
+            "Its modules: ownbox.metrics"
+        )
+
+    def test_a_module_that_is_no_package(self, write: Write) -> None:
+        folder = write("own_flat.py", "")
+        assert refusal("own_flat.sub:x", folder) == (
+            f"no module named 'own_flat.sub': 'own_flat' is not a package, "
+            f"but {folder / 'own_flat.py'}"
+        )
+
+    def test_a_module_beside_the_scenario_that_belongs_to_a_package(self, write: Write) -> None:
+        write("ownchecks/__init__.py", "")
+        folder = write("ownchecks/own_metrics.py", "")
+        assert refusal("own_metrics:x", folder) == (
+            f"no module named 'own_metrics'. {folder} is a package; "
+            "did you mean 'ownchecks.own_metrics'?"
+        )
+
+    def test_a_module_that_the_mode_importlib_does_not_see(self, write: Write) -> None:
+        folder = write("own_unseen.py", "X = 1")
+        assert refusal("own_unseen:X", folder, mode="importlib") == (
+            f"no module named 'own_unseen' on sys.path. {folder} has one, but with "
+            "--import-mode=importlib sys.path stays as it is: name that folder in the ini value "
+            "'pythonpath'"
+        )
+
+
+class TestAModuleThatRaises:
+    def test_the_error_and_the_line_in_it(self, write: Write) -> None:
+        folder = write("own_bad.py", "def f():\n    raise ValueError('no  such\\nmodel')\n\nf()\n")
+        assert refusal("own_bad:x", folder) == (
+            f"importing 'own_bad' raised ValueError: no such model ({folder / 'own_bad.py'}:2)"
+        )
+
+    def test_a_syntax_error(self, write: Write) -> None:
+        folder = write("own_syntax.py", "x = 1\ndef f(:\n")
+        message = refusal("own_syntax:x", folder)
+        assert message.startswith("importing 'own_syntax' raised SyntaxError: invalid syntax")
+        assert message.endswith(f"({folder / 'own_syntax.py'}:2)")
+
+    def test_a_module_that_imports_what_is_not_there_is_not_itself_missing(
+        self, write: Write
+    ) -> None:
+        folder = write("own_needy.py", "\nimport own_nothing\n")
+        assert refusal("own_needy:x", folder) == (
+            "importing 'own_needy' raised ModuleNotFoundError: No module named 'own_nothing' "
+            f"({folder / 'own_needy.py'}:2)"
+        )
+
+    def test_also_when_it_misses_a_module_of_its_own_name(self, write: Write) -> None:
+        write("ownself/__init__.py", "")
+        folder = write("ownself/one.py", "import ownself.two").parent
+        assert "importing 'ownself.one' raised ModuleNotFoundError" in refusal(
+            "ownself.one:x", folder
+        )
+
+    def test_a_module_that_exits(self, write: Write) -> None:
+        folder = write("own_exit.py", "raise SystemExit(3)")
+        assert "importing 'own_exit' raised SystemExit: 3" in refusal("own_exit:x", folder)
+
+    def test_ctrl_c_gets_through(self, write: Write) -> None:
+        folder = write("own_interrupted.py", "raise KeyboardInterrupt")
+        with pytest.raises(KeyboardInterrupt):
+            import_object("own_interrupted:x", [folder])
+
+
+class TestAModuleFromElsewhere:
+    def test_the_same_name_in_two_folders_is_refused(self, write: Write) -> None:
+        one = write("one/own_twice.py", "X = 1")
+        two = write("two/own_twice.py", "X = 2")
+        assert import_object("own_twice:X", [one]) == 1
+        assert refusal("own_twice:X", two) == (
+            f"{two / 'own_twice.py'} cannot be imported: 'own_twice' is "
+            f"{one / 'own_twice.py'} already; give one of them another name"
+        )
+
+    def test_also_with_append_where_the_older_one_wins(self, write: Write) -> None:
+        one = write("one/own_late.py", "X = 1")
+        two = write("two/own_late.py", "X = 2")
+        sys.path.insert(0, str(one))
+        assert "cannot be imported" in refusal("own_late:X", two, mode="append")
+
+    def test_a_module_with_the_name_of_one_of_python(self, write: Write) -> None:
+        folder = write("json.py", "X = 1")
+        assert "cannot be imported: 'json' is " in refusal("json:X", folder)
+
+    def test_the_first_folder_that_has_it_counts(self, write: Write) -> None:
+        one = write("one/own_first.py", "X = 1")
+        two = write("two/own_first.py", "X = 2")
+        assert import_object("own_first:X", [one, two]) == 1
+
+
+class TestNoSuchAttribute:
+    def test_near_names_and_what_there_is(self, write: Write) -> None:
+        text = "import os\nfrom json import dumps\nfrom typing import Any\n_x = 1\n"
+        text += "def politeness(): ...\nclass Kind: ...\nlevels = {}\n"
+        folder = write("own_names.py", text)
+        assert refusal("own_names:polite", folder) == (
+            f"'own_names' ({folder / 'own_names.py'}) has no attribute 'polite'. "
+            "Did you mean 'politeness'? Its names: Kind, levels, politeness"
+        )
+
+    def test_near_names_of_a_class(self, write: Write) -> None:
+        folder = write("own_class.py", "class Tone:\n    def warmth(self): ...")
+        assert refusal("own_class:Tone.warm", folder) == (
+            "'own_class:Tone' (of type type) has no attribute 'warm'. "
+            "Did you mean 'warmth'? Its names: warmth"
+        )
+
+    def test_an_object_without_names(self, write: Write) -> None:
+        folder = write("own_number.py", "X = 1")
+        assert (
+            refusal("own_number:X.y", folder)
+            == "'own_number:X' (of type int) has no attribute 'y'."
+        )
+
+    def test_a_module_that_makes_its_names_when_asked(self, write: Write) -> None:
+        text = "def __getattr__(name):\n    if name == 'late':\n        return 5\n"
+        text += "    raise RuntimeError('not this one')\n"
+        folder = write("own_lazy.py", text)
+        assert import_object("own_lazy:late", [folder]) == 5
+        assert "own_lazy:other' raised RuntimeError: not this one" in refusal(
+            "own_lazy:other", folder
+        )
