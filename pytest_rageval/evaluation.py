@@ -91,14 +91,24 @@ def _plan(
             message = "is for scenarios that are no file: data files are relative to the file"
             raise OptionError([Problem("folder", message)])
         path = Path(scenario)
-        return make_plan(path, overrides, shown=path.name, run=run), None
+        return _runnable(make_plan(path, overrides, shown=path.name, run=run)), None
     target = None
     if isinstance(scenario, Mapping) and callable(scenario.get("target")):
         target, scenario = scenario["target"], {**scenario, "target": "fixture"}
     tree = tree_of(scenario)
     path = Path(folder or Path.cwd()) / "scenario.yaml"
     plan = make_plan(path, overrides, shown=tree.source, run=run, tree=tree)
-    return plan, target
+    return (plan if target is not None else _runnable(plan)), target
+
+
+def _runnable(plan: Plan) -> Plan:
+    """Return the plan; raise ScenarioError for one whose target only pytest can make."""
+    target = plan.target
+    if target is None or target.make is not None:
+        return plan
+    message = f"target: {target.shown} is there when pytest runs the scenario only"
+    hint = "use an import path, or a mapping with a function as its target"
+    raise ScenarioError([Problem(plan.info.path, f"{message}; {hint}")])
 
 
 def _run(evaluated: Evaluated, started: datetime) -> RunInfo:

@@ -92,8 +92,7 @@ class KeptScores:
         if found is None:
             return None
         score, answers = found
-        if answers:
-            self._ledger.count(Usage(cached=answers))
+        self._ledger.count(Usage(cached=answers))
         return score
 
     def forget_older(self, place: Place) -> None:

@@ -52,12 +52,17 @@ class TargetPlan:
     fields: frozenset[str] | None = None
 
 
-def bind_target(binding: Binding, columns: Sequence[str] | None = None) -> TargetPlan | None:
+def bind_target(
+    binding: Binding, columns: Sequence[str] | None = None, given: object = None
+) -> TargetPlan | None:
     """Return how the system under test is asked, None where the data hold the answers.
 
-    ``columns`` are those of the data that are metadata, None where that is not known.
+    ``columns`` are those of the data that are metadata, None where that is not known. ``given`` is
+    a function that takes the place of the scenario's target, and is asked within its limits.
     """
     spec = binding.scenario.target
+    if given is not None:
+        return _given(binding, spec or TargetSpec(type="hook"), given)
     if spec is None:
         return None
     try:
@@ -84,16 +89,33 @@ def _bound(
 ) -> TargetPlan:
     plan = _plan(spec, definition, options, binding.scenario.top_k)
     _check_columns(binding, plan, columns)
-    context = TargetContext(
+    context = _context(binding, spec, plan)
+    if plan.fixture is not None and definition.from_value is not None:
+        return replace(plan, from_value=partial(definition.from_value, options, context))
+    return _made(plan, definition.make(options, context))
+
+
+def _context(binding: Binding, spec: TargetSpec, plan: TargetPlan) -> TargetContext:
+    return TargetContext(
         folders=(binding.loaded.path.parent.absolute(), binding.places.root),
         import_mode=binding.places.import_mode,
         run=binding.run,
         timeout_s=spec.timeout_s,
         settings=plan.settings,
     )
-    if plan.fixture is not None and definition.from_value is not None:
-        return replace(plan, from_value=partial(definition.from_value, options, context))
-    return _made(plan, definition.make(options, context))
+
+
+def _given(binding: Binding, spec: TargetSpec, given: object) -> TargetPlan | None:
+    """Return the plan of a target that a hook gave."""
+    definition = TARGET_REGISTRY.get("hook")
+    options = definition.options()
+    plan = _plan(spec, definition, options, binding.scenario.top_k)
+    assert definition.from_value is not None
+    try:
+        return _made(plan, definition.from_value(options, _context(binding, spec, plan), given))
+    except TargetError as error:
+        binding.problem(f"target: {options.shown}: {error}", "target")
+        return None
 
 
 def with_value(plan: TargetPlan, value: object) -> TargetPlan:

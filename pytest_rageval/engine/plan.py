@@ -7,7 +7,7 @@ reported together.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -30,7 +30,7 @@ from pytest_rageval.engine.binding import Binding, BoundMetric
 from pytest_rageval.engine.snapshot import snapshot_text
 from pytest_rageval.errors import BaselineError, ScenarioError
 from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition
-from pytest_rageval.model import Case, ScenarioInfo, json_plain
+from pytest_rageval.model import Case, ScenarioInfo, ScenarioView, json_plain
 from pytest_rageval.places import Places
 from pytest_rageval.registry import Registry
 from pytest_rageval.scenario.loader import by_line, inspect_scenario, inspect_tree
@@ -91,6 +91,14 @@ class Plan:
         )
 
 
+GiveTarget = Callable[[ScenarioView], object | None]
+"""Returns the function that answers in a scenario, None where the scenario says itself."""
+
+
+def _nobody(_: ScenarioView) -> None:
+    return None
+
+
 def make_plan(  # noqa: PLR0913  (all but the path are options)
     path: Path,
     overrides: Iterable[Override] = (),
@@ -101,15 +109,16 @@ def make_plan(  # noqa: PLR0913  (all but the path are options)
     run: RunSettings | None = None,
     answers_given: bool = False,
     known_metrics: Registry[MetricDefinition] = METRIC_REGISTRY,
+    give_target: GiveTarget = _nobody,
     tree: YamlTree | None = None,
 ) -> Plan:
     """Return the plan of the scenario in ``path``, or in ``tree`` where it stands in no file.
 
     ``shown`` is the file's name in messages and results; ``known_metrics`` are those that have a
-    name. With ``answers_given`` somebody else asks
-    the system under test, a test of the user's, and the scenario's target is left alone. Raises
-    ScenarioError with everything that is wrong with the scenario and its data; BaselineError when
-    that is all right, and a run that it is to be compared with is not.
+    name; ``give_target`` may return a function that takes the place of the scenario's target. With
+    ``answers_given`` somebody else asks the system under test, a test of the user's, and the
+    target is left alone. Raises ScenarioError with everything that is wrong with the scenario and
+    its data; BaselineError when that is all right, and a run that it is to be compared with is not.
     """
     if tree is None:
         loaded, problems = inspect_scenario(path, overrides, shown)
@@ -126,7 +135,11 @@ def make_plan(  # noqa: PLR0913  (all but the path are options)
         warnings=list(loaded.warnings),
     )
     shown = shown or str(path)
-    plan = _bind(binding, shown, nodeid or shown, answers_given=answers_given)
+    given = None
+    if not answers_given:
+        keys = _own_keys(loaded.tree.data)
+        given = give_target(ScenarioView(loaded.scenario.name, shown, keys))
+    plan = _bind(binding, shown, nodeid or shown, given=given, answers_given=answers_given)
     problems = sorted([*problems, *binding.problems], key=by_line)
     if problems or plan is None:
         raise ScenarioError(dict.fromkeys(problems))
@@ -135,16 +148,18 @@ def make_plan(  # noqa: PLR0913  (all but the path are options)
     return plan
 
 
-def _bind(binding: Binding, shown: str, nodeid: str, *, answers_given: bool) -> Plan | None:
+def _bind(
+    binding: Binding, shown: str, nodeid: str, *, given: object, answers_given: bool
+) -> Plan | None:
     """Return the plan; None when nothing can be made of the data, see the binding's problems."""
     scenario = binding.scenario
     metrics = bind_weights(binding, bind_metrics(binding))
     thresholds = bind_thresholds(binding, metrics)
     dataset = bind_dataset(binding)
     columns = dataset.metadata_columns if dataset is not None else None
-    target = None if answers_given else bind_target(binding, columns)
+    target = None if answers_given else bind_target(binding, columns, given)
     # A target that cannot be bound is one problem, not one more for each field it would give.
-    asks = answers_given or binding.loaded.tree.has(("target",))
+    asks = answers_given or given is not None or binding.loaded.tree.has(("target",))
     provided = target.provides if target is not None else (ANSWERED_FIELDS if asks else frozenset())
     cases = bind_cases(binding, dataset, metrics, provided) if dataset is not None else ()
     models = bind_models(binding, metrics)

@@ -14,7 +14,11 @@ import pytest
 from pytest_rageval.engine.plan import Plan, make_plan
 from pytest_rageval.errors import BaselineError, UserError
 from pytest_rageval.model import Case, InvalidRow
-from pytest_rageval.plugin.collection_hooks import known_metrics, with_changed_samples
+from pytest_rageval.plugin.collection_hooks import (
+    known_metrics,
+    target_of_hooks,
+    with_changed_samples,
+)
 from pytest_rageval.plugin.garbage import garbage_kept
 from pytest_rageval.plugin.items import FixtureItem, SampleItem
 from pytest_rageval.plugin.names import Names, printable
@@ -111,6 +115,7 @@ def scenario_plan(
             run=run_settings(config),
             answers_given=answers_given,
             known_metrics=known_metrics(collector.ihook, config),
+            give_target=lambda view: target_of_hooks(view, collector.ihook, config),
         )
         plan = with_changed_samples(plan, collector.ihook, config)
     except UserError as error:

@@ -43,7 +43,7 @@ class Badge:
     """Writes ``badge.svg``, when it is asked for."""
 
     name = "badge.svg"
-    aliases = ("badge", "svg")
+    aliases = ("badge",)
     on_request = True
 
     def write(self, result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:

@@ -89,7 +89,7 @@ def read_point(base: Path, folder: str) -> RunPoint | None:
 
 def _head(path: Path) -> Mapping[str, Any]:
     lines: list[str] = []
-    with path.open(encoding="utf-8") as stream:
+    with path.open(encoding="utf-8-sig") as stream:
         for line in stream:
             if line == _SAMPLES_BEGIN:
                 lines.append('"samples": []}')

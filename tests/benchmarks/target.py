@@ -2,7 +2,8 @@
 
 What a run takes longer than an offline one over the same rows, which has the same start, reports
 and files, is compared with the sum of all latencies by the questions in work, or with what the
-slower of target and judges takes alone.
+slower of target and judges takes alone; ``asking`` is the same from the first question to the last
+answer, which other load disturbs less.
 """
 
 from __future__ import annotations
@@ -28,16 +29,25 @@ _FEWER, _LONGER_S, _JUDGE_S = 100, 0.5, 0.12
 _JUDGED = ("asked-1", "asked-2", "asked-3", "asked-4")
 _APP = """\
 import asyncio
+import atexit
+import json
 import time
+
+TIMES = []
+atexit.register(lambda: json.dump(TIMES, open("times.json", "w")))
 
 
 async def answer(question):
+    TIMES.append(time.monotonic())
     await asyncio.sleep({latency_s})
+    TIMES.append(time.monotonic())
     return question[:40]
 
 
 def blocking(question):
+    TIMES.append(time.monotonic())
     time.sleep({latency_s})
+    TIMES.append(time.monotonic())
     return question[:40]
 """
 
@@ -63,14 +73,20 @@ def _alone(folder: Path, repeat: int) -> None:
         for kind, spec in kinds.items():
             _write(folder / kind, _SAMPLES, _LATENCY_S, metrics, {"target": spec})
         _write(folder / "offline", _SAMPLES, _LATENCY_S, metrics, {})
-        found: dict[str, list[float]] = {kind: [] for kind in kinds}
+        walls: dict[str, list[float]] = {kind: [] for kind in kinds}
+        spans: dict[str, list[float]] = {kind: [] for kind in kinds}
         for _ in range(repeat):
             offline_s = _timed(folder / "offline")
             for kind in kinds:
-                found[kind].append((_timed(folder / kind) - offline_s) / ideal_s)
-    for kind, ratios in found.items():
+                app.seen.clear()
+                walls[kind].append((_timed(folder / kind) - offline_s) / ideal_s)
+                asked = [one.at for one in app.seen]
+                span_s = max(asked) + _LATENCY_S - min(asked) if asked else _span(folder / kind)
+                spans[kind].append(span_s / ideal_s)
+    for kind in kinds:
         name = f"{_SAMPLES} answers of {_LATENCY_S:g} s by {kind}"
-        _print(name, "wall by ideal", ratios, f"at most 1.35; ideal {ideal_s:.3f} s")
+        _print(name, "wall by ideal", walls[kind], f"at most 1.35; ideal {ideal_s:.3f} s")
+        _print("", "asking by ideal", spans[kind], "at most 1.35")
 
 
 def _with_judges(folder: Path, repeat: int) -> None:
@@ -84,16 +100,39 @@ def _with_judges(folder: Path, repeat: int) -> None:
         _write(folder / "target", _FEWER, _LONGER_S, ["em"], {"target": "app:answer"})
         _write(folder / "judges", _FEWER, _LONGER_S, _JUDGED, judged)
         _write(folder / "both", _FEWER, _LONGER_S, _JUDGED, both)
-        ratios = []
+        ratios, spans = [], []
         for number in range(repeat):
             os.environ["JUDGE_ROUND"] = str(number)
-            names = ("offline", "target", "judges", "both")
-            offline_s, *walls = (_timed(folder / name, "--rag-cache=off") for name in names)
-            target_s, judges_s, both_s = (wall - offline_s for wall in walls)
+            offline_s = _timed(folder / "offline", "--rag-cache=off")
+            walls, asking = [], []
+            for name in ("target", "judges", "both"):
+                server.forget()
+                walls.append(_timed(folder / name, "--rag-cache=off") - offline_s)
+                times = [at + wait for one in server.chats for at, wait in _around(one.at)]
+                times += _times(folder / name) if name != "judges" else []
+                asking.append(max(times) - min(times))
+            target_s, judges_s, both_s = walls
             ratios.append(both_s / max(target_s, judges_s))
+            spans.append(asking[2] / max(asking[:2]))
             alone = f"target alone {target_s:.2f} s, judges {judges_s:.2f} s, both {both_s:.2f} s"
     name = f"{_FEWER} answers of {_LONGER_S:g} s, 4 judge metrics"
     _print(name, "wall by the slower alone", ratios, f"at most 1.2; {alone}")
+    _print("", "asking by the slower alone", spans, "at most 1.2")
+
+
+def _around(at: float) -> Sequence[tuple[float, float]]:
+    """Return when a request came, and when it was answered."""
+    return (at, 0.0), (at, _JUDGE_S)
+
+
+def _span(folder: Path) -> float:
+    times = _times(folder)
+    return max(times) - min(times)
+
+
+def _times(folder: Path) -> list[float]:
+    found: list[float] = json.loads((folder / "times.json").read_text("utf-8"))
+    return found
 
 
 def _write(

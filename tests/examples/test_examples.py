@@ -26,7 +26,11 @@ NAMES = {
     "retrieval/worse": "retrieval-worse",
     "context_retrieval_zh": "context-retrieval-zh",
     "judge": "judge",
+    "rag_app": "rag-app",
+    "rag_app/by_http": "rag-app-by-http",
 }
+# These ask a server of their own.
+OVER_HTTP = ("rag_app/by_http",)
 # What the README of an example gives besides the scenario.
 ARGUMENTS = {"judge": ("--rag-cache=replay", "--rag-cache-dir=examples/judge/cache")}
 # The repository's own settings make errors of warnings: no example may need less.
@@ -44,7 +48,7 @@ class Run:
         done = subprocess.run(
             [sys.executable, "-m", "pytest", scenario, *ARGUMENTS.get(example, ()), *MODES[mode]],
             cwd=root,
-            env=_environment(root),
+            env=_environment(root, example),
             capture_output=True,
             encoding="utf-8",
             timeout=120,
@@ -76,14 +80,15 @@ socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
 """
 
 
-def _environment(root: Path) -> dict[str, str]:
+def _environment(root: Path, example: str) -> dict[str, str]:
     """Return the environment without what steers this test run, keys, extras, and a network."""
     # A module of that name that cannot be imported stands in for a package that is missing.
     (root / "without").mkdir()
-    for package in ("aiohttp", "jieba"):
+    for package in ("jieba",) if example in OVER_HTTP else ("aiohttp", "jieba"):
         text = f"raise ImportError({package!r})"
         (root / "without" / f"{package}.py").write_text(text, encoding="utf-8")
-    (root / "without" / "sitecustomize.py").write_text(WITHOUT_NETWORK, encoding="utf-8")
+    if example not in OVER_HTTP:
+        (root / "without" / "sitecustomize.py").write_text(WITHOUT_NETWORK, encoding="utf-8")
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -233,6 +238,30 @@ def test_judge_is_green_from_its_recording_alone(run_example: RunExample, mode: 
     assert (usage["calls"], usage["cached"], usage["prompt_tokens"]) == (0, 8, 0)
     wheelchair = next(one for one in run.results["samples"] if one["id"] == "轮椅")
     assert "灯塔只有楼梯" in wheelchair["reasons"]["llm_answer_relevancy"]
+
+
+@each_mode
+@pytest.mark.parametrize("example", ["rag_app", "rag_app/by_http"])
+def test_a_live_system_is_asked(run_example: RunExample, example: str, mode: str) -> None:
+    """The answers are in no file: a search without "Mondays" finds another document."""
+    run = run_example(example, mode)
+    assert run.status == 0, run.output
+    gates = 3 if example == "rag_app" else 2
+    assert run.outcomes == {"passed": 12 + gates + 1}  # 12 questions, the gates and "unscored"
+    assert run.mean("acc") == run.mean("hit_rate@1") == run.mean("mrr") == 11 / 12
+    wrong = next(one for one in run.results["samples"] if one["scores"]["acc"] == 0.0)
+    assert wrong["id"] == "mondays"
+    assert wrong["answer"].startswith("Dahlia tubers")
+    assert len(run.results["run"]["answer_latency_s"]) == 12
+
+
+def test_the_answers_over_http_are_those_of_the_function(run_example: RunExample) -> None:
+    here = run_example("rag_app", "plain").results["samples"]
+    there = run_example("rag_app/by_http", "plain").results["samples"]
+    names = ("id", "answer", "contexts", "scores")
+    assert [[one[name] for name in names] for one in here] == [
+        [one[name] for name in names] for one in there
+    ]
 
 
 def test_the_recording_of_judge_holds_no_more_than_its_replies() -> None:

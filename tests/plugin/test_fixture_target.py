@@ -167,5 +167,5 @@ def test_without_pytest_a_fixture_is_refused_in_words(app: Project) -> None:
     from pytest_rageval import UserError, evaluate
 
     scenario(app)
-    with pytest.raises(UserError, match="the fixture 'rag_target' is there when pytest runs"):
+    with pytest.raises(UserError, match="fixture 'rag_target' is there when pytest runs"):
         evaluate(app.path / "qa.rageval.yaml")

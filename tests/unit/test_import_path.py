@@ -18,11 +18,10 @@ Write = Callable[[str, str], Path]
 
 @pytest.fixture(autouse=True)
 def _own_imports(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Give ``sys.path`` and ``sys.modules`` back as they were."""
+    """Give ``sys.path`` back as it was, and drop the modules of the tests: all begin with own."""
     monkeypatch.setattr(sys, "path", list(sys.path))
-    before = set(sys.modules)
     yield
-    for name in set(sys.modules) - before:
+    for name in [name for name in sys.modules if name.startswith("own")]:
         del sys.modules[name]
 
 

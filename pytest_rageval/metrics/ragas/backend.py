@@ -52,9 +52,12 @@ def require_ragas(metric: str) -> None:
 
 
 @cache
-def ragas_version() -> str:
-    """Return the version of ragas, without importing it."""
-    return metadata.version("ragas")
+def ragas_version() -> str | None:
+    """Return the version of ragas, without importing it; None where it has none on record."""
+    try:
+        return metadata.version("ragas")
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def preload() -> None:
@@ -66,8 +69,8 @@ async def load_ragas() -> Ragas:
     """Return ragas, waiting for its import without blocking the event loop.
 
     Those who wait go on one after the other: the first requests are on their way before the prompts
-    of the last are written. Raises MissingExtraError, which names the versions that fit together, when it cannot be
-    imported.
+    of the last are written. Raises MissingExtraError, which names the versions that fit together,
+    when it cannot be imported.
     """
     loading = _loading()
     if loading.done():

@@ -73,9 +73,11 @@ class RagasMetric:
     def reads(self, sample: Sample) -> Mapping[str, Any] | None:
         """Return the fields that are scored, None where an empty one decides without a model."""
         try:
-            return {"candidates": self._candidates(sample)}
+            candidates = self._candidates(sample)
         except Unscorable:
             return None
+        # Scores of which nobody knows what ragas made them would outlive its next version.
+        return None if ragas_version() is None else {"candidates": candidates}
 
     async def ascore(self, sample: Sample, models: Models) -> Score:
         """Return ragas' score, with the judge's reasons; see JudgedMetric."""

@@ -117,14 +117,14 @@ def test_only_the_head_of_the_file_is_read(ran: Ran, base: Path) -> None:
 
 
 def test_a_file_that_another_program_laid_out_anew_is_read(ran: Ran, base: Path) -> None:
-    """As ``jq .`` writes it, and with the line ends of Windows."""
+    """As ``jq .`` writes it, and with the line ends and the mark of Windows."""
     folder = ran(1)
     path = folder / "results.json"
     before = read_point(base, f"s/{folder.name}")
     plain = json.loads(path.read_text("utf-8"))
     path.write_text(json.dumps(plain, indent=2), "utf-8")
     assert read_point(base, f"s/{folder.name}") == before
-    path.write_bytes(json.dumps(plain, indent=0).replace("\n", "\r\n").encode())
+    path.write_bytes(json.dumps(plain, indent=0).replace("\n", "\r\n").encode("utf-8-sig"))
     assert read_point(base, f"s/{folder.name}") == before
 
 

@@ -47,6 +47,11 @@ def lines(result: ScenarioResult) -> list[str]:
         ("passed passed", "passed", "**passed**: 1 gate passed; 2 of 2 cases passed"),
         ("passed", "passed passed", "**passed**: 2 gates passed; 1 of 1 cases passed"),
         ("passed xfailed skipped", "", "**passed**: no gates; 1 of 3 cases passed"),
+        (
+            "passed error",
+            "",
+            "**FAILED**: no gates; 1 of 2 cases passed, 1 could not be judged",
+        ),
         ("passed", "failed passed", "**FAILED**: 1 of 2 gates failed; 1 of 1 cases passed"),
         (
             "passed failed",

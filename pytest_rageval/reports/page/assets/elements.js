@@ -63,7 +63,7 @@ const SIGNS = {
 /** A word with a sign and a colour: for a band or an outcome. */
 function badge(kind, attributes) {
   const sign = el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[kind]);
-  return el("span", { class: `badge ${kind}`, ...attributes }, sign, say(kind));
+  return el("span", { class: `badge ${kind}`, ...attributes }, sign, " ", say(kind));
 }
 
 function bandBadge(run, target, score) {
@@ -79,6 +79,7 @@ function bandedScore(run, target, score) {
     "span",
     { class: `score ${band}` },
     fixed(score),
+    " ",
     el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[band]),
     el("span", { class: "unseen" }, ` ${say(band)}`),
   );

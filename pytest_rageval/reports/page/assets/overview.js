@@ -146,7 +146,7 @@ function trendSection(app) {
   const { trend } = app.run.data.run;
   if (trend.length < 2) return null;
   const plots = targetsOf(app.run).map((target) => {
-    const values = trend.map((point) => point.means[target] ?? null);
+    const values = trend.map((point) => (Object.hasOwn(point.means, target) ? point.means[target] : null));
     const known = values.filter((value) => value !== null);
     if (known.length < 2) return null;
     const label = say("trend_label", { name: nameOf(target), n: known.length, first: fixed(known[0]), last: fixed(known.at(-1)) });

@@ -56,12 +56,13 @@ function haystack(run, at) {
 }
 
 function sortKey(run, state, by) {
-  if (by === "index") return (at) => at;
-  if (by === "id") return (at) => run.data.samples.id[at];
-  if (by === "question") return (at) => (run.data.question[at] < 0 ? null : textAt(run, run.data.question[at]));
-  if (by === "doc") return (at) => (run.data.samples.doc[at] < 0 ? null : run.data.samples.docs[run.data.samples.doc[at]]);
-  if (by === "outcome") return (at) => OUTCOMES.indexOf(state.outcomes[at]);
-  const scores = scoresOf(state, by);
+  const { samples, question } = run.data;
+  if (by === "own index") return (at) => at;
+  if (by === "own id") return (at) => samples.id[at];
+  if (by === "own question") return (at) => (question[at] < 0 ? null : textAt(run, question[at]));
+  if (by === "own doc") return (at) => (samples.doc[at] < 0 ? null : samples.docs[samples.doc[at]]);
+  if (by === "own outcome") return (at) => OUTCOMES.indexOf(state.outcomes[at]);
+  const scores = scoresOf(state, targetOf(by));
   return (at) => scores[at];
 }
 
@@ -120,14 +121,23 @@ function samplesPage(app) {
   return [made, pager(app, page, pages, shown.length)];
 }
 
+/** Columns of our own and those of scores: a metric may be called as it likes. */
 function columnsOf(run) {
-  const hasDocs = run.docs.length > 0;
-  return ["index", "id", "question", ...(hasDocs ? ["doc"] : []), WEIGHTED, ...run.metrics.map((metric) => metric.name), "outcome"];
+  const docs = run.docs.length ? ["own doc"] : [];
+  const scores = targetsOf(run).map((target) => `score ${target}`);
+  return ["own index", "own id", "own question", ...docs, ...scores, "own outcome"];
 }
 
+/** The metric of a column of scores, null for other columns. */
+function targetOf(column) {
+  return column.startsWith("score ") ? column.slice("score ".length) : null;
+}
+
+const OWN_COLUMNS = { "own index": "number", "own id": "id", "own question": "question", "own doc": "doc", "own outcome": "outcome" };
+
 function columnName(column) {
-  const key = { index: "number", id: "id", question: "question", doc: "doc", outcome: "outcome" }[column];
-  return key ? say(key) : nameOf(column);
+  const target = targetOf(column);
+  return target === null ? say(OWN_COLUMNS[column]) : nameOf(target);
 }
 
 function sampleHeads(app) {
@@ -142,7 +152,7 @@ function sampleHeads(app) {
       app.rows.querySelector(`[data-column="${CSS.escape(column)}"]`)?.focus();
     };
     const label = say("sort_by", { name });
-    const isFigure = column === WEIGHTED || column === "index" || app.run.metrics.some((metric) => metric.name === column);
+    const isFigure = targetOf(column) !== null || column === "own index";
     return el("th", { scope: "col", "aria-sort": order, class: isFigure ? "number" : null }, button([given(name), arrow], sortIt, { class: "sort", title: label, "data-column": column }));
   });
 }
@@ -155,14 +165,14 @@ function sampleRow(app, at) {
   const question = data.question[at] < 0 ? "" : textAt(run, data.question[at]).slice(0, 300);
   const doc = data.samples.doc[at];
   const cells = {
-    index: el("td", { class: "number index" }, String(at + 1)),
-    id: el("th", { scope: "row", class: "id" }, open),
-    question: el("td", { class: "question" }, el("span", { dir: "auto" }, question)),
-    doc: el("td", { class: "doc" }, doc < 0 ? "" : given(data.samples.docs[doc].slice(0, 120))),
-    outcome: el("td", { class: "outcome-cell" }, badge(state.outcomes[at])),
+    "own index": el("td", { class: "number index" }, String(at + 1)),
+    "own id": el("th", { scope: "row", class: "id" }, open),
+    "own question": el("td", { class: "question" }, el("span", { dir: "auto" }, question)),
+    "own doc": el("td", { class: "doc" }, doc < 0 ? "" : given(data.samples.docs[doc].slice(0, 120))),
+    "own outcome": el("td", { class: "outcome-cell" }, badge(state.outcomes[at])),
   };
   const score = (target) => el("td", { class: target === WEIGHTED ? "number weighted" : "number metric" }, bandedScore(run, target, scoresOf(state, target)[at]));
-  return el("tr", { "data-sample": at, dblclick: () => app.openSample(at) }, columnsOf(run).map((column) => cells[column] ?? score(column)));
+  return el("tr", { "data-sample": at, dblclick: () => app.openSample(at) }, columnsOf(run).map((column) => cells[column] ?? score(targetOf(column))));
 }
 
 function pager(app, page, pages, shown) {

@@ -4,8 +4,9 @@ const SLICES_SHOWN = 12;
 
 function slicesSection(app) {
   const { run } = app;
+  if (!run.n) return null;
   const fields = [...run.fields.values()].filter((field) => field.values.length > 1 || textAt(run, field.values[0]) !== "(none)");
-  if (!fields.length || !run.n) return null;
+  if (!fields.length) return null;
   app.slice.field = fields.some((field) => field.name === app.slice.field) ? app.slice.field : fields[0].name;
   const choose = (key) => (value) => {
     app.slice = { ...app.slice, [key]: value, isWhole: false };

@@ -35,7 +35,7 @@ function differingFromPython(run) {
 }
 
 function noFilters() {
-  return { search: "", outcomes: new Set(), bands: new Set(), slice: null, flip: null, sort: "index", isDescending: false, page: 0 };
+  return { search: "", outcomes: new Set(), bands: new Set(), slice: null, flip: null, sort: "own index", isDescending: false, page: 0 };
 }
 
 const DRAWN = {

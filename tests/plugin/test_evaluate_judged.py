@@ -1,0 +1,52 @@
+"""[B11] What ``evaluate`` writes about a run with a judge, and that its parts can be used alone."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_rageval import RunSettings, evaluate
+
+if TYPE_CHECKING:
+    from judged_project import JudgedProject
+
+pytest_plugins = ["judged_project"]
+
+
+@pytest.fixture(autouse=True)
+def _metrics(judged: JudgedProject) -> None:
+    """Add the judged metrics to this process."""
+    conftest = judged.path / "conftest.py"
+    exec(conftest.read_text("utf-8"), {"__name__": "conftest", "__file__": str(conftest)})
+
+
+def test_what_the_judge_was_asked_stands_in_the_results(judged: JudgedProject) -> None:
+    """[B11, E10] Two calls; the second time the cache answers."""
+    path, runs = judged.scenario(["0.9", "0.2"]), judged.path / "runs"
+    run = RunSettings(cache_dir=judged.path / "kept")
+    usages = []
+    for _ in range(2):
+        result = evaluate(path, run=run, write_to=runs)
+        (latest,) = runs.glob("*/latest")
+        written = json.loads((latest / "results.json").read_text("utf-8"))
+        assert written["metrics"]["graded"]["mean"] == result.metrics["graded"].mean
+        usages.append(written["run"]["usage"])
+    assert [(usage["calls"], usage["cached"]) for usage in usages] == [(2, 0), (0, 2)]
+
+
+def test_judged_samples_count_as_progress(judged: JudgedProject) -> None:
+    """[B11] From none to all, never backwards."""
+    told: list[tuple[int, int]] = []
+    evaluate(judged.scenario(["0.9", "0.2", "0.4"]), progress=lambda *at: told.append(at))
+    assert told[0] == (0, 3)
+    assert told[-1] == (3, 3)
+    assert sorted(set(told)) == told
+
+
+def test_overrides_reach_the_judge(judged: JudgedProject) -> None:
+    """[A14, B11]"""
+    path = judged.scenario(["0.9", "0.2"])
+    evaluate(path, {"judge": {"model": "another"}, "dataset": {"limit": 1}})
+    assert [seen.body["model"] for seen in judged.server.chats] == ["another"]
