@@ -242,7 +242,15 @@ def _problem(detail: ErrorDetails, place: YamlPath, tree: YamlTree) -> Problem:
     message = _reworded(
         {**detail, "input": _Hidden(detail["input"])} if _is_secret(location) else detail
     )
+    if not place:  # keys that do not go together: the message begins with the one to mend
+        where = tree.where(_named_first(message))
     return Problem(where, f"{name}: {message}" if name else message)
+
+
+def _named_first(message: str) -> YamlPath:
+    """Return the path that ``tolerate: ...`` or ``compare.run_old_path needs`` begins with."""
+    words = message.split(maxsplit=1)
+    return tuple(words[0].rstrip(":").split(".")) if words else ()
 
 
 _MISSING_HINTS = {

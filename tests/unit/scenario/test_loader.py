@@ -99,9 +99,10 @@ def test_everything_wrong_is_reported_at_once_with_file_and_line(write: Write) -
     ],
 )
 def test_one_mistake_and_its_message(write: Write, line: str, message: str) -> None:
-    """A3, A10."""
+    """A3, A10: at the line where it stands, the last one."""
     (problem,) = problems(write(MINIMAL + line))
     assert message in problem
+    assert problem.startswith(f"s.yaml:{MINIMAL.count(chr(10)) + 1}: ")
 
 
 @pytest.mark.parametrize(
