@@ -24,7 +24,8 @@ if TYPE_CHECKING:
         ScenarioView,
         Score,
     )
-    from pytest_rageval.scenario.patch import patch_scenario
+    from pytest_rageval.patching import patch_scenario
+    from pytest_rageval.plugin.python_tests import Checker
     from pytest_rageval.scenario.schema import Scenario
     from pytest_rageval.stats.weights import (
         compute_weighted_score,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Checker",
     "GateResult",
     "Message",
     "MetricDefinition",
@@ -71,7 +73,8 @@ _HOMES = {
     "RunSettings": "clients.settings",
     "Scenario": "scenario.schema",
     "evaluate": "evaluation",
-    "patch_scenario": "scenario.patch",
+    "patch_scenario": "patching",
+    "Checker": "plugin.python_tests",
     "GateResult": "model",
     "ScenarioView": "model",
     "MetricDefinition": "metrics.base",

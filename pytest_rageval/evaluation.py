@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
@@ -25,7 +25,6 @@ from pytest_rageval.scenario.changes import Changes, overrides_of
 from pytest_rageval.scenario.in_memory import tree_of
 from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.scenario.schema import Scenario
-from pytest_rageval.targets.base import TargetError
 
 _EVERY_S = 0.1
 
@@ -35,6 +34,7 @@ def evaluate(  # noqa: PLR0913  (all but the scenario are options)
     overrides: Iterable[Override | str] | Changes = (),
     *,
     folder: str | os.PathLike[str] | None = None,
+    target: Callable[..., Any] | None = None,
     progress: bool | Progress | None = None,
     run: RunSettings | None = None,
     write_to: str | os.PathLike[str] | None = None,
@@ -42,10 +42,12 @@ def evaluate(  # noqa: PLR0913  (all but the scenario are options)
 ) -> ScenarioResult:
     """Return the result of a scenario, every case scored in this process and all gates decided.
 
-    ``scenario`` is the path of a file, a Scenario, or a mapping of what a file would say; its
-    ``target`` may be a function then, and data files are relative to ``folder`` (by default the
-    working directory). ``overrides`` is a mapping, ``{"metric_weights": {"f1": 2}}``, or a list of
-    texts as ``--rag-set`` takes them, ``["metric_weights.f1=2"]``.
+    ``scenario`` is the path of a file, a Scenario, or a mapping of what a file would say; data
+    files of the latter two are relative to ``folder`` (by default the working directory).
+    ``overrides`` is a mapping, ``{"metric_weights": {"f1": 2}}``, or a list of texts as
+    ``--rag-set`` takes them, ``["metric_weights.f1=2"]``. ``target`` is a function that answers,
+    async or not, in the place of the scenario's own and within its limits; a mapping may also hold
+    it as its ``target``.
 
     ``progress`` is called as ``progress(done, total)`` with numbers of samples; True is a line on
     stderr, at a terminal or in a notebook. ``run`` says where replies of judges are kept, and what
@@ -57,12 +59,9 @@ def evaluate(  # noqa: PLR0913  (all but the scenario are options)
     """
     requested = _requested(reports, write_to)
     run, started = run or RunSettings(), datetime.now(UTC)
-    plan, target = _plan(scenario, overrides_of(overrides), folder, run)
+    plan = _plan(scenario, overrides_of(overrides), folder, target, run)
     with _shown(progress, plan.info.name) as told:
-        try:
-            evaluated = evaluate_plan(plan, run, told, target)
-        except TargetError as error:
-            raise ScenarioError([Problem(plan.info.path, f"target: {error}")]) from error
+        evaluated = evaluate_plan(plan, run, told)
     if write_to is not None:
         write_run(evaluated.result, _run(evaluated, started), Path.cwd(), Path(write_to), requested)
     return evaluated.result
@@ -83,31 +82,39 @@ def _plan(
     scenario: str | os.PathLike[str] | Scenario | Mapping[str, Any],
     overrides: list[Override],
     folder: str | os.PathLike[str] | None,
+    target: Callable[..., Any] | None,
     run: RunSettings,
-) -> tuple[Plan, object]:
-    """Return the plan, and the function that answers where the scenario holds one."""
+) -> Plan:
+    """Return the plan of a scenario, in whichever form it is."""
     if isinstance(scenario, str | os.PathLike):
         if folder is not None:
             message = "is for scenarios that are no file: data files are relative to the file"
             raise OptionError([Problem("folder", message)])
-        path = Path(scenario)
-        return _runnable(make_plan(path, overrides, shown=path.name, run=run)), None
-    target = None
-    if isinstance(scenario, Mapping) and callable(scenario.get("target")):
-        target, scenario = scenario["target"], {**scenario, "target": "fixture"}
-    tree = tree_of(scenario)
-    path = Path(folder or Path.cwd()) / "scenario.yaml"
-    plan = make_plan(path, overrides, shown=tree.source, run=run, tree=tree)
-    return (plan if target is not None else _runnable(plan)), target
+        path, tree = Path(scenario), None
+    else:
+        if isinstance(scenario, Mapping) and callable(scenario.get("target")):
+            target = target or scenario["target"]
+            scenario = {key: value for key, value in scenario.items() if key != "target"}
+        path, tree = Path(folder or Path.cwd()) / "scenario.yaml", tree_of(scenario)
+    shown = path.name if tree is None else tree.source
+    plan = make_plan(
+        path, overrides, shown=shown, run=run, tree=tree, give_target=lambda _view: target
+    )
+    return _runnable(plan, target)
 
 
-def _runnable(plan: Plan) -> Plan:
+def _runnable(plan: Plan, given: Callable[..., Any] | None) -> Plan:
     """Return the plan; raise ScenarioError for one whose target only pytest can make."""
     target = plan.target
-    if target is None or target.make is not None:
+    if target is None:
+        return plan
+    if given is not None:
+        name = getattr(given, "__name__", type(given).__name__)
+        return replace(plan, target=replace(target, shown=f"function {name!r}"))
+    if target.make is not None:
         return plan
     message = f"target: {target.shown} is there when pytest runs the scenario only"
-    hint = "use an import path, or a mapping with a function as its target"
+    hint = "use an import path, or evaluate(..., target=function)"
     raise ScenarioError([Problem(plan.info.path, f"{message}; {hint}")])
 
 

@@ -314,6 +314,8 @@ class ScenarioInfo:
     baselines: Mapping[str, Baseline] = field(default_factory=_nothing)
     metadata: Mapping[str, Any] = field(default_factory=_nothing)
     """What stands under the keys ``x-...`` of the file, without the ``x-``; JSON-plain."""
+    hooks: tuple[str, ...] = ()
+    """Who has hooks that see this run; those that the main process lacks are missed there."""
 
     @property
     def weighted_range(self) -> tuple[float, float]:
@@ -344,7 +346,7 @@ class ScenarioInfo:
         known = dict(plain)
         known["metrics"] = tuple(_column(metric) for metric in plain["metrics"])
         known["thresholds"] = {name: Bound(**ends) for name, ends in plain["thresholds"].items()}
-        for name in ("bands", "overridden", "warnings", "remarks", "metadata_columns"):
+        for name in ("bands", "overridden", "warnings", "remarks", "metadata_columns", "hooks"):
             known[name] = tuple(plain[name])
         known["compare"] = _comparing(plain["compare"])
         known["baselines"] = {name: Baseline(*row) for name, row in plain["baselines"].items()}

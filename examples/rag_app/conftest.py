@@ -1,12 +1,13 @@
-"""The server of the system under test, for by_http.rageval.yaml."""
+"""The system under test: its server for by_http.rageval.yaml, itself for the tests by fixture."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
-from garden import make_server
+from garden import Garden, make_server
 
 
 @pytest.fixture(scope="session")
@@ -16,3 +17,15 @@ def garden_url() -> Iterator[str]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def garden() -> Garden:
+    """Return the system with its documents read, once for all tests."""
+    return Garden()
+
+
+@pytest.fixture(scope="session")
+def rag_target(garden: Garden) -> Callable[[str], dict[str, Any]]:
+    """Return what by_fixture.rageval.yaml asks."""
+    return garden.ask

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-from importlib import import_module
-from operator import attrgetter
+from typing import cast
 
 from pytest_rageval.clients.base import EmbeddingProvider
 from pytest_rageval.clients.errors import LocalModelError
 from pytest_rageval.clients.local_embeddings import Encode, LocalEmbeddings
 from pytest_rageval.clients.settings import ClientSettings
-from pytest_rageval.errors import shorten
+from pytest_rageval.import_path import ImportPathError, import_object, split_path
 
 
 def make(settings: ClientSettings) -> LocalEmbeddings:
@@ -20,29 +19,19 @@ def make(settings: ClientSettings) -> LocalEmbeddings:
 
 def check(settings: ClientSettings) -> list[str]:
     """Return what is wrong with the function's name; nothing is imported before it is needed."""
-    module, colon, attribute = settings.model.partition(":")
-    parts = [*module.split("."), *attribute.split(".")]
-    if colon and all(part.isidentifier() for part in parts):
-        return []
-    return [f"model: expected 'pkg.mod:attr' for the provider python, found {settings.model!r}"]
+    try:
+        split_path(settings.model)
+    except ImportPathError as error:
+        return [f"model: the provider python names a function: {error}"]
+    return []
 
 
 def _load(settings: ClientSettings) -> Encode:
-    module, _, attribute = settings.model.partition(":")
     try:
-        function: Encode = attrgetter(attribute)(import_module(module))
-    except (ImportError, AttributeError) as error:
-        hint = _hint(module, error)
-        raise LocalModelError(f"{settings.shown}: {shorten(str(error), 300)}{hint}") from error
-    return functools.partial(function, **settings.extra_body)
-
-
-def _hint(module: str, error: Exception) -> str:
-    """Return what to do when it is the user's own module that Python does not find."""
-    name = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
-    if name is None or not f"{module}.".startswith(f"{name}."):
-        return ""
-    return "; pytest finds modules beside the scenario with `pythonpath = .` in its ini file"
+        found = import_object(settings.model, settings.folders, settings.import_mode)
+    except ImportPathError as error:
+        raise LocalModelError(f"{settings.shown}: {error}") from error
+    return functools.partial(cast("Encode", found), **settings.extra_body)
 
 
 EMBEDDINGS = (EmbeddingProvider("python", make, check, ("callable",), is_local=True),)

@@ -11,7 +11,7 @@ The others name the sample's fields and the repeat. ``answers`` is how many repl
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -65,12 +65,18 @@ def define(
     return Definition(_digest(material)[:_HEAD_DIGITS])
 
 
-def keeps_any(run: RunSettings, definition: Definition) -> bool:
-    """Return whether a cache holds scores of a definition that the run may take from it."""
+def kept_among(run: RunSettings, definitions: Iterable[Definition]) -> set[Definition]:
+    """Return the definitions of which the cache holds scores that the run may take from it."""
+    found: set[Definition] = set()
     if run.cache_dir is None or run.cache_mode in ("off", "refresh"):
-        return False
-    head = f'{{"sha256": "{definition.head}'.encode("ascii")
-    return any(head in _read(path) for path in run.cache_dir.glob("*.score.jsonl"))
+        return found
+    wanted = {one: f'{{"sha256": "{one.head}'.encode("ascii") for one in definitions}
+    for path in run.cache_dir.glob("*.score.jsonl"):
+        if len(found) == len(wanted):
+            break
+        raw = _read(path)
+        found.update(one for one, head in wanted.items() if head in raw)
+    return found
 
 
 class KeptScores:

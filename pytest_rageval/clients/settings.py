@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import SplitResult, urlsplit
 
+from pytest_rageval.places import ImportMode
+
 CacheMode = Literal["off", "read", "readwrite", "refresh", "replay"]
 ReplyForm = Literal["auto", "json_schema", "json_object", "text"]
 
@@ -49,7 +51,8 @@ class ClientSettings:
     any minute, over all processes of a run. A request may take ``timeout_s``; one that fails for a
     passing reason is repeated ``retries`` times, with waits of ``max_wait_s`` altogether at most; a
     reply that cannot be used is asked for again ``reasks`` times. ``batch_size`` is the number of
-    texts embedded at once.
+    texts embedded at once. ``folders`` are where the module of a ``pkg.mod:attr`` may be beside
+    ``sys.path``, and ``import_mode`` is how they come to it.
     """
 
     model: str
@@ -72,6 +75,8 @@ class ClientSettings:
     reasks: int = 2
     batch_size: int = 64
     price: Price | None = None
+    folders: tuple[Path, ...] = ()
+    import_mode: ImportMode = "prepend"
 
     @property
     def url(self) -> SplitResult:

@@ -16,7 +16,7 @@ from pytest_rageval.engine.bind_target import TargetPlan
 from pytest_rageval.engine.kept_answers import KeptAnswers, refuse_replay
 from pytest_rageval.errors import MissingExtraError
 from pytest_rageval.model import NOTHING, Sample
-from pytest_rageval.targets.base import Answer, ModelTarget, Target, TargetError
+from pytest_rageval.targets.base import Answer, ModelTarget, SlowToLoad, Target, TargetError
 from pytest_rageval.targets.frames import told
 
 if TYPE_CHECKING:
@@ -93,22 +93,25 @@ class Answering:
         return await self._retry.run(lambda: self._attempt(sample, order))
 
     async def _attempt(self, sample: Sample, order: int) -> Answer:
+        target = self._made()
+        if isinstance(target, SlowToLoad):
+            await target.load()
         async with self._limits.slot(order):
             await self._limits.start(0)
             started = time.perf_counter()
             try:
-                answer = await self._in_time(sample)
+                answer = await self._in_time(target, sample)
             except RateLimitError as error:
                 if error.retry_after_s and error.retry_after_s <= self._retry.max_wait_s:
                     self._limits.pause(error.retry_after_s)
                 raise
             return replace(answer, latency_s=time.perf_counter() - started)
 
-    async def _in_time(self, sample: Sample) -> Answer:
+    async def _in_time(self, target: Target, sample: Sample) -> Answer:
         timeout_s = self._plan.settings.timeout_s
         try:
             async with asyncio.timeout(timeout_s) as limit:
-                return await self._made().answer(sample)
+                return await target.answer(sample)
         except TimeoutError as error:
             if not limit.expired():  # the target's own
                 raise TargetError(told(error)) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_rageval.clients.settings import ClientSettings, Price
@@ -42,7 +42,7 @@ def bind_models(binding: Binding, metrics: Sequence[BoundMetric]) -> ModelPlan:
     judge, embedding = scenario.judge, scenario.embedding
     plan = ModelPlan(
         judge=_judge_settings(judge) if judge is not None and "judge" in asked else None,
-        embedding=_embedding_settings(embedding)
+        embedding=_embedding_settings(embedding, binding)
         if embedding is not None and "embedding" in asked
         else None,
         language=judge.language if judge is not None else "auto",
@@ -91,8 +91,17 @@ def _judge_settings(spec: JudgeSpec) -> ClientSettings:
     )
 
 
-def _embedding_settings(spec: EmbeddingSpec) -> ClientSettings:
-    return ClientSettings(role="embedding", batch_size=spec.batch_size, **_common(spec))
+def _embedding_settings(spec: EmbeddingSpec, binding: Binding) -> ClientSettings:
+    made = ClientSettings(role="embedding", batch_size=spec.batch_size, **_common(spec))
+    if spec.provider.lower() not in _IMPORTED:
+        return made  # one client for all folders, with its limits
+    places = binding.places
+    folders = (binding.loaded.path.parent, places.root)
+    return replace(made, folders=folders, import_mode=places.import_mode)
+
+
+_IMPORTED = ("python", "callable")
+"""The provider whose models are functions of the user's, by its names."""
 
 
 def _common(spec: ModelSpec) -> dict[str, Any]:

@@ -46,6 +46,7 @@ class TargetPlan:
     fixture: str | None = None
     is_remote: bool = False
     limits_itself: bool = False
+    preload: Callable[[], None] | None = None
     top_k: int | None = None
     cache_answers: bool = False
     identity: Mapping[str, Any] = field(default_factory=dict)
@@ -162,6 +163,7 @@ def _plan(
         fixture=options.pytest_fixture,
         is_remote=definition.is_remote,
         limits_itself=definition.limits_itself,
+        preload=definition.preload,
         top_k=top_k,
         cache_answers=spec.cache_answers,
         identity={

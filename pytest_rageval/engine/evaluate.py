@@ -31,22 +31,32 @@ class Evaluated:
     usage: Usage | None = None
 
 
-def evaluate_plan(
-    plan: Plan, run: RunSettings, progress: Progress | None = None, target: object = None
-) -> Evaluated:
+def evaluate_plan(plan: Plan, run: RunSettings, progress: Progress | None = None) -> Evaluated:
     """Return the result of a scenario with its gates decided.
 
-    ``target`` is the function that answers, where the scenario says that one is given. Whatever
-    ``progress`` raises, and Ctrl-C, ends the evaluation; what was opened is closed.
+    Whatever ``progress`` raises, and Ctrl-C, ends the evaluation; what was opened is closed.
     """
     told = _Told(progress, len(plan.cases))
-    if plan.is_asked:
-        samples, usage = _asked(plan, run, told, target)
-    else:
-        samples, usage = [told.after(run_case(plan, case)) for case in plan.cases], None
-    result = summarize_scenario(plan.info, samples, complete=True)
-    ran = len(samples)
-    return Evaluated(decide_gates(result, Extent(ran, ran, ran)), usage)
+    if not plan.is_asked:
+        return Evaluated(_summed(plan, [told.after(run_case(plan, case)) for case in plan.cases]))
+    # Not at the top: scenarios that ask nobody need no event loop.
+    from pytest_rageval.engine.judging import Judging
+
+    judging = Judging(run)
+    try:
+        samples = _asked(plan, judging, told)
+        usage = judging.usage
+    finally:
+        judging.close()
+    remarks = (*plan.info.remarks, *(f"models: {problem}" for problem in judging.problems))
+    return Evaluated(
+        _summed(replace(plan, info=replace(plan.info, remarks=remarks)), samples), usage
+    )
+
+
+def _summed(plan: Plan, samples: list[SampleResult]) -> ScenarioResult:
+    result, ran = summarize_scenario(plan.info, samples, complete=True), len(samples)
+    return decide_gates(result, Extent(ran, ran, ran))
 
 
 class _Told:
@@ -72,23 +82,11 @@ class _Told:
             self._progress(done, self._total)
 
 
-def _asked(
-    plan: Plan, run: RunSettings, told: _Told, target: object
-) -> tuple[list[SampleResult], Usage | None]:
+def _asked(plan: Plan, judging: Judging, told: _Told) -> list[SampleResult]:
     """Return the results of all cases; many samples are answered and judged at once."""
-    # Not at the top: scenarios that ask nobody need no event loop.
-    from pytest_rageval.engine.judging import Judging
-
-    judging = Judging(run)
-    try:
-        if target is not None:
-            judging.use_target(plan, target)
-        asked = [case for case in plan.cases if isinstance(case, Sample) and case.skip is None]
-        judging.feed(plan, asked)
-        samples = [told.after(_wait(plan, case, judging, told)) for case in plan.cases]
-        return samples, judging.usage
-    finally:
-        judging.close()
+    asked = [case for case in plan.cases if isinstance(case, Sample) and case.skip is None]
+    judging.feed(plan, asked)
+    return [told.after(_wait(plan, case, judging, told)) for case in plan.cases]
 
 
 def _wait(plan: Plan, case: Case, judging: Judging, told: _Told) -> SampleResult:

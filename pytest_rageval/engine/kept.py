@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
 from pytest_rageval.clients.settings import RunSettings
@@ -47,19 +48,24 @@ def preload(plan: Plan, run: RunSettings) -> None:
 
     A metric without any in the cache needs its package for sure, and soon; so do the models.
     """
+    if plan.target is not None and plan.target.preload is not None and run.cache_mode != "replay":
+        plan.target.preload()
     # Not at the top: a scenario without a judge need not load what asks one.
     from pytest_rageval.clients.stack import preload_clients
 
     preload_clients(plan.models.judge, plan.models.embedding, run)
+    keeping = [bound for bound in plan.judged if bound.info.keeps_scores]
+    definitions = {bound.column.name: _definition(bound, plan) for bound in keeping}
+    kept = _kept_among(run, definitions.values()) if definitions else set()
     for bound in plan.judged:
-        if not (bound.info.keeps_scores and _has_kept(bound, plan, run)):
+        if definitions.get(bound.column.name) not in kept:
             bound.preload()
 
 
-def _has_kept(bound: BoundMetric, plan: Plan, run: RunSettings) -> bool:
-    from pytest_rageval.clients.scores import keeps_any
+def _kept_among(run: RunSettings, definitions: Iterable[Definition]) -> set[Definition]:
+    from pytest_rageval.clients.scores import kept_among
 
-    return keeps_any(run, _definition(bound, plan))
+    return kept_among(run, definitions)
 
 
 def _definition(bound: BoundMetric, plan: Plan) -> Definition:

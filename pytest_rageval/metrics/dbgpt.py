@@ -33,7 +33,10 @@ BaseEvaluationResult = EvaluationResult
 
 
 class EvaluationMetric:
-    """Compares an answer (``prediction``) with the references (``contexts``)."""
+    """Compares an answer (``prediction``) with ``contexts``.
+
+    These are the references, else the expected contexts, else the retrieved ones.
+    """
 
     def sync_compute(
         self, prediction: Any, contexts: Sequence[str] | None = None, query: str | None = None

@@ -18,6 +18,7 @@ from pytest_rageval.plugin.collection_hooks import (
     known_metrics,
     target_of_hooks,
     with_changed_samples,
+    with_run_hooks,
 )
 from pytest_rageval.plugin.garbage import garbage_kept
 from pytest_rageval.plugin.items import FixtureItem, SampleItem
@@ -118,6 +119,7 @@ def scenario_plan(
             give_target=lambda view: target_of_hooks(view, collector.ihook, config),
         )
         plan = with_changed_samples(plan, collector.ihook, config)
+        plan = with_run_hooks(plan, collector.ihook, config)
     except UserError as error:
         if isinstance(error, BaselineError):
             setattr(collector, "is_refused", True)  # noqa: B010  (collectors of pytest have none)

@@ -14,7 +14,12 @@ from pytest_rageval.engine.plan import Plan
 from pytest_rageval.errors import shorten
 from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition
 from pytest_rageval.model import Case, InvalidRow, Sample, ScenarioView
-from pytest_rageval.plugin.hook_calls import HookError, Implementation, implementations
+from pytest_rageval.plugin.hook_calls import (
+    RUN_HOOKS,
+    HookError,
+    Implementation,
+    implementations,
+)
 from pytest_rageval.registry import Registry
 
 
@@ -96,6 +101,14 @@ def _with_samples(plan: Plan, samples: Sequence[Sample], remarks: Sequence[str])
     return replace(
         plan, info=info, cases=[replace(case, index=at) for at, case in enumerate(cases)]
     )
+
+
+def with_run_hooks(plan: Plan, hooks: Any, config: pytest.Config) -> Plan:
+    """Return the plan with the names of those whose hooks are to see its run; raises HookError."""
+    found = [one for hook in RUN_HOOKS for one in implementations(hooks, hook, config)]
+    if not found:
+        return plan
+    return replace(plan, info=replace(plan.info, hooks=tuple(one.shown for one in found)))
 
 
 def target_of_hooks(view: ScenarioView, hooks: Any, config: pytest.Config) -> object | None:

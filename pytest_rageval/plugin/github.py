@@ -31,9 +31,9 @@ YamlPath = tuple[str | int, ...]
 
 
 def is_asked(config: pytest.Config, environ: Mapping[str, str] = os.environ) -> bool:
-    """Return whether this process is to tell GitHub anything: the controller, in a workflow."""
+    """Return whether there is a GitHub to tell anything, and the ini file does not forbid it."""
     named = environ.get("GITHUB_ACTIONS") == "true" or environ.get(SUMMARY_VARIABLE)
-    return bool(named and not hasattr(config, "workerinput") and config.getini("rageval_github"))
+    return bool(named and config.getini("rageval_github"))
 
 
 def append_summary(
@@ -70,7 +70,7 @@ def _fitting(results: Sequence[tuple[ScenarioResult, RunInfo]], room: int) -> tu
     for result, run in results:
         whole = summary_text(result, run)
         short = f"{whole.partition(chr(10))[0]}\n\n{verdict_text(result)}\n"
-        # The blank line ends whatever stands before it.
+        # The first line break ends the line that stands there, if it was left open.
         texts = [f"\n{text}".encode("utf-8", "backslashreplace") for text in (whole, short)]
         fitting = next((text for text in texts if len(text) <= room), None)
         if fitting is None:

@@ -7,11 +7,17 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from pytest_rageval.errors import Problem, UserError, shorten
+
+SAMPLE_SCORED: Final = "pytest_rageval_sample_scored"
+GATES: Final = "pytest_rageval_gates"
+SUMMARY: Final = "pytest_rageval_summary"
+RUN_HOOKS: Final = (SAMPLE_SCORED, GATES, SUMMARY)
+"""The hooks that are called in the main process of a run."""
 
 
 class HookError(UserError):

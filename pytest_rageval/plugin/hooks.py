@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_rageval.plugin.options import SETTINGS, Settings, add_options, overrides
+from pytest_rageval.plugin.options import SCENARIO, SETTINGS, Settings, add_options, overrides
 
 if TYPE_CHECKING:
     from pytest_rageval.plugin.collect import ScenarioFile
@@ -25,6 +25,20 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     from pytest_rageval.plugin import hookspecs
 
     pluginmanager.add_hookspecs(hookspecs)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Have the conftest.py files of ``--rag-scenario`` loaded as those of other arguments.
+
+    An xdist controller, which collects nothing, would not know their hooks.
+    """
+    known = early_config.known_args_namespace
+    named = getattr(known, SCENARIO.dest, None) or os.environ.get(SCENARIO.variable, "").split(";")
+    named = [text.partition("::")[0].strip() for text in named if text.strip()]
+    if named:
+        given = known.file_or_dir or early_config.getini("testpaths") or ["."]
+        known.file_or_dir = [*given, *named]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

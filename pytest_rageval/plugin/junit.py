@@ -12,9 +12,9 @@ Properties = list[tuple[str, object]]
 
 
 class JunitProperties:
-    """Puts the properties on reports, in the process that writes the XML.
+    """Puts the properties on reports, in the process that has the results and writes the XML.
 
-    Not in the workers: what is in ``user_properties`` there travels with each report of the case.
+    What a worker has in ``user_properties`` travels with each report of the case.
     """
 
     def __init__(self) -> None:
@@ -23,8 +23,7 @@ class JunitProperties:
     @classmethod
     def wanted(cls, config: pytest.Config) -> JunitProperties | None:
         """Return what puts properties on reports, None where no XML is written."""
-        is_worker = hasattr(config, "workerinput")
-        return cls() if config.getoption("xmlpath", None) and not is_worker else None
+        return cls() if config.getoption("xmlpath", None) else None
 
     def note(self, report: pytest.TestReport, result: SampleResult) -> None:
         """Put the scores of a case on the report that brings them."""

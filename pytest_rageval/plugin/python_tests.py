@@ -233,7 +233,9 @@ def tested_case(item: pytest.Item) -> TestedCase | None:
     case = callspec.params[PARAMETER]
     if used is None or not isinstance(case, Sample | InvalidRow):
         return None
-    plan = used.plan(_collector(item), _without(used.names[case.index], callspec.id))
+    is_plain = list(callspec.params) == [PARAMETER]
+    variant = "" if is_plain else _without(used.names[case.index], callspec.id)
+    plan = used.plan(_collector(item), variant)
     found = item.stash[_CASE] = TestedCase(plan, case)
     return found
 
@@ -282,10 +284,12 @@ def _without(name: str, whole: str) -> str:
     >>> _without("q1", "q1-gpt")
     'gpt'
     """
-    if whole == name:
-        return ""
-    if whole.startswith(f"{name}-"):
-        return whole.removeprefix(f"{name}-")
-    if whole.endswith(f"-{name}"):
-        return whole.removesuffix(f"-{name}")
-    return whole.replace(f"-{name}-", "-", 1)
+    # pytest spells out what is not ASCII, unless the ini file says otherwise.
+    for spelt in (name, name.encode("unicode_escape").decode("ascii")):
+        if whole.startswith(f"{spelt}-"):
+            return whole.removeprefix(f"{spelt}-")
+        if whole.endswith(f"-{spelt}"):
+            return whole.removesuffix(f"-{spelt}")
+        if f"-{spelt}-" in whole:
+            return whole.replace(f"-{spelt}-", "-", 1)
+    return whole

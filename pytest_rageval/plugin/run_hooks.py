@@ -18,14 +18,22 @@ from pytest_rageval.model import (
     ScenarioResult,
     ScenarioView,
 )
-from pytest_rageval.plugin.hook_calls import HookError, Implementation, implementations
+from pytest_rageval.plugin.hook_calls import (
+    GATES,
+    SAMPLE_SCORED,
+    SUMMARY,
+    HookError,
+    Implementation,
+    implementations,
+)
 
 T = TypeVar("T")
 
-_SCORED = "pytest_rageval_sample_scored"
-_GATES = "pytest_rageval_gates"
-_SUMMARY = "pytest_rageval_summary"
 _OUTCOMES = get_args(GateOutcome)
+_LOST = (
+    "was not called: with xdist, the main process does not load that file. Name its folder on the "
+    "command line, or have the hook in the conftest.py of the rootdir"
+)
 
 
 class RunHooks:
@@ -38,14 +46,14 @@ class RunHooks:
 
     def sample_scored(self, info: ScenarioInfo, result: SampleResult) -> None:
         """Show a result to those who want to see each."""
-        if self._implementations(info, _SCORED):
-            self._call(info, _SCORED, lambda _, __: None, result=result)
+        if self._implementations(info, SAMPLE_SCORED):
+            self._call(info, SAMPLE_SCORED, lambda _, __: None, result=result)
 
     def gates(self, result: ScenarioResult) -> list[GateResult]:
         """Return the gates that the hooks add."""
         taken = {gate.name for gate in result.gates}
         found = self._call(
-            result.info, _GATES, lambda said, giver: _gates(said, giver, taken), result=result
+            result.info, GATES, lambda said, giver: _gates(said, giver, taken), result=result
         )
         return [gate for gates in found for gate in gates]
 
@@ -60,8 +68,8 @@ class RunHooks:
 
     def summary(self, result: ScenarioResult) -> list[str]:
         """Return the lines to print below the table of a scenario; an error is one of them."""
-        found = self._call(result.info, _SUMMARY, _lines, result=result)
-        error = self._failed.get(result.info.nodeid, {}).get(_SUMMARY)
+        found = self._call(result.info, SUMMARY, _lines, result=result)
+        error = self._failed.get(result.info.nodeid, {}).get(SUMMARY)
         return [*(line for lines in found for line in lines), *([error] if error else [])]
 
     def _call(
@@ -84,17 +92,21 @@ class RunHooks:
     def _implementations(self, info: ScenarioInfo, hook: str) -> list[Implementation]:
         known = self._found.get((info.nodeid, hook))
         if known is None:
-            try:
-                path = self._config.rootpath / info.path
-                known = implementations(self._config.hook, hook, self._config, path)
-            except HookError as error:
-                self._note(info, hook, error)
-                known = []
+            # The scenario file, or the file of the test function that runs over it.
+            path = self._config.rootpath / info.nodeid.partition("::")[0]
+            known = implementations(self._config.hook, hook, self._config, path)
             self._found[info.nodeid, hook] = known
+            missing = set(info.hooks) - {one.shown for one in known}
+            for shown in sorted(name for name in missing if _is_lost(name, hook)):
+                self._note(info, hook, HookError(f"{shown} {_LOST}"))
         return known
 
     def _note(self, info: ScenarioInfo, hook: str, error: HookError) -> None:
         self._failed.setdefault(info.nodeid, {}).setdefault(hook, str(error))
+
+
+def _is_lost(shown: str, hook: str) -> bool:
+    return shown.startswith(f"{hook} of ") and shown.endswith("conftest.py")
 
 
 def _gates(said: Any, giver: Implementation, taken: set[str]) -> list[GateResult]:

@@ -21,8 +21,10 @@ _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _HEIGHT = 20
 _BASELINE = 14
 _PADDING = 6
-_NARROW = 6.5
-_WIDE = 12.0
+_SLIM_LETTERS = frozenset("fijlrtI.,:;'|!()[] ")
+_SLIM = 4
+_NARROW = 7
+_WIDE = 11
 
 _SVG = """\
 <svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" \
@@ -99,8 +101,13 @@ def _band(result: ScenarioResult) -> str:
 
 def _length(text: str) -> int:
     """Return about how many pixels ``text`` takes; Chinese characters are square."""
-    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
-    return max(1, round(wide * _WIDE + (len(text) - wide) * _NARROW))
+    return max(1, sum(_width(character) for character in text))
+
+
+def _width(character: str) -> int:
+    if unicodedata.east_asian_width(character) in "WF":
+        return _WIDE
+    return _SLIM if character in _SLIM_LETTERS else _NARROW
 
 
 def _drawable(text: str) -> str:

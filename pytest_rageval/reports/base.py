@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from pytest_rageval.errors import unknown_name
 from pytest_rageval.model import RunInfo, ScenarioResult
-from pytest_rageval.registry import Registry
+from pytest_rageval.registry import Registry, UnknownNameError
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,17 @@ REPORT_REGISTRY: Registry[ReportWriter] = Registry("report", "pytest_rageval.rep
 
 def requested_reports(names: Iterable[str]) -> tuple[str, ...]:
     """Return the reports that ``names`` ask for, by their own names; raises UnknownNameError."""
-    return tuple(dict.fromkeys(REPORT_REGISTRY.get(name).name for name in names))
+    found = [_canonical(name) for name in names]
+    return tuple(dict.fromkeys(found))
+
+
+def _canonical(name: str) -> str:
+    known = REPORT_REGISTRY.canonical(name)
+    if known is None:
+        short = [alias for report in REPORT_REGISTRY for alias in report.aliases]
+        message = unknown_name("report", name, [*short, *REPORT_REGISTRY.names()])
+        raise UnknownNameError(message)
+    return known
 
 
 def write_atomically(path: Path, chunks: Iterable[str]) -> Path:

@@ -1,6 +1,6 @@
 """A JSON file as the tree that a YAML file gives: plain data with the line of each value.
 
-JSON is nearly YAML, but not quite: tabs may indent it, a slash may be escaped, an emoji is two.
+JSON is nearly YAML, but not quite: tabs may indent it, an emoji may be two escapes, 1e2 a number.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _for_yaml(text: str) -> str:
     """Return ``text`` as YAML can read it: every value on its line, if not to the character."""
     parts, done = [], 0
     for found in _STRING.finditer(text):
-        string = _HALF.sub("?", found.group()).replace("\\/", "/")
-        parts += [text[done : found.start()].replace("\t", " "), string]
+        blanks = text[done : found.start()].replace("\t", " ")
+        parts += [blanks, _HALF.sub("?", found.group())]
         done = found.end()
     return "".join([*parts, text[done:].replace("\t", " ")])

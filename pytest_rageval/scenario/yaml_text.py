@@ -53,7 +53,7 @@ def _quoted(text: str, quote: str) -> str:
 
 def _is_plain(text: str) -> bool:
     """Return whether ``text`` needs no quotes; the parser decides, so that both agree."""
-    if not _PLAIN.fullmatch(text) or text != text.strip():
+    if not _PLAIN.fullmatch(text):
         return False
     try:
         return bool(parse_yaml(f"[{text}]", "").data == [text])

@@ -15,6 +15,9 @@ from pytest_rageval.targets.base import Answer, TargetError
 MOST_CHARACTERS: Final = 1_000_000
 """The length of an answer, and of each context, beyond which it is a mistake and no answer."""
 
+_PARTS = ("answer", "contexts", "retrieved_ids")
+"""What an answer may consist of; a search without a text is one, too."""
+
 _TEXT_KEYS = ("text", "page_content", "content", "chunk", "document", "contents")
 _DOC_KEYS = ("doc_name", "source", "file_name", "filename", "title")
 _ID_KEYS = ("id", "doc_id", "chunk_id", "docid")
@@ -45,7 +48,7 @@ def answer_of(value: object) -> Answer:
     if isinstance(value, tuple) and len(value) == 2:
         return _checked(_from_fields({"answer": value[0], "contexts": value[1]}))
     found = _fields(value)
-    if found is None or not any(_named(found, name) for name in ("answer", "retrieved_ids")):
+    if found is None or not any(_named(found, name) for name in _PARTS):
         if isinstance(value, Mapping):
             keys = ", ".join(map(repr, list(value)[:10])) or "no keys"
             raise TargetError(f"returned a mapping with {keys}; {_EXPECTED}")
@@ -64,7 +67,7 @@ def _fields(value: object) -> Mapping[str, Any] | None:
     if hasattr(value, "model_dump"):  # pydantic
         dumped = value.model_dump()
         return dumped if isinstance(dumped, dict) else None
-    names = [name for field in ("answer", "contexts", "retrieved_ids") for name in _aliases(field)]
+    names = [name for field in _PARTS for name in _aliases(field)]
     found = {name: getattr(value, name) for name in names if hasattr(value, name)}
     return found or None
 
@@ -78,7 +81,7 @@ def _named(found: Mapping[str, Any], field: str) -> str | None:
 
 
 def _from_fields(found: Mapping[str, Any]) -> Answer:
-    names = {field: _named(found, field) for field in ("answer", "contexts", "retrieved_ids")}
+    names = {field: _named(found, field) for field in _PARTS}
     text, given = _value(found, names["answer"]), _value(found, names["contexts"])
     contexts, docs, ids = _contexts(given, found.get("context_docs"))
     retrieved = _value(found, names["retrieved_ids"])

@@ -66,6 +66,15 @@ class Target(Protocol):
 
 
 @runtime_checkable
+class SlowToLoad(Protocol):
+    """A target that has to load something first, which is no part of its answers' time."""
+
+    async def load(self) -> None:
+        """Return when everything is there; may be called before each question."""
+        ...
+
+
+@runtime_checkable
 class ModelTarget(Protocol):
     """A target that is a model: it is given the clients of the run before it is asked."""
 
@@ -147,7 +156,8 @@ class TargetDefinition:
     ``from_value(options, context, value)`` does it with the fixture's value instead. ``repeats`` is
     how often a question that failed in passing is asked again when the scenario does not say.
     ``is_remote`` says that another process answers, which replay leaves alone; ``limits_itself``
-    that the target keeps to limits, times and retries itself.
+    that the target keeps to limits, times and retries itself. ``preload()`` begins to load what the
+    first question needs, in the background.
     """
 
     name: str
@@ -158,6 +168,7 @@ class TargetDefinition:
     repeats: int = 0
     is_remote: bool = False
     limits_itself: bool = False
+    preload: Callable[[], None] | None = None
 
 
 TARGET_REGISTRY: Registry[TargetDefinition] = Registry(

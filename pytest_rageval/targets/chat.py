@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
+from pytest_rageval.clients.http import preload
 from pytest_rageval.clients.settings import ClientSettings, Price
 from pytest_rageval.extras import installed, require
 from pytest_rageval.model import Sample
@@ -152,5 +153,6 @@ TARGETS = (
         repeats=4,
         is_remote=True,
         limits_itself=True,
+        preload=preload,
     ),
 )

@@ -21,6 +21,7 @@ from pytest_rageval.clients.wire import proxy_for, reason_of, retry_after
 from pytest_rageval.errors import shorten
 from pytest_rageval.targets.base import TargetError
 from pytest_rageval.targets.http_request import Request, Secrets
+from pytest_rageval.targets.threads import in_thread
 
 if TYPE_CHECKING:
     import aiohttp
@@ -78,6 +79,13 @@ class Exchange:
         self._connect_s = min(_CONNECT_S, connect_s)
         self._most_bytes = most_bytes
         self._session: aiohttp.ClientSession | None = None
+        self._is_loaded = False
+
+    async def load(self) -> None:
+        """Import aiohttp, which takes a while, in a thread."""
+        if not self._is_loaded:
+            await in_thread(_aiohttp)
+            self._is_loaded = True
 
     async def send(self, request: Request) -> HttpReply:
         """Return the reply of a status 2xx; raises ClientError or TargetError for any other."""

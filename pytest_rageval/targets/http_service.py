@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from pytest_rageval import extras
+from pytest_rageval.clients.http import preload
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.schema import Name, Seconds, Text
@@ -153,6 +154,10 @@ class HttpTarget:
             }
         )
 
+    async def load(self) -> None:
+        """Import what speaks HTTP."""
+        await self._exchange.load()
+
     async def answer(self, sample: Sample) -> Answer:
         """Return what the service answers to the sample.
 
@@ -188,7 +193,7 @@ def _from_value(options: HttpOptions, context: TargetContext, value: object) -> 
     if not isinstance(value, str) or not value.startswith(("http://", "https://")):
         found = "text" if isinstance(value, str) else f"{shorten(repr(value))}"
         kind = type(value).__name__
-        raise TargetError(f"{options.fixture!r} gives {found} ({kind}), expected the server's URL")
+        raise TargetError(f"is {found} ({kind}), expected the URL of a server")
     _check(options, context)
     return HttpTarget(options, context, value)
 
@@ -218,5 +223,6 @@ TARGETS = (
         from_value=_from_value,
         repeats=2,
         is_remote=True,
+        preload=preload,
     ),
 )

@@ -184,7 +184,7 @@ def _print(case: _Case, ours: Sequence[_Run], theirs: _Evaluate) -> None:
     _line("", f"first request to last answer by ideal {_figures(span)}")
     _line("", f"in turn by ideal {_figures(in_turn)}")
     ideal = f"ideal {statistics.median(ideal_s):.2f} s"
-    _line("", f"{ideal}, most in flight {most}, CPU of the server {serving:.1f} s")
+    _line("", f"{ideal}, most in flight, embeddings too, {most}; CPU of the server {serving:.1f} s")
     _line("", f"CPU a call after the import, in ms, {_figures(cpu)}  (at most 1.5)")
     _line(
         "",

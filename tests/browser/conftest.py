@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from chromium import launch_chromium
 
 from pytest_rageval.engine.decide import Extent, decide_gates
 from pytest_rageval.model import (
@@ -31,15 +31,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
 RUN = RunInfo("20261121T093011-123456", "2026-11-21T09:30:11", "2026-11-21T09:30:12", "0.1.0")
-FLAGS = (
-    "--no-sandbox",  # containers run as root, where Chromium starts no sandbox
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-)
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 @pytest.fixture(scope="session")
@@ -47,11 +38,9 @@ def browser() -> Iterator[Browser]:
     """A Chromium: that of Playwright, or the system's; without one the tests are skipped."""
     api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
     with api.sync_playwright() as playwright:
-        own = playwright.chromium.executable_path
-        path = own if Path(own).exists() else next(filter(None, map(shutil.which, BROWSERS)), None)
-        if path is None:
-            pytest.skip("no Chromium here: `playwright install chromium` brings one")
-        opened = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        opened = launch_chromium(playwright)
+        if opened is None:
+            pytest.skip("no Chromium here: `python tests/browser/provide.py` brings one")
         yield opened
         opened.close()
 
@@ -199,9 +188,7 @@ def same_as() -> Callable[[Page, ScenarioResult], None]:
         whole = found["summaries"][WEIGHTED_SCORE]
         assert whole["weighted_mean"] == pytest.approx(wanted.weighted_score.mean, abs=1e-9)
         assert whole["ci_high"] == pytest.approx(wanted.weighted_score.ci_high, abs=1e-9)
-        assert found["gates"] == [
-            [gate.name, gate.outcome, gate.message] for gate in wanted.gates
-        ]
+        assert found["gates"] == [[gate.name, gate.outcome, gate.message] for gate in wanted.gates]
         assert found["outcomes"] == [sample.outcome for sample in wanted.samples]
         assert found["weighted"] == [
             None if sample.weighted_score is None else pytest.approx(sample.weighted_score)

@@ -16,18 +16,19 @@ from pytest_rageval.model import (
     Bound,
     Comparing,
     MetricColumn,
+    RunInfo,
     SampleResult,
     ScenarioInfo,
     ScenarioResult,
 )
+from pytest_rageval.reports.store import write_run
 
 COLUMNS = (MetricColumn("f1", 0.6), MetricColumn("faithfulness", 0.4))
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 WINDOWS = {
     "light": {"color_scheme": "light"},
     "dark": {"color_scheme": "dark"},
-    "phone": PHONE,
-    "Chinese": {"locale": "zh-CN"},
+    "phone, Chinese": {"locale": "zh-CN", **PHONE},
 }
 
 
@@ -175,10 +176,17 @@ def test_samples_are_found_filtered_and_paged(
     page.get_by_role("button", name="Clear filters").click()
 
     page.get_by_role("button", name="Weighted score", exact=True).click()
-    page.evaluate("scrollTo(0, document.body.scrollHeight)")
     scores = sorted(one.weighted_score for one in result.samples if one.weighted_score is not None)
     shown = [row.split("\t")[4].split()[0] for row in rows.all_inner_texts()]
     assert shown == [f"{score:.4f}" for score in scores[:50]]
+
+    # What has no score stands last, in both directions.
+    for first in ("0.0000", "1.0000"):
+        page.get_by_role("button", name="faithfulness", exact=True).click()
+        assert rows.first.inner_text().split("\t")[6].split()[0] == first
+        page.get_by_role("button", name="Next").click()
+        page.get_by_role("button", name="Next").click()
+        assert rows.last.inner_text().split("\t")[6].strip() == "–"
 
 
 def test_groups_show_the_worst_first(
@@ -226,6 +234,27 @@ def test_a_link_opens_a_sample(open_report: Any, weigh: Callable[..., ScenarioRe
     page.goto(f"{page.url}#sample=q-0003")
     page.reload()
     assert page.locator("dialog h2").inner_text() == "q-0003"
+
+
+def test_the_trend_is_drawn_from_two_runs_on(
+    open_report: Any, weigh: Callable[..., ScenarioResult], tmp_path: Path
+) -> None:
+    result = made_result(weigh, 12)
+    folders = [
+        write_run(
+            result,
+            RunInfo(f"2026112{day}T000000-000000", f"2026-11-2{day}T00:00:00", "", "0.1.0"),
+            tmp_path,
+            tmp_path / "runs",
+            ["report.html"],
+        )
+        for day in (1, 2)
+    ]
+    first, second = (open_report.open(folder / "report.html") for folder in folders)
+    assert first.locator("#trend").count() == 0
+    mean = f"{result.weighted_score.mean:.4f}"
+    label = f"Weighted score over 2 runs: first {mean}, last {mean}"
+    assert second.get_by_role("img", name=label).locator("circle").count() == 2
 
 
 def test_5000_samples_open_in_two_seconds(

@@ -108,7 +108,19 @@ def test_the_yaml_to_copy_makes_the_same_run(
     same_as(page, evaluate(scenario))
 
 
-NAMES = ("yes", "2024", "1e5", "a: b", '"quoted"', "- x", "\u202eevil", "back\\slash", "#", "~", "é")
+NAMES = (
+    "yes",
+    "2024",
+    "1e5",
+    "a: b",
+    '"quoted"',
+    "- x",
+    "\u202eevil",
+    "back\\slash",
+    "#",
+    "~",
+    "é",
+)
 
 
 def test_names_and_numbers_survive_in_yaml(open_report: Any, scenario: Path) -> None:

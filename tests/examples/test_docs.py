@@ -19,6 +19,7 @@ from pytest_rageval.clients.base import CHAT_REGISTRY, EMBEDDING_REGISTRY, Usage
 from pytest_rageval.clients.errors import ErrorKind
 from pytest_rageval.clients.settings import CacheMode, RunSettings
 from pytest_rageval.datasets.base import READER_REGISTRY
+from pytest_rageval.engine.bind_custom import SAID_OF_METRICS
 from pytest_rageval.engine.plan import make_plan
 from pytest_rageval.gates import regression
 from pytest_rageval.gates.base import GATE_REGISTRY
@@ -26,7 +27,7 @@ from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, Metri
 from pytest_rageval.metrics.lexical import Tokenizer
 from pytest_rageval.model import Comparison, Counts, MetricComparison, MetricSummary, SampleResult
 from pytest_rageval.places import Places
-from pytest_rageval.plugin import options
+from pytest_rageval.plugin import hookspecs, options
 from pytest_rageval.reports.base import REPORT_REGISTRY
 from pytest_rageval.reports.results_json import comparison_dict, gate_dict, sample_dict
 from pytest_rageval.scenario.fields import FIELD_ALIASES
@@ -41,7 +42,9 @@ from pytest_rageval.scenario.schema import (
     MarkSpec,
     PriceSpec,
     Scenario,
+    TargetSpec,
 )
+from pytest_rageval.targets.base import TARGET_REGISTRY
 from pytest_rageval.text.normalize import NORMALIZERS
 
 ROOT = Path(__file__).parents[2]
@@ -111,12 +114,30 @@ SPECS = [
     JudgeSpec,
     EmbeddingSpec,
     PriceSpec,
+    TargetSpec,
+    *(target.options for target in TARGET_REGISTRY),
 ]
 
 
 @pytest.mark.parametrize("model", SPECS)
 def test_scenario_page_names_every_key(model: Any) -> None:
     assert undocumented("scenario-file.md", model.model_fields) == []
+
+
+def test_scenario_page_names_everything_that_can_be_said_of_ones_own_metric() -> None:
+    assert undocumented("scenario-file.md", [*SAID_OF_METRICS]) == []
+    page = ROOT / "docs" / "how-to" / "custom-metrics.md"
+    said = set(re.findall(r"^\| `(\w+)` \|", prose(page), re.MULTILINE))
+    assert set(SAID_OF_METRICS) <= said
+
+
+def test_hooks_page_has_a_section_for_every_hook_with_its_parameters() -> None:
+    hooks = [value for name, value in vars(hookspecs).items() if name.startswith("pytest_")]
+    assert len(hooks) == 6
+    text = prose(REFERENCE / "hooks.md")
+    for hook in hooks:
+        parameters = ", ".join(inspect.signature(hook).parameters)
+        assert f"## {hook.__name__}({parameters})\n" in text
 
 
 def test_scenario_page_names_every_field_of_a_row_with_its_aliases() -> None:
@@ -134,6 +155,10 @@ def test_scenario_page_names_every_provider_of_models() -> None:
     names = [name for provider in providers for name in (provider.name, *provider.aliases)]
     assert {"openai", "sbert"} < set(names)
     assert undocumented("scenario-file.md", names) == []
+
+
+def test_scenario_page_names_every_type_of_target() -> None:
+    assert undocumented("scenario-file.md", TARGET_REGISTRY.names()) == []
 
 
 def test_scenario_page_names_every_option_and_mode_of_no_regression() -> None:
@@ -320,6 +345,11 @@ def _with_stand_ins(data: dict[str, Any], folder: Path) -> dict[str, Any]:
         files |= {"qrels_path": "q1 0 loans 1\n", "run_path": "q1 Q0 loans 1 1.5 stand-in\n"}
     else:
         own["dataset"] = [ROW]
+    if "my_app" in json.dumps(data.get("target")):
+        module = f"app_of_{folder.name}"  # modules are imported once
+        (folder / f"{module}.py").write_text("def answer(question, **_): ...", encoding="utf-8")
+        given = data["target"] if isinstance(data["target"], dict) else {}
+        own["target"] = {**given, "use": f"{module}:answer"}
     for key, text in files.items():
         if key in own:
             own[key] = f"{key}.jsonl"

@@ -28,6 +28,8 @@ NAMES = {
     "judge": "judge",
     "rag_app": "rag-app",
     "rag_app/by_http": "rag-app-by-http",
+    "rag_app/by_fixture": "rag-app-by-fixture",
+    "custom_metric": "custom-metric",
 }
 # These ask a server of their own.
 OVER_HTTP = ("rag_app/by_http",)
@@ -241,7 +243,7 @@ def test_judge_is_green_from_its_recording_alone(run_example: RunExample, mode: 
 
 
 @each_mode
-@pytest.mark.parametrize("example", ["rag_app", "rag_app/by_http"])
+@pytest.mark.parametrize("example", ["rag_app", "rag_app/by_http", "rag_app/by_fixture"])
 def test_a_live_system_is_asked(run_example: RunExample, example: str, mode: str) -> None:
     """The answers are in no file: a search without "Mondays" finds another document."""
     run = run_example(example, mode)
@@ -255,13 +257,35 @@ def test_a_live_system_is_asked(run_example: RunExample, example: str, mode: str
     assert len(run.results["run"]["answer_latency_s"]) == 12
 
 
-def test_the_answers_over_http_are_those_of_the_function(run_example: RunExample) -> None:
+def test_the_answers_are_the_same_however_the_system_is_asked(run_example: RunExample) -> None:
     here = run_example("rag_app", "plain").results["samples"]
-    there = run_example("rag_app/by_http", "plain").results["samples"]
     names = ("id", "answer", "contexts", "scores")
-    assert [[one[name] for name in names] for one in here] == [
-        [one[name] for name in names] for one in there
-    ]
+    for other in ("rag_app/by_http", "rag_app/by_fixture"):
+        there = run_example(other, "plain").results["samples"]
+        assert [[one[name] for name in names] for one in here] == [
+            [one[name] for name in names] for one in there
+        ]
+
+
+@each_mode
+def test_a_test_function_asks_the_system(tmp_path: Path, mode: str) -> None:
+    """[E6] 12 questions, of which "mondays" is wrong and has no threshold; two gates."""
+    shutil.copytree(EXAMPLES / "rag_app", tmp_path / "rag_app")
+    (tmp_path / "pytest.ini").write_text(SETTINGS, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "rag_app/test_garden.py", *MODES[mode]],
+        cwd=tmp_path,
+        env=_environment(tmp_path, "rag_app"),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "14 passed" in done.stdout
+    assert "rageval: rag-app-by-test (rag_app/test_garden.py::test_answers_are_passages)" in (
+        done.stdout
+    )
 
 
 def test_the_recording_of_judge_holds_no_more_than_its_replies() -> None:
@@ -275,3 +299,39 @@ def test_results_are_the_same_with_two_workers(run_example: RunExample, example:
     spread = run_example(example, "two-workers")
     assert spread.results["run"]["workers"] == 2
     assert spread.comparable() == run_example(example, "plain").comparable()
+
+
+@each_mode
+def test_custom_metric_is_green(run_example: RunExample, mode: str) -> None:
+    """B10."""
+    run = run_example("custom_metric", mode)
+    assert run.status == 0
+    assert run.outcomes == {"passed": 8}  # 4 rows, 3 gates and "unscored"
+    # polite: of please, thank, 请, 谢 two are wanted. returns 1/2, shipping 1/2, gifts 1, 自提 1.
+    assert run.mean("polite") == pytest.approx(0.75, abs=1e-12)
+    # Brevity: only the answer to returns, 45 characters, is longer than 36: 36/45 = 0.8.
+    assert run.mean("Brevity") == pytest.approx((0.8 + 3) / 4, abs=1e-12)
+    # best_first: shipping found the gifts first. calm: it ends with an exclamation mark.
+    assert run.mean("best_first") == run.mean("calm") == 0.75
+    # Weights 3, 1, 3, 1: returns (1.5 + 0.8 + 3 + 1)/8, shipping (1.5 + 1)/8, the two others 1.
+    overall = run.results["weighted_score"]["mean"]
+    assert overall == pytest.approx((6.3 / 8 + 2.5 / 8 + 2) / 4, abs=1e-12)
+    reasons = {sample["id"]: sample["reasons"] for sample in run.results["samples"]}
+    assert reasons["shipping"]["best_first"] == "first for 'How long does shipping take?'"
+    assert reasons["自提"]["polite"] == "found 请, 谢"
+    assert "help desk: the most polite answers are gifts, 自提" in run.output
+
+
+def test_custom_metric_is_green_under_plain_pytest_in_its_folder(tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLES / "custom_metric", tmp_path / "custom_metric")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest"],
+        cwd=tmp_path / "custom_metric",
+        env=_environment(tmp_path, "custom_metric"),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert "8 passed" in done.stdout

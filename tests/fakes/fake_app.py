@@ -222,7 +222,7 @@ _FAULTS: Mapping[str, tuple[str, bytes]] = {
     "broken": (_JSON, b'{"answer": "Par'),
     "html": ("text/html", b"<html><title>Log in</title></html>"),
     "bytes": ("application/pdf", b"%PDF\xff\xfe\x00"),
-    "text": ("text/plain; charset=utf-8", "Paris, in plain text".encode()),
+    "text": ("text/plain; charset=utf-8", b"Paris, in plain text"),
     "big": ("text/plain", b"x" * 10_000_000),
     "long": ("text/plain", b"x" * 2_000_000),
 }

@@ -36,6 +36,17 @@ def test_what_the_judge_was_asked_stands_in_the_results(judged: JudgedProject) -
     assert [(usage["calls"], usage["cached"]) for usage in usages] == [(2, 0), (0, 2)]
 
 
+def test_what_went_wrong_without_failing_anything_is_a_remark(judged: JudgedProject) -> None:
+    """[B11, E9] A cache that cannot be kept, for there is a file where its folder should be."""
+    (judged.path / "kept").write_text("a file")
+    run = RunSettings(cache_dir=judged.path / "kept")
+    result = evaluate(judged.scenario(["0.9"]), run=run)
+    assert result.metrics["graded"].mean == 0.9
+    (remark,) = result.info.remarks
+    assert remark.startswith("models: ")
+    assert "kept" in remark
+
+
 def test_judged_samples_count_as_progress(judged: JudgedProject) -> None:
     """[B11] From none to all, never backwards."""
     told: list[tuple[int, int]] = []

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from pytest_rageval.plugin.run_hooks import RunHooks
 
 if TYPE_CHECKING:
     from tests.plugin.conftest import Project, Run
@@ -149,6 +151,10 @@ class TestGates:
                 "returned the gate 'em.mean', and there is one of that name",
             ),
             (
+                "2 * [GateResult('worst', 'passed', 1, 1, '')]",
+                "returned the gate 'worst', and there is one of that name",
+            ),
+            (
                 "[GateResult('worst', 'passed', 'low', 1, '')]",
                 "returned the gate 'worst' with 'low' observed: no number",
             ),
@@ -179,7 +185,7 @@ class TestGates:
             """
         )
         result = four.pytest()
-        result.assert_outcomes(passed=4, failed=1)
+        result.assert_outcomes(errors=1)
         result.stdout.fnmatch_lines(["*pytest_rageval_gates of conftest.py is a wrapper*"])
 
 
@@ -211,15 +217,81 @@ class TestSummary:
         )
 
 
-def test_a_run_without_hooks_calls_none_of_them(four: Project) -> None:
-    """The calls of a run, counted: none of ours."""
-    four.conftest(
-        """
-        def pytest_configure(config):
-            def before(name, impls, kwargs):
-                if name.startswith("pytest_rageval_"):
-                    print("called", name)
-            config.pluginmanager.add_hookcall_monitoring(before, lambda *args: None)
-        """
+class TestAConftestBelowTheRootdir:
+    """An xdist controller collects nothing, and so loads no conftest.py on its way."""
+
+    HOOKS = """
+from pytest_rageval import GateResult
+
+def pytest_rageval_gates(result):
+    return [GateResult("more", "passed", None, None, "fine")]
+
+def pytest_rageval_summary():
+    return "that is all"
+"""
+
+    @pytest.fixture
+    def deep(self, four: Project) -> Project:
+        four.file("deep/down/conftest.py", self.HOOKS)
+        text = (four.path / "qa.rageval.yaml").read_text().replace("qa.jsonl", "../../qa.jsonl")
+        (four.path / "qa.rageval.yaml").unlink()
+        four.file("deep/down/qa.rageval.yaml", text)
+        return four
+
+    @pytest.mark.parametrize(
+        "args", [("deep/down",), ("--rag-scenario=deep/down/qa.rageval.yaml",)], ids=" ".join
     )
-    four.pytest().stdout.no_fnmatch_line("called *")
+    def test_one_that_is_named_is_loaded_everywhere(
+        self, deep: Project, run: Run, args: tuple[str, ...]
+    ) -> None:
+        result = run(*args)
+        result.assert_outcomes(passed=5)
+        result.stdout.fnmatch_lines(["that is all"])
+
+    def test_so_is_one_of_the_environment(
+        self, deep: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("RAGEVAL_SCENARIO", "deep/down/qa.rageval.yaml")
+        deep.pytest("-n", "1").assert_outcomes(passed=5)
+
+    def test_for_a_test_function_it_is_that_of_its_file(self, four: Project, run: Run) -> None:
+        four.file("tests/conftest.py", self.HOOKS)
+        four.file(
+            "tests/test_it.py",
+            "import pytest\n\n@pytest.mark.rag_scenario('../qa.rageval.yaml')\n"
+            "def test_it(rag_sample, rageval):\n    rageval.check()\n",
+        )
+        run("tests").assert_outcomes(passed=5)
+
+    def test_without_workers_it_is_loaded_on_the_way(self, deep: Project) -> None:
+        deep.pytest().assert_outcomes(passed=5)
+
+    def test_with_workers_it_fails_rather_than_miss_a_gate(self, deep: Project) -> None:
+        result = deep.pytest("-n", "1")
+        result.assert_outcomes(passed=4, failed=1)
+        assert deep.gates() == {"pytest_rageval_gates": "failed"}
+        result.stdout.fnmatch_lines(
+            [
+                "*pytest_rageval_gates of deep/down/conftest.py was not called: with xdist*",
+                "pytest_rageval_summary of deep/down/conftest.py was not called*",
+            ]
+        )
+
+
+@pytest.mark.parametrize(("hook", "calls"), [("", 0), ("pytest_rageval_sample_scored", 4)])
+def test_without_the_hook_a_sample_costs_no_call(
+    four: Project, monkeypatch: pytest.MonkeyPatch, hook: str, calls: int
+) -> None:
+    """There may be 100,000 samples."""
+    seen: list[str] = []
+    real = RunHooks._call
+
+    def counted(self: RunHooks, info: Any, name: str, *args: Any, **given: Any) -> Any:
+        seen.append(name)
+        return real(self, info, name, *args, **given)
+
+    monkeypatch.setattr(RunHooks, "_call", counted)
+    if hook:
+        four.conftest(f"def {hook}(): pass\n")
+    four.pytest().assert_outcomes(passed=4)
+    assert seen.count("pytest_rageval_sample_scored") == calls

@@ -13,7 +13,7 @@ pytest_plugins = ["judged_project"]
 
 
 def test_every_sample_is_a_case_of_its_own_with_its_score(judged: JudgedProject) -> None:
-    """[E8] Of three, the second misses its threshold; what the judge said is on record."""
+    """[C2, E8] Of three, the second misses its threshold; what the judge said is on record."""
     judged.scenario(["0.9", "0.2", "0.7"], thresholds={"graded": 0.5})
     result = judged.pytest("-v")
     result.assert_outcomes(passed=2, failed=1)

@@ -1,8 +1,8 @@
 """A20, E8, E9, E10: whatever goes wrong, plain and on two workers.
 
-No run hangs (each test has two minutes), nothing that was not scored is green, no score that is there is
-lost, and, as the fixture ``judged`` sees to, no key is written or printed. What servers do to the
-metric ``graded`` is in test_judge_errors.py, what stops a run in test_judge_stops.py.
+No run hangs (each test has two minutes), nothing that was not scored is green, no score that is
+there is lost, and, as the fixture ``judged`` sees to, no key is written or printed. What servers do
+to the metric ``graded`` is in test_judge_errors.py, what stops a run in test_judge_stops.py.
 """
 
 from __future__ import annotations
@@ -174,13 +174,15 @@ class Process:
         """What it has printed so far."""
         return self._output.read_text("utf-8")
 
-    @property
-    def has_ended(self) -> bool:
-        """Whether no process of it is left."""
-        try:
-            os.killpg(self._process.pid, 0)
-        except ProcessLookupError:
-            return True
+    def leaves_nobody(self) -> bool:
+        """Return whether no process of it is left, soon after it has ended."""
+        deadline = time.monotonic() + 10.0
+        while time.monotonic() < deadline:
+            try:
+                os.killpg(self._process.pid, 0)
+            except ProcessLookupError:
+                return True
+            time.sleep(0.02)
         return False
 
 
@@ -196,7 +198,7 @@ def test_ctrl_c_ends_a_run_that_waits_for_hanging_judges(
     process = Process(judged, "-v", *workers)
     process.wait_until(lambda: process.output.count("PASSED") == 6 and len(judged.asked) >= 8)
     assert process.interrupt() == pytest.ExitCode.INTERRUPTED
-    assert process.has_ended
+    assert process.leaves_nobody()
     scores = {one["id"]: one["scores"]["graded"] for one in judged.project.results()["samples"]}
     assert scores == {f"s{at}": float(f"0.{at + 10}") for at in range(6)}
     assert set(judged.project.gates().values()) == {"skipped"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -43,12 +43,12 @@ def test_repeats_give_mean_spread_and_every_value(judged: JudgedProject) -> None
 
 
 def test_the_summary_says_how_many_verdicts_would_flip(
-    judged: JudgedProject,
+    judged: JudgedProject, run_judged: Callable[..., pytest.RunResult]
 ) -> None:
     """[C6] a is on both sides of 0.5, b and c are not; the mean of a, 0.55, passes."""
     _says(judged, {"a": ["0.4", "0.7"], "b": ["0.6", "0.9"], "c": ["0.1", "0.2"]})
     judged.scenario(["a", "b", "c"], thresholds={"graded": 0.5}, judge={"repeats": 2})
-    result = judged.pytest()
+    result = run_judged()
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(["2 repeats: 1 of 3 samples pass in some and fail in others"])
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_rageval.reports.base import REPORT_REGISTRY
+
 if TYPE_CHECKING:
     from judged_project import JudgedProject
 
@@ -20,13 +22,15 @@ BODY = "value-added-to-the-body"
 SECRETS = (KEY, HEADER, GATE, TOKEN)
 
 FAULTS = ["401", "400 bad", "404", "429:9", "500", "html", "html_502", "error_in_200", "reset"]
-FAULTS += ["redirect", "not_json", "prose", "length", "filter_400", "quota", "cut"]
+FAULTS += ["redirect", "not_json", "prose", "length", "filter_400", "quota", "cut", "close", "late"]
+FAULTS += ["stall", "no_choices", "empty_choices", "null", "refusal", "filtered", "429", "503"]
 
 
 @pytest.fixture
 def keyed(judged: JudgedProject, monkeypatch: pytest.MonkeyPatch) -> JudgedProject:
     """Return a project whose judge is given secrets in all the ways there are."""
     monkeypatch.setenv("GATE_TOKEN", GATE)
+    judged.server.hang_s = 3.0
     judged.scenario(
         ["0.9", "0.1", *(f"{fault}|0.5" for fault in FAULTS)],
         judge={
@@ -35,6 +39,7 @@ def keyed(judged: JudgedProject, monkeypatch: pytest.MonkeyPatch) -> JudgedProje
             "retries": 0,
             "reasks": 0,
             "max_wait_s": 1,
+            "timeout_s": 2,
         },
         thresholds={"graded": 0.5},
         gates={"graded": 0.2},
@@ -50,12 +55,19 @@ def _leaks(judged: JudgedProject, result: pytest.RunResult) -> list[str]:
     ]
 
 
-def test_no_secret_gets_anywhere(keyed: JudgedProject, run_judged: Any) -> None:
+def test_no_secret_gets_anywhere(
+    keyed: JudgedProject, run_judged: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """[E10] After successes and every fault; the server repeats the key in its messages.
 
-    Run folder, cache, JUnit XML, pytest's own cache, terminal with full tracebacks and locals.
+    Run folder with all reports, cache, JUnit XML, pytest's own cache, what GitHub is told, terminal
+    with full tracebacks and locals.
     """
-    result = run_judged("-vv", "--junitxml=junit.xml", "--showlocals", "--tb=long", "-rA")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(keyed.path / "step.md"))
+    reports = [f"--rag-report={report.name}" for report in REPORT_REGISTRY if report.on_request]
+    assert "--rag-report=report.html" in reports
+    result = run_judged("-vv", "--junitxml=junit.xml", "--showlocals", "--tb=long", "-rA", *reports)
     assert result.parseoutcomes()["errors"] == len(FAULTS)
     seen = keyed.server.chats[0]
     assert seen.headers["authorization"] == f"Bearer {KEY}"
@@ -64,6 +76,7 @@ def test_no_secret_gets_anywhere(keyed: JudgedProject, run_judged: Any) -> None:
     assert TOKEN in seen.path
     written = {path.name for path in keyed.path.rglob("*") if path.is_file()}
     assert {"results.json", "scores.csv", "summary.md", "junit.xml", "metadata.json"} <= written
+    assert {"report.html", "step.md"} <= written
     assert any(keyed.cache.iterdir())
     assert _leaks(keyed, result) == []
 

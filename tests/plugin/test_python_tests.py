@@ -154,6 +154,26 @@ def test_a_test_in_a_class_and_one_with_other_parameters(bot: Project, run: Run)
     result.stdout.fnmatch_lines(["FAILED test_bot.py::TestBot::test_it(bad)::gate:em.mean *"])
 
 
+def test_ids_that_are_not_ascii(bot: Project, run: Run) -> None:
+    """pytest spells them out in node ids; they are one run all the same, and one per parameter."""
+    bot.scenario(SCENARIO.replace("id: a", "id: 问题一").replace("id: b", "id: 问题-二"))
+    python_file(
+        bot,
+        TEST
+        + """
+    @pytest.mark.parametrize("model", ["甲", "b"])
+    @pytest.mark.rag_scenario("qa.rageval.yaml")
+    def test_other(rageval, model):
+        rageval.check("Paris")
+    """,
+    )
+    run("test_bot.py")
+    assert len(bot.folders()) == 1
+    assert set(bot.outcomes()) == {"问题一", "问题-二", "c::[1]"}
+    others = [path.name for path in (bot.path / ".rageval").glob("qa[[]*")]
+    assert len(others) == 2
+
+
 def test_two_tests_of_one_scenario_are_two_runs(bot: Project) -> None:
     python_file(
         bot,

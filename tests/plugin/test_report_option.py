@@ -81,3 +81,9 @@ def test_an_unknown_report_is_wrong_use(reporting: Project) -> None:
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "--rag-report: unknown report 'metadata.jsn'" in result.stderr.str()
     assert "Did you mean 'metadata.json'?" in result.stderr.str()
+
+
+def test_a_short_name_is_guessed(reporting: Project) -> None:
+    """What users type is the short name."""
+    result = reporting.pytest("--rag-report=postcrad")
+    assert "Did you mean 'postcard'?" in result.stderr.str()

@@ -190,6 +190,40 @@ def test_a_function_can_be_the_target(in_folder: Path) -> None:
         assert [one.scores["em"] for one in result.samples] == [1.0, 0.0, 0.0]
 
 
+def test_a_function_takes_the_place_of_the_target_of_a_file(path: Path) -> None:
+    """A21, B11: within the limits that the file sets; in each form of a scenario."""
+    busy, most = 0, 0
+
+    async def answer(question: str) -> str:
+        nonlocal busy, most
+        busy, most = busy + 1, max(most, busy + 1)
+        await asyncio.sleep(0.01)
+        busy -= 1
+        return question
+
+    target = {"use": "nowhere:answer", "concurrency": 1}
+    path.write_text(json.dumps({**ASKING, "target": target}))
+    for form in (path, {**ASKING, "target": target}, Scenario(**ASKING, target=target)):
+        result = evaluate(form, target=answer)
+        assert [one.answer for one in result.samples] == ["x", "x y", "z"]
+    assert most == 1
+
+
+def test_errors_of_a_function_name_it() -> None:
+    def answer(question: str) -> str:
+        raise RuntimeError("no index")
+
+    result = evaluate({**ASKING, "target": answer})
+    assert {one.outcome for one in result.samples} == {"error"}
+    assert "no index" in result.samples[0].errors["target"]
+
+
+def test_a_fixture_is_there_under_pytest_only() -> None:
+    """A21: the message says what to do."""
+    with pytest.raises(ScenarioError, match=r"fixture 'rag'.*target=function"):
+        evaluate({**ASKING, "target": {"type": "fixture", "fixture": "rag"}})
+
+
 def test_a_function_that_cannot_be_asked_is_refused() -> None:
     def answer(one: str, another: str) -> str:
         return one + another

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -69,7 +71,9 @@ class TestFinding:
     def test_a_file_that_was_written_a_moment_ago(self, write: Write, tmp_path: Path) -> None:
         sys.path.insert(0, str(tmp_path))
         refusal("own_young:x", tmp_path)
+        seen = tmp_path.stat()
         write("own_young.py", "x = 1")
+        os.utime(tmp_path, ns=(seen.st_atime_ns, seen.st_mtime_ns))  # a disk with a coarse clock
         assert import_object("own_young:x", [tmp_path]) == 1
 
     def test_many_threads_get_the_same_object(self, write: Write) -> None:
@@ -86,6 +90,20 @@ class TestFinding:
         assert len(found) == 8
         assert len({id(one) for one in found}) == 1
         assert sys.path.count(str(folder)) == 1
+
+    def test_threads_do_not_put_a_folder_there_twice(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class SlowList(list[str]):
+            def __contains__(self, item: object) -> bool:
+                found = super().__contains__(item)
+                time.sleep(0.001)  # another thread has its turn between look and change
+                return found
+
+        monkeypatch.setattr(sys, "path", SlowList(sys.path))
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda _: import_object("os:sep", [tmp_path]), range(4)))
+        assert sys.path.count(str(tmp_path)) == 1
 
     def test_a_module_that_asks_for_another_one_while_it_is_imported(self, write: Write) -> None:
         text = "from pytest_rageval.import_path import import_object\nX = import_object('os:sep')"

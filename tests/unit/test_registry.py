@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,3 +102,108 @@ def test_the_built_in_names_are_there(registry: Registry[Thing], expected: set[s
 def test_other_systems_names_of_metrics_are_understood(alias: str) -> None:
     """D1."""
     assert METRIC_REGISTRY.canonical(alias) in {"em", "rouge-l", "stringem"}
+
+
+class Dist:
+    name = "my-dist"
+
+
+class FakePoint:
+    """An entry point that loads to what a test says, or raises it."""
+
+    def __init__(self, name: str, loads: object) -> None:
+        self.name = name
+        self.value = f"my_dist:{name}"
+        self.dist = Dist()
+        self._loads = loads
+
+    def load(self) -> object:
+        if isinstance(self._loads, BaseException):
+            raise self._loads
+        return self._loads
+
+
+@pytest.fixture
+def with_points(package: str, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Registry[Thing]]:
+    """Return a function from what entry points load to, by name, to a registry with them."""
+
+    def make(**loads: object) -> Registry[Thing]:
+        points = [FakePoint(name, loaded) for name, loaded in loads.items()]
+        monkeypatch.setattr("pytest_rageval.registry.entry_points", lambda group: points)
+        return Registry("thing", package, "THINGS", group="own.things")
+
+    return make
+
+
+def test_an_entry_point_gives_one_entry_or_several(
+    with_points: Callable[..., Registry[Thing]],
+) -> None:
+    registry = with_points(one=Thing("one"), more=(Thing("two"), Thing("three")))
+    assert registry.get("three").name == "three"
+    assert registry.names() == ["alpha", "beta", "gamma", "one", "three", "two"]
+
+
+@pytest.mark.parametrize(
+    ("loads", "words"),
+    [
+        (ImportError("no module\nof that name"), "ImportError: no module of that name."),
+        (SystemExit(3), "SystemExit: 3."),
+        (Thing("alpha"), "ValueError: thing 'alpha' is registered twice."),
+        ("text", "AttributeError: 'str' object has no attribute 'name'."),
+    ],
+)
+def test_an_entry_point_that_cannot_be_used_is_named_and_spoils_nothing(
+    with_points: Callable[..., Registry[Thing]], loads: object, words: str
+) -> None:
+    registry = with_points(bad=loads, one=Thing("one"))
+    assert registry.get("alpha").name == "alpha"
+    assert registry.get("one").name == "one"
+    with pytest.raises(UnknownNameError) as caught:
+        registry.get("bad")
+    expected = f"The entry point 'bad = my_dist:bad' of my-dist cannot be used: {words}"
+    assert str(caught.value).endswith(expected)
+
+
+def test_a_built_in_name_is_found_without_reading_entry_points(
+    with_points: Callable[..., Registry[Thing]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes milliseconds to read those of all that is installed."""
+    registry = with_points()
+    monkeypatch.setattr("pytest_rageval.registry.entry_points", lambda group: 1 / 0)
+    assert registry.get("first").name == "alpha"
+
+
+def test_an_extended_registry_leaves_the_first_one_alone(things: Registry[Thing]) -> None:
+    more = things.extended([Thing("delta", ("d",))])
+    assert more.get("D").name == "delta"
+    assert more.get("first").name == "alpha"
+    assert things.canonical("delta") is None
+    assert things.canonical("d") is None
+    with pytest.raises(ValueError, match="'alpha' is registered twice"):
+        things.extended([Thing("alpha")])
+
+
+def test_an_extended_registry_knows_entry_points_too(
+    with_points: Callable[..., Registry[Thing]],
+) -> None:
+    registry = with_points(one=Thing("one"), bad=ImportError("no"))
+    more = registry.extended([Thing("delta")])
+    assert more.names() == ["alpha", "beta", "delta", "gamma", "one"]
+    with pytest.raises(UnknownNameError, match="'bad = my_dist:bad'"):
+        more.get("bad")
+
+
+def test_an_entry_point_may_be_a_bare_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    """B10: the metric is called as the entry point is."""
+    point = FakePoint("kindness", lambda sample, *, most=1: 1.0)
+    monkeypatch.setattr("pytest_rageval.registry.entry_points", lambda group: [point])
+    registry = Registry(
+        "metric",
+        "pytest_rageval.metrics",
+        "METRICS",
+        METRIC_REGISTRY._group,
+        METRIC_REGISTRY._adopt,
+    )
+    found = registry.get("kindness")
+    assert (found.name, found.source) == ("kindness", "my_dist:kindness")
+    assert list(found.options.known()) == ["most"]

@@ -30,7 +30,7 @@ _ANY = "EvaluationMetric"
 _NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
     _RETRIEVER: ("contexts", "reference_contexts"),
     _LLM: ("question", "answer"),
-    _ANY: ("answer", "references"),
+    _ANY: ("answer",),
 }
 
 _Scoring = Callable[[Any], Callable[..., Any]]
@@ -87,7 +87,9 @@ def _arguments(sample: Sample, *, is_retriever: bool) -> tuple[Any, ...]:
     if is_retriever:
         found, expected = sample.contexts or (), sample.reference_contexts or ()
         return list(found), list(expected), sample.question
-    return sample.answer, list(sample.references or ()), sample.question
+    # "contexts" is what an answer is held against, whichever of the fields a data set has for it.
+    expected = sample.references or sample.reference_contexts or sample.contexts or ()
+    return sample.answer, list(expected), sample.question
 
 
 def _computed(metric: Any, *, is_retriever: bool) -> Callable[[Sample], Score]:

@@ -1,4 +1,4 @@
-"""The page as one file: template, style, scripts and data, and the policy that lets nothing else in.
+"""The page as one file: template, style, scripts, data, and a policy that lets nothing else in.
 
 The scripts and the style are let in by their hashes; what comes from data is JSON in a block that
 browsers do not run, and reaches the page as text only.
@@ -9,14 +9,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
-from typing import Any
 
 from pytest_rageval.model import RunInfo, ScenarioResult
 from pytest_rageval.reports.page.data import page_data
+from pytest_rageval.reports.page.embed import embedded_json
 from pytest_rageval.reports.page.texts import cut
 from pytest_rageval.reports.run_points import RunPoint
 
@@ -39,11 +38,13 @@ SCRIPTS = (
 """In the order in which they build on each other."""
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
-_UNSAFE = re.compile("[<>&\u2028\u2029\x7f-\x9f\ud800-\udfff]")
 
 
 def page_chunks(result: ScenarioResult, run: RunInfo, trend: Sequence[RunPoint]) -> Iterator[str]:
-    """Yield the text of the page in parts. ``trend`` are this scenario's complete runs, oldest first."""
+    """Yield the text of the page in parts.
+
+    ``trend`` are the complete runs of this scenario, oldest first.
+    """
     style, script = _asset("report.css"), _script()
     room = len(style.encode()) + len(script.encode())
     slots = {
@@ -55,19 +56,6 @@ def page_chunks(result: ScenarioResult, run: RunInfo, trend: Sequence[RunPoint])
     }
     for at, part in enumerate(_SLOT.split(_asset("report.html"))):
         yield slots[part] if at % 2 else part
-
-
-def embedded_json(value: Any) -> str:
-    """Return ``value`` as JSON that can stand in a script element of a page.
-
-    No ``<`` is in it, so that nothing ends the element or begins a comment, and nothing that
-    UTF-8 cannot hold.
-
-    >>> embedded_json(["</script>"])
-    '["\\\\u003c/script\\\\u003e"]'
-    """
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _policy(style: str, script: str) -> str:

@@ -18,14 +18,22 @@ from pytest_rageval.model import (
     SampleResult,
     ScenarioInfo,
     ScenarioResult,
+    json_plain,
 )
+from pytest_rageval.reports.page.embed import embedded_json
 from pytest_rageval.reports.page.gates import (
     plain_bound,
     plain_gates,
     power_factor,
     required_names,
 )
-from pytest_rageval.reports.page.texts import MOST_LISTED, TextPool, cut, longest_that_fits
+from pytest_rageval.reports.page.texts import (
+    LONGEST,
+    MOST_LISTED,
+    TextPool,
+    cut,
+    longest_that_fits,
+)
 from pytest_rageval.reports.run_points import RunPoint
 from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import is_scored, resolve_weight
@@ -33,7 +41,8 @@ from pytest_rageval.stats.weights import is_scored, resolve_weight
 NO_VALUE: Final = "(none)"
 """What the gate ``by`` calls the samples without a value."""
 
-_BYTES_A_THOUSAND: Final = 960_000
+_BYTES_A_THOUSAND: Final = 980_000
+_MOST_THOUSANDS: Final = 10
 _LEAST_BYTES_A_SAMPLE: Final = 200
 _WIDTH: Final = 300
 _DOC_WIDTH: Final = 2_000
@@ -49,7 +58,7 @@ def page_data(
 
     ``trend`` are the complete runs of this scenario, oldest first, with this one at the end.
     Texts are cut so that a page of 1,000 samples stays below 1 MB, and larger ones grow in
-    proportion; scores never are.
+    proportion up to 10,000; scores never are.
     """
     plain = {
         "scenario": _scenario(result),
@@ -61,10 +70,13 @@ def page_data(
         "baselines": [_baseline(found, result) for found in result.info.baselines.values()],
         "samples": _columns(result),
     }
-    room = _BYTES_A_THOUSAND * max(1.0, len(result.samples) / 1000) - taken
-    used = len(json.dumps(plain, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    thousands = min(max(len(result.samples) / 1000, 1.0), _MOST_THOUSANDS)
+    room = _BYTES_A_THOUSAND * thousands - taken
+    numbers = _texts(result, TextPool(LONGEST)) | {"texts": []}
+    used = len(embedded_json({**plain, **numbers}).encode())
     budget = max(int(room) - used, _LEAST_BYTES_A_SAMPLE * len(result.samples))
-    return {**plain, **_texts(result, budget)}
+    pool = TextPool(longest_that_fits(_all_texts(result), budget))
+    return {**plain, **_texts(result, pool)}
 
 
 def _scenario(result: ScenarioResult) -> dict[str, Any]:
@@ -231,10 +243,9 @@ def _was_not_asked(sample: SampleResult, name: str) -> bool:
     return sample.errors.get(name, "").startswith((BUDGET, REPLAY))
 
 
-def _texts(result: ScenarioResult, budget: int) -> dict[str, Any]:
+def _texts(result: ScenarioResult, pool: TextPool) -> dict[str, Any]:
     """Return what is long about the samples: numbers that lead to ``texts``."""
     samples = result.samples
-    pool = TextPool(longest_that_fits(_all_texts(result), budget))
     names = _remark_names(result)
     number = {name: at for at, name in enumerate(names)}
     return {
@@ -277,7 +288,7 @@ def _remarks(sample: SampleResult) -> Iterator[tuple[str, str, str]]:
     for name, text in sample.reasons.items():
         yield "reason", name, text
     for name, found in sample.details.items():
-        yield "details", name, json.dumps(found, ensure_ascii=False, default=str)
+        yield "details", name, json.dumps(json_plain(found), ensure_ascii=False)
     if sample.invalid is not None:
         place = f"row {sample.row}" + (f", line {sample.line}" if sample.line is not None else "")
         yield "raw", place, sample.raw

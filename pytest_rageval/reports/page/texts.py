@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pytest_rageval.reports.page.embed import embedded_json
+
+LONGEST = 20_000
+"""No text is shown with more characters."""
+
 MOST_LISTED = 10
 """So many contexts, or references, of a sample are shown."""
 
-_LONGEST = 20_000
 _SHORTEST = 60
-_OVERHEAD = 6  # quotes, a comma, a number that leads to it
+_MARK = 12  # what says of a text how long it was
 
 
 class TextPool:
@@ -44,10 +48,10 @@ def longest_that_fits(texts: Iterable[tuple[str, int]], budget: int) -> int:
     In characters; ``budget`` in bytes. Never less than 60, so that something is to be seen.
     """
     sizes = [
-        (len(text), len(text.encode("utf-8", "surrogatepass")), share)
-        for text, share in sorted(set(texts))
+        (len(text), len(embedded_json(text).encode()) + 1, share)
+        for text, share in dict.fromkeys(texts)
     ]
-    low, high = _SHORTEST, _LONGEST
+    low, high = _SHORTEST, LONGEST
     while low < high:
         middle = (low + high + 1) // 2
         if _total(sizes, middle) <= budget:
@@ -59,7 +63,7 @@ def longest_that_fits(texts: Iterable[tuple[str, int]], budget: int) -> int:
 
 def _total(sizes: list[tuple[int, int, int]], longest: int) -> float:
     return sum(
-        _OVERHEAD + (size if length <= longest // share else size * (longest // share) / length)
+        size if length <= longest // share else size * (longest // share) / length + _MARK
         for length, size, share in sizes
     )
 

@@ -148,7 +148,8 @@ def _columns(tree: YamlTree, scene: str) -> dict[str, str]:
     found = {} if is_answered or recorded not in present else {given: recorded}
     if expected[1] in present and not present & set(expected[2]):
         found[expected[0]] = expected[1]
-    if rows and not (is_answered or found.get(given) or present & set(others)):
+    replied = {given, *others} & (present - set(found.values()))
+    if rows and not (is_answered or given in found or replied):
         message = (
             f"datasets: no row has a 'prediction', and the {_SCENES[scene]} of a running DB-GPT is "
             "not asked: add what it replied, or name whom to ask under 'target'"

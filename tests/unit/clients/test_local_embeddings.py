@@ -164,20 +164,22 @@ def test_whatever_a_function_does_wrong_is_the_models_error(
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("model", "hint"),
-    [("my_vectors:encode", True), ("my_package.vectors:encode", True), ("my_broken:f", False)],
-)
-def test_a_module_that_python_does_not_find_is_told_how_to(
-    model: str, hint: bool, within: Within, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_a_module_beside_the_scenario_is_found(
+    within: Within, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Not for a module that is there, and imports another that is not."""
-    (tmp_path / "my_broken.py").write_text("import my_vectors")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(LocalModelError) as caught:
-        embed(within, "a", provider="python", model=model)
-    assert "No module named 'my_" in str(caught.value)
-    assert ("`pythonpath = .` in its ini file" in str(caught.value)) is hint
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "my_own.py").write_text("def rows(texts): return [[1.0, 0.0] for _ in texts]")
+    vectors, _ = embed(within, "a", provider="python", model="my_own:rows", folders=(tmp_path,))
+    assert [list(vector) for vector in vectors] == [[1.0, 0.0]]
+
+
+def test_a_module_that_is_nowhere_is_told_with_near_names(
+    within: Within, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "my_own.py").write_text("")
+    with pytest.raises(LocalModelError, match="no module named 'my_on'.* Did you mean 'my_own'"):
+        embed(within, "a", provider="python", model="my_on:rows", folders=(tmp_path,))
 
 
 def test_a_package_that_is_not_installed_is_told_with_its_pip_command(
@@ -196,7 +198,9 @@ def test_a_package_that_is_not_installed_is_told_with_its_pip_command(
 @pytest.mark.parametrize("name", ["my_embeddings", "my embeddings:f", "a.b:", ":f", "a:1"])
 def test_a_name_that_is_no_function_is_known_without_importing_it(name: str) -> None:
     (problem,) = check_embedding(ClientSettings(name, provider="python"), RunSettings())
-    assert problem == f"model: expected 'pkg.mod:attr' for the provider python, found {name!r}"
+    assert problem.startswith(
+        f"model: the provider python names a function: expected 'pkg.mod:attr', found {name!r}"
+    )
 
 
 def test_the_loop_goes_on_while_a_model_works() -> None:

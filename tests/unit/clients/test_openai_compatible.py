@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -148,6 +149,47 @@ def test_a_content_in_parts_is_put_together(server: FakeOpenAI, ask: Callable[..
     from pytest_rageval.clients.openai_compatible import _text
 
     assert _text(parts) == "ab"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        {"choices": None},
+        {"choices": {}},
+        {"choices": "none"},
+        {"choices": [None]},
+        {"choices": [[]]},
+        {"choices": [{}]},
+        {"choices": [{"message": None}]},
+        {"choices": [{"message": "0.5"}]},
+        {"choices": [{"text": "0.5"}]},
+    ],
+    ids=json.dumps,
+)
+def test_an_answer_without_a_message_is_the_servers_failure(
+    answer: dict[str, Any], server: FakeOpenAI, ask: Callable[..., Reply],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(server, "_chat", lambda seen, fault: (200, [], answer))
+    with pytest.raises(ServerError, match=r"without choices\[0\]\.message$") as caught:
+        ask(retries=0)
+    assert caught.value.is_transient
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [None, [], "12", {}, {"prompt_tokens": "12"}, {"prompt_tokens": -1}, {"prompt_tokens": 1.5}],
+    ids=json.dumps,
+)
+def test_usage_that_is_no_count_is_estimated(
+    usage: Any, server: FakeOpenAI, ask: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """16 characters are about 4 tokens, and the 8 of the reply are 2."""
+    message = {"message": {"content": "x" * 8}}
+    answer = {"choices": [message], "usage": usage}
+    monkeypatch.setattr(server, "_chat", lambda seen, fault: (200, [], answer))
+    assert ask("How good is it??").usage == Usage(4, 2, calls=1)
 
 
 @pytest.mark.parametrize("takes_base64", [True, False])

@@ -13,7 +13,7 @@ import pytest
 from pytest_rageval.clients import scores
 from pytest_rageval.clients.base import Usage
 from pytest_rageval.clients.cache import Cache
-from pytest_rageval.clients.scores import KeptScores, Place, define, keeps_any
+from pytest_rageval.clients.scores import KeptScores, Place, define, kept_among
 from pytest_rageval.clients.settings import CacheMode, ClientSettings, RunSettings
 from pytest_rageval.clients.usage import Ledger
 from pytest_rageval.model import Score
@@ -171,7 +171,8 @@ def test_modes_are_those_of_replies(
         assert (run.find() is not None) == finds
     run.keep(at=place(repeat=1))
     assert (Run(tmp_path).find(place(repeat=1)) is not None) == keeps
-    assert keeps_any(run.settings, define(PARTS, JUDGE, EMBEDDING)) == finds
+    definition = define(PARTS, JUDGE, EMBEDDING)
+    assert kept_among(run.settings, [definition]) == ({definition} if finds else set())
 
 
 def test_refresh_finds_what_the_run_itself_has_kept(tmp_path: Path) -> None:
@@ -246,9 +247,13 @@ def test_a_folder_that_cannot_be_written_is_reported_and_does_no_harm(tmp_path: 
     assert run.find() is None
 
 
-def test_scores_of_another_definition_do_not_count_as_kept(tmp_path: Path) -> None:
-    run = Run(tmp_path)
-    assert not keeps_any(run.settings, define(PARTS, JUDGE, EMBEDDING))
-    run.keep()
-    assert keeps_any(run.settings, define(PARTS, JUDGE, EMBEDDING))
-    assert not keeps_any(run.settings, define({**PARTS, "version": 2}, JUDGE, EMBEDDING))
+def test_of_which_definitions_there_are_scores(tmp_path: Path) -> None:
+    """Two runs have kept scores of two of three definitions."""
+    first, second, third = (define({**PARTS, "version": at}, JUDGE, EMBEDDING) for at in range(3))
+    settings = Run(tmp_path).settings
+    assert kept_among(settings, [first, second, third]) == set()
+    for definition in (first, second):
+        Run(tmp_path).keep(at=definition.place(FIELDS, 0))
+    assert kept_among(settings, [first, second, third]) == {first, second}
+    assert kept_among(settings, [third]) == set()
+    assert kept_among(settings, [second]) == {second}

@@ -264,3 +264,21 @@ def test_judging_runs_beside_the_main_thread(runner: Runner) -> None:
 
     Ahead(runner, judge, 1).wait(SAMPLES[0], nothing)
     assert threads[0] is not threading.main_thread()
+
+
+def test_the_first_samples_are_under_way_before_the_last_begin(runner: Runner) -> None:
+    """One begins in each turn of the loop: else no request is sent before all have begun."""
+    log: list[str] = []
+
+    async def judge(sample: Sample) -> Judgement:
+        log.append(f"{sample.id} begins")
+        for _ in range(3):
+            await asyncio.sleep(0)
+        log.append(f"{sample.id} asks")
+        return Judgement()
+
+    ahead = Ahead(runner, judge, len(SAMPLES))
+    ahead.feed(SAMPLES)
+    ahead.wait(SAMPLES[-1], lambda: None)
+    assert log.index("s0 asks") < log.index("s11 begins")
+    assert [line for line in log if line.endswith("begins")] == [f"{s.id} begins" for s in SAMPLES]

@@ -13,8 +13,8 @@ import pytest
 from pytest_rageval.clients.base import Message
 from pytest_rageval.clients.errors import AuthError, ClientError, RateLimitError
 from pytest_rageval.clients.usage import Purpose, calling, current_purpose
-from pytest_rageval.engine.bind_models import ModelPlan
 from pytest_rageval.engine.ahead import Judgement
+from pytest_rageval.engine.bind_models import ModelPlan
 from pytest_rageval.engine.binding import BoundMetric
 from pytest_rageval.engine.judged import judge_sample
 from pytest_rageval.engine.plan import Plan

@@ -1,4 +1,4 @@
-"""What the scores of ragas' metrics follow from, and how its import is waited for."""
+"""What the scores of ragas' metrics follow from, and what they do not do twice."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from typing import Any
 
 import pytest
 from judged_scoring import metric
+from scripted_models import ScriptedJudge
 
 from pytest_rageval.metrics.base import METRIC_REGISTRY
 from pytest_rageval.metrics.ragas import METRICS, backend
 from pytest_rageval.metrics.ragas import metric as ragas_metric
+from pytest_rageval.metrics.ragas.prompts import ENGLISH, prepare_prompts
 from pytest_rageval.model import Sample
 
 RUBRICS = {"score1_description": "bad", "score2_description": "good"}
@@ -155,3 +157,34 @@ def test_garbage_is_looked_for_as_before_when_the_import_is_over() -> None:
     finally:
         if not frozen:
             gc.unfreeze()
+
+
+class Template:
+    """A prompt that, as ragas' own, writes its examples whenever it is written."""
+
+    output_model = Sample
+
+    def __init__(self) -> None:
+        self.examples = ["one"]
+        self.written = 0
+
+    def _generate_examples(self) -> str:
+        self.written += 1
+        return " ".join(self.examples)
+
+    def to_string(self, inputs: str) -> str:
+        return f"{self._generate_examples()}: {inputs}"
+
+
+def test_the_examples_of_a_prompt_are_written_once() -> None:
+    """Once for each list of them: factual_correctness goes from one to another."""
+    template, others = Template(), ["two", "three"]
+    prompts = asyncio.run(prepare_prompts({"prompt": template}, ENGLISH, ScriptedJudge({})))
+    write = prompts["prompt"].template.to_string
+    assert [write("a"), write("b")] == ["one: a", "one: b"]
+    assert template.written == 1
+    own, template.examples = template.examples, others
+    assert [write("a"), write("b")] == ["two three: a", "two three: b"]
+    template.examples = own
+    assert write("c") == "one: c"
+    assert template.written == 2

@@ -96,12 +96,13 @@ def test_any_name_is_text_in_it(
 
 
 def test_wide_characters_get_more_room(scored: Callable[..., ScenarioResult]) -> None:
-    """Two Chinese characters take 24 pixels, two Latin ones 13."""
+    """Two Chinese characters take 22 pixels, two Latin ones 14 and slim ones 8."""
 
     def width(name: str) -> int:
         return int(str(ET.fromstring(badge_svg(scored(0.5, name))).get("width")))
 
-    assert width("双源") - width("ab") == 24 - 13
+    assert width("双源") - width("ab") == 22 - 14
+    assert width("ab") - width("il") == 14 - 8
 
 
 def test_nothing_is_fetched_and_nothing_runs(scored: Callable[..., ScenarioResult]) -> None:

@@ -46,9 +46,9 @@ def load(tmp_path: Path) -> Load:
     return load_request
 
 
-def refused(load: Load, request: dict[str, Any]) -> list[str]:
+def refused(load: Load, request: dict[str, Any], *sets: str) -> list[str]:
     with pytest.raises(ScenarioError) as caught:
-        load(request)
+        load(request, *sets)
     return [str(problem) for problem in caught.value.problems]
 
 
@@ -113,6 +113,7 @@ def test_options_of_the_command_line_reach_a_request(load: Load) -> None:
     judge = loaded.scenario.judge
     assert judge is not None
     assert (judge.model, judge.base_url) == ("zhipu", "http://127.0.0.1:9/v1")
+    assert [warning.partition(":")[0] for warning in loaded.warnings] == ["scene_value"]
     assert loaded.scenario.dataset.limit == 1
     assert loaded.scenario.dataset.rows == APP["datasets"]
     assert loaded.scenario.top_k == 2
@@ -163,6 +164,20 @@ def test_rows_without_predictions_need_a_target(load: Load) -> None:
     assert loaded.scenario.target.concurrency == 3
     assert loaded.scenario.dataset.key_map == {"reference_contexts": "contexts"}
     assert loaded.warnings[-1].endswith("is not asked: 'target' is")
+
+
+def test_rows_may_have_our_own_names(load: Load) -> None:
+    """B12: nothing is renamed then."""
+    row = {"question": "q", "contexts": ["found"], "reference_contexts": ["wanted"]}
+    assert load({**RECALL, "datasets": [row]}).scenario.dataset.key_map == {}
+    row = {"question": "q", "answer": "a", "contexts": ["c"], "factual": ["f"]}
+    assert load({**APP, "datasets": [row]}).scenario.dataset.key_map == {}
+
+
+def test_a_limit_is_no_data(load: Load) -> None:
+    """A14, B12."""
+    (problem,) = refused(load, {**RECALL, "datasets": None}, "dataset.limit=1")
+    assert "datasets: needs the rows" in problem
 
 
 def test_the_scene_follows_from_the_metrics_where_it_is_not_named(load: Load) -> None:

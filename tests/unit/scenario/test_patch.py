@@ -14,6 +14,7 @@ import pytest
 
 from pytest_rageval import UserError, extras, patch_scenario
 from pytest_rageval.errors import MissingExtraError, ScenarioError
+from pytest_rageval.scenario import patch
 from pytest_rageval.scenario.loader import load_scenario
 
 pytest.importorskip("ruamel.yaml")
@@ -211,6 +212,20 @@ def test_a_judge_with_settings_keeps_them_when_another_model_is_named(scenario: 
     assert (judge.model, judge.base_url, judge.temperature) == ("big", "http://127.0.0.1:9/v1", 1)
 
 
+def test_a_price_of_one_number_becomes_two(scenario: Any) -> None:
+    path = scenario(FILE.replace("judge: 'gpt-4o'", "judge: {model: x, price: 0.15}"))
+    names, _, fresh = patched(path, {"judge": {"price": {"input": 0.15, "output": 0.6}}})
+    assert names == ("judge.price.output",)
+    line = "judge: {model: x, price: {input: 0.15, output: 0.6}}  # the large one\n"
+    assert fresh == [line]
+
+
+def test_a_short_form_goes_with_the_key_that_it_stands_for(scenario: Any) -> None:
+    names, gone, fresh = patched(scenario(), {"judge": {"model": None}})
+    assert (names, fresh) == (("judge.model",), [])
+    assert gone == ["judge: 'gpt-4o'  # the large one\n"]
+
+
 def test_the_models_of_a_rag_eval_file_keep_their_keys(scenario: Any) -> None:
     """A15, A23."""
     path = scenario("scenario_name: s\ndataset: r.jsonl\njudge_model: a  # !\nmetrics: [em]\n")
@@ -238,7 +253,7 @@ def test_a_section_that_is_removed_goes_with_its_lines(scenario: Any) -> None:
 
 def test_windows_line_ends_and_a_byte_order_mark_stay(write: Write) -> None:
     """A15."""
-    text = "name: s\r\nmetrics: [em]\r\ndataset: r.jsonl\r\nmetric_weights:\r\n  em: 1 # c\r\n"
+    text = "name: s\r\nmetrics: [em, f1]\r\ndataset: r.jsonl\r\nmetric_weights:\r\n  em: 1 # c\r\n"
     path = write(b"\xef\xbb\xbf" + text.encode())
     patch_scenario(path, {"metric_weights": {"em": 2, "f1": 1}, "doc_weights": {"d": 2}})
     assert path.read_bytes() == b"\xef\xbb\xbf" + text.replace("em: 1", "em: 2").encode() + (
@@ -281,6 +296,14 @@ def test_a_json_file_stays_json(tmp_path: Path) -> None:
     [
         ({"metric_weights": {"f1": -1}}, "metric_weights.f1: expected a number >= 0, found -1"),
         ({"metric_wieghts": {"f1": 1}}, "Did you mean 'metric_weights'"),
+        (
+            {"metric_weights": {"f2": 1}},
+            "s.yaml:18: metric_weights: unknown metric 'f2'. Known: em, f1",
+        ),
+        ({"metric_weights": {"f1": 0, "em": 0}}, "all weights are 0; at least one metric must"),
+        ({"metrics": ["f1"]}, "metric 'em' is not among the scenario's metrics"),
+        ({"thresholds": {"f1": 3}}, "thresholds.f1: 3 is outside the range 0..1"),
+        ({"gates": {"pass_rat": 1}}, "pass_rat"),
         ({"name": None}, "name: required, and missing"),
         ({"judge": {"api_key": "abc"}}, "judge.api_key: looks like a key or password"),
         ({"metric_weights": {"f1": object()}}, "metric_weights.f1: expected text, a number"),
@@ -297,6 +320,14 @@ def test_a_patch_that_makes_the_file_wrong_is_refused(
 def test_problems_that_were_there_before_do_not_stand_in_the_way(write: Write) -> None:
     path = write("name: s\nmetrics: [em]\ndataset: r.jsonl\nmatch: never\nx: 1\n")
     assert patch_scenario(path, {"metric_weights": {"em": 2}}) == ("metric_weights.em",)
+    assert "expected a number >= 0" in refusal(path, {"metric_weights": {"em": -2}})
+
+
+def test_metrics_that_only_pytest_knows_can_be_weighed(write: Write) -> None:
+    """B10: a hook may add them; here they are unknown, and so is their weight."""
+    path = write("name: s\nmetrics: [em, of_a_hook]\ndataset: r.jsonl\n")
+    changes = {"metric_weights": {"of_a_hook": 2}, "thresholds": {"of_a_hook": 0.5}}
+    assert len(patch_scenario(path, changes)) == 2
 
 
 @pytest.mark.parametrize(
@@ -378,11 +409,11 @@ def test_a_write_that_fails_leaves_the_file_and_nothing_else(
 
 
 def test_two_processes_do_not_undo_each_others_patches(scenario: Any) -> None:
-    """A15: twice twelve weights, written at the same time, are all there in the end."""
+    """A15: twice eight weights, written at the same time, are all there in the end."""
     path = scenario()
     code = (
         "import sys\nfrom pytest_rageval import patch_scenario\n"
-        "for at in range(12):\n"
+        "for at in range(8):\n"
         "    patch_scenario(sys.argv[1], {'doc_weights': {sys.argv[2] + str(at): at + 1}})\n"
     )
     running = [
@@ -393,8 +424,25 @@ def test_two_processes_do_not_undo_each_others_patches(scenario: Any) -> None:
         _, errors = process.communicate(timeout=60)
         assert process.returncode == 0, errors
     weights = load_scenario(path).scenario.doc_weights
-    expected = {f"{name}{at}": at + 1.0 for name in "ab" for at in range(12)}
+    expected = {f"{name}{at}": at + 1.0 for name in "ab" for at in range(8)}
     assert weights == {"322_双源CT成像技术.pdf": 2.0} | expected
+
+
+def test_what_an_editor_saves_meanwhile_is_kept(
+    scenario: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A15: it knows of no lock; the patch is made anew of what it wrote."""
+    path, made = scenario(), patch.patched_text
+
+    def slow(*arguments: Any) -> Any:
+        found = made(*arguments)
+        if "# saved meanwhile" not in path.read_text("utf-8"):
+            path.write_text(FILE + "# saved meanwhile\n", "utf-8")
+        return found
+
+    monkeypatch.setattr(patch, "patched_text", slow)
+    assert patch_scenario(path, {"metric_weights": {"f1": 0.5}}) == ("metric_weights.f1",)
+    assert path.read_text("utf-8") == FILE.replace("f1: 0.40 ", "f1: 0.5 ") + "# saved meanwhile\n"
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

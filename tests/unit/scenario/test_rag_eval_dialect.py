@@ -110,3 +110,108 @@ def test_both_names_of_a_scenario_are_one_too_many(load: Callable[[str], LoadedS
 def test_a_scenario_of_ours_is_left_alone(load: Callable[[str], LoadedScenario]) -> None:
     loaded = load("name: s\ndataset: x\nmetrics: [em]\n")
     assert (loaded.scenario.judge, loaded.scenario.output_dir, loaded.warnings) == (None, None, ())
+
+
+ONLINE = BASE.replace("mode: offline", "mode: online")
+
+
+def test_an_adapter_over_http_is_a_target(load: Callable[[str], LoadedScenario]) -> None:
+    """A21, A23: what rag_eval sends and picks; a template's braces are no places there."""
+    loaded = load(
+        ONLINE
+        + """runtime: {app_concurrency: 3}
+app_adapter:
+  type: http
+  endpoint: http://127.0.0.1:9/ask
+  method: put
+  timeout_seconds: 7
+  request_template: {top_k: 3, style: "{question} first", question: old}
+  static_kwargs: {lang: zh}
+  response_mapping: {answer: reply.text, contexts: passages}
+"""
+    )
+    target = loaded.scenario.target
+    assert target is not None
+    assert (target.type, target.timeout_s, target.concurrency) == ("http", 7.0, 3)
+    assert target.options == {
+        "url": "http://127.0.0.1:9/ask",
+        "method": "put",
+        "body": {
+            "top_k": 3,
+            "style": "{{question}} first",
+            "question": "{question}",
+            "lang": "zh",
+        },
+        "answer": '["reply.text"]',
+        "contexts": "passages",
+    }
+    assert loaded.warnings == ()
+
+
+def test_an_adapter_of_a_function_is_a_target(load: Callable[[str], LoadedScenario]) -> None:
+    """A21, A23."""
+    loaded = load(
+        ONLINE
+        + "app_adapter: {type: python, callable: 'apps.rag:run', static_kwargs: {model: m}}\n"
+    )
+    target = loaded.scenario.target
+    assert target is not None
+    assert target.type == "python"
+    assert target.options == {"use": "apps.rag:run", "options": {"model": "m"}}
+
+
+def test_get_sends_its_parameters_in_the_query(load: Callable[[str], LoadedScenario]) -> None:
+    adapter = "{type: http, endpoint: 'http://h.test', method: GET, static_kwargs: {k: 1}}"
+    target = load(ONLINE + f"app_adapter: {adapter}\n").scenario.target
+    assert target is not None
+    assert target.options["query"] == {"question": "{question}", "k": 1}
+    assert "body" not in target.options
+
+
+def test_what_an_adapter_has_without_a_counterpart_is_a_warning(
+    load: Callable[[str], LoadedScenario],
+) -> None:
+    """A23: by its name; nothing is dropped in silence."""
+    adapter = "{type: http, endpoint: 'http://h.test', retries: 3, response_mapping: {raw: x}}"
+    found = load(ONLINE + f"app_adapter: {adapter}\n").warnings
+    assert list(found) == [
+        "app_adapter.retries: has no counterpart here",
+        "app_adapter.response_mapping.raw: has no counterpart here",
+    ]
+    adapter = "{type: python, callable: 'a:b', endpoint: x}"
+    assert load(ONLINE + f"app_adapter: {adapter}\n").warnings == (
+        "app_adapter.endpoint: has no counterpart here",
+    )
+
+
+@pytest.mark.parametrize(
+    ("adapter", "message"),
+    [
+        (
+            "app_adapter: {type: grpc}",
+            "app_adapter.type: expected 'http' or 'python', found 'grpc'",
+        ),
+        ("app_adapter: {endpoint: x}", "app_adapter.type: expected 'http' or 'python', missing"),
+        ("app_adapter: {type: http}", "app_adapter.endpoint: required, and missing"),
+        ("app_adapter: {type: python}", "app_adapter.callable: required, and missing"),
+        ("app_adapter: http://h.test", "mode: online needs 'app_adapter'"),
+        ("app_adapter: {type: http, endpoint: 'http://h', timeout_seconds: 0}", "target.timeout_s"),
+    ],
+)
+def test_an_adapter_that_cannot_be_is_refused_at_its_line(
+    load: Callable[[str], LoadedScenario], adapter: str, message: str
+) -> None:
+    (problem,) = refused(load, ONLINE + adapter)
+    assert problem.startswith(f"s.yaml:{(ONLINE + adapter).count(chr(10)) + 1}: ")
+    assert message in problem
+
+
+def test_a_target_of_ours_runs_in_mode_online(load: Callable[[str], LoadedScenario]) -> None:
+    assert load(ONLINE + "target: 'os.path:basename'\n").scenario.target is not None
+    (problem,) = refused(load, BASE + "target: 'os.path:basename'\n")
+    assert "mode: 'offline' asks nobody, and a target stands there" in problem
+
+
+def test_the_concurrency_of_nobody_is_a_warning(load: Callable[[str], LoadedScenario]) -> None:
+    (found,) = load(BASE + "runtime: {app_concurrency: 2}\n").warnings
+    assert found == "runtime.app_concurrency has no effect: no system is asked for answers"

@@ -67,6 +67,12 @@ def test_a_key_goes_and_comments_stay(text: str, expected: str) -> None:
     assert change(text, a=None) == expected
 
 
+def test_several_keys_go_from_one_line() -> None:
+    assert change("{a: 1, z: 1, b: 2, c: 3}", a=None, b=None, c=None) == "{z: 1}"
+    assert change("{a: 1, b: 2, z: 1, c: 3}", a=None, b=None, d=4) == "{z: 1, c: 3, d: 4}"
+    assert change("{a: 1, b: 2}", a=None, b=None, d=4) == "{d: 4}"
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -76,6 +82,7 @@ def test_a_key_goes_and_comments_stay(text: str, expected: str) -> None:
         ("a:\n  - c:\n# end\n", "a:\n  - c:\nb: 1\n# end\n"),
         ("a: {c: 1} # c\n...\n", "a: {c: 1} # c\nb: 1\n...\n"),
         ("a: 'x\n  # no comment'\n", "a: 'x\n  # no comment'\nb: 1\n"),
+        ("a:\n  c: 'x\n    # no comment'\n", "a:\n  c: 'x\n    # no comment'\nb: 1\n"),
     ],
 )
 def test_a_new_key_follows_the_last_one(text: str, expected: str) -> None:

@@ -47,7 +47,7 @@ function comparisonVerdict(run, found) {
     const isBetter = found.diff > 0 === metricOf(run, found.name).higher_is_better;
     const sign = el("span", { class: "sign", "aria-hidden": "true" }, found.diff > 0 ? "▲" : "▼");
     const words = `${say(isBetter ? "better" : "worse")}, ${say("significant")}`;
-    return el("span", { class: `badge ${isBetter ? "good" : "bad"}` }, sign, words);
+    return el("span", { class: `badge ${isBetter ? "good" : "bad"}` }, sign, " ", words);
   }
   const shows = found.smallest_detectable === null ? "" : say("shows_from", { value: fixed(found.smallest_detectable) });
   return [el("span", { class: "badge none" }, say("not_significant")), shows ? el("span", { class: "note" }, shows) : null];

@@ -62,9 +62,9 @@ function detailScores({ run, state }, at, remarks) {
       el("th", { scope: "row" }, given(nameOf(target))),
       el("td", { class: "number" }, bandedScore(run, target, scoresOf(state, target)[at])),
       el("td", { class: "number" }, target === WEIGHTED ? "" : short(state.weights.metrics[target])),
-      el("td", {}, threshold ? [thresholdText(threshold), missed ? [" ", el("span", { class: "badge bad" }, el("span", { class: "sign", "aria-hidden": "true" }, "✕"), say("missed"))] : null] : ""),
+      el("td", {}, threshold ? [thresholdText(threshold), missed ? [" ", el("span", { class: "badge bad" }, el("span", { class: "sign", "aria-hidden": "true" }, "✕"), " ", say("missed"))] : null] : ""),
       el("td", { class: "said" }, said.map((remark) => [
-        el("span", { class: remark.kind === "error" ? "badge error" : "note" }, remark.kind === "error" ? [el("span", { class: "sign", "aria-hidden": "true" }, "⚠"), say("error_text")] : say("reason")),
+        el("span", { class: remark.kind === "error" ? "badge error" : "note" }, remark.kind === "error" ? [el("span", { class: "sign", "aria-hidden": "true" }, "⚠"), " ", say("error_text")] : say("reason")),
         longText(run, remark.text)])));
   });
   return table(say("scores"), [say("metric"), numberHead(say("score")), numberHead(say("weight")), say("threshold"), say("details")], rows, { class: "scores" });

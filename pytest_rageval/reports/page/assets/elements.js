@@ -125,7 +125,18 @@ function numberHead(words) {
 function table(caption, heads, rows, attributes) {
   const head = el("tr", {}, heads.map((cell) => (cell instanceof Node ? cell : el("th", { scope: "col" }, cell))));
   const made = el("table", attributes, el("caption", { class: "unseen" }, caption), el("thead", {}, head), el("tbody", {}, rows));
+  nameRoles(made);
   return el("div", { class: "scroll", role: "region", "aria-label": caption, tabindex: "0" }, made);
+}
+
+const ROLES = { table: "table", thead: "rowgroup", tbody: "rowgroup", tr: "row", td: "cell", "th[scope=col]": "columnheader", "th[scope=row]": "rowheader" };
+
+/** On a phone rows are laid out as cards; said outright, they stay rows for a screen reader. */
+function nameRoles(made) {
+  made.setAttribute("role", ROLES.table);
+  for (const [selector, role] of Object.entries(ROLES)) {
+    for (const part of made.querySelectorAll(selector)) part.setAttribute("role", role);
+  }
 }
 
 function targetsOf(run) {

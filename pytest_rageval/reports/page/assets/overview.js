@@ -80,9 +80,10 @@ function verdictLine({ state, run }) {
   );
 }
 
-function countLine({ counts }) {
+function countLine({ counts, run }) {
+  const [good, warn] = run.data.scenario.bands.map(short);
   const shown = ["passed", "failed", "error", "xfailed", "skipped"].filter((outcome) => counts[outcome]);
-  return el("p", { class: "counts" }, `${say("samples")}: ${counts.ran}`, shown.map((outcome) => el("span", {}, badge(outcome), ` ${counts[outcome]}`)));
+  return el("p", { class: "counts" }, `${say("samples")}: ${counts.ran}`, shown.map((outcome) => el("span", {}, badge(outcome), ` ${counts[outcome]}`)), el("span", { class: "note" }, say("bands_are", { good, warn })));
 }
 
 function card({ state, run }, target) {
@@ -92,7 +93,7 @@ function card({ state, run }, target) {
   const metric = target === WEIGHTED ? null : metricOf(run, target);
   const isWhole = target === WEIGHTED;
   const rows = [
-    [say("interval_short"), summary.ci_low === null ? say("no_interval") : `${fixed(summary.ci_low)} – ${fixed(summary.ci_high)}`],
+    [say("interval_short"), summary.ci_low === null ? say("no_interval") : `${fixed(summary.ci_low)}–${fixed(summary.ci_high)}`],
     isWhole ? null : [say("weight"), short(state.weights.metrics[target])],
     [say("scored"), `${summary.n}/${summary.n + summary.unscored}`],
   ].filter(Boolean);
@@ -145,17 +146,19 @@ function gateRow(gate, before) {
 function trendSection(app) {
   const { trend } = app.run.data.run;
   if (trend.length < 2) return null;
-  const plots = targetsOf(app.run).map((target) => {
-    const values = trend.map((point) => (Object.hasOwn(point.means, target) ? point.means[target] : null));
-    const known = values.filter((value) => value !== null);
-    if (known.length < 2) return null;
-    const label = say("trend_label", { name: nameOf(target), n: known.length, first: fixed(known[0]), last: fixed(known.at(-1)) });
-    const ends = [Math.min(...known), Math.max(...known)];
-    return el("figure", { class: "small" },
-      el("figcaption", {}, given(nameOf(target)), el("span", { class: "note" }, `${fixed(known[0])} → ${fixed(known.at(-1))}`)),
-      trendPlot(values, ends, label));
-  });
+  const plots = targetsOf(app.run).map((target) => trendOf(app.state, trend, target));
   return section("trend", hint(say("trend_hint")), el("div", { class: "grid" }, plots));
+}
+
+function trendOf(state, trend, target) {
+  const values = trend.map((point) => (Object.hasOwn(point.means, target) ? point.means[target] : null));
+  const known = values.filter((value) => value !== null);
+  if (known.length < 2) return null;
+  const ends = { first: fixed(known[0]), last: fixed(known.at(-1)) };
+  const label = say("trend_label", { name: nameOf(target), n: known.length, ...ends });
+  const words = el("span", { class: "note" }, `${ends.first} → ${ends.last}`);
+  const plot = trendPlot(values, trend.map((point) => point.id), plotRange(state, target), label);
+  return el("figure", { class: "small" }, el("figcaption", {}, given(nameOf(target)), words), plot);
 }
 
 function distributions(app) {

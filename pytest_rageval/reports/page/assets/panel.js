@@ -37,6 +37,7 @@ function metricRow(app, metric) {
     },
   });
   const number = weightInput(say("weight_of", { name: metric.name }), weight, (input) => {
+    slider.max = String(Math.max(Number(slider.max), Number(input.value)));
     slider.value = input.value;
     setMetric(app, metric.name, input);
   });

@@ -115,37 +115,43 @@ function forestPlot(compared, reach) {
   return image(say("forest_label", { name: nameOf(compared.name), ...figures }), { class: "plot forest", height: 20 }, parts);
 }
 
+const MOST_STEPS = 1000;
+
 /** The differences of all samples, sorted, as areas above and below zero. */
 function differencePlot(differences, higherIsBetter, label) {
-  const sorted = [...differences].sort((a, b) => a - b);
-  const reach = Math.max(...sorted.map(Math.abs), 1e-12);
-  const width = 1000;
+  const sorted = Float64Array.from(differences).sort();
+  const reach = Math.max(-sorted[0], sorted.at(-1), 1e-12);
+  const steps = Math.min(sorted.length, MOST_STEPS);
   const middle = 70;
-  const step = width / sorted.length;
   const area = (keep) => {
     let path = "";
-    sorted.forEach((difference, at) => {
-      if (!keep(difference)) return;
-      const y = (middle - (difference / reach) * (middle - 4)).toFixed(1);
-      path += `M${(at * step).toFixed(1)} ${middle}V${y}h${step.toFixed(2)}V${middle}z`;
-    });
+    for (let at = 0; at < steps; at++) {
+      const difference = sorted[Math.floor(((at + 0.5) * sorted.length) / steps)];
+      if (!keep(difference)) continue;
+      const y = middle - (difference / reach) * (middle - 4);
+      path += `M${at} ${middle}V${y.toFixed(1)}h1V${middle}z`;
+    }
     return path;
   };
   const isBetter = (difference) => (higherIsBetter ? difference > 0 : difference < 0);
   return image(
     label,
-    { class: "plot differences", viewBox: `0 0 ${width} ${2 * middle}`, preserveAspectRatio: "none", height: 2 * middle },
+    { class: "plot differences", viewBox: `0 0 ${steps} ${2 * middle}`, preserveAspectRatio: "none", height: 2 * middle },
     svg("path", { class: "better", d: area(isBetter) }),
     svg("path", { class: "worse", d: area((difference) => difference !== 0 && !isBetter(difference)) }),
-    svg("line", { class: "track", x1: 0, x2: width, y1: middle, y2: middle }),
+    svg("line", { class: "track", x1: 0, x2: steps, y1: middle, y2: middle }),
   );
 }
 
-/** A line over runs, for one metric. */
-function trendPlot(values, [low, high], label) {
+/** A line over runs, for one metric; noise is not drawn as tall as a change of a tenth. */
+function trendPlot(values, names, range, label) {
   const height = 72;
+  const known = values.filter((value) => value !== null);
+  const middle = (Math.min(...known) + Math.max(...known)) / 2;
+  const reach = Math.max(Math.max(...known) - middle, (range[1] - range[0]) / 20);
+  const [low, high] = [middle - reach, middle + reach];
   const x = (at) => (values.length > 1 ? 0.02 + (0.96 * at) / (values.length - 1) : 0.5);
-  const y = (value) => height - 8 - ((value - low) / (high - low || 1)) * (height - 16);
+  const y = (value) => height - 8 - ((value - low) / (high - low)) * (height - 16);
   const parts = [svg("line", { class: "track", x1: "0%", x2: "100%", y1: height - 1, y2: height - 1 })];
   values.forEach((value, at) => {
     if (value === null) return;
@@ -156,7 +162,9 @@ function trendPlot(values, [low, high], label) {
     }
   });
   values.forEach((value, at) => {
-    if (value !== null) parts.push(svg("circle", { class: "mean", cx: percent(x(at)), cy: y(value), r: at === values.length - 1 ? 5 : 3 }));
+    if (value === null) return;
+    const place = { cx: percent(x(at)), cy: y(value), r: at === values.length - 1 ? 5 : 3 };
+    parts.push(svg("circle", { class: "mean", ...place }, svg("title", {}, `${names[at]}: ${fixed(value)}`)));
   });
   return image(label, { class: "plot trend", height }, parts);
 }

@@ -123,9 +123,10 @@ function samplesPage(app) {
 
 /** Columns of our own and those of scores: a metric may be called as it likes. */
 function columnsOf(run) {
+  const questions = run.data.question.some((number) => number >= 0) ? ["own question"] : [];
   const docs = run.docs.length ? ["own doc"] : [];
   const scores = targetsOf(run).map((target) => `score ${target}`);
-  return ["own index", "own id", "own question", ...docs, ...scores, "own outcome"];
+  return ["own index", "own id", ...questions, ...docs, ...scores, "own outcome"];
 }
 
 /** The metric of a column of scores, null for other columns. */

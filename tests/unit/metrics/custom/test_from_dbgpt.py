@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -156,7 +156,34 @@ class TestComputing:
 
     def test_another_metric_gets_the_answer_and_the_references(self) -> None:
         assert score(Exact).value == 1.0
-        assert needs(Exact) == {"answer", "references"}
+        assert needs(Exact) == {"answer"}
+
+    @pytest.mark.parametrize(
+        ("sample", "expected"),
+        [
+            (SAMPLE, ["thirty days", "30 days"]),
+            (replace(SAMPLE, references=None), ["Returns: 30 days."]),
+            (
+                replace(SAMPLE, references=None, reference_contexts=None),
+                ["Returns: 30 days.", "Open on Sunday."],
+            ),
+            (Sample("s", answer="x"), []),
+        ],
+    )
+    def test_an_answer_is_held_against_what_the_data_have(
+        self, sample: Sample, expected: list[str]
+    ) -> None:
+        seen: list[Any] = []
+
+        class Looks(EvaluationMetric):
+            def sync_compute(self, prediction: Any, contexts: Any = None, query: Any = None) -> Any:
+                seen.append((prediction, contexts))
+                return 1.0
+
+        definition = define_metric(Looks(), "own")
+        made: Any = definition.make("m", definition.options())
+        made.score(sample, ScoringContext())
+        assert seen == [(sample.answer, expected)]
 
     def test_an_async_one_is_awaited(self) -> None:
         assert score(Later).value == 3

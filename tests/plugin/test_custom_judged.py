@@ -1,0 +1,101 @@
+"""B10: a metric of the user's own that asks the judge: cached, repeated, counted as all are."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from judged_project import JudgedProject
+
+pytest_plugins = ["judged_project"]
+
+Run = Callable[..., pytest.RunResult]
+
+METRICS = """
+from pytest_rageval import Message
+from pytest_rageval.metrics.dbgpt import LLMEvaluationMetric
+
+async def tone(sample, judge, *, word="tone"):
+    reply = await judge.complete([Message("user", f"{word}: {sample.answer}")], accept=float)
+    return float(reply.text), f"judged {reply.text}"
+
+async def counted(sample):
+    counted.calls = getattr(counted, "calls", 0) + 1
+    return counted.calls / 100
+
+class Relevancy(LLMEvaluationMetric):
+    prompt_template = "relevancy: {answer}"
+
+    def _parse_evaluate_response(self, text):
+        return float(text)
+"""
+TONE = {"use": "my_metrics:tone"}
+
+
+@pytest.fixture
+def own(judged: JudgedProject, monkeypatch: pytest.MonkeyPatch) -> JudgedProject:
+    """Return a project with metrics beside the scenario."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (judged.path / "my_metrics.py").write_text(METRICS)
+    return judged
+
+
+def test_the_judge_is_asked_through_our_client(own: JudgedProject, run_judged: Run) -> None:
+    own.scenario(["0.5", "0.25"], metrics=[TONE], gates={"tone": 0.3})
+    run_judged().assert_outcomes(passed=4)  # two samples, the gates tone.mean and unscored
+    samples = own.project.results()["samples"]
+    assert [sample["scores"] for sample in samples] == [{"tone": 0.5}, {"tone": 0.25}]
+    assert samples[0]["reasons"] == {"tone": "judged 0.5"}
+    assert sorted(own.asked) == ["tone: 0.25", "tone: 0.5"]
+    assert own.usage["calls"] == 2
+
+
+def test_replies_are_kept_and_scores_are_not(own: JudgedProject) -> None:
+    own.scenario(["0.5"], metrics=[TONE])
+    own.pytest()
+    changed = METRICS.replace("return float(reply.text)", "return float(reply.text) / 5")
+    (own.path / "my_metrics.py").write_text(changed)
+    sys.modules.pop("my_metrics", None)
+    own.server.forget()
+    own.pytest().assert_outcomes(passed=1)
+    assert own.asked == []
+    assert own.project.results()["samples"][0]["scores"] == {"tone": 0.1}
+
+
+def test_repeats_are_for_what_asks_a_model(own: JudgedProject) -> None:
+    """C6. Another async function has no opinion that could change."""
+    metrics = [TONE, {"use": "my_metrics:counted"}]
+    own.scenario(["0.5"], metrics=metrics, judge={"repeats": 3})
+    own.pytest().assert_outcomes(passed=1)
+    assert len(own.asked) == 3
+    (sample,) = own.project.results()["samples"]
+    assert sample["details"]["tone"]["repeats"]["values"] == [0.5, 0.5, 0.5]
+    assert sample["scores"]["counted"] == 0.01
+
+
+def test_a_judge_that_fails_is_the_error_of_the_score(own: JudgedProject) -> None:
+    own.scenario(["500|0.5"], metrics=[TONE, {"use": "my_metrics:counted"}])
+    own.pytest()
+    (sample,) = own.project.results()["samples"]
+    assert "500" in sample["errors"]["tone"]
+
+
+def test_a_class_for_dbgpt_asks_the_same_judge(own: JudgedProject, run_judged: Run) -> None:
+    own.scenario(
+        [{"answer": "0.5", "question": "q"}],
+        metrics=[{"use": "my_metrics:Relevancy", "name": "relevancy"}],
+    )
+    run_judged().assert_outcomes(passed=1)
+    assert own.project.results()["samples"][0]["scores"] == {"relevancy": 0.5}
+    assert own.asked == ["relevancy: <answer>\n0.5\n</answer>"]
+
+
+def test_without_a_judge_it_is_a_collection_error(own: JudgedProject) -> None:
+    own.scenario(["0.5"], metrics=[TONE], judge=False)
+    result = own.pytest()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*metric 'tone' asks a model: name it under 'judge'*"])

@@ -1,0 +1,172 @@
+"""``--rag-save-answers``: what a target answered becomes the data of later offline runs."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import pytest_rageval.engine.kept_answers
+import pytest_rageval.plugin.look_ahead  # noqa: F401
+from pytest_rageval.targets.base import TARGET_REGISTRY
+
+if TYPE_CHECKING:
+    from tests.plugin.conftest import Project, Run
+
+TARGET_REGISTRY.names()
+
+APP = """
+DOCS = {"paris": ("Paris  \\n", "a, \\"b\\".md"), "rome": ("=Rome, 甲", None), "none": ("", None)}
+
+
+def answer(question, contexts=None):
+    words = question.lower().split()
+    if "raise" in words:
+        raise ValueError("no index")
+    found = [DOCS[word] for word in words if word in DOCS]
+    return {
+        "answer": " " + question.split()[-1] + " \\r\\n",
+        "contexts": [{"text": text, "doc_name": doc} for text, doc in found],
+        "retrieved_ids": ["d1", "d2", "d1"],
+    }
+"""
+ROWS: list[dict[str, Any]] = [
+    {
+        "id": "one",
+        "q": "say Paris rome Paris",
+        "gold": [["Paris", "paris"], ["Rome"]],
+        "reference_contexts": ["Paris", "Oslo"],
+        "relevant_ids": {"d1": 2, "d9": 1},
+        "doc_name": "a.md",
+        "tags": ["slow", "two words"],
+        "level": 3,
+        "where": {"page": 4},
+    },
+    {"id": "二", "q": "say none rome", "gold": "[Rome]", "relevant_ids": ["d2"], "level": 1.5},
+    {"id": "lost", "q": "raise", "gold": ["x"], "answer": "old", "contexts": ["old"], "level": 1},
+    {"id": "empty", "q": "say nothing", "gold": ["nothing"], "reference_contexts": ["x"]},
+    {"id": "no-question", "gold": ["x"]},
+    {"id": "skipped", "q": "say Paris", "gold": ["x"], "skip": "known"},
+    {"id": "odd", "q": ["a", "list"], "gold": ["x"]},
+]
+
+
+@pytest.fixture
+def online(project: Project) -> Project:
+    """Return a project with a target, metrics of answers, contexts and ids, and odd rows."""
+    project.file("app.py", APP)
+    project.rows(ROWS)
+    plain = {
+        "name": "qa",
+        "target": "app:answer",
+        "dataset": {"path": "qa.jsonl", "key_map": {"question": "q", "references": "gold"}},
+        "metrics": ["em", "f1", "stringem", "hit_rate", "recall", "ndcg@2"],
+        "doc_weights": {"a.md": 2.0},
+        "thresholds": {"f1": 0.2},
+        "gates": {"by": {"level": {"f1": 0.0}}, "unscored": 1.0},
+    }
+    project.file("qa.rageval.yaml", json.dumps(plain))
+    return project
+
+
+def scored(project: Project) -> list[dict[str, Any]]:
+    """Return what both runs must agree in: the scores, their weights, outcomes and contexts."""
+    names = ("id", "index", "scores", "weighted_score", "sample_weight", "outcome", "doc_name")
+    return [{name: one[name] for name in names} for one in project.results()["samples"]]
+
+
+def means(project: Project) -> Any:
+    found = project.results()
+    return found["metrics"], found["weighted_score"], found["counts"]
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "json", "csv"])
+def test_the_file_gives_the_same_scores_without_the_target(
+    online: Project, run: Run, suffix: str
+) -> None:
+    """[A21] The same scenario without its target, on the file; plain and with two workers."""
+    result = run(f"--rag-save-answers=out/answers.{suffix}")
+    result.stdout.fnmatch_lines([f"answers saved: out/answers.{suffix}"])
+    before, figures = scored(online), means(online)
+    assert {one["outcome"] for one in before} >= {"passed", "error", "skipped"}
+    assert any(one["scores"]["recall"] for one in before)
+    assert any(one["scores"]["ndcg@2"] for one in before)
+    again = run("--rag-set", "target=null", "--rag-set", f"dataset.path=out/answers.{suffix}")
+    assert again.ret == result.ret
+    assert scored(online) == before
+    assert means(online) == figures
+
+
+def test_the_rows_are_those_of_the_data_in_their_order(online: Project, run: Run) -> None:
+    """[A21] Their columns and metadata, the answer as given, contexts with their documents."""
+    run("--rag-save-answers", "answers.jsonl")
+    lines = (online.path / "answers.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert [row["id"] for row in rows] == [row["id"] for row in ROWS]
+    assert rows[0] == {
+        "id": "one",
+        "q": "say Paris rome Paris",
+        "gold": [["Paris", "paris"], ["Rome"]],
+        "reference_contexts": ["Paris", "Oslo"],
+        "reference_ids": {"d1": 2, "d9": 1},
+        "retrieved_ids": ["d1", "d2"],
+        "answer": " Paris \r\n",
+        "contexts": [
+            {"text": "Paris", "doc_name": 'a, "b".md'},
+            {"text": "=Rome, 甲"},
+            {"text": "Paris", "doc_name": 'a, "b".md'},
+        ],
+        "doc_name": "a.md",
+        "tags": ["slow", "two words"],
+        "level": 3,
+        "where": {"page": 4},
+    }
+    # Not answered: what the data held in the place of an answer is none of it.
+    assert rows[2] == {"id": "lost", "q": "raise", "gold": ["x"], "level": 1}
+    assert rows[5]["skip"] == "known"
+    assert rows[6] == {"id": "odd"}
+
+
+def test_a_partial_run_says_so(online: Project, run: Run) -> None:
+    """[E4] It saves what it has."""
+    result = run("--rag-save-answers=answers.jsonl", "-k", "one or empty")
+    result.stdout.fnmatch_lines(["answers saved: answers.jsonl (partial run: 2 of 7 samples)"])
+    assert len((online.path / "answers.jsonl").read_text("utf-8").splitlines()) == 2
+
+
+def test_one_file_is_for_one_scenario(online: Project) -> None:
+    text = (online.path / "qa.rageval.yaml").read_text("utf-8")
+    online.file("rb.rageval.yaml", text.replace('"qa"', '"rb"'))
+    online.file("offline.rageval.yaml", json.dumps({
+        "name": "offline", "dataset": [{"answer": "a", "references": ["a"]}], "metrics": ["em"],
+    }))  # fmt: skip
+    result = online.pytest("--rag-save-answers=answers.jsonl")
+    result.stdout.fnmatch_lines_random(
+        [
+            "answers saved: answers.jsonl",
+            "answers NOT saved: answers.jsonl holds those of qa",
+            "answers NOT saved: the scenario has no target",
+        ]
+    )
+
+
+@pytest.mark.parametrize("name", ["answers.xlsx", "answers", ".", "answers.jsonl.gz"])
+def test_a_file_that_cannot_be_is_wrong_use(online: Project, name: str) -> None:
+    """[E12] Before anything is asked."""
+    result = online.pytest(f"--rag-save-answers={name}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--rag-save-answers*expected a file ending in .jsonl, .json, *"])
+
+
+def test_a_file_that_cannot_be_written_is_said(online: Project) -> None:
+    online.file("taken", "")
+    result = online.pytest("--rag-save-answers=taken/answers.jsonl")
+    result.stdout.fnmatch_lines(["answers NOT saved: taken/answers.jsonl: *"])
+
+
+def test_results_do_not_depend_on_it(online: Project) -> None:
+    """[E2] The rows travel with the results, and are in no other file."""
+    online.pytest()
+    online.pytest("--rag-save-answers=answers.jsonl")
+    assert online.without_run(0) == online.without_run(1)

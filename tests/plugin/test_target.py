@@ -1,0 +1,526 @@
+"""[A21, A22] A scenario asks the system under test: by import path, over HTTP, as a model."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import aiohttp  # noqa: F401  (an inner run may not be the first to import a C extension)
+import pytest
+from fake_app import FakeApp
+from fake_openai import FakeOpenAI
+
+import pytest_rageval.clients.stack
+import pytest_rageval.engine.kept_answers
+import pytest_rageval.plugin.look_ahead  # noqa: F401
+from pytest_rageval.targets.base import TARGET_REGISTRY
+
+if TYPE_CHECKING:
+    from tests.plugin.conftest import Project, Run
+
+TARGET_REGISTRY.names()
+
+APP = """
+import asyncio
+import os
+import pathlib
+import time
+
+HERE = pathlib.Path(__file__).parent
+
+
+def note(question):
+    with open(HERE / "asked.txt", "a", encoding="utf-8") as log:
+        log.write(question + chr(10))
+
+
+def search(question):
+    if question.startswith("raise"):
+        raise KeyError("chunks")
+    return [{"text": "It is " + question.split()[-1], "source": "a.md"}]
+
+
+class Odd:
+    def __repr__(self):
+        return "<Odd>"
+
+
+def answer(question):
+    note(question)
+    word = question.split()[0]
+    if word == "hang":
+        time.sleep(4)
+    if word == "reset":
+        raise ConnectionResetError(104, "Connection reset by peer")
+    odd = {"none": None, "odd": Odd(), "empty": "  ", "huge": "x" * 10_000_000, "number": 3}
+    if word in odd:
+        return odd[word]
+    if word == "exit":
+        raise SystemExit(3)
+    return {"answer": question.split()[-1], "contexts": search(question), "tokens": 3}
+
+
+async def aanswer(question):
+    if question.startswith("hang"):
+        await asyncio.sleep(4)
+    await asyncio.sleep(0.01)
+    return answer(question)
+
+
+def crash(question):
+    note(question)
+    if question.startswith("crash"):
+        os._exit(1)
+    return question.split()[-1]
+"""
+GOOD = ["say Paris", "say Paris", "say Rome"]
+
+
+@pytest.fixture
+def app(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApp]:
+    """Return a running service, and no proxy on the way to it."""
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+    with FakeApp() as running:
+        yield running
+
+
+Scenario = Callable[..., Path]
+
+
+@pytest.fixture
+def scenario(project: Project) -> Scenario:
+    """Return a function that writes a scenario whose questions all have the reference Paris."""
+    project.file("app.py", APP)
+
+    def write(questions: Sequence[str], target: Any = "app:answer", **keys: Any) -> Path:
+        rows = [
+            {"id": f"q{at}", "question": question, "references": ["Paris"]}
+            for at, question in enumerate(questions)
+        ]
+        plain = {"name": "qa", "dataset": rows, "metrics": ["em"], "target": target, **keys}
+        return project.file("qa.rageval.yaml", json.dumps(plain))
+
+    return write
+
+
+def asked(project: Project) -> list[str]:
+    """Return the questions that the application was asked, sorted."""
+    log = project.path / "asked.txt"
+    return sorted(log.read_text("utf-8").splitlines()) if log.exists() else []
+
+
+def errors(project: Project) -> dict[str, str]:
+    samples = project.results()["samples"]
+    return {one["id"]: one["errors"]["target"] for one in samples if "target" in one["errors"]}
+
+
+FAULTS = ["raise x", "hang x", "none x", "odd x", "empty x", "huge x", "number x", "reset x"]
+WORDS = [
+    "app:answer: KeyError: 'chunks'\n  app.py:",
+    "app:answer: did not answer within 0.7 s (timeout_s)",
+    "app:answer: returned nothing (None); expected a text, a pair",
+    "app:answer: returned <Odd> (Odd); expected",
+    "app:answer: returned an empty answer",
+    "app:answer: returned an answer of 10,000,000 characters, at most 1,000,000 are taken",
+    "app:answer: returned 3 (int); expected",
+    "app:answer: ConnectionResetError: [Errno 104] Connection reset by peer",
+]
+
+
+@pytest.mark.parametrize("function", ["answer", "aanswer"])
+def test_a_fault_is_the_error_of_its_sample_alone(
+    project: Project, scenario: Scenario, run: Run, function: str
+) -> None:
+    """[A21] With the target's own message; the others go on, gates say what is missing."""
+    target = {"use": f"app:{function}", "timeout_s": 0.7}
+    scenario([*FAULTS, *GOOD], target, thresholds={"em": 0.0}, gates={"em": 0.5})
+    result = run("-v")
+    # 3 answered; the gates em and unscored: 2 of 3 are right, 8 of 11 have no score.
+    result.assert_outcomes(passed=4, errors=8, failed=1)
+    found = errors(project)
+    assert sorted(found) == [f"q{at}" for at in range(8)]
+    for at, words in enumerate(WORDS):
+        assert found[f"q{at}"].startswith(words.replace("app:answer", f"app:{function}"))
+    assert project.gates() == {"em.mean": "passed", "unscored": "failed"} or project.gates() == {
+        "em": "passed",
+        "unscored": "failed",
+    }
+    result.stdout.fnmatch_lines(
+        [
+            f"not answered: app:{function}: KeyError: 'chunks'",
+            '  app.py:* in search: raise KeyError("chunks")',
+            "*gate unscored*FAILED*0.7273 > 0.0000 (8 of 11 samples)",
+        ]
+    )
+    outcomes = {one["id"]: one["outcome"] for one in project.results()["samples"]}
+    assert [outcomes[f"q{at}"] for at in (8, 9, 10)] == ["passed"] * 3
+
+
+HTTP_FAULTS = {
+    "500|x": "HTTP 500",
+    "hang|x": "did not answer within 0.7 s (timeout_s)",
+    "none|x": "returned nothing (None)",
+    "list|x": "returned ['Paris'] (list)",
+    "empty|x": "returned an empty answer",
+    "big|x": "replies more than 8 MB",
+    "cut|x": "it broke in the middle of the answer",
+    "reset|x": "Connection reset by peer",
+    "404|x": "HTTP 404",
+    "html|x": "replied a page of HTML",
+    "to http://elsewhere.test/|x": "redirects to another host, http://elsewhere.test/",
+}
+
+
+def test_a_fault_over_http_is_the_error_of_its_sample_alone(
+    project: Project, scenario: Scenario, run: Run, app: FakeApp
+) -> None:
+    """[A21] Also 10 MB of text, and a connection that breaks in the middle."""
+    questions = [*HTTP_FAULTS, *GOOD]
+    target = {"url": app.url(), "timeout_s": 0.7, "retries": 0}
+    scenario(questions, target, gates={"unscored": 0.5})
+    run().assert_outcomes(passed=3, errors=len(HTTP_FAULTS), failed=1)
+    found = errors(project)
+    for at, words in enumerate(HTTP_FAULTS.values()):
+        assert words in found[f"q{at}"]
+        assert found[f"q{at}"].startswith(f"POST http://127.0.0.1:{app.port}/ask: ")
+    samples = {one["id"]: one for one in project.results()["samples"]}
+    good = samples[f"q{len(HTTP_FAULTS)}"]
+    assert (good["answer"], good["contexts"]) == ("Paris", ["It is Paris."])
+    assert good["details"]["target"] == {"tokens": 12}
+    assert sorted(app.questions) == sorted(questions)
+
+
+def test_what_fails_in_passing_is_asked_again(
+    project: Project, scenario: Scenario, app: FakeApp
+) -> None:
+    """[A21] Twice over HTTP, when the scenario does not say; a status 500 never."""
+    scenario(["once 503|Paris", "once 429:0.01|Paris", "once 500|Paris"], {"url": app.url()})
+    project.pytest().assert_outcomes(passed=2, errors=1, failed=1)
+    assert sorted(app.questions) == sorted(
+        ["once 503|Paris"] * 2 + ["once 429:0.01|Paris"] * 2 + ["once 500|Paris"]
+    )
+
+
+def test_answers_contexts_and_latencies_are_in_the_results(
+    project: Project, scenario: Scenario, run: Run
+) -> None:
+    """[A21] And in one line of the terminal."""
+    scenario([*GOOD, "none x"], gates={"unscored": 0.5})
+    result = run()
+    found = project.results()
+    first = found["samples"][0]
+    assert first["answer"] == "Paris"
+    assert first["contexts"] == ["It is Paris"]
+    assert first["details"]["target"] == {"tokens": 3}
+    latencies = found["run"]["answer_latency_s"]
+    assert sorted(latencies) == ["q0", "q1", "q2"]
+    assert all(0.0 <= seconds < 5.0 for seconds in latencies.values())
+    result.stdout.fnmatch_lines(
+        ["target app:answer: 3 of 4 answered, median ?.?? s, p95 ?.?? s, longest ?.?? s"]
+    )
+    result.stdout.no_fnmatch_line("models: *")
+    metadata = json.loads((project.folders()[-1] / "metadata.json").read_text("utf-8"))
+    assert metadata["mode"] == "online"
+
+
+def test_an_offline_run_has_no_latencies_of_answers(project: Project, scenario: Scenario) -> None:
+    scenario(GOOD, None, dataset=[{"answer": "a", "references": ["a"]}])
+    project.pytest().assert_outcomes(passed=1)
+    assert project.results()["run"]["answer_latency_s"] is None
+
+
+def test_two_workers_ask_no_more_and_say_the_same(
+    project: Project, scenario: Scenario, app: FakeApp
+) -> None:
+    """[E2] Byte for byte, but for ``run``."""
+    questions = [*(f"say {at} Paris" for at in range(20)), "none|x"]
+    scenario(questions, {"url": app.url(), "concurrency": 4}, gates={"unscored": 0.5})
+    project.pytest()
+    assert len(app.seen) == 21
+    assert app.most_in_flight <= 4
+    project.pytest("-n", "2")
+    assert len(app.seen) == 42
+    assert project.without_run(0) == project.without_run(1)
+
+
+def test_only_what_is_selected_is_asked(project: Project, scenario: Scenario, run: Run) -> None:
+    """[A21] Neither deselected samples nor skipped ones."""
+    rows = [
+        {"id": "q0", "question": "say Paris", "references": ["Paris"]},
+        {"id": "q1", "question": "say Oslo", "references": ["Paris"]},
+        {"id": "q2", "question": "say Rome", "references": ["Paris"], "skip": "not today"},
+    ]
+    scenario([], dataset=rows)
+    run("--deselect", "qa.rageval.yaml::q1")
+    assert project.outcomes() == {"q0": "passed", "q2": "skipped"}
+    assert asked(project) == ["say Paris"]
+
+
+@pytest.mark.parametrize("option", ["--collect-only", "--setup-plan", "--setup-only"])
+def test_who_only_looks_asks_nobody(project: Project, scenario: Scenario, option: str) -> None:
+    scenario(GOOD)
+    project.pytest(option)
+    assert asked(project) == []
+
+
+def test_the_first_failure_ends_the_asking(
+    project: Project, scenario: Scenario, run: Run, app: FakeApp
+) -> None:
+    """[A22] With -x, at most what was in work by then has been asked."""
+    app.latency_s = 0.05
+    questions = ["none|x", *(f"say {at} Paris" for at in range(100))]
+    scenario(questions, {"url": app.url(), "concurrency": 4})
+    result = run("-x")
+    assert result.parseoutcomes()["errors"] >= 1
+    assert len(app.seen) < 60
+    samples = project.results()
+    assert samples["complete"] is False
+
+
+def test_an_interrupt_ends_the_asking(project: Project, scenario: Scenario, app: FakeApp) -> None:
+    """[A21] Ctrl-C: what ran is written, connections are closed, nothing hangs."""
+    app.latency_s = 0.05
+    project.conftest(
+        """
+        def pytest_runtest_logreport(report):
+            if report.when == "call" and report.nodeid.endswith("q3"):
+                raise KeyboardInterrupt
+        """
+    )
+    target = {"url": app.url(), "concurrency": 4}
+    scenario([*(f"say {at} Paris" for at in range(60)), "hang|x"], target)
+    result = project.pytest()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert len(app.seen) < 60
+    assert project.results()["complete"] is False
+
+
+def test_a_target_that_ends_its_process_loses_its_sample_only(
+    project: Project, scenario: Scenario
+) -> None:
+    """[E4] The worker is replaced, and the gate fails for the lost sample."""
+    questions = ["say Paris", "crash now", *["say Paris"] * 6]
+    target = {"use": "app:crash", "concurrency": 1}
+    scenario(questions, target, gates={"em": 0.5})
+    result = project.pytest("-n", "1", "--max-worker-restart=2")
+    assert result.parseoutcomes()["failed"] >= 1
+    assert "failed" in project.gates().values()
+
+
+def test_concurrency_of_target_and_judge_are_set_apart(
+    project: Project, scenario: Scenario, app: FakeApp
+) -> None:
+    """[A22] ``--rag-target-concurrency`` is for the one, ``--rag-concurrency`` for the other."""
+    app.latency_s = 0.03
+    questions = [f"say {at} Paris" for at in range(12)]
+    scenario(questions, {"url": app.url(), "concurrency": 8})
+    project.pytest("--rag-target-concurrency=2", "--rag-concurrency=7")
+    assert app.most_in_flight == 2
+    assert project.results()["scenario"]["overridden"] == ["target.concurrency"]
+
+
+def test_a_limit_is_for_the_questions(project: Project, scenario: Scenario) -> None:
+    """[A22]"""
+    scenario(GOOD)
+    project.pytest("--rag-limit=1").assert_outcomes(passed=1)
+    assert asked(project) == ["say Paris"]
+
+
+# Answers that are kept.
+
+
+KEPT: list[Mapping[str, Any]] = [
+    {"use": "app:answer", "cache_answers": True},
+    {"type": "http", "cache_answers": True},
+]
+
+
+@pytest.mark.parametrize("target", KEPT, ids=["python", "http"])
+def test_answers_are_kept_when_that_is_asked_for(
+    project: Project, scenario: Scenario, run: Run, app: FakeApp, target: Mapping[str, Any]
+) -> None:
+    """[E9] Errors never; the second run asks for the rest only, and says the same."""
+    own = {**target, **({"url": app.url()} if "type" in target else {})}
+
+    def count() -> int:
+        return len(app.seen) if "type" in target else len(asked(project))
+
+    scenario(["say Paris", "say Rome", "404|x" if "type" in target else "none x"], own)
+    run()
+    assert count() == 3
+    result = run()
+    assert count() == 4
+    result.stdout.fnmatch_lines(["target *: 2 of 3 answered, 2 of them from the cache"])
+    assert project.without_run(0) == project.without_run(1)
+    assert project.results()["run"]["answer_latency_s"] == {}
+
+
+def test_the_cache_follows_its_mode(project: Project, scenario: Scenario) -> None:
+    """[E9] off, read, refresh, replay: as for replies of models."""
+    scenario(["say Paris"], KEPT[0])
+    counts = []
+    for mode in ("off", "read", "readwrite", "readwrite", "read", "replay", "refresh", "replay"):
+        assert project.pytest(f"--rag-cache={mode}").ret == pytest.ExitCode.OK
+        counts.append(len(asked(project)))
+    assert counts == [1, 2, 3, 3, 3, 3, 4, 4]
+
+
+def test_one_question_is_asked_once(project: Project, scenario: Scenario, app: FakeApp) -> None:
+    """[E9] A service that sees the question only is asked once for two rows that share it."""
+    scenario(["say Paris"] * 8, {"url": app.url(), "cache_answers": True})
+    project.pytest().assert_outcomes(passed=8)
+    assert len(app.seen) == 1
+
+
+def test_another_version_or_row_is_asked_anew(
+    project: Project, scenario: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[E9] What the target may see is part of the key, and ``version`` what it cannot say."""
+    monkeypatch.setenv("GIT_SHA", "one")
+    target = {**KEPT[0], "version": "${GIT_SHA}"}
+    for questions in (["say Paris"], ["say Oslo"], ["say Paris"]):
+        scenario(questions, target)
+        project.pytest()
+    assert asked(project) == ["say Oslo", "say Paris"]
+    monkeypatch.setenv("GIT_SHA", "two")
+    project.pytest()
+    assert len(asked(project)) == 3
+
+
+def test_replay_asks_nobody(project: Project, scenario: Scenario, run: Run, app: FakeApp) -> None:
+    """[E9] A miss is an ERROR that says what differs."""
+    scenario(["say Paris"], {"url": app.url(), "cache_answers": True})
+    project.pytest()
+    scenario(["say Paris", "say Rome"], {"url": app.url(), "cache_answers": True})
+    run("--rag-cache=replay").assert_outcomes(passed=1, errors=1, failed=1)
+    assert len(app.seen) == 1
+    assert (
+        "no answer in the cache (replay asks nobody); the nearest entry differs: the text"
+        in (errors(project)["q1"])
+    )
+
+
+def test_replay_leaves_a_service_alone_that_keeps_no_answers(
+    project: Project, scenario: Scenario, app: FakeApp
+) -> None:
+    """[E9] A function of this process is asked: it is what the run tests."""
+    scenario(["say Paris"], {"url": app.url()})
+    project.pytest("--rag-cache=replay").assert_outcomes(errors=1, failed=1)
+    assert app.seen == []
+    assert "replay asks nobody, and this target keeps no answers" in errors(project)["q0"]
+    scenario(["say Paris"])
+    project.pytest("--rag-cache=replay").assert_outcomes(passed=1)
+
+
+def test_a_folder_that_cannot_be_written_is_said(project: Project, scenario: Scenario) -> None:
+    """[E9] The answers are there all the same."""
+    project.file("taken", "")
+    scenario(["say Paris"], KEPT[0])
+    result = project.pytest("--rag-cache-dir=taken")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*replies are not kept: *taken*"])
+
+
+# A server that a fixture starts.
+
+
+SERVER = """
+    import pytest
+    from fake_app import FakeApp
+
+    @pytest.fixture(scope="session")
+    def app_url():
+        with FakeApp() as app:
+            yield app.url("")
+            with open("seen.txt", "a") as log:
+                log.write(f"{len(app.seen)}\\n")
+
+    @pytest.fixture
+    def odd_url():
+        return 3
+"""
+
+
+def test_a_fixture_starts_the_server(project: Project, scenario: Scenario, run: Run) -> None:
+    """[E6] Its value is the URL; each worker has its own."""
+    project.conftest(SERVER)
+    scenario(GOOD * 4, {"type": "http", "fixture": "app_url", "url": "/ask"})
+    run().assert_outcomes(passed=12)
+    counts = (project.path / "seen.txt").read_text().split()
+    assert sum(map(int, counts)) == 12
+
+
+def test_a_fixture_that_is_no_url_is_an_error(project: Project, scenario: Scenario) -> None:
+    project.conftest(SERVER)
+    scenario(["say Paris"], {"type": "http", "fixture": "odd_url"})
+    result = project.pytest()
+    assert result.parseoutcomes()["errors"] == 1
+    result.stdout.fnmatch_lines(["*the fixture's value is 3 (int), expected the URL of a server*"])
+
+
+# A model.
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOpenAI]:
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+    answer = lambda body: body["messages"][-1]["content"].split()[-1]  # noqa: E731
+    with FakeOpenAI(answer=answer) as running:
+        yield running
+
+
+def test_a_model_is_the_system_under_test(
+    project: Project, scenario: Scenario, run: Run, model: FakeOpenAI
+) -> None:
+    """[A16] A profile under ``models``; what it costs is in the run's usage."""
+    profile = {"model": "m", "base_url": model.base_url, "price": 1.0, "repeats": 3}
+    target = {"profile": "local", "prompt": "{question}", "system": "Be brief.", "retries": 0}
+    scenario(GOOD, target, models={"local": profile})
+    result = run()
+    result.assert_outcomes(passed=3)
+    found = project.results()
+    assert [one["answer"] for one in found["samples"]] == ["Paris", "Paris", "Rome"]
+    assert found["run"]["usage"]["calls"] == 3
+    assert found["run"]["usage"]["cost_usd"] > 0
+    assert len(model.chats) == 3
+    result.stdout.fnmatch_lines(["target chat 'm': 3 of 3 answered, median*", "models: 3 calls,*"])
+
+
+def test_a_profile_alone_is_a_target(
+    project: Project, scenario: Scenario, model: FakeOpenAI
+) -> None:
+    """[A16]"""
+    scenario(GOOD, "local", models={"local": {"model": "m", "base_url": model.base_url}})
+    project.pytest().assert_outcomes(passed=3)
+
+
+def test_a_budget_is_for_the_model_under_test_too(
+    project: Project, scenario: Scenario, model: FakeOpenAI
+) -> None:
+    """[E10]"""
+    target = {"type": "chat", "model": "m", "base_url": model.base_url, "price": 1e6}
+    scenario(GOOD, {**target, "concurrency": 1})
+    result = project.pytest("--rag-budget=1")
+    assert result.parseoutcomes()["errors"] == 3
+    assert model.chats == []
+    assert "the budget of 1 USD" in errors(project)["q0"]
+
+
+def test_answers_of_a_model_are_kept_when_that_is_asked_for(
+    project: Project, scenario: Scenario, model: FakeOpenAI
+) -> None:
+    """[A16, E9] The cache of replies is a judge's; a model under test is asked again else."""
+    target = {"model": "m", "base_url": model.base_url}
+    scenario(["say Paris"], target)
+    project.pytest()
+    project.pytest()
+    assert len(model.chats) == 2
+    scenario(["say Paris"], {**target, "cache_answers": True})
+    project.pytest()
+    project.pytest("--rag-cache=replay").assert_outcomes(passed=1)
+    assert len(model.chats) == 3

@@ -1,0 +1,108 @@
+"""Rows that are written read back as the samples that they were made of."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_rageval.datasets.load import load_dataset
+from pytest_rageval.datasets.save import columns_of, row_of, rows_text
+from pytest_rageval.model import Case, Sample
+from pytest_rageval.scenario.schema import DatasetSpec
+
+PLAIN = columns_of({})
+SAMPLES = [
+    Sample(
+        "one",
+        question='What, "exactly"?',
+        answer=" a\r\nb ",
+        contexts=("c1", "c2"),
+        context_docs=(None, "d;2"),
+        references=("x", "y", "z"),
+        reference_groups=(("x", "y"), ("z",)),
+        reference_contexts=("e",),
+        retrieved_ids=("7", "a;b"),
+        reference_ids={"7": 2, "b": 0},
+        doc_name="手册.pdf",
+        tags=("slow", "a, b"),
+    ),
+    Sample("two", question="=1+1", answer="[1]", references=("[x]",), contexts=(), context_docs=()),
+    Sample("three", question="q", skip="", xfail="known, since May"),
+    Sample("four", question="q", answer="nan", references=("nan", ""), contexts=("nan",)),
+    Sample("five"),
+]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[..., list[Case]]:
+    """Return a function that writes rows to a file and reads it as a data set."""
+
+    def again(rows: list[dict[str, Any]], suffix: str, **spec: Any) -> list[Case]:
+        path = tmp_path / f"rows{suffix}"
+        path.write_text("".join(rows_text(rows, suffix)), encoding="utf-8", newline="")
+        dataset = load_dataset(DatasetSpec(path=path.name, **spec), tmp_path, "s.yaml:1")
+        return list(dataset.cases)
+
+    return again
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv"])
+def test_samples_come_back_as_they_were(read: Callable[..., list[Case]], suffix: str) -> None:
+    """[A21] Every field of them, in every format."""
+    found = read([row_of(sample, PLAIN) for sample in SAMPLES], suffix)
+    expected = [replace(sample, index=at, row=at + 1) for at, sample in enumerate(SAMPLES)]
+    assert found == expected
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".json"])
+def test_metadata_keep_their_types_where_the_format_has_any(
+    read: Callable[..., list[Case]], suffix: str
+) -> None:
+    metadata = {"level": 3, "share": 0.5, "open": True, "where": {"page": [1, 2]}, "lang": "zh"}
+    (found,) = read([row_of(Sample("s", question="q", metadata=metadata), PLAIN)], suffix)
+    assert isinstance(found, Sample)
+    assert found.metadata == metadata
+    (table,) = read([row_of(Sample("s", question="q", metadata={"level": 3}), PLAIN)], ".csv")
+    assert isinstance(table, Sample)
+    assert table.metadata == {"level": "3"}
+
+
+def test_the_columns_are_those_of_the_key_map(read: Callable[..., list[Case]]) -> None:
+    """[D7] The same scenario reads the file as it read the data."""
+    key_map = {"question": "q", "golden_answers": "meta.gold", "pred_ls": "answers"}
+    columns = columns_of(key_map)
+    sample = Sample("s", question="Q", answer="A", references=("r",), metadata={"meta": {"x": 1}})
+    row = row_of(sample, columns)
+    assert list(row) == ["id", "q", "meta.gold", "answers", "meta"]
+    (found,) = read([row], ".jsonl", key_map=key_map)
+    assert isinstance(found, Sample)
+    assert (found.question, found.answer, found.references) == ("Q", "A", ("r",))
+
+
+def test_a_field_whose_column_is_taken_has_another_name() -> None:
+    """The column ``answer`` holds the question here."""
+    assert columns_of({"question": "answer"})["answer"] == "response"
+
+
+def test_what_is_missing_is_left_out() -> None:
+    assert row_of(Sample("s"), PLAIN) == {"id": "s"}
+
+
+def test_a_table_has_the_columns_of_all_rows() -> None:
+    text = "".join(rows_text([{"id": "a", "x": None}, {"id": "b", "y": [1]}], ".csv"))
+    assert list(csv.reader(io.StringIO(text))) == [
+        ["id", "x", "y"],
+        ["a", "", ""],
+        ["b", "", "[1]"],
+    ]
+
+
+def test_a_list_of_no_rows_is_one() -> None:
+    assert json.loads("".join(rows_text([], ".json"))) == []

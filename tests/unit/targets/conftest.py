@@ -1,0 +1,45 @@
+"""A service to ask, and what asks it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from fake_app import FakeApp
+
+from pytest_rageval.model import Sample
+from pytest_rageval.targets.base import Answer, TargetContext
+from pytest_rageval.targets.http_service import HttpOptions, HttpTarget
+
+Ask = Callable[..., Answer]
+
+
+@pytest.fixture
+def app(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApp]:
+    """Return a running service, and no proxy on the way to it."""
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+    with FakeApp() as running:
+        yield running
+
+
+@pytest.fixture
+def ask(app: FakeApp) -> Ask:
+    """Return a function that asks the service once, as the options say."""
+
+    def once(question: str | None = "say Paris", **options: Any) -> Answer:
+        given = HttpOptions.model_validate({"url": app.url(), **options})
+
+        async def run() -> Answer:
+            target = HttpTarget(given, TargetContext(timeout_s=5.0))
+            try:
+                return await target.answer(Sample("s", question=question, metadata={"lang": "en"}))
+            finally:
+                await target.aclose()
+
+        return asyncio.run(run())
+
+    return once

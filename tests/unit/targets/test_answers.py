@@ -1,0 +1,131 @@
+"""What a system under test may return, and what is no answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from pytest_rageval.targets.answers import MOST_CHARACTERS, answer_of
+from pytest_rageval.targets.base import Answer, TargetError
+
+
+@dataclass
+class Reply:
+    answer: str
+    contexts: list[Any] = field(default_factory=list)
+    tokens: int = 3
+
+
+class Model(BaseModel):
+    response: str
+    retrieved_contexts: list[str]
+
+
+@dataclass
+class Document:
+    """A passage as retrieval libraries have it."""
+
+    page_content: str
+    metadata: Mapping[str, Any]
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "contexts", "extra"),
+    [
+        ("Paris", "Paris", None, {}),
+        (("Paris", ["a", "b"]), "Paris", ("a", "b"), {}),
+        (("Paris", None), "Paris", None, {}),
+        ({"answer": "Paris"}, "Paris", None, {}),
+        ({"response": "Paris", "retrieved_contexts": ["a"]}, "Paris", ("a",), {}),
+        ({"pred_answer": "Paris", "contexts": "a"}, "Paris", ("a",), {}),
+        ({"answer": 42, "contexts": []}, "42", (), {}),
+        ({"answer": "Paris", "t": 1.5, "x": {1: {2}}}, "Paris", None, {"t": 1.5, "x": {"1": [2]}}),
+        (Reply("Paris", ["a"]), "Paris", ("a",), {"tokens": 3}),
+        (Model(response="Paris", retrieved_contexts=["a"]), "Paris", ("a",), {}),
+        (SimpleNamespace(answer="Paris", contexts=["a"], other=1), "Paris", ("a",), {}),
+        ({"contexts": ["a"]}, None, ("a",), {}),
+        (Answer("Paris", (" a ", " "), ("x.md", None)), "Paris", ("a",), {}),
+    ],
+)
+def test_an_answer_has_many_forms(
+    value: object, text: str | None, contexts: tuple[str, ...] | None, extra: dict[str, Any]
+) -> None:
+    """[A21]"""
+    found = answer_of(value)
+    assert (found.text, found.contexts, found.extra) == (text, contexts, extra)
+
+
+def test_contexts_name_their_documents_and_ids() -> None:
+    """[A21] As texts, mappings or objects; from their metadata, too."""
+    contexts = [
+        "bare",
+        {"text": "one", "doc_name": "a.md", "id": 1},
+        Document("two", {"source": "b.md"}),
+        {"content": "three", "metadata": {"file_name": "c.md"}},
+    ]
+    found = answer_of({"answer": "x", "contexts": contexts})
+    assert found.contexts == ("bare", "one", "two", "three")
+    assert found.context_docs == (None, "a.md", "b.md", "c.md")
+    assert found.retrieved_ids is None  # not all of them say theirs
+    found = answer_of({"answer": "x", "contexts": [{"text": "a", "id": 7}, {"text": "b", "id": 8}]})
+    assert found.retrieved_ids == ("7", "8")
+
+
+def test_contexts_are_read_as_those_of_a_data_set() -> None:
+    """Blank ones are none, and an id that is there twice keeps its better rank."""
+    value = {
+        "answer": "x",
+        "contexts": [" a\n", "", "b"],
+        "context_docs": ["1.md", "2.md", None],
+        "retrieved_ids": [3, "1", "3"],
+    }
+    found = answer_of(value)
+    assert found.contexts == ("a", "b")
+    assert found.context_docs == ("1.md", None)
+    assert found.retrieved_ids == ("3", "1")
+    assert answer_of({"answer": "x", "contexts": []}).context_docs == ()
+
+
+class Odd:
+    def __repr__(self) -> str:
+        return "<odd>"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (None, "returned nothing (None); expected a text, a pair"),
+        (3, "returned 3 (int); expected"),
+        (["Paris"], "returned ['Paris'] (list); expected"),
+        (b"Paris", "returned b'Paris' (bytes); expected"),
+        (Odd(), "returned <odd> (Odd); expected"),
+        ({"text": "Paris", "n": 1}, "returned a mapping with 'text', 'n'; expected"),
+        ({}, "returned a mapping with no keys; expected"),
+        ("", "returned an empty answer"),
+        (" \n", "returned an empty answer"),
+        ({"answer": None}, "returned None as its answer"),
+        ({"answer": ["a"]}, "its answer is ['a'] (list), expected a text"),
+        ({"answer": True}, "its answer is True (bool), expected a text"),
+        ({"answer": "a", "contexts": 3}, "its contexts are 3 (int), expected a list"),
+        ({"answer": "a", "contexts": ["x", {}]}, "its context 2 is a dict without a text"),
+        ({"answer": "a", "contexts": [None]}, "its context 1 is a NoneType without a text"),
+        ({"answer": "a", "retrieved_ids": "d1"}, "its retrieved_ids are 'd1', expected a list"),
+        (
+            {"answer": "a", "contexts": ["x"], "context_docs": ["1", "2"]},
+            "its context_docs are 2, expected one for each of 1",
+        ),
+        ("x" * (MOST_CHARACTERS + 1), "an answer of 1,000,001 characters, at most 1,000,000"),
+        (("a", ["x" * (MOST_CHARACTERS + 1)]), "returned a context of 1,000,001 characters"),
+        ({"answer": "a", "more": "x" * MOST_CHARACTERS}, "1,000,000 characters beside its answer"),
+    ],
+)
+def test_what_is_no_answer_says_what_it_is(value: object, message: str) -> None:
+    """[A21]"""
+    with pytest.raises(TargetError) as caught:
+        answer_of(value)
+    assert message in str(caught.value)

@@ -1,0 +1,442 @@
+"""A service over HTTP: what it is sent, what its replies mean, and every way in which it fails."""
+
+from __future__ import annotations
+
+import json
+import logging
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from fake_app import FakeApp
+from pydantic import ValidationError
+
+from pytest_rageval.clients.errors import ClientError
+from pytest_rageval.clients.settings import RunSettings
+from pytest_rageval.errors import MissingExtraError
+from pytest_rageval.targets.base import (
+    TARGET_REGISTRY,
+    Answer,
+    Target,
+    TargetContext,
+    TargetError,
+)
+from pytest_rageval.targets.http_service import HttpOptions
+
+Ask = Callable[..., Answer]
+KEY = "key-0123456789"
+
+
+def failure(ask: Ask, question: str = "say Paris", **options: Any) -> TargetError | ClientError:
+    with pytest.raises((TargetError, ClientError)) as caught:
+        ask(question, **options)
+    return caught.value
+
+
+# What is sent.
+
+
+def test_the_question_is_posted_as_json(app: FakeApp, ask: Ask) -> None:
+    """[A21] The default: {"question": ...}; the answer by the names that data sets use."""
+    found = ask()
+    (seen,) = app.seen
+    assert (seen.method, seen.path, seen.body) == ("POST", "/ask", {"question": "say Paris"})
+    assert seen.headers["content-type"] == "application/json"
+    assert found.text == "Paris"
+    assert found.contexts == ("It is Paris.",)
+    assert found.context_docs == ("paris.md",)
+    assert found.retrieved_ids == ("paris",)
+    assert found.extra == {"tokens": 12}
+
+
+def test_the_body_is_a_template_over_the_row(app: FakeApp, ask: Ask) -> None:
+    """[A21]"""
+    ask(method="put", body={"question": "{question}", "in": {"lang": "{metadata.lang}"}, "k": 3})
+    (seen,) = app.seen
+    assert seen.method == "PUT"
+    assert seen.body == {"question": "say Paris", "in": {"lang": "en"}, "k": 3}
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "raw"),
+    [
+        ('{"question": "{question}"}', "application/json", b'{"question": "say \\"x\\""}'),
+        ("Q: {question}", "text/plain; charset=utf-8", b'Q: say "x"'),
+    ],
+)
+def test_a_body_may_be_text(app: FakeApp, ask: Ask, body: str, kind: str, raw: bytes) -> None:
+    """[A21] One that spells JSON stays JSON, whatever the row says."""
+    ask('say "x"', body=body)
+    assert (app.seen[0].headers["content-type"], app.seen[0].raw) == (kind, raw)
+
+
+def test_get_puts_the_question_into_the_query(app: FakeApp, ask: Ask) -> None:
+    ask("a+b & c=ü 甲", method="GET", query={"k": 3, "exact": True})
+    (seen,) = app.seen
+    assert (seen.method, seen.raw) == ("GET", b"")
+    assert seen.query == {"question": ["a+b & c=ü 甲"], "k": ["3"], "exact": ["true"]}
+
+
+def test_a_query_that_names_fields_is_taken_as_it_is(app: FakeApp, ask: Ask) -> None:
+    """A list is a parameter for each part; what the row lacks is left out."""
+    query = {"q": "{question}", "lang": ["{metadata.lang}", "de"], "doc": "{doc_name}"}
+    ask("Paris", method="GET", query=query, url=app.url("/Paris?v=1"))
+    assert app.seen[0].query == {"v": ["1"], "q": ["Paris"], "lang": ["en", "de"]}
+
+
+def test_a_place_in_the_url_is_quoted(app: FakeApp, ask: Ask) -> None:
+    ask("a/b?ü", url=app.url("/ask/{question}?v=1"))
+    assert app.seen[0].path == "/ask/a%2Fb%3F%C3%BC"
+    assert app.seen[0].query == {"v": ["1"]}
+
+
+def test_variables_of_the_environment_are_filled_in(
+    app: FakeApp, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[A21] In headers, URL, query and body."""
+    monkeypatch.setenv("APP_URL", app.url(""))
+    monkeypatch.setenv("APP_KEY", KEY)
+    headers = {"Authorization": "Bearer ${APP_KEY}", "X-Number": 7}
+    body = {"question": "{question}", "key": "${APP_KEY}"}
+    ask(url="${APP_URL}/ask", headers=headers, query={"t": "${APP_KEY}"}, body=body)
+    (seen,) = app.seen
+    assert seen.headers["authorization"] == f"Bearer {KEY}"
+    assert seen.headers["x-number"] == "7"
+    assert seen.query == {"t": [KEY]}
+    assert seen.body["key"] == KEY
+
+
+def test_a_user_in_the_url_becomes_a_header(app: FakeApp, ask: Ask) -> None:
+    ask(url=f"http://user:p%40ss@127.0.0.1:{app.port}/ask")
+    # base64 of user:p@ss
+    assert app.seen[0].headers["authorization"] == "Basic dXNlcjpwQHNz"
+
+
+# What the reply means.
+
+
+def test_paths_pick_the_parts_of_a_reply(app: FakeApp, ask: Ask) -> None:
+    """[A21] What they do not lead to goes along as extra."""
+    hits = [{"body": "one", "doc": "a.md", "id": 7}, {"body": "two", "doc": "b.md", "id": 8}]
+    app.answer = lambda asked: {"data": {"text": "Paris"}, "hits": hits, "took": 3}
+    found = ask(
+        answer="data.text",
+        contexts="hits[*].body",
+        context_docs="hits[*].doc",
+        retrieved_ids="hits[*].id",
+    )
+    assert found.text == "Paris"
+    assert found.contexts == ("one", "two")
+    assert found.context_docs == ("a.md", "b.md")
+    assert found.retrieved_ids == ("7", "8")
+    assert found.extra == {"took": 3}
+
+
+def test_a_path_that_leads_nowhere_is_an_error(app: FakeApp, ask: Ask) -> None:
+    error = failure(ask, answer="answer", contexts="hits[*].text")
+    assert str(error).startswith("its reply has nothing at 'hits[*].text': at its top there are")
+
+
+STREAM = 'data: {"token": "Pa"}\n\ndata: {"token": "ris"}\n\ndata: {"contexts": ["c"]}\n\n'
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "text", "contexts"),
+    [
+        ("text/plain", "Paris", "Paris", None),
+        ("text/plain", '{"answer": "Paris"}', "Paris", None),
+        ("text/plain", "42", "42", None),
+        ("application/json", '"Paris"', "Paris", None),
+        ("application/json", '{"response": "Paris", "contexts": []}', "Paris", ()),
+        ("text/event-stream", STREAM + "data: [DONE]\n\n", "Paris", ("c",)),
+        ("text/event-stream", "data: Pa\n\ndata: ris\n\n", "Paris", None),
+        (
+            "text/event-stream",
+            'data: {"choices": [{"delta": {"content": "Paris"}}]}\r\n\r\n: a remark\r\n\r\n',
+            "Paris",
+            None,
+        ),
+        ("application/x-ndjson", '{"text": "Pa"}\n{"text": "ris"}\n', "Paris", None),
+    ],
+)
+def test_replies_of_many_kinds_are_answers(
+    app: FakeApp, ask: Ask, kind: str, body: str, text: str, contexts: tuple[str, ...] | None
+) -> None:
+    """[A21]"""
+    app.answer = lambda asked: (kind, body.encode())
+    found = ask()
+    assert (found.text, found.contexts) == (text, contexts)
+
+
+def test_a_streamed_answer_is_picked_by_its_path(app: FakeApp, ask: Ask) -> None:
+    events = 'data: {"d": {"t": "Pa"}}\n\ndata: {"d": {"t": "ris"}}\n\ndata: {"end": 1}\n\n'
+    app.answer = lambda asked: ("text/event-stream", events.encode())
+    assert ask(answer="d.t").text == "Paris"
+
+
+# What goes wrong.
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "is_transient", "words"),
+    [
+        ("500", "server", False, 'HTTP 500: {"error": "this is fault 500"'),
+        ("503", "server", True, "HTTP 503"),
+        ("502", "server", True, "HTTP 502"),
+        ("429:2", "rate_limit", True, "HTTP 429"),
+        ("401", "auth", False, "HTTP 401"),
+        ("404", "bad_request", False, "HTTP 404"),
+        ("reset", "connection", True, "the connection failed (Connection reset by peer)"),
+        ("close", "connection", True, "the server closed it without an answer"),
+        ("cut", "connection", True, "it broke in the middle of the answer"),
+        ("to http://elsewhere.test/a?k=v", "bad_request", False, "to another host"),
+        ("to ftp://127.0.0.1/a", "bad_request", False, "which is no http or https URL"),
+        ("to /again", "bad_request", False, "redirects in a circle"),
+    ],
+)
+def test_failures_say_whether_asking_again_may_help(
+    app: FakeApp, ask: Ask, fault: str, kind: str, is_transient: bool, words: str
+) -> None:
+    """[A21] A status 500 is the application's own failure; asking again would hide it."""
+    error = failure(ask, f"{fault}|x")
+    assert isinstance(error, ClientError)
+    assert (error.kind, error.is_transient) == (kind, is_transient)
+    assert f"127.0.0.1:{app.port}: " in str(error)
+    assert words in str(error)
+    if fault == "429:2":
+        assert error.retry_after_s == 2.0
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("none", "returned nothing (None)"),
+        ("list", "returned ['Paris'] (list)"),
+        ("number", "returned 42 (int)"),
+        ("empty", "returned an empty answer"),
+        ("nothing", "replied nothing"),
+        ("other", "returned a mapping with 'error'"),
+        ("other", 'the reply begins \'{"error": "the index is not loaded"}\''),
+        ("broken", "replied broken JSON"),
+        ("html", "replied a page of HTML"),
+        ("bytes", "replied 7 bytes of application/pdf, which are no text"),
+        ("big", "replies more than 8 MB"),
+        ("long", "an answer of 2,000,000 characters, at most 1,000,000 are taken"),
+    ],
+)
+def test_what_is_no_answer_is_an_error(ask: Ask, fault: str, words: str) -> None:
+    """[A21] With the beginning of the reply; nothing of it is asked for again."""
+    error = failure(ask, f"{fault}|x")
+    assert isinstance(error, TargetError)
+    assert words in str(error)
+
+
+def test_nobody_there_is_an_error_that_names_the_place(ask: Ask) -> None:
+    error = failure(ask, url="http://127.0.0.1:1/ask")
+    assert str(error) == "127.0.0.1:1: the connection failed (Connection refused)"
+
+
+def test_a_smaller_limit_ends_the_reading_early(ask: Ask) -> None:
+    assert "replies more than 0.5 MB" in str(failure(ask, "long|x", max_mb=0.5))
+
+
+# Redirects.
+
+
+def test_a_redirect_on_the_same_host_is_followed(app: FakeApp, ask: Ask) -> None:
+    found = ask("once to /other|Paris", headers={"X-Key": KEY})
+    assert found.text == "Paris"
+    assert [one.path for one in app.seen] == ["/ask", "/other"]
+    assert app.seen[1].headers["x-key"] == KEY
+    assert app.seen[1].body == app.seen[0].body
+
+
+@pytest.mark.parametrize("allowed", ["127.0.0.1", "127.0.0.1:{port}"])
+def test_an_allowed_host_gets_no_keys(app: FakeApp, ask: Ask, allowed: str) -> None:
+    """[A21] Neither headers nor the user of the URL; what is asked goes along."""
+    with FakeApp() as other:
+        url = f"http://user:{KEY}@127.0.0.1:{app.port}/ask"
+        hosts = [allowed.format(port=other.port)]
+        headers = {"X-Key": KEY, "Cookie": f"s={KEY}", "Accept": "application/json"}
+        question = f"to {other.url('/there')}|Paris"
+        other.answer = lambda asked: {"answer": "here"}
+        other._fault = lambda question: ""  # type: ignore[method-assign]
+        found = ask(question, url=url, headers=headers, allow_redirects_to=hosts)
+        assert found.text == "here"
+        (seen,) = other.seen
+    assert seen.headers["accept"] == "application/json"
+    assert {"x-key", "cookie", "authorization"}.isdisjoint(seen.headers)
+    assert seen.body == {"question": question}
+
+
+def test_another_host_is_asked_only_where_that_is_allowed(app: FakeApp, ask: Ask) -> None:
+    with FakeApp() as other:
+        place = f"127.0.0.1:{other.port}"
+        error = failure(ask, f"to {other.url('/there?key=' + KEY)}|x")
+        assert f"redirects to another host, http://{place}/there; " in str(error)
+        assert f"allow_redirects_to: [{place}]" in str(error)
+        assert other.seen == []
+
+
+# Secrets.
+
+
+@pytest.mark.parametrize(
+    "fault", ["500", "401", "429", "other", "broken", "html", "reset", "cut", "to http://h.test/?a"]
+)
+def test_no_failure_shows_a_key(
+    app: FakeApp,
+    ask: Ask,
+    fault: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """[A21] Neither message nor traceback nor log; the service repeats what it was sent."""
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("APP_KEY", KEY)
+    url = f"http://user:{KEY}-url@127.0.0.1:{app.port}/ask?token={KEY}-query"
+    headers = {"X-Key": "${APP_KEY}", "X-Literal": f"{KEY}-literal"}
+    error = failure(ask, f"{fault}|x", url=url, headers=headers)
+    shown = "".join(traceback.format_exception(error)) + caplog.text + repr(error)
+    assert KEY not in shown
+    assert "dXNlcjpr" not in shown  # base64 of user:k
+
+
+def test_a_key_in_an_answer_is_taken_out(
+    app: FakeApp, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[A21] Of what is secret for sure; a literal word of a header may be in any answer."""
+    monkeypatch.setenv("APP_KEY", KEY)
+    app.answer = lambda asked: json.loads(json.dumps({"answer": " ".join(asked.headers.values())}))
+    headers = {"X-Env": "${APP_KEY}", "Authorization": "Bearer abcdefgh", "X-Team": "research-team"}
+    text = ask(headers=headers).text or ""
+    assert KEY not in text
+    assert "abcdefgh" not in text
+    assert "research-team" in text
+
+
+# What is known before anything is asked.
+
+
+def make(monkeypatch: pytest.MonkeyPatch | None = None, **options: Any) -> Target:
+    definition = TARGET_REGISTRY.get("http")
+    return definition.make(HttpOptions.model_validate(options), TargetContext())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"url": "${NOT_SET_1}/ask"}, "url: the environment variable NOT_SET_1 is not set"),
+        (
+            {"url": "http://h.test", "headers": {"X-A": "${NOT_SET_1}"}},
+            "headers.X-A: the environment variable NOT_SET_1 is not set",
+        ),
+        ({"url": "http://h.test", "body": {"q": "{qestion}"}}, "Did you mean 'question'?"),
+        ({"url": "http://h.test", "headers": {"X-A": "ü"}}, "holds characters that no header has"),
+        ({"url": "http://:80/x"}, "url: expected one like http://127.0.0.1:8000/ask"),
+        ({"url": "/ask"}, "url: expected one like http://127.0.0.1:8000/ask"),
+        ({"url": "http://h.test:99999"}, "url: expected one like"),
+    ],
+)
+def test_what_cannot_be_sent_is_known_before(options: dict[str, Any], message: str) -> None:
+    """[E12]"""
+    with pytest.raises(TargetError) as caught:
+        make(**options)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"url": f"ftp://user:{KEY}@h.test"}, "begins with http:// or https://"),
+        ({}, "needs 'url', or a 'fixture' with the URL"),
+        ({"url": "http://h.test", "answer": "a..b"}, "'a..b' is no path"),
+        ({"url": "http://h.test", "method": "GET", "body": {}}, "a GET request has no body"),
+        ({"url": "http://h.test", "method": "DELETE"}, "Input should be 'POST', 'GET', 'PUT'"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        HttpOptions.model_validate(options)
+    details = caught.value.errors(include_input=False)
+    assert message in details[0]["msg"]
+    assert KEY not in details[0]["msg"]
+
+
+def test_without_aiohttp_the_command_to_install_it_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pytest_rageval.extras.installed", lambda module: False)
+    with pytest.raises(MissingExtraError, match=r'pip install "pytest-rageval\[judge\]"'):
+        make(url="http://h.test")
+
+
+def test_replay_needs_neither_the_package_nor_the_variables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """[E9]"""
+    monkeypatch.setattr("pytest_rageval.extras.installed", lambda module: False)
+    run = RunSettings(cache_mode="replay")
+    options = HttpOptions(url="http://h.test", headers={"X-A": "${NOT_SET_1}"})
+    assert TARGET_REGISTRY.get("http").make(options, TargetContext(run=run))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (3, "is 3 (int), expected the URL of a server"),
+        (f"user:{KEY}@host", "is text (str), expected the URL of a server"),
+    ],
+)
+def test_a_fixture_gives_the_url(app: FakeApp, value: object, message: str) -> None:
+    """[E6] Anything else is refused, and not quoted."""
+    definition = TARGET_REGISTRY.get("http")
+    options = HttpOptions(fixture="app_url", url="/ask")
+    assert definition.from_value is not None
+    with pytest.raises(TargetError) as caught:
+        definition.from_value(options, TargetContext(), value)
+    assert str(caught.value) == message
+
+
+# What is told of it.
+
+
+def test_messages_and_cache_keys_hold_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("APP_HOST", "staging.test")
+    options = HttpOptions(
+        url=f"https://user:{KEY}@${{APP_HOST}}/ask?token={KEY}",
+        headers={"X-Key": KEY},
+        body={"key": KEY, "question": "{question}"},
+        answer="data.text",
+    )
+    assert options.shown == "POST https://${APP_HOST}/ask"
+    identity = options.identity()
+    assert identity["url"] == "https://staging.test/ask"
+    assert identity["answer"] == "data.text"
+    assert KEY not in json.dumps(identity)
+
+
+def test_another_server_body_or_header_is_another_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    """[E9] A key that changes is not, as long as its variable is named."""
+    monkeypatch.setenv("APP_KEY", "one")
+    base: dict[str, Any] = {"url": "http://h.test/ask", "headers": {"X-Key": "${APP_KEY}"}}
+    own = HttpOptions(**base).identity()
+    for change in (
+        {"url": "http://other.test/ask"},
+        {"url": "http://h.test/ask?v=2"},
+        {"headers": {"X-Key": "${APP_KEY}", "X-Model": "b"}},
+        {"body": {"question": "{question}", "k": 5}},
+        {"method": "PUT"},
+        {"answer": "text"},
+    ):
+        assert HttpOptions(**{**base, **change}).identity() != own
+    monkeypatch.setenv("APP_KEY", "two")
+    assert HttpOptions(**base).identity() == own
+
+
+def test_only_what_is_sent_is_shown_to_the_service() -> None:
+    assert HttpOptions(url="http://h.test").fields == {"question"}
+    body = {"q": "{query}", "l": "{metadata.lang}"}
+    assert HttpOptions(url="http://h.test", body=body).fields == {"question", "metadata.lang"}
+    assert HttpOptions(url="http://h.test/{id}").sent_body is None

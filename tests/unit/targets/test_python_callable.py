@@ -1,0 +1,222 @@
+"""A function as the system under test: how it is called, and what its failures say."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_rageval.model import Sample
+from pytest_rageval.targets.base import TARGET_REGISTRY, Answer, TargetContext, TargetError
+from pytest_rageval.targets.python_callable import CallableTarget, PythonOptions
+
+SAMPLE = Sample("s1", question="Where?", contexts=("c",), doc_name="a.md", metadata={"lang": "en"})
+
+
+def ask(function: Callable[..., Any], sample: Sample = SAMPLE, **options: Any) -> Answer:
+    return asyncio.run(CallableTarget(function, options).answer(sample))
+
+
+class App:
+    """An application that is called."""
+
+    def __call__(self, question: str) -> str:
+        return f"App: {question}"
+
+    async def later(self, question: str) -> str:
+        return f"later: {question}"
+
+
+class AsyncApp:
+    async def __call__(self, question: str) -> str:
+        return f"async: {question}"
+
+
+async def aanswer(question: str) -> str:
+    await asyncio.sleep(0)
+    return f"a: {question}"
+
+
+def handed_on(question: str) -> object:
+    return aanswer(question)
+
+
+def stream(question: str) -> Iterator[str]:
+    yield from ("in ", "parts")
+
+
+async def astream(question: str) -> AsyncIterator[str]:
+    for part in ("in ", "parts"):
+        yield part
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (lambda question: f"f: {question}", "f: Where?"),
+        (aanswer, "a: Where?"),
+        (handed_on, "a: Where?"),
+        (App(), "App: Where?"),
+        (App().later, "later: Where?"),
+        (AsyncApp(), "async: Where?"),
+        (stream, "in parts"),
+        (astream, "in parts"),
+        (str.upper, "WHERE?"),
+    ],
+)
+def test_a_function_may_be_of_any_kind(function: Callable[..., Any], text: str) -> None:
+    """[A21]"""
+    assert ask(function).text == text
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (lambda q: q, "Where?"),
+        (lambda sample: sample.id, "s1"),
+        (lambda question, doc_name: f"{question} {doc_name}", "Where? a.md"),
+        (lambda contexts, question: f"{question} {contexts[0]}", "Where? c"),
+        (lambda question, /, *, metadata: metadata["lang"], "en"),
+        (lambda question, top_k=3: f"{top_k}", "3"),
+        (lambda question, **rest: f"{rest}", "{}"),
+        (lambda *parts: f"{parts}", "()"),
+    ],
+)
+def test_parameters_are_filled_by_their_names(function: Callable[..., Any], text: str) -> None:
+    """[A21] The only one that is no field gets the question."""
+    assert ask(function).text == text
+
+
+def test_a_parameter_annotated_as_a_sample_gets_it() -> None:
+    def answer(row: Sample) -> str:
+        return row.id
+
+    assert ask(answer).text == "s1"
+
+
+def test_options_go_to_every_call() -> None:
+    assert ask(lambda question, top_k: f"{question} {top_k}", top_k=5).text == "Where? 5"
+    assert ask(lambda question, **rest: f"{rest}", k=1).text == "{'k': 1}"
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "message"),
+    [
+        (lambda question, store: "", {}, "its parameter 'store' cannot be filled"),
+        (lambda a, b: "", {}, "its parameter 'a', 'b' cannot be filled"),
+        (lambda question: "", {"topk": 1}, "options: unknown parameter 'topk'"),
+        (3, {}, "is 3 (int), expected a function"),
+    ],
+)
+def test_a_function_that_cannot_be_called_is_refused(
+    function: Any, options: dict[str, Any], message: str
+) -> None:
+    """[E12] Before anything is asked."""
+    with pytest.raises(TargetError) as caught:
+        CallableTarget(function, options)
+    assert message in str(caught.value)
+
+
+def test_a_row_without_a_question_is_not_asked() -> None:
+    with pytest.raises(TargetError, match="not asked: the row has no question"):
+        ask(lambda question: "x", Sample("s"))
+    assert ask(lambda sample: sample.id, Sample("s")).text == "s"
+
+
+def deep(question: str) -> str:
+    return deeper(question)
+
+
+def deeper(question: str) -> str:
+    return {"a": "b"}[question]
+
+
+class SecretiveError(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text either")
+
+
+def raising(error: BaseException) -> Callable[[str], str]:
+    def fail(question: str) -> str:
+        raise error
+
+    return fail
+
+
+async def araise(question: str) -> str:
+    raise ValueError("two\nlines")
+
+
+def test_what_it_raises_is_told_with_its_last_frames() -> None:
+    """[A21] Its own files and lines, none of ours."""
+    with pytest.raises(TargetError) as caught:
+        ask(deep)
+    first, *frames = str(caught.value).splitlines()
+    assert first == "KeyError: 'Where?'"
+    assert [frame.partition(": ")[2] for frame in frames] == [
+        "return deeper(question)",
+        'return {"a": "b"}[question]',
+    ]
+    assert frames[-1].startswith("  test_python_callable.py:")
+
+
+@pytest.mark.parametrize(
+    ("function", "first"),
+    [
+        (araise, "ValueError: two lines"),
+        (raising(SystemExit(3)), "SystemExit: 3"),
+        (raising(StopIteration("x")), "StopIteration: x"),
+        (raising(SecretiveError()), "SecretiveError"),
+        (raising(ConnectionResetError(104, "reset")), "ConnectionResetError: [Errno 104] reset"),
+        (raising(RuntimeError("x" * 2000)), f"RuntimeError: {'x' * 499}…"),
+        (lambda question: iter([1]), "streams 1 (int), expected texts"),
+        (lambda question: None, "returned nothing (None)"),
+    ],
+)
+def test_any_failure_is_an_error_of_the_target(function: Callable[..., Any], first: str) -> None:
+    with pytest.raises(TargetError) as caught:
+        ask(function)
+    assert str(caught.value).splitlines()[0].startswith(first)
+
+
+def test_many_are_asked_at_once() -> None:
+    """[A22] One that blocks keeps nobody."""
+    import threading
+
+    barrier = threading.Barrier(20, timeout=10.0)
+
+    def blocked(question: str) -> str:
+        barrier.wait()
+        return "x"
+
+    async def run() -> list[Answer]:
+        target = CallableTarget(blocked)
+        return await asyncio.gather(*(target.answer(SAMPLE) for _ in range(20)))
+
+    assert len(asyncio.run(run())) == 20
+
+
+def test_a_class_is_made_once_and_its_instance_called(tmp_path: Path) -> None:
+    text = (
+        "class App:\n    def __call__(self, question):\n        return question + str(id(self))\n"
+    )
+    (tmp_path / "app_of_a_class.py").write_text(text, encoding="utf-8")
+    context = TargetContext(folders=(tmp_path,))
+    target = TARGET_REGISTRY.get("python").make(PythonOptions(use="app_of_a_class:App"), context)
+    try:
+        answers = [asyncio.run(target.answer(SAMPLE)).text for _ in range(2)]
+        assert answers[0] == answers[1]
+    finally:
+        sys.modules.pop("app_of_a_class")
+
+
+def test_the_identity_shows_the_path_and_no_value() -> None:
+    """[E9] Another option is another system; its value may be a secret."""
+    own = PythonOptions(use="a:b", options={"key": "sk-1"}).identity()
+    assert own["use"] == "a:b"
+    assert "sk-1" not in repr(own)
+    assert own != PythonOptions(use="a:b", options={"key": "sk-2"}).identity()
