@@ -39,6 +39,7 @@ class LookAhead:
         self._config = config
         self._judging = Judging(run)
         self._positions: dict[str, int] = {}
+        self._fed: set[pytest.Item] = set()
         self._total = 0
         self._nextitem: pytest.Item | None = None
         self._next_beat = time.monotonic() + _BEAT_S
@@ -64,11 +65,14 @@ class LookAhead:
         """Have this sample asked about, and those behind it as far as is worth it."""
         window = self._judging.window(item.plan)
         for found in islice(self._upcoming(item, self._nextitem), window):
-            if isinstance(found, SampleItem) and found.is_asked and not _is_skipped(found):
+            # All but the last were fed with the item before; markers take time to look up.
+            if found in self._fed or not isinstance(found, SampleItem) or not found.is_asked:
+                continue
+            if self._judging.is_ready(found.plan) and not _is_skipped(found):
                 sample = found.case
                 assert isinstance(sample, Sample)
-                if self._judging.is_ready(found.plan):
-                    self._judging.feed(found.plan, [sample])
+                self._judging.feed(found.plan, [sample])
+                self._fed.add(found)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -85,6 +89,7 @@ class LookAhead:
         """Close after the last item: under ``-x``, fixtures that judges need go right after it."""
         if nextitem is None:
             self._judging.close()
+            self._fed.clear()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:

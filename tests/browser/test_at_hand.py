@@ -32,7 +32,7 @@ WINDOWS = {
 }
 
 
-def made_result(weigh: Callable[..., ScenarioResult], n: int = 120) -> ScenarioResult:
+def made_result(weigh: Callable[..., ScenarioResult], n: int = 24) -> ScenarioResult:
     rng = random.Random(n)
     words = "refund order battery invoice shipping warranty screen password address store".split()
     samples = [
@@ -107,6 +107,8 @@ def test_the_page_fits_a_phone(open_report: Any, weigh: Callable[..., ScenarioRe
     page.locator("#samples tbody button").first.tap()
     page.locator("dialog[open]").wait_for()
     assert page.evaluate("document.querySelector('dialog').scrollWidth") <= 390
+    reason = page.locator("dialog").get_by_text("1 of 2 claims is supported").bounding_box()
+    assert reason["x"] + reason["width"] <= 390
     page.get_by_role("button", name="Close", exact=True).tap()
 
 
@@ -153,7 +155,7 @@ def sorted_by(page: Any) -> tuple[str, str]:
 def test_samples_are_found_filtered_and_paged(
     open_report: Any, weigh: Callable[..., ScenarioResult]
 ) -> None:
-    result = made_result(weigh)
+    result = made_result(weigh, 120)
     page = open_report(result)
     rows = page.locator("#samples tbody tr")
     assert rows.count() == 50
@@ -262,11 +264,12 @@ def test_5000_samples_open_in_two_seconds(
 ) -> None:
     page = open_report(made_result(weigh, 5000))
     assert page.locator("#samples tbody tr").count() == 50
-    # The best of three: the machine may have other work.
-    times = []
+    # Three attempts: the machine may have other work.
     for _ in range(3):
         started = time.perf_counter()
         page.reload()
         page.wait_for_selector("#samples tbody tr")
-        times.append(time.perf_counter() - started)
-    assert min(times) < 2.0
+        took_s = time.perf_counter() - started
+        if took_s < 2.0:
+            return
+    pytest.fail(f"5,000 samples took {took_s:.1f} s to open")

@@ -33,14 +33,14 @@ class Relevancy(LLMEvaluationMetric):
     def _parse_evaluate_response(self, text):
         return float(text)
 """
-TONE = {"use": "my_metrics:tone"}
+TONE = {"use": "qa_metrics:tone"}
 
 
 @pytest.fixture
 def own(judged: JudgedProject, monkeypatch: pytest.MonkeyPatch) -> JudgedProject:
     """Return a project with metrics beside the scenario."""
     monkeypatch.setattr(sys, "path", list(sys.path))
-    (judged.path / "my_metrics.py").write_text(METRICS)
+    (judged.path / "qa_metrics.py").write_text(METRICS)
     return judged
 
 
@@ -58,8 +58,8 @@ def test_replies_are_kept_and_scores_are_not(own: JudgedProject) -> None:
     own.scenario(["0.5"], metrics=[TONE])
     own.pytest()
     changed = METRICS.replace("return float(reply.text)", "return float(reply.text) / 5")
-    (own.path / "my_metrics.py").write_text(changed)
-    sys.modules.pop("my_metrics", None)
+    (own.path / "qa_metrics.py").write_text(changed)
+    sys.modules.pop("qa_metrics", None)
     own.server.forget()
     own.pytest().assert_outcomes(passed=1)
     assert own.asked == []
@@ -68,7 +68,7 @@ def test_replies_are_kept_and_scores_are_not(own: JudgedProject) -> None:
 
 def test_repeats_are_for_what_asks_a_model(own: JudgedProject) -> None:
     """C6. Another async function has no opinion that could change."""
-    metrics = [TONE, {"use": "my_metrics:counted"}]
+    metrics = [TONE, {"use": "qa_metrics:counted"}]
     own.scenario(["0.5"], metrics=metrics, judge={"repeats": 3})
     own.pytest().assert_outcomes(passed=1)
     assert len(own.asked) == 3
@@ -78,7 +78,7 @@ def test_repeats_are_for_what_asks_a_model(own: JudgedProject) -> None:
 
 
 def test_a_judge_that_fails_is_the_error_of_the_score(own: JudgedProject) -> None:
-    own.scenario(["500|0.5"], metrics=[TONE, {"use": "my_metrics:counted"}])
+    own.scenario(["500|0.5"], metrics=[TONE, {"use": "qa_metrics:counted"}])
     own.pytest()
     (sample,) = own.project.results()["samples"]
     assert "500" in sample["errors"]["tone"]
@@ -87,7 +87,7 @@ def test_a_judge_that_fails_is_the_error_of_the_score(own: JudgedProject) -> Non
 def test_a_class_for_dbgpt_asks_the_same_judge(own: JudgedProject, run_judged: Run) -> None:
     own.scenario(
         [{"answer": "0.5", "question": "q"}],
-        metrics=[{"use": "my_metrics:Relevancy", "name": "relevancy"}],
+        metrics=[{"use": "qa_metrics:Relevancy", "name": "relevancy"}],
     )
     run_judged().assert_outcomes(passed=1)
     assert own.project.results()["samples"][0]["scores"] == {"relevancy": 0.5}

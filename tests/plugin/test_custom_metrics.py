@@ -31,8 +31,8 @@ SCENARIO = """
     name: qa
     dataset: qa.jsonl
     metrics:
-      - {use: "my_metrics:politeness", name: polite}
-      - {use: "my_metrics:later"}
+      - {use: "qa_metrics:politeness", name: polite}
+      - {use: "qa_metrics:later"}
     gates: {later: 0.01}
 """
 
@@ -48,7 +48,7 @@ def own(project: Project) -> Project:
     """Return a project with a scenario and a module of metrics beside it."""
     project.scenario(SCENARIO)
     project.rows(ROWS)
-    project.file("my_metrics.py", METRICS)
+    project.file("qa_metrics.py", METRICS)
     return project
 
 
@@ -79,8 +79,8 @@ def test_equal_runs_write_equal_results(own: Project) -> None:
 
 @pytest.mark.parametrize("mode", ["prepend", "append", "importlib"])
 def test_the_ini_value_pythonpath_is_on_the_path_in_every_mode(own: Project, mode: str) -> None:
-    (own.path / "my_metrics.py").unlink()
-    own.file("src/my_metrics.py", METRICS)
+    (own.path / "qa_metrics.py").unlink()
+    own.file("src/qa_metrics.py", METRICS)
     own.file("pytest.ini", "[pytest]\npythonpath = src\n")
     own.pytest(f"--import-mode={mode}").assert_outcomes(passed=5)
 
@@ -91,7 +91,7 @@ def test_the_rootdir_and_the_folder_of_the_scenario_are_on_the_path(
 ) -> None:
     own.file("deep/down/other_metrics.py", METRICS)
     text = (own.path / "qa.rageval.yaml").read_text().replace("dataset: qa", "dataset: ../../qa")
-    text = text.replace('{use: "my_metrics:later"}', '{use: "other_metrics:later"}')
+    text = text.replace('{use: "qa_metrics:later"}', '{use: "other_metrics:later"}')
     own.file("deep/down/deep.rageval.yaml", text)
     own.file("pytest.ini", "[pytest]\n")
     own.pytest(f"--import-mode={mode}", "deep").assert_outcomes(passed=5)
@@ -101,7 +101,7 @@ def test_the_mode_importlib_leaves_the_path_alone_and_says_so(own: Project) -> N
     result = own.pytest("--import-mode=importlib")
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(
-        ["*qa.rageval.yaml:4: metrics*0*: no module named 'my_metrics' on sys.path.*'pythonpath'*"]
+        ["*qa.rageval.yaml:4: metrics*0*: no module named 'qa_metrics' on sys.path.*'pythonpath'*"]
     )
 
 
@@ -120,10 +120,10 @@ def test_nothing_is_put_on_the_path_for_scenarios_that_import_nothing(project: P
 
 
 def test_a_missing_name_is_a_collection_error_without_a_traceback(own: Project, run: Run) -> None:
-    own.file("my_metrics.py", METRICS.replace("def politeness", "def polite"))
+    own.file("qa_metrics.py", METRICS.replace("def politeness", "def polite"))
     result = run()
     result.stdout.fnmatch_lines(
-        ["*:4: metrics*: 'my_metrics' (*my_metrics.py) has no attribute 'politeness'. Did you*"]
+        ["*:4: metrics*: 'qa_metrics' (*qa_metrics.py) has no attribute 'politeness'. Did you*"]
     )
     result.stdout.no_fnmatch_line("*Traceback*")
     result.stdout.no_fnmatch_line("*INTERNALERROR*")
@@ -132,8 +132,8 @@ def test_a_missing_name_is_a_collection_error_without_a_traceback(own: Project, 
 def test_it_is_rewritten_in_the_next_run(own: Project) -> None:
     """No score of the user's own code comes from a cache."""
     own.pytest()
-    own.file("my_metrics.py", METRICS.replace("len(sample.answer) / 100", "0.5"))
-    sys.modules.pop("my_metrics", None)
+    own.file("qa_metrics.py", METRICS.replace("len(sample.answer) / 100", "0.5"))
+    sys.modules.pop("qa_metrics", None)
     own.pytest()
     scores = [sample["scores"]["later"] for sample in own.results()["samples"]]
     assert scores == [0.5, 0.5, 0.5]

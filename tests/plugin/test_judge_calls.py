@@ -217,3 +217,16 @@ def test_two_scenarios_have_their_own_judges(judged: JudgedProject) -> None:
         results = judged.project.results(name)
         assert results["metrics"]["graded"]["mean"] == pytest.approx(mean)
         assert results["run"]["usage"]["calls"] == calls
+
+
+def test_each_case_is_looked_at_once(
+    judged: JudgedProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not again with each case before it: that took half the time of a run from the cache."""
+    looked: list[str] = []
+    monkeypatch.setattr(
+        "pytest_rageval.plugin.look_ahead._is_skipped", lambda item: looked.append(item.name)
+    )
+    judged.scenario([f"0.{at}" for at in range(9)])
+    judged.pytest().assert_outcomes(passed=9)
+    assert sorted(looked) == [f"s{at}" for at in range(9)]

@@ -67,7 +67,8 @@ def test_the_run_has_what_depends_on_time_and_machine(mixed: Project) -> None:
     """[A12] No model was asked, so there is no usage."""
     run = mixed.results()["run"]
     assert set(run) == {
-        "id", "started_at", "finished_at", "version", "workers", "latency_s", "usage",
+        "id", "started_at", "finished_at", "version", "workers", "latency_s",
+        "answer_latency_s", "usage",
     }  # fmt: skip
     assert run["workers"] == 0
     assert run["usage"] is None

@@ -165,6 +165,22 @@ def test_a_file_that_cannot_be_written_is_said(online: Project) -> None:
     result.stdout.fnmatch_lines(["answers NOT saved: taken/answers.jsonl: *"])
 
 
+def test_what_a_test_function_checks_can_be_saved(project: Project, run: Run) -> None:
+    """[E6] Its scenario has no target; it asks whom it likes."""
+    rows = [{"id": "a", "question": "Where?", "references": ["Paris"]}]
+    project.file("qa.rageval.yaml", json.dumps({"name": "qa", "dataset": rows, "metrics": ["em"]}))
+    project.file(
+        "test_bot.py",
+        "import pytest\n\n"
+        "@pytest.mark.rag_scenario('qa.rageval.yaml')\n"
+        "def test_bot(rag_sample, rageval):\n"
+        "    rageval.check(answer='Paris', contexts=['c'])\n",
+    )
+    run("test_bot.py", "--rag-save-answers=answers.jsonl").assert_outcomes(passed=1)
+    (line,) = (project.path / "answers.jsonl").read_text("utf-8").splitlines()
+    assert json.loads(line) == {**rows[0], "answer": "Paris", "contexts": [{"text": "c"}]}
+
+
 def test_results_do_not_depend_on_it(online: Project) -> None:
     """[E2] The rows travel with the results, and are in no other file."""
     online.pytest()

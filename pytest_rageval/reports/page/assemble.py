@@ -28,6 +28,7 @@ SCRIPTS = (
     "elements.js",
     "plots.js",
     "overview.js",
+    "yaml.js",
     "panel.js",
     "slices.js",
     "comparison.js",

@@ -334,7 +334,7 @@ def test_the_trend_is_of_complete_runs(
 def test_both_languages_have_the_same_words_with_the_same_places() -> None:
     text = Path(assemble.__file__).with_name("assets").joinpath("words.js").read_text("utf-8")
     english, chinese = text.split("\n  zh: {\n")
-    entry = re.compile(r'^    (\w+): "(.*)",$', re.MULTILINE)
+    entry = re.compile(r'^    (\w+):\s+"(.*)",$', re.MULTILINE)
     words = [dict(entry.findall(part)) for part in (english, chinese)]
     assert len(words[0]) > 140
     assert words[0].keys() == words[1].keys()

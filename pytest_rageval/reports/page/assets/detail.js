@@ -13,25 +13,60 @@ function detailOf(app, at) {
   const { data } = run;
   const position = app.found.indexOf(at);
   const step = (by) => () => openDetail(app, app.found[position + by]);
-  const remarks = data.remarks.filter(([sample]) => sample === at).map(([, kind, name, text]) => ({ kind: KINDS[kind], name: data.remark_names[name], text }));
+  const remarks = data.remarks
+    .filter(([sample]) => sample === at)
+    .map(([, kind, name, text]) => ({ kind: KINDS[kind], name: data.remark_names[name], text }));
   const of = (kind) => remarks.filter((remark) => remark.kind === kind);
   return [
-    el("div", { class: "dialog-bar" },
+    el(
+      "div",
+      { class: "dialog-bar" },
       button(say("previous"), step(-1), { disabled: position <= 0 }),
       button(say("next"), step(1), { disabled: position < 0 || position === app.found.length - 1 }),
-      button(say("close"), () => app.dialog.close(), { class: "primary" })),
+      button(say("close"), () => app.dialog.close(), { class: "primary" }),
+    ),
     el("h2", { tabindex: "-1", id: "detail-title" }, given(data.samples.id[at])),
-    el("p", { class: "counts" }, badge(state.outcomes[at]), " ", `${say("weighted_score")} `, bandedScore(run, WEIGHTED, state.weighted[at]),
-      state.sampleWeights[at] === 1 ? null : ` · ${say("sample_weight")} ${short(state.sampleWeights[at])}`),
-    ...of("error").filter((remark) => !metricOf(run, remark.name)).map((remark) => block("error_text", [el("p", { class: "note" }, given(remark.name)), longText(run, remark.text)])),
+    el(
+      "p",
+      { class: "counts" },
+      badge(state.outcomes[at]),
+      " ",
+      `${say("weighted_score")} `,
+      bandedScore(run, WEIGHTED, state.weighted[at]),
+      state.sampleWeights[at] === 1
+        ? null
+        : ` · ${say("sample_weight")} ${short(state.sampleWeights[at])}`,
+    ),
+    ...of("error")
+      .filter((remark) => !metricOf(run, remark.name))
+      .map((remark) =>
+        block("error_text", [
+          el("p", { class: "note" }, given(remark.name)),
+          longText(run, remark.text),
+        ]),
+      ),
     block("question", textOrNone(run, data.question[at])),
     block("answer", textOrNone(run, data.answer[at])),
     block("references", listOf(run, data.references[at])),
     block("scores", detailScores(app, at, remarks)),
     block("contexts", listOf(run, data.contexts[at])),
     metadataBlock(run, at),
-    ...of("details").map((remark) => el("details", {}, el("summary", {}, sayGiven("details_of", { name: remark.name })), detailsText(run, remark.text))),
-    ...of("raw").map((remark) => el("details", {}, el("summary", {}, say("raw_row", { place: remark.name })), longText(run, remark.text))),
+    ...of("details").map((remark) =>
+      el(
+        "details",
+        {},
+        el("summary", {}, sayGiven("details_of", { name: remark.name })),
+        detailsText(run, remark.text),
+      ),
+    ),
+    ...of("raw").map((remark) =>
+      el(
+        "details",
+        {},
+        el("summary", {}, say("raw_row", { place: remark.name })),
+        longText(run, remark.text),
+      ),
+    ),
   ];
 }
 
@@ -47,27 +82,89 @@ function textOrNone(run, number) {
 
 /** Numbers of texts as a list; a negative one at the end says how many more there are. */
 function listOf(run, numbers) {
-  if (numbers === null || !numbers.length) return el("p", { class: "text none" }, say("missing_text"));
+  if (numbers === null || !numbers.length)
+    return el("p", { class: "text none" }, say("missing_text"));
   const shown = numbers.filter((number) => number >= 0);
-  const more = numbers.length > shown.length ? el("p", { class: "note" }, say("more_items", { n: -numbers.at(-1) })) : null;
-  return [el("ol", { class: "texts" }, shown.map((number) => el("li", {}, longText(run, number)))), more];
+  const more =
+    numbers.length > shown.length
+      ? el("p", { class: "note" }, say("more_items", { n: -numbers.at(-1) }))
+      : null;
+  return [
+    el(
+      "ol",
+      { class: "texts" },
+      shown.map((number) => el("li", {}, longText(run, number))),
+    ),
+    more,
+  ];
 }
 
 function detailScores({ run, state }, at, remarks) {
   const rows = targetsOf(run).map((target) => {
-    const said = remarks.filter((remark) => remark.name === target && (remark.kind === "reason" || remark.kind === "error"));
+    const said = remarks.filter(
+      (remark) => remark.name === target && (remark.kind === "reason" || remark.kind === "error"),
+    );
     const missed = state.shortfalls[at].find((shortfall) => shortfall.name === target);
     const threshold = run.data.scenario.thresholds.find(([name]) => name === target);
-    return el("tr", {},
+    return el(
+      "tr",
+      {},
       el("th", { scope: "row" }, given(nameOf(target))),
       el("td", { class: "number" }, bandedScore(run, target, scoresOf(state, target)[at])),
-      el("td", { class: "number" }, target === WEIGHTED ? "" : short(state.weights.metrics[target])),
-      el("td", {}, threshold ? [thresholdText(threshold), missed ? [" ", el("span", { class: "badge bad" }, el("span", { class: "sign", "aria-hidden": "true" }, "✕"), " ", say("missed"))] : null] : ""),
-      el("td", { class: "said" }, said.map((remark) => [
-        el("span", { class: remark.kind === "error" ? "badge error" : "note" }, remark.kind === "error" ? [el("span", { class: "sign", "aria-hidden": "true" }, "⚠"), " ", say("error_text")] : say("reason")),
-        longText(run, remark.text)])));
+      el(
+        "td",
+        { class: "number" },
+        target === WEIGHTED ? "" : short(state.weights.metrics[target]),
+      ),
+      el(
+        "td",
+        {},
+        threshold
+          ? [
+              thresholdText(threshold),
+              missed
+                ? [
+                    " ",
+                    el(
+                      "span",
+                      { class: "badge bad" },
+                      el("span", { class: "sign", "aria-hidden": "true" }, "✕"),
+                      " ",
+                      say("missed"),
+                    ),
+                  ]
+                : null,
+            ]
+          : "",
+      ),
+      el(
+        "td",
+        { class: "said" },
+        said.map((remark) => [
+          el(
+            "span",
+            { class: remark.kind === "error" ? "badge error" : "note" },
+            remark.kind === "error"
+              ? [el("span", { class: "sign", "aria-hidden": "true" }, "⚠"), " ", say("error_text")]
+              : say("reason"),
+          ),
+          longText(run, remark.text),
+        ]),
+      ),
+    );
   });
-  return table(say("scores"), [say("metric"), numberHead(say("score")), numberHead(say("weight")), say("threshold"), say("details")], rows, { class: "scores" });
+  return table(
+    say("scores"),
+    [
+      say("metric"),
+      numberHead(say("score")),
+      numberHead(say("weight")),
+      say("threshold"),
+      say("details"),
+    ],
+    rows,
+    { class: "scores" },
+  );
 }
 
 function thresholdText([, min, max]) {
@@ -79,7 +176,14 @@ function metadataBlock(run, at) {
   const rows = [...run.fields.values()]
     .map((field) => [field.name, field.values[field.at[at]]])
     .filter(([, value]) => textAt(run, value) !== "(none)")
-    .map(([name, value]) => el("div", {}, el("dt", {}, given(name === "doc_name" ? say("doc") : name)), el("dd", {}, longText(run, value))));
+    .map(([name, value]) =>
+      el(
+        "div",
+        {},
+        el("dt", {}, given(name === "doc_name" ? say("doc") : name)),
+        el("dd", {}, longText(run, value)),
+      ),
+    );
   return rows.length ? block("metadata", el("dl", { class: "metadata" }, rows)) : null;
 }
 
@@ -87,5 +191,9 @@ function metadataBlock(run, at) {
 function detailsText(run, number) {
   const text = run.data.texts[number];
   if (typeof text !== "string") return longText(run, number);
-  return el("pre", { class: "text", dir: "auto", tabindex: "0" }, JSON.stringify(JSON.parse(text), null, 2));
+  return el(
+    "pre",
+    { class: "text", dir: "auto", tabindex: "0" },
+    JSON.stringify(JSON.parse(text), null, 2),
+  );
 }

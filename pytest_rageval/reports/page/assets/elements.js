@@ -18,7 +18,9 @@ function filled(element, attributes, children) {
     else if (name === "value") element.value = value;
     else element.setAttribute(name, value === true ? "" : value);
   }
-  element.append(...children.flat(3).filter((child) => child !== null && child !== undefined && child !== ""));
+  element.append(
+    ...children.flat(3).filter((child) => child !== null && child !== undefined && child !== ""),
+  );
   return element;
 }
 
@@ -57,7 +59,15 @@ function button(label, onclick, attributes) {
 }
 
 const SIGNS = {
-  good: "✓", warn: "!", bad: "✕", passed: "✓", failed: "✕", error: "⚠", skipped: "–", xfailed: "≈", partial: "?",
+  good: "✓",
+  warn: "!",
+  bad: "✕",
+  passed: "✓",
+  failed: "✕",
+  error: "⚠",
+  skipped: "–",
+  xfailed: "≈",
+  partial: "?",
 };
 
 /** A word with a sign and a colour: for a band or an outcome. */
@@ -123,13 +133,31 @@ function numberHead(words) {
 }
 
 function table(caption, heads, rows, attributes) {
-  const head = el("tr", {}, heads.map((cell) => (cell instanceof Node ? cell : el("th", { scope: "col" }, cell))));
-  const made = el("table", attributes, el("caption", { class: "unseen" }, caption), el("thead", {}, head), el("tbody", {}, rows));
+  const head = el(
+    "tr",
+    {},
+    heads.map((cell) => (cell instanceof Node ? cell : el("th", { scope: "col" }, cell))),
+  );
+  const made = el(
+    "table",
+    attributes,
+    el("caption", { class: "unseen" }, caption),
+    el("thead", {}, head),
+    el("tbody", {}, rows),
+  );
   nameRoles(made);
   return el("div", { class: "scroll", role: "region", "aria-label": caption, tabindex: "0" }, made);
 }
 
-const ROLES = { table: "table", thead: "rowgroup", tbody: "rowgroup", tr: "row", td: "cell", "th[scope=col]": "columnheader", "th[scope=row]": "rowheader" };
+const ROLES = {
+  table: "table",
+  thead: "rowgroup",
+  tbody: "rowgroup",
+  tr: "row",
+  td: "cell",
+  "th[scope=col]": "columnheader",
+  "th[scope=row]": "rowheader",
+};
 
 /** On a phone rows are laid out as cards; said outright, they stay rows for a screen reader. */
 function nameRoles(made) {

@@ -31,7 +31,8 @@ function checked(state, gate, samples) {
   const leaf = leafOf(gate);
   if (!CHECKS[leaf.kind]) return asItRan(gate, isAnythingChanged(state));
   if (leaf.kind === "no_regression" && gate.run) {
-    if (!Object.keys(leaf.targets).some((target) => affects(state, target))) return asItRan(gate, false);
+    if (!Object.keys(leaf.targets).some((target) => affects(state, target)))
+      return asItRan(gate, false);
   }
   return CHECKS[gate.kind](state, gate, samples);
 }
@@ -49,7 +50,8 @@ function withRun(state, gate, found) {
   if (!isForced(state.run)) return { ...found, name: gate.name };
   const [outcome, observed, bound, message] = gate.run;
   const soFar = found.observed === null || found.observed === undefined ? observed : found.observed;
-  const text = soFar === null ? message : message.replace(/so far -?\d+\.\d+/, () => `so far ${fixed(soFar)}`);
+  const text =
+    soFar === null ? message : message.replace(/so far -?\d+\.\d+/, () => `so far ${fixed(soFar)}`);
   return { name: gate.name, outcome, observed: soFar, bound, margin: null, message: () => text };
 }
 
@@ -60,7 +62,8 @@ function asItRan(gate, isAsRun) {
 
 function boundResult(ends, observed, missing, remark) {
   const bound = ends[0] ?? ends[1];
-  if (observed === null) return { outcome: "failed", observed, bound, margin: null, message: missing };
+  if (observed === null)
+    return { outcome: "failed", observed, bound, margin: null, message: missing };
   return {
     outcome: holds(ends, observed) ? "passed" : "failed",
     observed,
@@ -71,7 +74,9 @@ function boundResult(ends, observed, missing, remark) {
     ),
     message: () => {
       const said = remark();
-      return said ? say("compared", { comparison: compareText(ends, observed), said }) : compareText(ends, observed);
+      return said
+        ? say("compared", { comparison: compareText(ends, observed), said })
+        : compareText(ends, observed);
     },
   };
 }
@@ -87,7 +92,10 @@ function compareText([min, max], value) {
 
 /** Four decimals; a tie goes to the even digit, as in Python. */
 function fixed(value) {
-  const isTie = Number(value.toFixed(5)) === value && Number.isInteger(value * 32) && !Number.isInteger(value * 16);
+  const isTie =
+    Number(value.toFixed(5)) === value &&
+    Number.isInteger(value * 32) &&
+    !Number.isInteger(value * 16);
   const text = value.toFixed(4);
   const last = Number(text.at(-1));
   return isTie && last % 2 === 1 ? `${text.slice(0, -1)}${last - 1}` : text;
@@ -155,16 +163,30 @@ function checkUnscored(state, gate, samples) {
     };
   }
   const missing = () => say("nothing_to_score", { n: samples.length });
-  return boundResult(gate.ends, share, missing, () => say("of_samples", { n: without, of: expected.length }));
+  return boundResult(gate.ends, share, missing, () =>
+    say("of_samples", { n: without, of: expected.length }),
+  );
 }
 
 function checkSlices(state, gate, samples) {
   const verdicts = sliceVerdicts(state, gate, samples);
   if (!verdicts.length) {
-    return { outcome: "failed", observed: null, bound: null, margin: null, message: () => say("no_slices", {}) };
+    return {
+      outcome: "failed",
+      observed: null,
+      bound: null,
+      margin: null,
+      message: () => say("no_slices", {}),
+    };
   }
   if (verdicts.every((found) => found.outcome === "skipped")) {
-    return { outcome: "skipped", observed: null, bound: null, margin: null, message: verdicts[0].message };
+    return {
+      outcome: "skipped",
+      observed: null,
+      bound: null,
+      margin: null,
+      message: verdicts[0].message,
+    };
   }
   const failed = verdicts.filter((found) => found.outcome === "failed");
   const shown = failed.length ? failed : verdicts;
@@ -191,11 +213,16 @@ function sliceVerdicts(state, gate, samples) {
   return slices
     .map((slice, value) => ({ slice, value }))
     .filter(({ slice }) => slice.some((at) => state.run.data.samples.outcome[at] !== "skipped"))
-    .map(({ slice, value }) => ({ ...checked(state, gate.inner, slice), text: field.values[value] }));
+    .map(({ slice, value }) => ({
+      ...checked(state, gate.inner, slice),
+      text: field.values[value],
+    }));
 }
 
 function listedSlices(state, failed) {
-  const listed = failed.slice(0, 5).map((found) => `${textAt(state.run, found.text)}: ${found.message()}`);
+  const listed = failed
+    .slice(0, 5)
+    .map((found) => `${textAt(state.run, found.text)}: ${found.message()}`);
   const more = failed.length > 5 ? say("and_more", { n: failed.length - 5 }) : "";
   return listed.join("; ") + more;
 }
@@ -209,7 +236,8 @@ function checkRegression(state, gate, samples) {
   const baseline = state.baselines.get(gate.baseline);
   const found = Object.keys(gate.targets).map((target) => {
     const compared = comparePaired(state, baseline, target, gate.alpha, gate.power_factor, samples);
-    const gain = compared.diff === null ? null : gate.targets[target] ? compared.diff : -compared.diff;
+    const gain =
+      compared.diff === null ? null : gate.targets[target] ? compared.diff : -compared.diff;
     const allowed = gate.relative ? gate.max_drop * Math.abs(compared.b_mean ?? 0) : gate.max_drop;
     return { target, compared, gain, allowed, fell: fell(gate, target, compared, gain, allowed) };
   });
@@ -231,7 +259,11 @@ function regressionVerdict(gate, found) {
   const failed = found.filter((one) => one.fell);
   const open = found.filter((one) => one.fell === null);
   const worstOf = (many, key) => many.reduce((best, one) => (key(one) < key(best) ? one : best));
-  const candidates = failed.length ? failed : open.length ? open : [worstOf(found, (one) => one.gain ?? 0)];
+  const candidates = failed.length
+    ? failed
+    : open.length
+      ? open
+      : [worstOf(found, (one) => one.gain ?? 0)];
   const worst = worstOf(candidates, (one) => one.gain ?? -1e300);
   const isAsRun = !failed.length && open.length > 0;
   return {

@@ -177,10 +177,7 @@ function wilsonInterval(values, weights, z) {
   const z2 = z * z;
   const centre = (mean + z2 / (2 * size)) / (1 + z2 / size);
   const half = (z / (1 + z2 / size)) * Math.sqrt(spread / size + z2 / (4 * size * size));
-  return [
-    Math.min(Math.max(centre - half, 0), mean),
-    Math.max(Math.min(centre + half, 1), mean),
-  ];
+  return [Math.min(Math.max(centre - half, 0), mean), Math.max(Math.min(centre + half, 1), mean)];
 }
 
 function ratioInterval(values, weights, t) {
@@ -261,7 +258,11 @@ function gammaRatio(a) {
   const y = 1 / a;
   const series =
     1 +
-    y * (-1 / 8 + y * (1 / 128 + y * (5 / 1024 + y * (-21 / 32768 + y * (-399 / 262144 + (y * 869) / 4194304)))));
+    y *
+      (-1 / 8 +
+        y *
+          (1 / 128 +
+            y * (5 / 1024 + y * (-21 / 32768 + y * (-399 / 262144 + (y * 869) / 4194304)))));
   return factor * Math.sqrt(a) * series;
 }
 

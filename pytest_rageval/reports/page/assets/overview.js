@@ -9,14 +9,24 @@ function header(app) {
       "div",
       { class: "bar" },
       el("p", { class: "product" }, "rageval"),
-      el("div", { class: "tools" },
+      el(
+        "div",
+        { class: "tools" },
         button(say("theme", { theme: say(`theme_${app.theme}`) }), app.nextTheme),
         button(say("other_language"), app.nextLanguage, { lang: language === "zh" ? "en" : "zh" }),
       ),
     ),
     el("h1", {}, given(scenario.name)),
-    scenario.description ? el("p", { class: "description", dir: "auto" }, scenario.description) : null,
-    el("dl", { class: "facts" }, facts(app).map(([name, ...value]) => el("div", {}, el("dt", {}, name), el("dd", {}, ...value)))),
+    scenario.description
+      ? el("p", { class: "description", dir: "auto" }, scenario.description)
+      : null,
+    el(
+      "dl",
+      { class: "facts" },
+      facts(app).map(([name, ...value]) =>
+        el("div", {}, el("dt", {}, name), el("dd", {}, ...value)),
+      ),
+    ),
     notices(app),
   );
 }
@@ -31,14 +41,21 @@ function facts(app) {
   ];
   if (run.commit) found.push([say("commit"), given(run.commit.slice(0, 12))]);
   if (run.usage) found.push([say("cost"), usageText(run.usage)]);
-  if (scenario.overridden.length) found.push([say("overridden"), given(scenario.overridden.join(", "))]);
+  if (scenario.overridden.length)
+    found.push([say("overridden"), given(scenario.overridden.join(", "))]);
   return found;
 }
 
 function usageText(usage) {
   const tokens = grouped((usage.prompt_tokens ?? 0) + (usage.completion_tokens ?? 0));
-  const price = usage.cost_usd === null ? say("no_price") : say("usd", { cost: usage.cost_usd.toFixed(4) });
-  return say("usage", { calls: grouped(usage.calls), cached: grouped(usage.cached), tokens, price });
+  const price =
+    usage.cost_usd === null ? say("no_price") : say("usd", { cost: usage.cost_usd.toFixed(4) });
+  return say("usage", {
+    calls: grouped(usage.calls),
+    cached: grouped(usage.cached),
+    tokens,
+    price,
+  });
 }
 
 function notices(app) {
@@ -46,19 +63,36 @@ function notices(app) {
   const found = [];
   if (!scenario.complete) found.push(say("partial_run", { ran: app.run.n, total: scenario.total }));
   if (scenario.beyond_budget) found.push(say("budget_spent", { n: scenario.beyond_budget }));
-  if (app.run.differing.length) found.push(say("self_check", { names: app.run.differing.join(", ") }));
-  const shown = [...found, ...scenario.warnings.map((text) => [`${say("warning")}: `, given(text)])];
+  if (app.run.differing.length)
+    found.push(say("self_check", { names: app.run.differing.join(", ") }));
+  const shown = [
+    ...found,
+    ...scenario.warnings.map((text) => [`${say("warning")}: `, given(text)]),
+  ];
   return shown.map((text) => el("p", { class: "notice", role: "note" }, text));
 }
 
 function contents(app) {
   const link = (id) => el("li", {}, el("a", { href: `#${id}` }, say(id)));
-  return el("nav", { class: "contents", "aria-label": say("sections") }, el("ul", {}, app.sections.map(link)));
+  return el(
+    "nav",
+    { class: "contents", "aria-label": say("sections") },
+    el("ul", {}, app.sections.map(link)),
+  );
 }
 
 function overview(app) {
   const { state, run } = app;
-  return section("overview", verdictLine(app), el("div", { class: "cards" }, targetsOf(run).map((target) => card(app, target))), countLine(state));
+  return section(
+    "overview",
+    verdictLine(app),
+    el(
+      "div",
+      { class: "cards" },
+      targetsOf(run).map((target) => card(app, target)),
+    ),
+    countLine(state),
+  );
 }
 
 function verdictLine({ state, run }) {
@@ -74,16 +108,31 @@ function verdictLine({ state, run }) {
     "p",
     { class: `verdict ${verdict.outcome}` },
     el("span", { class: "unseen" }, `${say("verdict")}: `),
-    el("strong", {}, el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[verdict.outcome]), say(`verdict_${verdict.outcome}`)),
+    el(
+      "strong",
+      {},
+      el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[verdict.outcome]),
+      say(`verdict_${verdict.outcome}`),
+    ),
     el("span", { class: "why" }, why.join(" · ")),
-    before === verdict.outcome ? null : el("span", { class: "was" }, say("was", { value: say(before) })),
+    before === verdict.outcome
+      ? null
+      : el("span", { class: "was" }, say("was", { value: say(before) })),
   );
 }
 
 function countLine({ counts, run }) {
   const [good, warn] = run.data.scenario.bands.map(short);
-  const shown = ["passed", "failed", "error", "xfailed", "skipped"].filter((outcome) => counts[outcome]);
-  return el("p", { class: "counts" }, `${say("samples")}: ${counts.ran}`, shown.map((outcome) => el("span", {}, badge(outcome), ` ${counts[outcome]}`)), el("span", { class: "note" }, say("bands_are", { good, warn })));
+  const shown = ["passed", "failed", "error", "xfailed", "skipped"].filter(
+    (outcome) => counts[outcome],
+  );
+  return el(
+    "p",
+    { class: "counts" },
+    `${say("samples")}: ${counts.ran}`,
+    shown.map((outcome) => el("span", {}, badge(outcome), ` ${counts[outcome]}`)),
+    el("span", { class: "note" }, say("bands_are", { good, warn })),
+  );
 }
 
 function card({ state, run }, target) {
@@ -93,7 +142,12 @@ function card({ state, run }, target) {
   const metric = target === WEIGHTED ? null : metricOf(run, target);
   const isWhole = target === WEIGHTED;
   const rows = [
-    [say("interval_short"), summary.ci_low === null ? say("no_interval") : `${fixed(summary.ci_low)}–${fixed(summary.ci_high)}`],
+    [
+      say("interval_short"),
+      summary.ci_low === null
+        ? say("no_interval")
+        : `${fixed(summary.ci_low)}–${fixed(summary.ci_high)}`,
+    ],
     isWhole ? null : [say("weight"), short(state.weights.metrics[target])],
     [say("scored"), `${summary.n}/${summary.n + summary.unscored}`],
   ].filter(Boolean);
@@ -104,7 +158,11 @@ function card({ state, run }, target) {
     el("p", { class: "figure" }, figure(mean), " ", bandBadge(run, target, mean)),
     isSame(before, mean) ? null : el("p", { class: "was" }, say("was", { value: figure(before) })),
     intervalPlot(state, target, gateBounds(run, target)),
-    el("dl", {}, rows.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
+    el(
+      "dl",
+      {},
+      rows.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))),
+    ),
     metric && !metric.higher_is_better ? el("p", { class: "note" }, say("lower_is_better")) : null,
   );
 }
@@ -125,7 +183,13 @@ function gatesSection(app) {
   if (!state.gates.length) return section("gates", hint(say("no_gates")));
   const before = new Map(run.asRun.gates.map((gate) => [gate.name, gate.outcome]));
   const rows = state.gates.map((gate) => gateRow(gate, before.get(gate.name)));
-  const heads = [say("gate"), say("verdict"), numberHead(say("observed")), numberHead(say("bound")), say("details")];
+  const heads = [
+    say("gate"),
+    say("verdict"),
+    numberHead(say("observed")),
+    numberHead(say("bound")),
+    say("details"),
+  ];
   return section("gates", table(say("gates"), heads, rows, { class: "gates" }));
 }
 
@@ -135,8 +199,17 @@ function gateRow(gate, before) {
     "tr",
     { class: isFlipped ? "flipped" : null },
     el("th", { scope: "row" }, given(gate.name)),
-    el("td", {}, badge(gate.outcome), isFlipped ? el("span", { class: "was" }, say("flipped_from", { outcome: say(before) })) : null,
-      gate.isAsRun ? el("span", { class: "as-run", title: say("as_run_title") }, say("as_run")) : null),
+    el(
+      "td",
+      {},
+      badge(gate.outcome),
+      isFlipped
+        ? el("span", { class: "was" }, say("flipped_from", { outcome: say(before) }))
+        : null,
+      gate.isAsRun
+        ? el("span", { class: "as-run", title: say("as_run_title") }, say("as_run"))
+        : null,
+    ),
     el("td", { class: "number" }, figure(gate.observed ?? null)),
     el("td", { class: "number" }, figure(gate.bound ?? null)),
     el("td", { class: "message" }, given(gate.message())),
@@ -151,25 +224,38 @@ function trendSection(app) {
 }
 
 function trendOf(state, trend, target) {
-  const values = trend.map((point) => (Object.hasOwn(point.means, target) ? point.means[target] : null));
+  const values = trend.map((point) =>
+    Object.hasOwn(point.means, target) ? point.means[target] : null,
+  );
   const known = values.filter((value) => value !== null);
   if (known.length < 2) return null;
   const ends = { first: fixed(known[0]), last: fixed(known.at(-1)) };
   const label = say("trend_label", { name: nameOf(target), n: known.length, ...ends });
   const words = el("span", { class: "note" }, `${ends.first} → ${ends.last}`);
-  const plot = trendPlot(values, trend.map((point) => point.id), plotRange(state, target), label);
+  const plot = trendPlot(
+    values,
+    trend.map((point) => point.id),
+    plotRange(state, target),
+    label,
+  );
   return el("figure", { class: "small" }, el("figcaption", {}, given(nameOf(target)), words), plot);
 }
 
 function distributions(app) {
   const plots = targetsOf(app.run).map((target) => distribution(app.state, target));
-  return section("distributions", hint(say("distribution_hint")), el("div", { class: "grid" }, plots));
+  return section(
+    "distributions",
+    hint(say("distribution_hint")),
+    el("div", { class: "grid" }, plots),
+  );
 }
 
 function distribution(state, target) {
   const values = Float64Array.from(scoredOf(state, target, state.run.all)[0]).sort();
   const quartiles = values.length ? quartilesOf(values) : null;
   const words = quartiles ? el("span", { class: "note" }, say("quartiles", quartiles)) : null;
-  const plot = quartiles ? histogram(state, target, values, quartiles) : el("p", { class: "none" }, say("nothing_scored"));
+  const plot = quartiles
+    ? histogram(state, target, values, quartiles)
+    : el("p", { class: "none" }, say("nothing_scored"));
   return el("figure", { class: "small" }, el("figcaption", {}, given(nameOf(target)), words), plot);
 }

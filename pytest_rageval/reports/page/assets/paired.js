@@ -7,7 +7,9 @@ const NO_SPREAD = 1e-9;
 function comparePaired(state, baseline, target, alpha, powerFactor, samples) {
   const a = scoresOf(state, target);
   const b = baseline.scores[target];
-  const rows = samples.filter((at) => a[at] !== null && b[at] !== null && state.sampleWeights[at] > 0);
+  const rows = samples.filter(
+    (at) => a[at] !== null && b[at] !== null && state.sampleWeights[at] > 0,
+  );
   const weights = tame(rows.map((at) => state.sampleWeights[at]));
   const differences = rows.map((at) => differenceOf(a[at], b[at]));
   const mean = (values) => weightedMean(values, weights);

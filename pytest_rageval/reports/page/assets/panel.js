@@ -2,19 +2,38 @@
 
 function panelSection(app) {
   app.panel = { note: el("p", { class: "problem", role: "alert" }) };
-  app.panel.metrics = el("div", { class: "weights" }, app.run.metrics.map((metric) => metricRow(app, metric)));
+  app.panel.metrics = el(
+    "div",
+    { class: "weights" },
+    app.run.metrics.map((metric) => metricRow(app, metric)),
+  );
   app.panel.docs = el("div", { class: "weights" });
   app.panel.changes = el("div", { class: "changes", role: "status", "aria-live": "polite" });
-  app.panel.yaml = el("textarea", { class: "yaml", readonly: true, rows: 6, spellcheck: "false", "aria-label": say("changed_yaml") });
+  app.panel.yaml = el("textarea", {
+    class: "yaml",
+    readonly: true,
+    rows: 6,
+    spellcheck: "false",
+    "aria-label": say("changed_yaml"),
+  });
   fillDocs(app);
   return section(
     "weights",
     hint(say("panel_hint")),
-    el("div", { class: "panel" },
+    el(
+      "div",
+      { class: "panel" },
       el("fieldset", {}, el("legend", {}, say("metric_weights")), app.panel.metrics),
       el("fieldset", {}, el("legend", {}, say("doc_weights")), app.panel.docs, docForm(app)),
-      el("div", { class: "outcome" }, el("h3", {}, say("what_changes")), app.panel.changes,
-        el("h3", {}, say("changed_yaml")), app.panel.yaml, panelButtons(app)),
+      el(
+        "div",
+        { class: "outcome" },
+        el("h3", {}, say("what_changes")),
+        app.panel.changes,
+        el("h3", {}, say("changed_yaml")),
+        app.panel.yaml,
+        panelButtons(app),
+      ),
     ),
     app.panel.note,
   );
@@ -29,8 +48,12 @@ function panelButtons(app) {
 function metricRow(app, metric) {
   const weight = app.weights.metrics[metric.name];
   const slider = el("input", {
-    type: "range", min: "0", max: String(Math.max(1, 2 * metric.weight)), step: "0.01",
-    "aria-label": say("slider_of", { name: metric.name }), value: String(weight),
+    type: "range",
+    min: "0",
+    max: String(Math.max(1, 2 * metric.weight)),
+    step: "0.01",
+    "aria-label": say("slider_of", { name: metric.name }),
+    value: String(weight),
     input: (event) => {
       number.value = event.target.value;
       setMetric(app, metric.name, number);
@@ -42,12 +65,24 @@ function metricRow(app, metric) {
     setMetric(app, metric.name, input);
   });
   const share = el("span", { class: "share", "data-share": metric.name });
-  return el("div", { class: "weight" }, el("span", { class: "name" }, given(metric.name)), slider, number, share);
+  return el(
+    "div",
+    { class: "weight" },
+    el("span", { class: "name" }, given(metric.name)),
+    slider,
+    number,
+    share,
+  );
 }
 
 function weightInput(label, weight, oninput) {
   return el("input", {
-    type: "number", min: "0", step: "any", inputmode: "decimal", "aria-label": label, value: String(weight),
+    type: "number",
+    min: "0",
+    step: "any",
+    inputmode: "decimal",
+    "aria-label": label,
+    value: String(weight),
     input: (event) => oninput(event.target),
   });
 }
@@ -82,9 +117,19 @@ function docRow(app, name, weight) {
     if (given !== null) setDoc(app, name, given);
   });
   const count = samplesOf(app.run, name);
-  const remove = button("×", () => removeDoc(app, name), { class: "remove", "aria-label": say("remove_doc", { name }), title: say("remove") });
+  const remove = button("×", () => removeDoc(app, name), {
+    class: "remove",
+    "aria-label": say("remove_doc", { name }),
+    title: say("remove"),
+  });
   const note = count ? say("in_samples", { n: count }) : say("not_in_run");
-  return el("div", { class: "weight doc" }, el("span", { class: "name" }, given(name), el("span", { class: "note" }, note)), number, remove);
+  return el(
+    "div",
+    { class: "weight doc" },
+    el("span", { class: "name" }, given(name), el("span", { class: "note" }, note)),
+    number,
+    remove,
+  );
 }
 
 function samplesOf(run, name) {
@@ -103,14 +148,28 @@ function removeDoc(app, name) {
 
 function docForm(app) {
   const options = app.run.docs.slice(0, 500).map((doc) => el("option", { value: doc.name }));
-  const name = el("input", { type: "text", list: "docs", autocomplete: "off", "aria-label": say("add_doc"), placeholder: say("doc"), dir: "auto" });
+  const name = el("input", {
+    type: "text",
+    list: "docs",
+    autocomplete: "off",
+    "aria-label": say("add_doc"),
+    placeholder: say("doc"),
+    dir: "auto",
+  });
   const weight = weightInput(say("weight"), 2, (input) => readWeight(app, input));
   app.panel.docName = name;
   const submit = (event) => {
     event.preventDefault();
     addDoc(app, name, weight);
   };
-  return el("form", { class: "add", submit }, name, weight, el("button", { type: "submit" }, say("add")), el("datalist", { id: "docs" }, options));
+  return el(
+    "form",
+    { class: "add", submit },
+    name,
+    weight,
+    el("button", { type: "submit" }, say("add")),
+    el("datalist", { id: "docs" }, options),
+  );
 }
 
 function addDoc(app, nameInput, weightField) {
@@ -165,12 +224,23 @@ function changedDocs(app) {
 function changeList(app) {
   if (!isChanged(app)) return [el("p", { class: "hint" }, say("nothing_changed"))];
   const { state, run } = app;
-  const lines = [flipLine(nameOf(WEIGHTED), figure(run.asRun.summaries[WEIGHTED].weighted_mean), figure(state.summaries[WEIGHTED].weighted_mean))];
+  const lines = [
+    flipLine(
+      nameOf(WEIGHTED),
+      figure(run.asRun.summaries[WEIGHTED].weighted_mean),
+      figure(state.summaries[WEIGHTED].weighted_mean),
+    ),
+  ];
   if (run.asRun.verdict.outcome !== state.verdict.outcome) {
-    lines.push(flipLine(say("verdict"), badge(run.asRun.verdict.outcome), badge(state.verdict.outcome)));
+    lines.push(
+      flipLine(say("verdict"), badge(run.asRun.verdict.outcome), badge(state.verdict.outcome)),
+    );
   }
   const flips = [...flippedGates(app), ...flippedSamples(app)];
-  return [el("ul", { class: "flips" }, lines, flips), flips.length ? null : el("p", { class: "hint" }, say("nothing_flips"))].filter(Boolean);
+  return [
+    el("ul", { class: "flips" }, lines, flips),
+    flips.length ? null : el("p", { class: "hint" }, say("nothing_flips")),
+  ].filter(Boolean);
 }
 
 function flipLine(name, before, after) {
@@ -184,7 +254,13 @@ function flippedGates({ state, run }) {
   const names = [...new Set([...before.keys(), ...now.keys()])];
   return names
     .filter((name) => (before.get(name) ?? "passed") !== (now.get(name) ?? "passed"))
-    .map((name) => flipLine([`${say("gate")} `, given(name)], badge(before.get(name) ?? "passed"), badge(now.get(name) ?? "passed")));
+    .map((name) =>
+      flipLine(
+        [`${say("gate")} `, given(name)],
+        badge(before.get(name) ?? "passed"),
+        badge(now.get(name) ?? "passed"),
+      ),
+    );
 }
 
 /** How many samples went from which outcome to which; each can be looked at. */
@@ -195,44 +271,21 @@ function flippedSamples(app) {
   }
   return [...counts].sort().map(([key, n]) => {
     const [before, after] = key.split(" ");
-    const show = button(String(n), () => app.showFlipped(before, after), { class: "link", "aria-label": `${say("show_samples")}: ${n}` });
-    return el("li", {}, el("span", { class: "name" }, say("samples")), el("span", {}, badge(before), " → ", badge(after), " ", show));
+    const show = button(String(n), () => app.showFlipped(before, after), {
+      class: "link",
+      "aria-label": `${say("show_samples")}: ${n}`,
+    });
+    return el(
+      "li",
+      {},
+      el("span", { class: "name" }, say("samples")),
+      el("span", {}, badge(before), " → ", badge(after), " ", show),
+    );
   });
 }
 
 function sampleFlips({ state, run }) {
   return run.all.map((at) => [run.asRun.outcomes[at], state.outcomes[at]]);
-}
-
-/** What to put into the scenario: the two mappings, each whole, where they differ. */
-function changedYaml(app) {
-  const parts = [];
-  if (changedMetrics(app)) parts.push(yamlMapping("metric_weights", Object.entries(app.weights.metrics)));
-  if (changedDocs(app)) parts.push(yamlMapping("doc_weights", [...app.weights.docs]));
-  return parts.join("");
-}
-
-function yamlMapping(key, entries) {
-  if (!entries.length) return `${key}: {}\n`;
-  return `${key}:\n${entries.map(([name, weight]) => `  ${yamlText(name)}: ${yamlNumber(weight)}\n`).join("")}`;
-}
-
-const YAML_WORDS = /^(y|yes|n|no|on|off|true|false|null)$/i;
-
-/** A plain name as it is, any other in double quotes, with marks spelled out that cannot be seen. */
-function yamlText(text) {
-  if (/^[A-Za-z][\w.@-]*$/.test(text) && !YAML_WORDS.test(text)) return text;
-  return JSON.stringify(text).replace(
-    /[\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff]/g,
-    (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
-}
-
-/** YAML 1.1 takes 1e-7 for text; 1.0e-7 is a number. */
-function yamlNumber(number) {
-  const [digits, exponent] = String(number).split("e");
-  if (exponent === undefined) return digits;
-  return `${digits.includes(".") ? digits : `${digits}.0`}e${exponent}`;
 }
 
 async function copyYaml(app) {
@@ -258,8 +311,20 @@ function changedBar(app) {
   const before = run.asRun;
   bar.append(
     el("span", { class: "name" }, say("changed")),
-    el("span", {}, `${say("weighted_score")} ${figure(before.summaries[WEIGHTED].weighted_mean)} → `, el("b", {}, figure(state.summaries[WEIGHTED].weighted_mean))),
-    el("span", {}, badge(before.verdict.outcome), before.verdict.outcome === state.verdict.outcome ? null : [" → ", badge(state.verdict.outcome)]),
+    el(
+      "span",
+      {},
+      `${say("weighted_score")} ${figure(before.summaries[WEIGHTED].weighted_mean)} → `,
+      el("b", {}, figure(state.summaries[WEIGHTED].weighted_mean)),
+    ),
+    el(
+      "span",
+      {},
+      badge(before.verdict.outcome),
+      before.verdict.outcome === state.verdict.outcome
+        ? null
+        : [" → ", badge(state.verdict.outcome)],
+    ),
     el("a", { href: "#weights" }, say("to_panel")),
     button(say("reset"), app.reset),
   );

@@ -36,7 +36,12 @@ function intervalPlot(state, target, bounds) {
   const [low, high] = plotRange(state, target);
   const place = (value) => percent((value - low) / (high - low));
   const name = nameOf(target);
-  const figures = { name, mean: fixed(mean), low: figure(summary.ci_low), high: figure(summary.ci_high) };
+  const figures = {
+    name,
+    mean: fixed(mean),
+    low: figure(summary.ci_low),
+    high: figure(summary.ci_high),
+  };
   const label = say(summary.ci_low === null ? "mean_label" : "interval_label", figures);
   const parts = [svg("line", { class: "track", x1: "0%", x2: "100%", y1: 9, y2: 9 })];
   if (summary.ci_low !== null) {
@@ -47,7 +52,11 @@ function intervalPlot(state, target, bounds) {
     parts.push(svg("line", { class: "bound", x1: place(bound), x2: place(bound), y1: 1, y2: 17 }));
   }
   parts.push(svg("circle", { class: "mean", cx: place(mean), cy: 9, r: 5 }));
-  return image(label, { class: `plot interval-plot ${bandOf(state.run, target, mean)}`, height: 18 }, parts);
+  return image(
+    label,
+    { class: `plot interval-plot ${bandOf(state.run, target, mean)}`, height: 18 },
+    parts,
+  );
 }
 
 const HISTOGRAM_HEIGHT = 96;
@@ -70,10 +79,23 @@ function histogram(state, target, values, quartiles) {
     const x = percent((value - low) / (high - low));
     return svg("line", { class: "bound", x1: x, x2: x, y1: 0, y2: HISTOGRAM_HEIGHT });
   });
-  const base = svg("line", { class: "track", x1: "0%", x2: "100%", y1: HISTOGRAM_HEIGHT, y2: HISTOGRAM_HEIGHT });
+  const base = svg("line", {
+    class: "track",
+    x1: "0%",
+    x2: "100%",
+    y1: HISTOGRAM_HEIGHT,
+    y2: HISTOGRAM_HEIGHT,
+  });
   const label = say("distribution_label", { name: nameOf(target), n: values.length, ...quartiles });
-  const axis = el("div", { class: "axis", "aria-hidden": "true" }, [low, (low + high) / 2, high].map((end) => el("span", {}, short(end))));
-  return [image(label, { class: "plot histogram", height: HISTOGRAM_HEIGHT + 1 }, bars, base, lines), axis];
+  const axis = el(
+    "div",
+    { class: "axis", "aria-hidden": "true" },
+    [low, (low + high) / 2, high].map((end) => el("span", {}, short(end))),
+  );
+  return [
+    image(label, { class: "plot histogram", height: HISTOGRAM_HEIGHT + 1 }, bars, base, lines),
+    axis,
+  ];
 }
 
 function binned(values, low, high, count) {
@@ -88,7 +110,13 @@ function binned(values, low, high, count) {
 /** The quartiles of sorted scores: each the smallest that so many do not exceed. */
 function quartilesOf(sorted) {
   const at = (q) => fixed(sorted[Math.max(Math.ceil(q * sorted.length - 1e-9) - 1, 0)]);
-  return { min: fixed(sorted[0]), q1: at(0.25), median: at(0.5), q3: at(0.75), max: fixed(sorted.at(-1)) };
+  return {
+    min: fixed(sorted[0]),
+    q1: at(0.25),
+    median: at(0.5),
+    q3: at(0.75),
+    max: fixed(sorted.at(-1)),
+  };
 }
 
 function thresholdsOf(run, target) {
@@ -105,14 +133,22 @@ function short(value) {
 /** Differences with their intervals around zero, on one scale for all metrics. */
 function forestPlot(compared, reach) {
   const place = (value) => percent(0.5 + value / (2 * reach));
-  const figures = { diff: signed(compared.diff), low: figure(compared.ci_low), high: figure(compared.ci_high) };
+  const figures = {
+    diff: signed(compared.diff),
+    low: figure(compared.ci_low),
+    high: figure(compared.ci_high),
+  };
   const parts = [svg("line", { class: "track", x1: "50%", x2: "50%", y1: 0, y2: 20 })];
   if (compared.ci_low !== null) {
     const ends = { x1: place(compared.ci_low), x2: place(compared.ci_high), y1: 10, y2: 10 };
     parts.push(svg("line", { class: "interval", ...ends }));
   }
   parts.push(svg("circle", { class: "mean", cx: place(compared.diff), cy: 10, r: 4.5 }));
-  return image(say("forest_label", { name: nameOf(compared.name), ...figures }), { class: "plot forest", height: 20 }, parts);
+  return image(
+    say("forest_label", { name: nameOf(compared.name), ...figures }),
+    { class: "plot forest", height: 20 },
+    parts,
+  );
 }
 
 const MOST_STEPS = 1000;
@@ -136,9 +172,17 @@ function differencePlot(differences, higherIsBetter, label) {
   const isBetter = (difference) => (higherIsBetter ? difference > 0 : difference < 0);
   return image(
     label,
-    { class: "plot differences", viewBox: `0 0 ${steps} ${2 * middle}`, preserveAspectRatio: "none", height: 2 * middle },
+    {
+      class: "plot differences",
+      viewBox: `0 0 ${steps} ${2 * middle}`,
+      preserveAspectRatio: "none",
+      height: 2 * middle,
+    },
     svg("path", { class: "better", d: area(isBetter) }),
-    svg("path", { class: "worse", d: area((difference) => difference !== 0 && !isBetter(difference)) }),
+    svg("path", {
+      class: "worse",
+      d: area((difference) => difference !== 0 && !isBetter(difference)),
+    }),
     svg("line", { class: "track", x1: 0, x2: steps, y1: middle, y2: middle }),
   );
 }
@@ -152,7 +196,9 @@ function trendPlot(values, names, range, label) {
   const [low, high] = [middle - reach, middle + reach];
   const x = (at) => (values.length > 1 ? 0.02 + (0.96 * at) / (values.length - 1) : 0.5);
   const y = (value) => height - 8 - ((value - low) / (high - low)) * (height - 16);
-  const parts = [svg("line", { class: "track", x1: "0%", x2: "100%", y1: height - 1, y2: height - 1 })];
+  const parts = [
+    svg("line", { class: "track", x1: "0%", x2: "100%", y1: height - 1, y2: height - 1 }),
+  ];
   values.forEach((value, at) => {
     if (value === null) return;
     const before = values[at - 1] ?? null;
@@ -164,7 +210,9 @@ function trendPlot(values, names, range, label) {
   values.forEach((value, at) => {
     if (value === null) return;
     const place = { cx: percent(x(at)), cy: y(value), r: at === values.length - 1 ? 5 : 3 };
-    parts.push(svg("circle", { class: "mean", ...place }, svg("title", {}, `${names[at]}: ${fixed(value)}`)));
+    parts.push(
+      svg("circle", { class: "mean", ...place }, svg("title", {}, `${names[at]}: ${fixed(value)}`)),
+    );
   });
   return image(label, { class: "plot trend", height }, parts);
 }

@@ -8,10 +8,19 @@ function samplesSection(app) {
   app.rows = el("div", { class: "rows" });
   app.filters = el("div", { class: "filters" });
   const search = el("input", {
-    type: "search", id: "search", placeholder: say("search_hint"), value: app.table.search, dir: "auto",
+    type: "search",
+    id: "search",
+    placeholder: say("search_hint"),
+    value: app.table.search,
+    dir: "auto",
     input: (event) => app.filter({ search: event.target.value }),
   });
-  const box = el("label", { class: "choice search", for: "search" }, el("span", {}, say("search")), search);
+  const box = el(
+    "label",
+    { class: "choice search", for: "search" },
+    el("span", {}, say("search")),
+    search,
+  );
   const made = section("samples", el("div", { class: "controls" }, box), app.filters, app.rows);
   drawSamples(app);
   return made;
@@ -31,7 +40,8 @@ function foundSamples({ run, state, table: wanted }) {
       (!wanted.outcomes.size || wanted.outcomes.has(state.outcomes[at])) &&
       (!wanted.bands.size || wanted.bands.has(bandOf(run, WEIGHTED, state.weighted[at]))) &&
       (!wanted.slice || run.fields.get(wanted.slice.field).at[at] === wanted.slice.value) &&
-      (!wanted.flip || (run.asRun.outcomes[at] === wanted.flip[0] && state.outcomes[at] === wanted.flip[1])) &&
+      (!wanted.flip ||
+        (run.asRun.outcomes[at] === wanted.flip[0] && state.outcomes[at] === wanted.flip[1])) &&
       words.every((word) => haystack(run, at).includes(word)),
   );
   const key = sortKey(run, state, wanted.sort);
@@ -49,7 +59,11 @@ function haystack(run, at) {
     const { data } = run;
     const numbers = [data.question[at], data.answer[at]].filter((number) => number >= 0);
     const doc = data.samples.doc[at];
-    const parts = [data.samples.id[at], doc < 0 ? "" : data.samples.docs[doc], ...numbers.map((number) => textAt(run, number))];
+    const parts = [
+      data.samples.id[at],
+      doc < 0 ? "" : data.samples.docs[doc],
+      ...numbers.map((number) => textAt(run, number)),
+    ];
     run.haystacks[at] = searchable(parts.join("\n"));
   }
   return run.haystacks[at];
@@ -74,17 +88,38 @@ function compareKeys(a, b, sign) {
 
 function filterButtons(app) {
   const { run, state, table: wanted } = app;
-  const outcomes = OUTCOMES.filter((outcome) => state.counts[outcome] || wanted.outcomes.has(outcome));
+  const outcomes = OUTCOMES.filter(
+    (outcome) => state.counts[outcome] || wanted.outcomes.has(outcome),
+  );
   const bands = new Map();
   for (const score of state.weighted) {
     const band = bandOf(run, WEIGHTED, score);
     bands.set(band, (bands.get(band) ?? 0) + 1);
   }
   const extra = [];
-  if (wanted.slice) extra.push(dropButton(app, "slice", say("filtered_by", { field: wanted.slice.field, value: shownValue(run, run.fields.get(wanted.slice.field).values[wanted.slice.value]) })));
-  if (wanted.flip) extra.push(dropButton(app, "flip", say("only_flipped", { before: say(wanted.flip[0]), after: say(wanted.flip[1]) })));
+  if (wanted.slice)
+    extra.push(
+      dropButton(
+        app,
+        "slice",
+        say("filtered_by", {
+          field: wanted.slice.field,
+          value: shownValue(run, run.fields.get(wanted.slice.field).values[wanted.slice.value]),
+        }),
+      ),
+    );
+  if (wanted.flip)
+    extra.push(
+      dropButton(
+        app,
+        "flip",
+        say("only_flipped", { before: say(wanted.flip[0]), after: say(wanted.flip[1]) }),
+      ),
+    );
   const isFiltered = wanted.search || wanted.outcomes.size || wanted.bands.size || extra.length;
-  const clear = isFiltered ? button(say("clear_filters"), () => app.clearFilters(), { class: "quiet" }) : null;
+  const clear = isFiltered
+    ? button(say("clear_filters"), () => app.clearFilters(), { class: "quiet" })
+    : null;
   return [
     filterGroup(app, "outcomes", say("outcome"), outcomes, (outcome) => state.counts[outcome]),
     filterGroup(app, "bands", say("band"), BANDS, (band) => bands.get(band) ?? 0),
@@ -101,13 +136,25 @@ function filterGroup(app, key, label, values, count) {
     app.filters.querySelector(`[data-filter="${key} ${value}"]`)?.focus();
   };
   const buttons = values.map((value) =>
-    button([badge(value), ` ${count(value)}`], () => toggle(value), { class: "toggle", "aria-pressed": String(app.table[key].has(value)), "data-filter": `${key} ${value}` }),
+    button([badge(value), ` ${count(value)}`], () => toggle(value), {
+      class: "toggle",
+      "aria-pressed": String(app.table[key].has(value)),
+      "data-filter": `${key} ${value}`,
+    }),
   );
-  return el("div", { class: "group", role: "group", "aria-label": label }, el("span", { class: "label", "aria-hidden": "true" }, label), buttons);
+  return el(
+    "div",
+    { class: "group", role: "group", "aria-label": label },
+    el("span", { class: "label", "aria-hidden": "true" }, label),
+    buttons,
+  );
 }
 
 function dropButton(app, key, name) {
-  return button([given(name), " ×"], () => app.filter({ [key]: null }), { class: "toggle", "aria-label": say("drop_filter", { name }) });
+  return button([given(name), " ×"], () => app.filter({ [key]: null }), {
+    class: "toggle",
+    "aria-label": say("drop_filter", { name }),
+  });
 }
 
 function samplesPage(app) {
@@ -134,7 +181,13 @@ function targetOf(column) {
   return column.startsWith("score ") ? column.slice("score ".length) : null;
 }
 
-const OWN_COLUMNS = { "own index": "number", "own id": "id", "own question": "question", "own doc": "doc", "own outcome": "outcome" };
+const OWN_COLUMNS = {
+  "own index": "number",
+  "own id": "id",
+  "own question": "question",
+  "own doc": "doc",
+  "own outcome": "outcome",
+};
 
 function columnName(column) {
   const target = targetOf(column);
@@ -146,7 +199,11 @@ function sampleHeads(app) {
   return columnsOf(app.run).map((column) => {
     const isSorted = sort === column;
     const order = isSorted ? (isDescending ? "descending" : "ascending") : "none";
-    const arrow = el("span", { class: "arrow", "aria-hidden": "true" }, isSorted ? (isDescending ? "▼" : "▲") : "");
+    const arrow = el(
+      "span",
+      { class: "arrow", "aria-hidden": "true" },
+      isSorted ? (isDescending ? "▼" : "▲") : "",
+    );
     const name = columnName(column);
     const sortIt = () => {
       app.filter({ sort: column, isDescending: isSorted && !isDescending });
@@ -154,7 +211,11 @@ function sampleHeads(app) {
     };
     const label = say("sort_by", { name });
     const isFigure = targetOf(column) !== null || column === "own index";
-    return el("th", { scope: "col", "aria-sort": order, class: isFigure ? "number" : null }, button([given(name), arrow], sortIt, { class: "sort", title: label, "data-column": column }));
+    return el(
+      "th",
+      { scope: "col", "aria-sort": order, class: isFigure ? "number" : null },
+      button([given(name), arrow], sortIt, { class: "sort", title: label, "data-column": column }),
+    );
   });
 }
 
@@ -162,18 +223,34 @@ function sampleRow(app, at) {
   const { run, state } = app;
   const { data } = run;
   const id = data.samples.id[at];
-  const open = button(given(id), () => app.openSample(at), { class: "link", "aria-label": say("open_sample", { id }) });
+  const open = button(given(id), () => app.openSample(at), {
+    class: "link",
+    "aria-label": say("open_sample", { id }),
+  });
   const question = data.question[at] < 0 ? "" : textAt(run, data.question[at]).slice(0, 300);
   const doc = data.samples.doc[at];
   const cells = {
     "own index": el("td", { class: "number index" }, String(at + 1)),
     "own id": el("th", { scope: "row", class: "id" }, open),
     "own question": el("td", { class: "question" }, el("span", { dir: "auto" }, question)),
-    "own doc": el("td", { class: "doc" }, doc < 0 ? "" : given(data.samples.docs[doc].slice(0, 120))),
+    "own doc": el(
+      "td",
+      { class: "doc" },
+      doc < 0 ? "" : given(data.samples.docs[doc].slice(0, 120)),
+    ),
     "own outcome": el("td", { class: "outcome-cell" }, badge(state.outcomes[at])),
   };
-  const score = (target) => el("td", { class: target === WEIGHTED ? "number weighted" : "number metric" }, bandedScore(run, target, scoresOf(state, target)[at]));
-  return el("tr", { "data-sample": at, dblclick: () => app.openSample(at) }, columnsOf(run).map((column) => cells[column] ?? score(targetOf(column))));
+  const score = (target) =>
+    el(
+      "td",
+      { class: target === WEIGHTED ? "number weighted" : "number metric" },
+      bandedScore(run, target, scoresOf(state, target)[at]),
+    );
+  return el(
+    "tr",
+    { "data-sample": at, dblclick: () => app.openSample(at) },
+    columnsOf(run).map((column) => cells[column] ?? score(targetOf(column))),
+  );
 }
 
 function pager(app, page, pages, shown) {
@@ -182,11 +259,22 @@ function pager(app, page, pages, shown) {
     app.rows.querySelector(`[data-page="${which}"]:not([disabled])`)?.focus();
   };
   const figures = { from: page * PAGE_SIZE + 1, to: page * PAGE_SIZE + shown, n: app.found.length };
-  return el("div", { class: "pager" },
+  return el(
+    "div",
+    { class: "pager" },
     el("span", { role: "status" }, say("shown_of", figures)),
-    pages > 1 ? [
-      button(say("previous"), go(page - 1, "previous"), { disabled: page === 0, "data-page": "previous" }),
-      el("span", {}, say("page_of", { page: page + 1, pages })),
-      button(say("next"), go(page + 1, "next"), { disabled: page === pages - 1, "data-page": "next" }),
-    ] : null);
+    pages > 1
+      ? [
+          button(say("previous"), go(page - 1, "previous"), {
+            disabled: page === 0,
+            "data-page": "previous",
+          }),
+          el("span", {}, say("page_of", { page: page + 1, pages })),
+          button(say("next"), go(page + 1, "next"), {
+            disabled: page === pages - 1,
+            "data-page": "next",
+          }),
+        ]
+      : null,
+  );
 }

@@ -5,9 +5,13 @@ const SLICES_SHOWN = 12;
 function slicesSection(app) {
   const { run } = app;
   if (!run.n) return null;
-  const fields = [...run.fields.values()].filter((field) => field.values.length > 1 || textAt(run, field.values[0]) !== "(none)");
+  const fields = [...run.fields.values()].filter(
+    (field) => field.values.length > 1 || textAt(run, field.values[0]) !== "(none)",
+  );
   if (!fields.length) return null;
-  app.slice.field = fields.some((field) => field.name === app.slice.field) ? app.slice.field : fields[0].name;
+  app.slice.field = fields.some((field) => field.name === app.slice.field)
+    ? app.slice.field
+    : fields[0].name;
   const choose = (key) => (value) => {
     app.slice = { ...app.slice, [key]: value, isWhole: false };
     body.replaceChildren(...slicesTable(app));
@@ -17,7 +21,12 @@ function slicesSection(app) {
   return section(
     "slices",
     hint(say("slices_hint")),
-    el("div", { class: "controls" }, choice(say("field"), options, app.slice.field, choose("field")), targetChoice(run, app.slice.target, choose("target"))),
+    el(
+      "div",
+      { class: "controls" },
+      choice(say("field"), options, app.slice.field, choose("field")),
+      targetChoice(run, app.slice.target, choose("target")),
+    ),
     body,
   );
 }
@@ -29,13 +38,22 @@ function slicesTable(app) {
   const shown = slice.isWhole ? found : found.slice(0, SLICES_SHOWN);
   const range = plotRange(state, slice.target);
   const rows = shown.map((one) => sliceRow(app, field, one, range));
-  const heads = [say("value"), numberHead(say("mean")), el("td", { class: "wide" }), numberHead(say("interval")), numberHead(say("scored"))];
+  const heads = [
+    say("value"),
+    numberHead(say("mean")),
+    el("td", { class: "wide" }),
+    numberHead(say("interval")),
+    numberHead(say("scored")),
+  ];
   const caption = `${say("slices")}: ${slice.field}, ${nameOf(slice.target)}`;
   const toggle = () => {
     app.slice = { ...slice, isWhole: !slice.isWhole };
     app.redraw("slices");
   };
-  const more = found.length > SLICES_SHOWN ? button(slice.isWhole ? say("show_fewer") : say("show_all", { n: found.length }), toggle) : null;
+  const more =
+    found.length > SLICES_SHOWN
+      ? button(slice.isWhole ? say("show_fewer") : say("show_all", { n: found.length }), toggle)
+      : null;
   return [table(caption, heads, rows, { class: "slices" }), more].filter(Boolean);
 }
 
@@ -43,13 +61,32 @@ function sliceRow(app, field, { value, summary }, [low, high]) {
   const { run, slice } = app;
   const mean = summary.weighted_mean;
   const text = shownValue(run, field.values[value]);
-  const choose = button(given(text), () => app.showSlice(field.name, value), { class: "link", "aria-label": say("filter_by", { field: field.name, value: text }) });
+  const choose = button(given(text), () => app.showSlice(field.name, value), {
+    class: "link",
+    "aria-label": say("filter_by", { field: field.name, value: text }),
+  });
   const band = bandOf(run, slice.target, mean);
-  const bar = mean === null ? null : svg("svg", { class: `plot meter ${band}`, height: 10, "aria-hidden": "true" },
-    svg("line", { class: "track", x1: "0%", x2: "100%", y1: 5, y2: 5 }),
-    svg("rect", { class: "fill", x: 0, y: 2, height: 6, rx: 3, width: percent((mean - low) / (high - low)) }));
-  const interval = summary.ci_low === null ? "–" : `${fixed(summary.ci_low)} – ${fixed(summary.ci_high)}`;
-  return el("tr", {},
+  const bar =
+    mean === null
+      ? null
+      : svg(
+          "svg",
+          { class: `plot meter ${band}`, height: 10, "aria-hidden": "true" },
+          svg("line", { class: "track", x1: "0%", x2: "100%", y1: 5, y2: 5 }),
+          svg("rect", {
+            class: "fill",
+            x: 0,
+            y: 2,
+            height: 6,
+            rx: 3,
+            width: percent((mean - low) / (high - low)),
+          }),
+        );
+  const interval =
+    summary.ci_low === null ? "–" : `${fixed(summary.ci_low)} – ${fixed(summary.ci_high)}`;
+  return el(
+    "tr",
+    {},
     el("th", { scope: "row" }, choose),
     el("td", { class: "number" }, bandedScore(run, slice.target, mean)),
     el("td", { class: "wide" }, bar),

@@ -14,18 +14,25 @@ function start() {
   connect(app);
   chooseLanguage(preferredLanguage(navigator.languages ?? [navigator.language]));
   drawPage(app);
-  window.rageval = { weigh: (weights) => app.weigh({ metrics: weights.metrics, docs: new Map(weights.docs) }), state: () => app.state };
+  window.rageval = {
+    weigh: (weights) => app.weigh({ metrics: weights.metrics, docs: new Map(weights.docs) }),
+    state: () => app.state,
+  };
   openLinked(app);
 }
 
 /** The names whose figures are not those of the run: none, or this page has a defect. */
 function differingFromPython(run) {
   const keys = ["weighted_mean", "ci_low", "ci_high", "n", "unscored"];
-  const isOff = (a, b) => (a === null) !== (b === null) || (a !== null && Math.abs(a - b) > TOLERANCE * Math.max(1, Math.abs(b)));
+  const isOff = (a, b) =>
+    (a === null) !== (b === null) ||
+    (a !== null && Math.abs(a - b) > TOLERANCE * Math.max(1, Math.abs(b)));
   const names = targetsOf(run).filter((target) => {
     const python = run.data.as_run[target];
     const ours = run.asRun.summaries[target];
-    return keys.some((key) => isOff(ours[key], key === "weighted_mean" && target === WEIGHTED ? python.mean : python[key]));
+    return keys.some((key) =>
+      isOff(ours[key], key === "weighted_mean" && target === WEIGHTED ? python.mean : python[key]),
+    );
   });
   const gates = run.asRun.gates.filter((gate) => {
     const asked = run.data.gates.find((one) => one.name === gate.name);
@@ -35,7 +42,16 @@ function differingFromPython(run) {
 }
 
 function noFilters() {
-  return { search: "", outcomes: new Set(), bands: new Set(), slice: null, flip: null, sort: "own index", isDescending: false, page: 0 };
+  return {
+    search: "",
+    outcomes: new Set(),
+    bands: new Set(),
+    slice: null,
+    flip: null,
+    sort: "own index",
+    isDescending: false,
+    page: 0,
+  };
 }
 
 const DRAWN = {
@@ -100,18 +116,28 @@ function nextTheme(app) {
   app.theme = themes[(themes.indexOf(app.theme) + 1) % themes.length];
   if (app.theme === "auto") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = app.theme;
-  document.querySelector(".tools button").textContent = say("theme", { theme: say(`theme_${app.theme}`) });
+  document.querySelector(".tools button").textContent = say("theme", {
+    theme: say(`theme_${app.theme}`),
+  });
 }
 
 function drawPage(app) {
   document.documentElement.lang = language === "zh" ? "zh-Hans" : "en";
   document.getElementById("skip").textContent = say("skip_to_content");
-  const drawn = Object.entries(DRAWN).map(([id, draw]) => [id, draw(app)]).filter(([, made]) => made !== null);
+  const drawn = Object.entries(DRAWN)
+    .map(([id, draw]) => [id, draw(app)])
+    .filter(([, made]) => made !== null);
   app.sections = drawn.map(([id]) => id);
-  const main = el("main", { id: "main", tabindex: "-1" }, drawn.map(([, made]) => made));
+  const main = el(
+    "main",
+    { id: "main", tabindex: "-1" },
+    drawn.map(([, made]) => made),
+  );
   app.bar = changedBar(app);
   app.dialog = el("dialog", { "aria-labelledby": "detail-title" });
-  document.getElementById("page").replaceChildren(header(app), contents(app), main, app.bar, app.dialog);
+  document
+    .getElementById("page")
+    .replaceChildren(header(app), contents(app), main, app.bar, app.dialog);
   updatePanel(app);
 }
 

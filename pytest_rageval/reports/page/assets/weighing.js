@@ -86,7 +86,8 @@ function weightOfDoc(doc, weights) {
 /** A score as it enters the weighted score: 0..1 where bounded, higher is better. */
 function toUnit(metric, score) {
   const [low, high] = metric.range;
-  if ((low !== 0 || high !== 1) && Number.isFinite(high - low)) score = (score - low) / (high - low);
+  if ((low !== 0 || high !== 1) && Number.isFinite(high - low))
+    score = (score - low) / (high - low);
   return metric.higher_is_better ? score : 1 - score;
 }
 
@@ -114,9 +115,7 @@ function weighedBaseline(run, baseline, weights) {
 function changes(run, weights, docWeights) {
   return {
     metrics: run.metrics.some((metric) => weights.metrics[metric.name] !== metric.weight),
-    docs: run.docs.some(
-      (doc, at) => weightOfDoc(doc, run.weights.docs) !== docWeights[at],
-    ),
+    docs: run.docs.some((doc, at) => weightOfDoc(doc, run.weights.docs) !== docWeights[at]),
   };
 }
 
@@ -191,7 +190,9 @@ function naturalOutcome(state, rule, at) {
 function decide(state) {
   const run = state.run;
   state.outcomes = run.all.map((at) =>
-    run.rules[at] === null ? run.data.samples.outcome[at] : naturalOutcome(state, run.rules[at], at),
+    run.rules[at] === null
+      ? run.data.samples.outcome[at]
+      : naturalOutcome(state, run.rules[at], at),
   );
   state.counts = countsOf(state);
   state.gates = decidedGates(state);

@@ -20,7 +20,8 @@ const WORDS = {
     and_more: "; and {n} more",
     no_pairs: "{target}: no sample was scored in both runs",
     regression: "{target}: A {a}, B {b} ({baseline}), difference {diff}, n {n}",
-    significance_as_run: "whether that is significant takes a new run: the verdict is that of the run",
+    significance_as_run:
+      "whether that is significant takes a new run: the verdict is that of the run",
     // frame
     skip_to_content: "Skip to the content",
     sections: "Sections",
@@ -65,7 +66,8 @@ const WORDS = {
     gates_as_run: "some gates are as run",
     partial_run: "Partial run: {ran} of {total} samples ran. The figures are of those.",
     budget_spent: "The budget was spent: {n} samples were not asked for.",
-    self_check: "This page computes other figures than the run did: {names}. Trust results.json, and please report it.",
+    self_check:
+      "This page computes other figures than the run did: {names}. Trust results.json, and please report it.",
     warning: "Warning",
     // cards
     weighted_score: "Weighted score",
@@ -93,7 +95,8 @@ const WORDS = {
     no_gates: "The scenario has no gates: thresholds of samples decide alone.",
     flipped_from: "was {outcome}",
     // panel
-    panel_hint: "Change a weight: scores, means, gates and the verdict follow at once. Nothing is written anywhere; copy the YAML to keep it.",
+    panel_hint:
+      "Change a weight: scores, means, gates and the verdict follow at once. Nothing is written anywhere; copy the YAML to keep it.",
     metric_weights: "Metrics",
     doc_weights: "Documents",
     share: "{percent} %",
@@ -125,7 +128,8 @@ const WORDS = {
     to_panel: "Weights",
     // distributions
     distribution_hint: "How many samples have which score. Lines mark thresholds.",
-    distribution_label: "{name}: {n} scores, smallest {min}, lower quartile {q1}, median {median}, upper quartile {q3}, largest {max}",
+    distribution_label:
+      "{name}: {n} scores, smallest {min}, lower quartile {q1}, median {median}, upper quartile {q3}, largest {max}",
     quartiles: "median {median}, middle half {q1} to {q3}",
     nothing_scored: "nothing scored",
     bin: "{low} to {high}: {n}",
@@ -140,7 +144,8 @@ const WORDS = {
     show_fewer: "Show fewer",
     filter_by: "Show the samples with {field} {value}",
     // comparison
-    comparison_hint: "A is this run, B is {baseline}. Test: {test}, alpha {alpha}; p is adjusted by Holm.",
+    comparison_hint:
+      "A is this run, B is {baseline}. Test: {test}, alpha {alpha}; p is adjusted by Holm.",
     stale_p: "p and significance are as run; means, differences and intervals follow the weights.",
     difference: "A − B",
     interval_of: "{percent} % interval",
@@ -151,7 +156,8 @@ const WORDS = {
     only_in: "Only in {where}: {n} samples",
     forest_label: "{name}: difference {diff}, interval {low} to {high}",
     differences: "Differences of single samples",
-    differences_label: "{name}, {n} samples: better {better}, worse {worse}, equal {equal}; from {low} to {high}",
+    differences_label:
+      "{name}, {n} samples: better {better}, worse {worse}, equal {equal}; from {low} to {high}",
     better: "better",
     worse: "worse",
     equal: "equal",
@@ -283,7 +289,8 @@ const WORDS = {
     as_run_title: "没有按这些权重重新计算：这是原运行的结论。",
     no_gates: "场景没有门槛：只由样本的阈值决定。",
     flipped_from: "原为{outcome}",
-    panel_hint: "修改权重，得分、均值、门槛和结论立即随之变化。不会写入任何文件；如需保留，请复制 YAML。",
+    panel_hint:
+      "修改权重，得分、均值、门槛和结论立即随之变化。不会写入任何文件；如需保留，请复制 YAML。",
     metric_weights: "指标",
     doc_weights: "文档",
     share: "{percent} %",
@@ -314,7 +321,8 @@ const WORDS = {
     nothing_flips: "没有门槛或样本的结论改变。",
     to_panel: "权重",
     distribution_hint: "各分数段的样本数。竖线标出阈值。",
-    distribution_label: "{name}：{n} 个分数，最小 {min}，下四分位 {q1}，中位数 {median}，上四分位 {q3}，最大 {max}",
+    distribution_label:
+      "{name}：{n} 个分数，最小 {min}，下四分位 {q1}，中位数 {median}，上四分位 {q3}，最大 {max}",
     quartiles: "中位数 {median}，中间一半 {q1} 至 {q3}",
     nothing_scored: "没有分数",
     bin: "{low} 至 {high}：{n}",
@@ -338,7 +346,8 @@ const WORDS = {
     only_in: "只在 {where} 中：{n} 个样本",
     forest_label: "{name}：差 {diff}，区间 {low} 至 {high}",
     differences: "单个样本的差异",
-    differences_label: "{name}，{n} 个样本：变好 {better}，变差 {worse}，相同 {equal}；从 {low} 到 {high}",
+    differences_label:
+      "{name}，{n} 个样本：变好 {better}，变差 {worse}，相同 {equal}；从 {low} 到 {high}",
     better: "变好",
     worse: "变差",
     equal: "相同",
@@ -392,7 +401,9 @@ function chooseLanguage(wanted) {
 /** The words for `key` in the language of the page, with `{names}` filled in. */
 function say(key, figures = {}) {
   const text = WORDS[language][key] ?? WORDS.en[key];
-  return text.replace(/\{(\w+)\}/g, (whole, name) => (name in figures ? String(figures[name]) : whole));
+  return text.replace(/\{(\w+)\}/g, (whole, name) =>
+    name in figures ? String(figures[name]) : whole,
+  );
 }
 
 /** The language that the browser asks for first, of those that the page speaks. */
