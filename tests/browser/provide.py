@@ -43,11 +43,13 @@ def _has_browser() -> bool:
 
 
 def _ways_to_a_browser() -> Iterator[list[str]]:
-    playwright = [sys.executable, "-m", "playwright", "install", "--only-shell", "chromium"]
-    yield playwright
+    # Where system packages can be had, they are: a mirror of them is more often within reach.
     is_root = hasattr(os, "geteuid") and os.geteuid() == 0
     if is_root and shutil.which("apt-get"):
         yield ["apt-get", "install", "-y", "--no-install-recommends", "chromium"]
+        yield ["apt-get", "update"]
+        yield ["apt-get", "install", "-y", "--no-install-recommends", "chromium"]
+    yield [sys.executable, "-m", "playwright", "install", "--only-shell", "chromium"]
 
 
 def _run(command: Sequence[str]) -> None:

@@ -160,7 +160,9 @@ def test_the_name_of_a_fixture_is_a_name(app: Project) -> None:
     scenario(app, target="{fixture: 'my app'}")
     result = app.pytest()
     assert result.ret == pytest.ExitCode.INTERRUPTED
-    assert "qa.rageval.yaml:2: target.fixture: expected the name of a fixture" in result.stdout.str()
+    assert (
+        "qa.rageval.yaml:2: target.fixture: expected the name of a fixture" in result.stdout.str()
+    )
 
 
 def test_without_pytest_a_fixture_is_refused_in_words(app: Project) -> None:
