@@ -16,7 +16,7 @@ from typing import IO, Any, Protocol
 
 from pytest_rageval.errors import Problem, ScenarioError
 from pytest_rageval.registry import Registry
-from pytest_rageval.scenario.schema import DatasetSpec
+from pytest_rageval.scenario.data_specs import DatasetSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from pytest_rageval.datasets.base import BrokenRow, Row
 from pytest_rageval.datasets.key_map import DOCUMENT_KEYS, PASSAGE_KEYS, passage_document
 from pytest_rageval.datasets.load import data_file, read_rows
 from pytest_rageval.errors import Problem, ScenarioError
-from pytest_rageval.scenario.schema import CorpusSpec, DatasetSpec
+from pytest_rageval.scenario.data_specs import CorpusSpec, DatasetSpec
 
 _LISTED = 5
 

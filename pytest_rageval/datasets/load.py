@@ -18,7 +18,7 @@ from pytest_rageval.datasets.key_map import KeyMap
 from pytest_rageval.errors import Problem, ScenarioError, nearest, shorten
 from pytest_rageval.model import Case
 from pytest_rageval.registry import UnknownNameError
-from pytest_rageval.scenario.schema import DatasetSpec
+from pytest_rageval.scenario.data_specs import DatasetSpec
 
 _LISTED = 5
 T = TypeVar("T")

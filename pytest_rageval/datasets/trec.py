@@ -13,7 +13,7 @@ from pytest_rageval.datasets.load import Dataset, choose, data_file
 from pytest_rageval.datasets.trec_files import Qrels, read_qrels, read_run
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.model import Case, InvalidRow, Sample
-from pytest_rageval.scenario.schema import DatasetSpec
+from pytest_rageval.scenario.data_specs import DatasetSpec
 
 _LISTED = 5
 T = TypeVar("T")

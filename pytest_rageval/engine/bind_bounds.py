@@ -16,7 +16,7 @@ from pytest_rageval.gates.base import (
     targets_of,
 )
 from pytest_rageval.model import WEIGHTED_SCORE, Bound, MetricColumn, ScenarioInfo
-from pytest_rageval.scenario.schema import ThresholdSpec
+from pytest_rageval.scenario.metric_specs import ThresholdSpec
 from pytest_rageval.stats.weights import resolve_weight
 
 

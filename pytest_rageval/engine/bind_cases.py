@@ -21,8 +21,8 @@ from pytest_rageval.errors import (
 )
 from pytest_rageval.metrics.base import MetricInfo
 from pytest_rageval.model import Case, InvalidRow, Sample
+from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.scenario.fields import FIELD_ALIASES
-from pytest_rageval.scenario.schema import DatasetSpec
 from pytest_rageval.stats.weights import resolve_weight
 
 _NAMED = {"context_docs": "contexts that name their document (objects with a doc_name or source)"}

@@ -8,7 +8,7 @@ from typing import Any, Final
 from pytest_rageval.engine.binding import Binding
 from pytest_rageval.import_path import ImportPathError, import_object, split_path
 from pytest_rageval.metrics.base import MetricDefinition
-from pytest_rageval.scenario.schema import MetricSpec
+from pytest_rageval.scenario.metric_specs import MetricSpec
 
 SAID_OF_METRICS: Final = (
     "name",

@@ -15,7 +15,7 @@ from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions
 from pytest_rageval.metrics.notation import NotationError, parse_notation
 from pytest_rageval.model import WEIGHTED_SCORE, MetricColumn
 from pytest_rageval.registry import UnknownNameError
-from pytest_rageval.scenario.schema import MetricSpec
+from pytest_rageval.scenario.metric_specs import MetricSpec
 
 
 def bind_metrics(binding: Binding) -> tuple[BoundMetric, ...]:

@@ -10,7 +10,7 @@ from pytest_rageval.clients.settings import ClientSettings, Price
 from pytest_rageval.engine.binding import Binding, BoundMetric
 from pytest_rageval.errors import MissingExtraError
 from pytest_rageval.registry import UnknownNameError
-from pytest_rageval.scenario.schema import EmbeddingSpec, JudgeSpec, ModelSpec
+from pytest_rageval.scenario.model_specs import EmbeddingSpec, JudgeSpec, ModelSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from pytest_rageval.clients.settings import ClientSettings, Price
 from pytest_rageval.extras import installed, require
 from pytest_rageval.model import Sample
 from pytest_rageval.registry import UnknownNameError
-from pytest_rageval.scenario.schema import Amount, Count, ModelSpec, Whole
+from pytest_rageval.scenario.model_specs import ModelSpec
+from pytest_rageval.scenario.spec import Amount, Count, Whole
 from pytest_rageval.targets.base import (
     Answer,
     Target,

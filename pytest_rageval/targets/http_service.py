@@ -10,7 +10,7 @@ from pytest_rageval import extras
 from pytest_rageval.clients.http import preload
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import Sample
-from pytest_rageval.scenario.schema import Name, Seconds, Text
+from pytest_rageval.scenario.spec import Name, Seconds, Text
 from pytest_rageval.targets.base import (
     Answer,
     Target,

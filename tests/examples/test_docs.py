@@ -30,20 +30,11 @@ from pytest_rageval.places import Places
 from pytest_rageval.plugin import hookspecs, options
 from pytest_rageval.reports.base import REPORT_REGISTRY
 from pytest_rageval.reports.results_json import comparison_dict, gate_dict, sample_dict
+from pytest_rageval.scenario.data_specs import CorpusSpec, DatasetSpec
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.scenario.loader import inspect_scenario
-from pytest_rageval.scenario.schema import (
-    BandsSpec,
-    CompareSpec,
-    CorpusSpec,
-    DatasetSpec,
-    EmbeddingSpec,
-    JudgeSpec,
-    MarkSpec,
-    PriceSpec,
-    Scenario,
-    TargetSpec,
-)
+from pytest_rageval.scenario.model_specs import EmbeddingSpec, JudgeSpec, PriceSpec
+from pytest_rageval.scenario.schema import BandsSpec, CompareSpec, MarkSpec, Scenario, TargetSpec
 from pytest_rageval.targets.base import TARGET_REGISTRY
 from pytest_rageval.text.normalize import NORMALIZERS
 

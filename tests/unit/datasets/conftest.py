@@ -11,7 +11,7 @@ import pytest
 from pytest_rageval.datasets.load import Dataset, load_dataset
 from pytest_rageval.errors import UserError
 from pytest_rageval.model import InvalidRow, Sample
-from pytest_rageval.scenario.schema import DatasetSpec
+from pytest_rageval.scenario.data_specs import DatasetSpec
 
 Load = Callable[..., Dataset]
 

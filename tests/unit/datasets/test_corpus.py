@@ -13,7 +13,7 @@ import pytest
 
 from pytest_rageval.datasets.corpus import Corpus, load_corpus
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.scenario.schema import CorpusSpec
+from pytest_rageval.scenario.data_specs import CorpusSpec
 
 LoadCorpus = Callable[..., Corpus]
 

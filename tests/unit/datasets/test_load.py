@@ -12,7 +12,7 @@ import pytest
 from pytest_rageval.datasets.load import Dataset, load_dataset
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.model import Sample
-from pytest_rageval.scenario.schema import DatasetSpec
+from pytest_rageval.scenario.data_specs import DatasetSpec
 
 Load = Callable[..., Dataset]
 Refused = Callable[..., list[str]]

@@ -15,7 +15,7 @@ import pytest
 from pytest_rageval.datasets.load import load_dataset
 from pytest_rageval.datasets.save import columns_of, row_of, rows_text
 from pytest_rageval.model import Case, Sample
-from pytest_rageval.scenario.schema import DatasetSpec
+from pytest_rageval.scenario.data_specs import DatasetSpec
 
 PLAIN = columns_of({})
 SAMPLES = [

@@ -356,7 +356,7 @@ def test_a_row_of_any_length_cannot_be_allowed(write: Callable[..., Any], size: 
 
 def test_a_folder_or_a_file_that_went_away_is_the_users_problem(tmp_path: Any) -> None:
     from pytest_rageval.errors import ScenarioError
-    from pytest_rageval.scenario.schema import DatasetSpec
+    from pytest_rageval.scenario.data_specs import DatasetSpec
 
     file = DataFile(tmp_path / "gone.csv", "gone.csv", DatasetSpec(path="gone.csv"))
     with (

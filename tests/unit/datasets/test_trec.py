@@ -15,7 +15,7 @@ from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.datasets.trec import load_trec
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.model import InvalidRow, Sample
-from pytest_rageval.scenario.schema import DatasetSpec
+from pytest_rageval.scenario.data_specs import DatasetSpec
 
 LoadTrec = Callable[..., Dataset]
 

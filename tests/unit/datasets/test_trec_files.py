@@ -14,7 +14,7 @@ from pytest_rageval.datasets import trec_files
 from pytest_rageval.datasets.base import DataFile
 from pytest_rageval.datasets.trec_files import Qrels, read_qrels, read_run
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.scenario.schema import DatasetSpec
+from pytest_rageval.scenario.data_specs import DatasetSpec
 
 Run = dict[str, tuple[str, ...]]
 ReadQrels = Callable[..., Qrels]

@@ -1,0 +1,81 @@
+"""The data of a scenario file: the rows and the corpus."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from pytest_rageval.errors import unknown_name
+from pytest_rageval.scenario.fields import FIELD_OF
+from pytest_rageval.scenario.spec import Encoding, Name, Number, Spec, Whole
+
+OnInvalid = Literal["fail", "skip", "xfail"]
+
+
+class DatasetSpec(Spec):
+    """Where the rows come from and which of them are used."""
+
+    short_form = "path"
+
+    path: Name | None = Field(None, description="data file, relative to the scenario file")
+    rows: list[Any] | None = Field(None, description="the rows themselves, instead of a path")
+    format: Name | None = Field(None, description="by the suffix of the path when absent")
+    key_map: dict[str, Name] = Field({}, description="our field: the column it is found under")
+    limit: Whole = Field(-1, ge=-1, description="how many rows; -1 for all")
+    shuffle: bool = Field(False, description="random.Random(seed).shuffle of all rows, then limit")
+    seed: Whole = 42
+    on_invalid: OnInvalid = "fail"
+    sheet: Name | None = Field(None, description="the sheet of a workbook; the first when absent")
+    encoding: Encoding = Field("utf-8", description="of text formats, for instance gb18030")
+    max_row_mb: Number = Field(
+        16.0, gt=0.0, le=1_000_000.0, description="a longer row is an invalid row"
+    )
+    qrels_path: Name | None = Field(None, description="TREC judgements, instead of a path")
+    run_path: Name | None = Field(None, description="the TREC run that they judge")
+    missing_queries: Literal["zero", "skip", "error"] = Field(
+        "zero", description="judged queries without results in the run"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rows_short_form(cls, data: Any) -> Any:
+        return {"rows": data} if isinstance(data, list) else data
+
+    @field_validator("limit")
+    @classmethod
+    def _limit_is_not_zero(cls, limit: int) -> int:
+        if limit == 0:
+            raise ValueError("0 would run nothing; -1 means all rows")
+        return limit
+
+    @field_validator("key_map")
+    @classmethod
+    def _key_map_names_fields(cls, key_map: dict[str, str]) -> dict[str, str]:
+        fields: dict[str, str] = {}
+        for name, column in key_map.items():
+            if name not in FIELD_OF:
+                raise ValueError(unknown_name("field", name, FIELD_OF))
+            if FIELD_OF[name] in fields:
+                raise ValueError(f"{name!r} is a second name of {FIELD_OF[name]!r}; keep one")
+            fields[FIELD_OF[name]] = column
+        return fields
+
+    @model_validator(mode="after")
+    def _has_one_source(self) -> DatasetSpec:
+        if (self.qrels_path is None) != (self.run_path is None):
+            raise ValueError("'qrels_path' and 'run_path' go together")
+        sources = (self.path, self.rows, self.qrels_path)
+        if sum(source is not None for source in sources) != 1:
+            raise ValueError("give either 'path' or 'rows', or 'qrels_path' and 'run_path'")
+        return self
+
+
+class CorpusSpec(Spec):
+    """The chunks of the knowledge base, each with its ``doc_name``; any data format."""
+
+    short_form = "path"
+
+    path: Name = Field(description="data file, relative to the scenario file")
+    format: Name | None = Field(None, description="by the suffix of the path when absent")
+    encoding: Encoding = "utf-8"

@@ -1,0 +1,127 @@
+"""The metrics of a scenario file, and the thresholds of their scores."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from pytest_rageval.errors import unknown_name
+from pytest_rageval.import_path import ImportPathError, split_path
+from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
+from pytest_rageval.scenario.spec import Count, Name, Number, Seconds, Spec
+
+
+class MetricSpec(Spec):
+    """One entry under ``metrics``: a name, or a name with its options; or ``use`` an import path.
+
+    What stands between ``use`` and ``options`` is said of a metric of the user's own.
+    """
+
+    metric: Name
+    name: Name | None = Field(None, description="how results call it; its own name when absent")
+    use: Name | None = Field(None, description="import path of one's own metric, pkg.mod:attr")
+    range: tuple[Number | None, Number | None] | None = Field(
+        None, description="lowest and highest score, null for no end; 0 and 1 when absent"
+    )
+    needs: list[Name] | None = Field(None, description="fields that a row must have")
+    asks: list[Literal["judge", "embedding"]] | None = Field(None, description="models it asks")
+    higher_is_better: bool | None = None
+    version: Count | None = Field(None, description="another one makes saved runs incomparable")
+    timeout_s: Seconds | None = Field(None, description="for one sample; async functions only")
+    options: dict[str, Any] = Field({})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_short_forms(cls, data: Any) -> Any:
+        if isinstance(data, str):
+            return {"metric": data}
+        if isinstance(data, dict) and "use" in data:
+            return _used_metric(data, cls.model_fields)
+        if not isinstance(data, dict) or len(data) != 1:
+            raise ValueError(
+                "write a metric as 'f1' or as 'f1: {normalizer: squad}', one of your own as "
+                "{use: 'my_metrics:politeness'}"
+            )
+        ((metric, options),) = data.items()
+        if options is not None and not isinstance(options, dict):
+            raise ValueError(f"the options of {metric!r} must be a mapping, found {options!r}")
+        options = dict(options or {})
+        if "use" in options:
+            return _used_metric({"name": metric, **options}, cls.model_fields)
+        return {"metric": metric, "name": options.pop("name", None), "options": options}
+
+    @property
+    def attribute(self) -> str | None:
+        """The last name of the import path, which is the metric's when nobody says another."""
+        return None if self.use is None else re.split(r"[:.]", self.use)[-1]
+
+    @field_validator("use")
+    @classmethod
+    def _use_is_an_import_path(cls, path: str | None) -> str | None:
+        if path is not None:
+            try:
+                split_path(path)
+            except ImportPathError as error:
+                raise ValueError(str(error)) from None
+        return path
+
+    @field_validator("range", mode="before")
+    @classmethod
+    def _range_has_two_ends(cls, ends: Any) -> Any:
+        if ends is not None and not (isinstance(ends, list | tuple) and len(ends) == 2):
+            raise ValueError(f"expected [lowest, highest], found {ends!r}")
+        return ends
+
+    @field_validator("range")
+    @classmethod
+    def _range_ascends(
+        cls, ends: tuple[float | None, float | None] | None
+    ) -> tuple[float | None, float | None] | None:
+        low, high = ends or (None, None)
+        if low is not None and high is not None and low >= high:
+            raise ValueError(f"expected the lower end first, found {low:g} and {high:g}")
+        return ends
+
+    @field_validator("needs")
+    @classmethod
+    def _needs_are_fields(cls, needs: list[str] | None) -> list[str] | None:
+        for name in needs or ():
+            if FIELD_OF.get(name) not in _NEEDED:
+                raise ValueError(unknown_name("field", name, _NEEDED))
+        return None if needs is None else sorted({FIELD_OF[name] for name in needs})
+
+
+_NEEDED = sorted(FIELD_ALIASES.keys() - {"id", "tags", "skip", "xfail"})
+"""The fields of a sample that a metric may need."""
+
+
+def _used_metric(data: dict[str, Any], fields: Iterable[str]) -> dict[str, Any]:
+    """Return a metric of the user's own: what the schema does not know are its options."""
+    known = set(fields) - {"metric", "options"}
+    own = {key: value for key, value in data.items() if key in known}
+    rest = {key: value for key, value in data.items() if key not in known}
+    options = {key: value for key, value in rest.items() if not str(key).startswith("x-")}
+    return {**own, "metric": data["use"], "options": options}
+
+
+class ThresholdSpec(Spec):
+    """The least a sample's score may be; ``{max: x}`` is the most. A bare number is ``value``."""
+
+    short_form = "value"
+
+    value: Number | None = Field(None, description="a minimum (a maximum where lower is better)")
+    min: Number | None = None
+    max: Number | None = None
+
+    @model_validator(mode="after")
+    def _has_an_end(self) -> ThresholdSpec:
+        if self.value is None and self.min is None and self.max is None:
+            raise ValueError("give a number, or 'min' or 'max'")
+        if self.value is not None and (self.min is not None or self.max is not None):
+            raise ValueError("give either 'value' or 'min' and 'max'")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            raise ValueError(f"min {self.min} is above max {self.max}: nothing could pass")
+        return self
