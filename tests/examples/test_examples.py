@@ -105,7 +105,14 @@ RunExample = Callable[[str, str], Run]
 @pytest.fixture(scope="module")
 def run_example(tmp_path_factory: pytest.TempPathFactory) -> RunExample:
     """Return a function that runs an example in a mode; each pair runs once."""
-    return cache(lambda example, mode: Run(tmp_path_factory.mktemp("example"), example, mode))
+
+    @cache
+    def run(example: str, mode: str) -> Run:
+        if example in OVER_HTTP:
+            pytest.importorskip("aiohttp")
+        return Run(tmp_path_factory.mktemp("example"), example, mode)
+
+    return run
 
 
 each_mode = pytest.mark.parametrize("mode", MODES)

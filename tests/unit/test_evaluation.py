@@ -55,6 +55,8 @@ def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def _no_thread_is_left() -> Iterator[None]:
     before = set(threading.enumerate())
     yield
+    for thread in set(threading.enumerate()) - before:
+        thread.join(5.0)  # one that has handed its answer over may not have ended yet
     assert set(threading.enumerate()) == before
 
 

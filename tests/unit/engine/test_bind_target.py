@@ -9,6 +9,8 @@ import pytest
 
 from pytest_rageval.engine.plan import Plan
 
+pytest.importorskip("aiohttp")
+
 HEAD = "name: s\nmetrics: [em]\ndataset: [{question: q, references: [r], lang: en}]\n"
 Make = Callable[..., Plan]
 Problems = Callable[..., list[str]]

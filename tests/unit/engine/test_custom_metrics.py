@@ -135,6 +135,7 @@ class TestComparing:
         assert self.definition(plan, entry, body) == "own_metrics:m v2 (strict=True, words=3)"
 
     def test_a_judge_is_part_of_it(self, plan: Callable[..., Plan]) -> None:
+        pytest.importorskip("aiohttp")
         scenario, files = use("async def m(sample, judge): return 1", more=JUDGE)
         found = plan(scenario, files).info.metrics[0].definition
         assert found == "own_metrics:m v1 () by gpt-4o-mini"

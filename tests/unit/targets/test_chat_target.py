@@ -18,6 +18,8 @@ from pytest_rageval.model import Sample
 from pytest_rageval.targets.base import TARGET_REGISTRY, Answer, TargetContext, TargetError
 from pytest_rageval.targets.chat import ChatOptions, ChatTarget
 
+pytest.importorskip("aiohttp")
+
 SAMPLE = Sample("s", question="Where?", contexts=("In Paris.", "On the Seine."))
 
 

@@ -24,6 +24,8 @@ from pytest_rageval.targets.base import (
 )
 from pytest_rageval.targets.http_service import HttpOptions
 
+pytest.importorskip("aiohttp")
+
 Ask = Callable[..., Answer]
 KEY = "key-0123456789"
 
