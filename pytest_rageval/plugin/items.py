@@ -131,8 +131,24 @@ class FixtureItem(SampleItem, pytest.Function):
 
     def setup(self) -> None:
         """Have pytest fill the fixture in, then score the case."""
-        pytest.Function.setup(self)
+        try:
+            pytest.Function.setup(self)
+        except (Exception, pytest.fail.Exception) as error:
+            self.result = self._unanswered(error)
+            raise
         super().setup()
+
+    def _unanswered(self, error: BaseException) -> SampleResult | None:
+        """Return the result of a case whose system under test could not be made."""
+        # Not at the top: most scenarios have no target.
+        from pytest_rageval.engine.ahead import Judgement
+        from pytest_rageval.engine.answering import Answered
+        from pytest_rageval.targets.frames import told
+
+        if not isinstance(self.case, Sample):
+            return None
+        message = f"fixture {self._fixture!r}: {told(error).partition(chr(10))[0]}"
+        return score_case(self.plan, self.case, Judgement(answered=Answered(self.case, message)))
 
 
 def _taking(fixture: str) -> FunctionType:

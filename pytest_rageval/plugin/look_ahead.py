@@ -137,13 +137,18 @@ class LookAhead:
             return
         self._next_beat = now + _BEAT_S
         terminal = self._config.pluginmanager.get_plugin("terminalreporter")
-        usage = self._judging.usage
-        if terminal is not None and usage is not None and self._is_watched(terminal):
-            cost = "" if usage.cost_usd is None else f", {usage.cost_usd:.4f} USD"
-            done = f"{self._judging.finished} of {self._total} samples judged"
+        if terminal is not None and self._is_watched(terminal):
             with _uncaptured(self._config):
                 terminal.ensure_newline()
-                terminal.write_line(f"rageval: {done}, {usage.calls} calls{cost}")
+                terminal.write_line(f"rageval: {self._progress}")
+
+    @property
+    def _progress(self) -> str:
+        done, usage = f"{self._judging.finished} of {self._total} samples", self._judging.usage
+        if usage is None:  # a target alone
+            return f"{done} answered"
+        cost = "" if usage.cost_usd is None else f", {usage.cost_usd:.4f} USD"
+        return f"{done} judged, {usage.calls} calls{cost}"
 
     def _is_watched(self, terminal: pytest.TerminalReporter) -> bool:
         quiet = self._config.getoption("verbose", 0) < 0 or hasattr(self._config, "workerinput")

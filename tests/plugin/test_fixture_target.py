@@ -137,6 +137,8 @@ def test_a_fixture_that_fails_is_an_error_of_each_case(app: Project, name: str, 
     said = "the index is gone" if name == "broken" else "fixture 'no_such' not found"
     assert said in result.stdout.str()
     assert set(app.outcomes().values()) == {"error"}
+    assert f"fixture '{name}'" in app.results()["samples"][0]["errors"]["target"]
+    assert f"target fixture '{name}': 0 of 2 answered" in result.stdout.str()
 
 
 def test_a_fixture_is_made_for_cases_that_run_only(app: Project) -> None:
@@ -171,3 +173,22 @@ def test_without_pytest_a_fixture_is_refused_in_words(app: Project) -> None:
     scenario(app)
     with pytest.raises(UserError, match="fixture 'rag_target' is there when pytest runs"):
         evaluate(app.path / "qa.rageval.yaml")
+
+
+def test_a_long_run_tells_its_progress(
+    app: Project, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[E11] At a terminal: how many are answered; there are no calls to count."""
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setattr("pytest_rageval.plugin.look_ahead._BEAT_S", 0.0)
+    monkeypatch.setattr("pytest_rageval.engine.ahead._POLL_S", 0.01)
+    pytester.makeconftest(
+        CONFTEST
+        + """
+    def pytest_collection_finish(session):
+        terminal = session.config.pluginmanager.get_plugin("terminalreporter")
+        terminal.isatty = type(terminal.isatty)(True)
+    """
+    )
+    scenario(app, count=3)
+    app.pytest().stdout.fnmatch_lines(["rageval: 1 of 3 samples answered"])
