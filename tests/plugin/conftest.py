@@ -220,5 +220,11 @@ def run(request: pytest.FixtureRequest, project: Project) -> Run:
     return Run(project, distributed=request.param == "xdist")
 
 
+@pytest.fixture
+def plain(project: Project) -> Run:
+    """Return what runs pytest in this process: for what workers have no part in."""
+    return Run(project, distributed=False)
+
+
 def _refuse(constant: str) -> float:
     raise ValueError(f"{constant} is not JSON")

@@ -60,13 +60,13 @@ def test_a_run_is_saved_to_a_path(project: Project) -> None:
     assert [path.name for path in (project.path / "kept").iterdir()] == ["main.json"]
 
 
-def test_saved_runs_have_a_folder_of_the_users_choice(project: Project, run: Run) -> None:
+def test_saved_runs_have_a_folder_of_the_users_choice(project: Project, plain: Run) -> None:
     """[E15] Ini value ``rageval_baselines``: one that is kept in version control."""
     project.pytester.makeini("[pytest]\nrageval_baselines = kept")
     project.scenario(SCENARIO)
     project.rows(rows(GOOD))
-    run("--rag-save", "main").stdout.fnmatch_lines(["baseline main saved: kept/qa/main.json"])
-    run("--rag-compare", "main").assert_outcomes(passed=1)
+    plain("--rag-save", "main").stdout.fnmatch_lines(["baseline main saved: kept/qa/main.json"])
+    plain("--rag-compare", "main").assert_outcomes(passed=1)
     assert project.results()["comparison"]["baseline"] == "main"
 
 
@@ -91,33 +91,33 @@ def test_a_partial_run_is_not_saved(project: Project, run: Run, args: tuple[str,
     assert (project.path / MAIN).read_text("utf-8") == "old"
 
 
-def test_two_scenarios_are_saved_each_in_its_place(project: Project, run: Run) -> None:
+def test_two_scenarios_are_saved_each_in_its_place(project: Project, plain: Run) -> None:
     """[E15] One name for both."""
     project.rows(rows(GOOD))
     project.scenario(SCENARIO)
     project.scenario(SCENARIO.replace("name: qa", "name: other"), "other")
-    run("--rag-save", "main")
+    plain("--rag-save", "main")
     assert (project.path / MAIN).exists()
     assert (project.path / MAIN.replace("/qa/", "/other/")).exists()
 
 
-def test_two_scenarios_are_not_saved_to_one_path(project: Project, run: Run) -> None:
+def test_two_scenarios_are_not_saved_to_one_path(project: Project, plain: Run) -> None:
     """[E15] The first one is; the second one says why it is not."""
     project.rows(rows(GOOD))
     project.scenario(SCENARIO)
     project.scenario(SCENARIO.replace("name: qa", "name: other"), "other")
-    result = run("--rag-save", "all.json")
+    result = plain("--rag-save", "all.json")
     kept = json.loads((project.path / "all.json").read_text("utf-8"))["scenario"]["name"]
     result.stdout.fnmatch_lines([f"baseline all.json NOT saved: {kept} was saved there"])
     assert result.outlines.count("baseline all.json saved") == 1
 
 
-def test_a_baseline_that_cannot_be_written_is_said(project: Project, run: Run) -> None:
+def test_a_baseline_that_cannot_be_written_is_said(project: Project, plain: Run) -> None:
     """[E15] And does not take the run's own files along."""
     project.scenario(SCENARIO)
     project.rows(rows(GOOD))
     project.file("file", "")
-    result = run("--rag-save", "file/main.json")
+    result = plain("--rag-save", "file/main.json")
     result.stdout.fnmatch_lines(["baseline * NOT saved: *"])
     assert len(project.folders()) == 1
 
@@ -177,20 +177,20 @@ def test_too_few_samples_are_said_to_be_too_few(project: Project) -> None:
     result.stdout.fnmatch_lines(["f1: 2 samples differ: p cannot fall below 0.5*"])
 
 
-def test_equal_runs_have_no_difference(saved: Project, run: Run) -> None:
+def test_equal_runs_have_no_difference(saved: Project, plain: Run) -> None:
     """[D6] All ties: p is 1, and that is no finding."""
-    result = run("--rag-compare", "main")
+    result = plain("--rag-compare", "main")
     f1 = saved.results()["comparison"]["metrics"]["f1"]
     assert (f1["diff"], f1["p_value"], f1["n_nonzero"]) == (0.0, 1.0, 0)
     result.stdout.fnmatch_lines(["f1 * 1.0000 * +0.0000 *equal"])
     assert "no difference in any sample" not in result.stdout.str(), "it would say that twice"
 
 
-def test_samples_of_one_side_are_listed(saved: Project, run: Run) -> None:
+def test_samples_of_one_side_are_listed(saved: Project, plain: Run) -> None:
     """[E15] Two are gone, one is new; six are compared."""
     changed = rows(*[GOOD] * 6)
     saved.rows([*changed, {**changed[0], "id": "新::问"}])
-    result = run("--rag-compare", "main")
+    result = plain("--rag-compare", "main")
     result.stdout.fnmatch_lines(
         ["1 samples only in this run: 新::问", "2 samples only in main: r6, r7"]
     )
@@ -207,10 +207,10 @@ def test_a_partial_run_is_compared_with_its_own_samples(saved: Project, run: Run
     assert "only in main" not in result.stdout.str()
 
 
-def test_a_run_is_compared_with_a_file(saved: Project, run: Run) -> None:
+def test_a_run_is_compared_with_a_file(saved: Project, plain: Run) -> None:
     """[E15] Any results.json will do."""
     folder = saved.folder()
-    run("--rag-compare", f".rageval/qa/{folder.name}/results.json").assert_outcomes(passed=8)
+    plain("--rag-compare", f".rageval/qa/{folder.name}/results.json").assert_outcomes(passed=8)
     assert saved.results()["comparison"]["metrics"]["f1"]["n"] == 8
 
 
@@ -240,10 +240,10 @@ def test_a_path_that_looks_like_a_name_is_a_path_all_the_same(saved: Project) ->
     assert outside.exists()
 
 
-def test_compare_in_the_scenario_is_the_same(saved: Project, run: Run) -> None:
+def test_compare_in_the_scenario_is_the_same(saved: Project, plain: Run) -> None:
     """[E15] With its own test."""
     saved.scenario(SCENARIO + "    compare: {baseline: main, metrics: [f1], alpha: 0.1}\n")
-    run().assert_outcomes(passed=8)
+    plain().assert_outcomes(passed=8)
     comparison = saved.results()["comparison"]
     assert list(comparison["metrics"]) == ["f1"]
     assert comparison["alpha"] == 0.1
@@ -266,25 +266,25 @@ def test_the_command_line_names_another_run(saved: Project) -> None:
     assert saved.results()["comparison"]["alpha"] == 0.2
 
 
-def test_run_after_run_can_be_compared_and_saved(saved: Project, run: Run) -> None:
+def test_run_after_run_can_be_compared_and_saved(saved: Project, plain: Run) -> None:
     """[E15] Compared with the old one, then it takes its place."""
     saved.rows(rows(*[HALF] * 8))
-    run("--rag-compare", "main", "--rag-save", "main")
+    plain("--rag-compare", "main", "--rag-save", "main")
     assert saved.results()["comparison"]["metrics"]["f1"]["diff"] == -0.5
-    run("--rag-compare", "main")
+    plain("--rag-compare", "main")
     assert saved.results()["comparison"]["metrics"]["f1"]["diff"] == 0.0
 
 
-def test_the_first_run_may_name_the_baseline_that_it_saves(project: Project, run: Run) -> None:
+def test_the_first_run_may_name_the_baseline_that_it_saves(project: Project, plain: Run) -> None:
     """[E15] Else a scenario that compares could never be started."""
     project.scenario(SCENARIO + "    compare: main\n    gates: {no_regression: {max_drop: 0.02}}\n")
     project.rows(rows(GOOD, GOOD))
-    result = run("--rag-save", "main", "-W", "default")
+    result = plain("--rag-save", "main", "-W", "default")
     assert result.ret == pytest.ExitCode.OK
     assert result.parseoutcomes()["passed"] == 2 + 1
     assert project.gates() == {"no_regression": "skipped", "unscored": "passed"}
     assert "not compared" in result.stdout.str()
-    run().assert_outcomes(passed=2 + 2)
+    plain().assert_outcomes(passed=2 + 2)
 
 
 # What cannot be compared: exit status 4, nothing runs
@@ -309,11 +309,11 @@ def test_an_unknown_name_lists_the_known_ones(saved: Project, run: Run) -> None:
     assert "Did you mean 'main'? Saved: main, nightly" in text
 
 
-def test_before_anything_was_saved_the_way_is_said(project: Project, run: Run) -> None:
+def test_before_anything_was_saved_the_way_is_said(project: Project, plain: Run) -> None:
     """[E15]"""
     project.scenario(SCENARIO)
     project.rows(rows(GOOD))
-    text = refused(project, run, "--rag-compare", "main")
+    text = refused(project, plain, "--rag-compare", "main")
     assert "None is saved yet: save one with --rag-save NAME" in text
 
 
@@ -349,28 +349,28 @@ def test_a_file_that_is_no_saved_run_is_refused(saved: Project, content: str, me
     ids=["metric", "question", "references", "nothing in common", "no metric"],
 )
 def test_a_run_that_means_something_else_is_refused(
-    saved: Project, run: Run, scenario: str, data: list[dict[str, Any]], message: str
+    saved: Project, plain: Run, scenario: str, data: list[dict[str, Any]], message: str
 ) -> None:
     """[D6, E15] Other metrics, other data."""
     saved.scenario(scenario)
     saved.rows(data)
-    assert message in refused(saved, run, "--rag-compare", "main")
+    assert message in refused(saved, plain, "--rag-compare", "main")
 
 
-def test_told_to_it_is_compared_anyway(saved: Project, run: Run) -> None:
+def test_told_to_it_is_compared_anyway(saved: Project, plain: Run) -> None:
     """[D6] With a warning."""
     saved.rows(rows(*[GOOD] * 8, question="Why?"))
-    result = run("--rag-compare", "main", "--rag-set", "compare.anyway=true", "-W", "default")
+    result = plain("--rag-compare", "main", "--rag-set", "compare.anyway=true", "-W", "default")
     assert result.parseoutcomes()["passed"] == 8
     result.stdout.fnmatch_lines(["*8 of 8 shared samples have another question*compared anyway"])
 
 
-def test_a_metric_that_was_not_saved_is_refused(saved: Project, run: Run) -> None:
+def test_a_metric_that_was_not_saved_is_refused(saved: Project, plain: Run) -> None:
     """[D6] In whichever way it is asked for."""
     saved.scenario(SCENARIO.replace("[f1, em]", "[f1, acc]"))
-    text = refused(saved, run, "--rag-compare", "main", "--rag-compare-fail", "acc:0.1")
+    text = refused(saved, plain, "--rag-compare", "main", "--rag-compare-fail", "acc:0.1")
     assert "has no acc" in text
-    text = refused(saved, run, "--rag-compare", "main", "--rag-set", "compare.metrics=[acc]")
+    text = refused(saved, plain, "--rag-compare", "main", "--rag-set", "compare.metrics=[acc]")
     assert "has no acc" in text
 
 
@@ -429,11 +429,11 @@ def test_a_fall_that_is_too_much(saved: Project, option: str, outcome: str) -> N
     assert [gates[name] for name in gates if name.startswith("compare_fail.")] == [outcome]
 
 
-def test_several_falls_are_several_gates(saved: Project, run: Run) -> None:
+def test_several_falls_are_several_gates(saved: Project, plain: Run) -> None:
     """[E5] Repeatable."""
     saved.rows(rows(*[HALF] * 8))
     options = ("--rag-compare-fail", "f1:0.1", "--rag-compare-fail=em:1")
-    run("--rag-compare", "main", *options)
+    plain("--rag-compare", "main", *options)
     assert saved.gates() == {
         "compare_fail.f1": "failed",
         "compare_fail.em": "passed",
@@ -532,14 +532,14 @@ def test_stopping_early_leaves_the_gate_undecided(saved: Project) -> None:
     assert saved.gates() == {"compare_fail.f1": "skipped", "unscored": "skipped"}
 
 
-def test_a_metric_that_is_compared_and_unscored_is_an_error(project: Project, run: Run) -> None:
+def test_a_metric_that_is_compared_and_unscored_is_an_error(project: Project, plain: Run) -> None:
     """[A20, E5] Neither a pass nor a 0."""
     project.with_broken_metrics()
     project.scenario("name: qa\nmetrics: [raises, f1]\ndataset: qa.jsonl\n")
     project.rows(rows(GOOD, GOOD))
     project.pytest("--rag-save", "main")
     project.rows(rows(GOOD, "raise"))
-    result = run("--rag-compare", "main", "--rag-compare-fail", "raises:0.5")
+    result = plain("--rag-compare", "main", "--rag-compare-fail", "raises:0.5")
     assert result.parseoutcomes()["errors"] == 1
 
 
@@ -550,12 +550,12 @@ def test_a_metric_that_is_compared_and_unscored_is_an_error(project: Project, ru
     ("least", "status"), [("0.75", pytest.ExitCode.OK), ("0.76", pytest.ExitCode.TESTS_FAILED)]
 )
 def test_the_mean_of_all_must_not_be_lower(
-    project: Project, run: Run, least: str, status: pytest.ExitCode
+    project: Project, plain: Run, least: str, status: pytest.ExitCode
 ) -> None:
     """[E5] --rag-fail-under: f1 (1 + 1/2)/2, em 1/2: em weighs nothing."""
     project.scenario(SCENARIO + "    metric_weights: {f1: 1, em: 0}\n")
     project.rows(rows(GOOD, HALF))
-    result = run("--rag-fail-under", least)
+    result = plain("--rag-fail-under", least)
     assert result.ret == status
     result.stdout.fnmatch_lines(
         [f"gate fail_under *0.7500 {'>=' if not status else '<'} {least}00"]
@@ -591,7 +591,7 @@ def test_a_least_mean_that_cannot_be_is_wrong_use(project: Project, least: str) 
 
 
 def test_the_environment_stands_in_for_the_options(
-    saved: Project, run: Run, monkeypatch: pytest.MonkeyPatch
+    saved: Project, plain: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """[A14] RAGEVAL_COMPARE and the others; several falls separated by ``;``."""
     monkeypatch.setenv("RAGEVAL_COMPARE", "main")
@@ -599,7 +599,7 @@ def test_the_environment_stands_in_for_the_options(
     monkeypatch.setenv("RAGEVAL_FAIL_UNDER", "0.3")
     monkeypatch.setenv("RAGEVAL_SAVE", "next")
     saved.rows(rows(*[HALF] * 8))
-    run()
+    plain()
     assert saved.gates() == {
         "compare_fail.f1": "failed",
         "compare_fail.em": "passed",

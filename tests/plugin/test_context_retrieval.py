@@ -58,9 +58,9 @@ def test_the_chunks_of_a_rows_document_are_what_it_expects(chinese: Project, run
     assert scores(chinese, "precision") == [0.5, 0.5, 0.0]
 
 
-def test_a_miss_fails_and_shows_what_was_retrieved(chinese: Project, run: Run) -> None:
+def test_a_miss_fails_and_shows_what_was_retrieved(chinese: Project, plain: Run) -> None:
     """[B1, E1] No traceback."""
-    result = run("--rag-threshold=hit_rate=1")
+    result = plain("--rag-threshold=hit_rate=1")
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(["*hit_rate 0.0000 < 1.0000*"])
     text = result.stdout.str()
@@ -80,11 +80,11 @@ def test_the_kind_of_match_is_the_scenarios(
     assert scores(chinese, "hit_rate") == hits
 
 
-def test_a_match_by_document_needs_no_texts(chinese: Project, run: Run) -> None:
+def test_a_match_by_document_needs_no_texts(chinese: Project, plain: Run) -> None:
     """[B4] Of contexts that say where they come from; the first comes from another document."""
     contexts = [{"text": "x", "doc_name": "退货.pdf"}, {"text": "y", "doc_name": "保修.pdf"}]
     chinese.rows([{"id": "保修", "doc_name": "保修.pdf", "contexts": contexts}])
-    run("--rag-set", "match=doc_name").assert_outcomes(passed=1)
+    plain("--rag-set", "match=doc_name").assert_outcomes(passed=1)
     assert scores(chinese, "mrr") == [0.5]
 
 
@@ -100,9 +100,9 @@ def test_a_metric_may_have_a_match_of_its_own(chinese: Project) -> None:
     assert scores(chinese, "hit_rate") == [1.0, 1.0, 0.0]
 
 
-def test_top_k_really_cuts_the_contexts(chinese: Project, run: Run) -> None:
+def test_top_k_really_cuts_the_contexts(chinese: Project, plain: Run) -> None:
     """[B8] The second hit stands at rank 2; what is cut is not shown either."""
-    run("--rag-set", "top_k=1")
+    plain("--rag-set", "top_k=1")
     assert scores(chinese, "hit_rate") == [1.0, 0.0, 0.0]
     assert [len(sample["contexts"]) for sample in chinese.results()["samples"]] == [1, 1, 1]
 
@@ -114,10 +114,10 @@ def test_a_row_may_say_itself_what_it_expects(chinese: Project) -> None:
     assert scores(chinese, "mrr") == [1.0]
 
 
-def test_a_document_that_the_corpus_does_not_know(chinese: Project, run: Run) -> None:
+def test_a_document_that_the_corpus_does_not_know(chinese: Project, plain: Run) -> None:
     """[B7, A20] Warned of, and its row is no zero: nothing is known of what it expects."""
     chinese.rows([*ROWS, {"id": "x", "doc_name": "别的.pdf", "contexts": ["一"]}])
-    result = run("-W", "default")
+    result = plain("-W", "default")
     assert result.parseoutcomes()["errors"] == 1
     result.stdout.fnmatch_lines(["*chunks.jsonl has no chunk of these documents: 别的.pdf"])
     sample = chinese.results()["samples"][3]

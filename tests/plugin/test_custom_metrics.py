@@ -119,9 +119,9 @@ def test_nothing_is_put_on_the_path_for_scenarios_that_import_nothing(project: P
     assert [entry for entry in sys.path if entry not in before] == []
 
 
-def test_a_missing_name_is_a_collection_error_without_a_traceback(own: Project, run: Run) -> None:
+def test_a_missing_name_is_a_collection_error_without_a_traceback(own: Project, plain: Run) -> None:
     own.file("qa_metrics.py", METRICS.replace("def politeness", "def polite"))
-    result = run()
+    result = plain()
     result.stdout.fnmatch_lines(
         ["*:4: metrics*: 'qa_metrics' (*qa_metrics.py) has no attribute 'politeness'. Did you*"]
     )

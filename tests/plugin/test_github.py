@@ -110,17 +110,17 @@ def test_a_summary_file_alone_is_enough(
     assert commands(result) == []
 
 
-def test_outside_of_a_workflow_nothing_is_told(project: Project, run: Run) -> None:
+def test_outside_of_a_workflow_nothing_is_told(project: Project, plain: Run) -> None:
     project.scenario(SCENARIO)
-    result = run()
+    result = plain()
     assert commands(result) == []
     assert "GITHUB" not in result.stdout.str()
 
 
-def test_it_can_be_switched_off(project: Project, run: Run, workflow: Path) -> None:
+def test_it_can_be_switched_off(project: Project, plain: Run, workflow: Path) -> None:
     """For who annotates by another tool."""
     project.scenario(SCENARIO)
-    result = run("-o", "rageval_github=false")
+    result = plain("-o", "rageval_github=false")
     assert workflow.read_text("utf-8") == ""
     assert commands(result) == []
     assert result.ret == pytest.ExitCode.TESTS_FAILED

@@ -266,11 +266,11 @@ def test_it_looks_where_the_runs_are(scenario: Project, place: str) -> None:
     scenario.pytest("--rag-history", *args).stdout.fnmatch_lines(["qa: 1 run"])
 
 
-def test_no_tests_are_run(scenario: Project, run: Run) -> None:
+def test_no_tests_are_run(scenario: Project, plain: Run) -> None:
     """Nor collected, nor are workers started."""
-    run()
+    plain()
     before = scenario.folders()
-    result = run("--rag-history")
+    result = plain("--rag-history")
     assert result.ret == pytest.ExitCode.OK
     assert scenario.folders() == before
     assert "test session starts" not in result.stdout.str()

@@ -110,11 +110,11 @@ def test_they_leave_no_trace_in_other_runs_of_the_process(project: Project) -> N
     ],
 )
 def test_what_goes_wrong_names_the_hook_and_the_conftest(
-    project: Project, run: Run, body: str, message: str
+    project: Project, plain: Run, body: str, message: str
 ) -> None:
     project.conftest(f"def pytest_rageval_metrics(config):\n\n    {body}\n")
     project.scenario(SCENARIO)
-    result = run()
+    result = plain()
     result.assert_outcomes(errors=1)
     who = "" if "unknown" in message else "pytest_rageval_metrics of conftest.py*"
     result.stdout.fnmatch_lines([f"*{who}{message}*"])

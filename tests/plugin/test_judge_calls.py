@@ -75,7 +75,7 @@ def test_samples_are_judged_beside_cases_of_other_kinds(judged: JudgedProject) -
     )
     (judged.path / "test_plain.py").write_text("def test_plain(): pass")
     judged.pytest().assert_outcomes(passed=4)
-    assert judged.asked == ["graded: 0.5", "graded: 0.6"]
+    assert sorted(judged.asked) == ["graded: 0.5", "graded: 0.6"]
 
 
 def test_judged_and_lexical_metrics_share_a_sample(judged: JudgedProject) -> None:
@@ -108,7 +108,7 @@ def test_only_what_is_going_to_run_is_asked_about(
     """[E8] All the rest would be paid for in vain."""
     judged.scenario(["0.0", "0.1", "0.2", "0.3", {"answer": "0.4", "tags": ["hard"]}])
     judged.pytest(*args)
-    assert judged.asked == [f"graded: {answer}" for answer in asked]
+    assert sorted(judged.asked) == sorted(f"graded: {answer}" for answer in asked)
 
 
 def test_only_what_failed_is_asked_about_again(judged: JudgedProject) -> None:
@@ -131,7 +131,7 @@ def test_rows_that_are_skipped_are_not_asked_about(judged: JudgedProject) -> Non
     ]
     judged.scenario(rows, skip=[{"where": {"level": "hard"}}])
     judged.pytest().assert_outcomes(passed=1, skipped=2, xpassed=1, errors=1, failed=1)
-    assert judged.asked == ["graded: 0.0", "graded: 0.4"]
+    assert sorted(judged.asked) == ["graded: 0.0", "graded: 0.4"]
 
 
 def test_what_a_conftest_skips_is_not_asked_about(judged: JudgedProject) -> None:
@@ -145,7 +145,7 @@ def pytest_collection_modifyitems(items):
     )
     judged.scenario(["0.0", "0.1", "0.2", "0.3"], gates={"unscored": 0.5})
     judged.pytest().assert_outcomes(passed=2 + 1, skipped=1, xfailed=1)
-    assert judged.asked == ["graded: 0.0", "graded: 0.3"]
+    assert sorted(judged.asked) == ["graded: 0.0", "graded: 0.3"]
 
 
 def test_a_metric_without_its_fields_is_not_asked(judged: JudgedProject) -> None:

@@ -79,11 +79,11 @@ def test_tags_may_be_one_text(project: Project) -> None:
     project.pytest("-m", "easy").assert_outcomes(passed=1, deselected=1)
 
 
-def test_a_row_is_skipped_with_its_reason(project: Project, run: Run) -> None:
+def test_a_row_is_skipped_with_its_reason(project: Project, plain: Run) -> None:
     """[E7] The wrong row is not scored: its score is null and the mean that of the other, 1."""
     project.scenario(SCENARIO)
     project.rows([_row("first"), _row("second", "Rome", skip="no answer yet")])
-    result = run("-rs")
+    result = plain("-rs")
     result.assert_outcomes(passed=1, skipped=1)
     assert result.ret == pytest.ExitCode.OK
     result.stdout.fnmatch_lines(["SKIPPED *no answer yet*"])

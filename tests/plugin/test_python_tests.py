@@ -154,7 +154,7 @@ def test_a_test_in_a_class_and_one_with_other_parameters(bot: Project, run: Run)
     result.stdout.fnmatch_lines(["FAILED test_bot.py::TestBot::test_it(bad)::gate:em.mean *"])
 
 
-def test_ids_that_are_not_ascii(bot: Project, run: Run) -> None:
+def test_ids_that_are_not_ascii(bot: Project, plain: Run) -> None:
     """pytest spells them out in node ids; they are one run all the same, and one per parameter."""
     bot.scenario(SCENARIO.replace("id: a", "id: 问题一").replace("id: b", "id: 问题-二"))
     python_file(
@@ -167,7 +167,7 @@ def test_ids_that_are_not_ascii(bot: Project, run: Run) -> None:
         rageval.check("Paris")
     """,
     )
-    run("test_bot.py")
+    plain("test_bot.py")
     assert len(bot.folders()) == 1
     assert set(bot.outcomes()) == {"问题一", "问题-二", "c::[1]"}
     others = [path.name for path in (bot.path / ".rageval").glob("qa[[]*")]
@@ -349,9 +349,9 @@ def test_the_fixture_needs_the_marker(bot: Project) -> None:
     assert "need @pytest.mark.rag_scenario('x.rageval.yaml')" in result.stdout.str()
 
 
-def test_a_scenario_may_be_named_from_the_rootdir(bot: Project, run: Run) -> None:
+def test_a_scenario_may_be_named_from_the_rootdir(bot: Project, plain: Run) -> None:
     bot.file("tests/test_deep.py", "\n".join(line[4:] for line in TEST.splitlines()))
-    run("tests/test_deep.py").assert_outcomes(passed=5, failed=1)
+    plain("tests/test_deep.py").assert_outcomes(passed=5, failed=1)
 
 
 def test_options_hold_for_tests_too(bot: Project) -> None:

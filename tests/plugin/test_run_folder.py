@@ -50,11 +50,11 @@ def test_the_run_id_is_the_start_in_utc(project: Project) -> None:
     assert run["started_at"] <= run["finished_at"]
 
 
-def test_latest_leads_to_the_newest_run(project: Project, run: Run) -> None:
+def test_latest_leads_to_the_newest_run(project: Project, plain: Run) -> None:
     """[A12] A link to the folder of the second run, beside both."""
     project.scenario(ONE)
     project.pytest()
-    run()
+    plain()
     base = project.path / ".rageval" / "qa"
     _, second = project.folders()
     assert (base / "latest").resolve() == second
@@ -277,7 +277,7 @@ def test_failing_runs_are_written_too(project: Project) -> None:
     assert {entry.name for entry in project.folder().iterdir()} == FILES
 
 
-def test_save_path_gets_the_lists_and_averages(project: Project, run: Run) -> None:
+def test_save_path_gets_the_lists_and_averages(project: Project, plain: Run) -> None:
     """[D8] em 1, 0, unscored: the average is over the scored ones, (1 + 0)/2."""
     project.with_broken_metrics()
     project.scenario(
@@ -290,7 +290,7 @@ def test_save_path_gets_the_lists_and_averages(project: Project, run: Run) -> No
           - {answer: raise, references: [Paris]}
         """
     )
-    run()
+    plain()
     assert json.loads((project.path / "out" / "result.json").read_text("utf-8")) == {
         "em": [1.0, 0.0],
         "avg_em": 0.5,

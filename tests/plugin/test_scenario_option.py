@@ -101,9 +101,9 @@ def test_a_file_of_any_name_is_a_scenario_when_it_is_named(project: Project, run
     result.assert_outcomes(passed=2)
 
 
-def test_a_missing_file_is_wrong_use_of_the_command_line(project: Project, run: Run) -> None:
+def test_a_missing_file_is_wrong_use_of_the_command_line(project: Project, plain: Run) -> None:
     """[A1, E12] Exit status 4, the file's name, no traceback."""
-    result = run("--rag-scenario=nowhere.rageval.yaml")
+    result = plain("--rag-scenario=nowhere.rageval.yaml")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*nowhere.rageval.yaml*no such file*"])
     assert "Traceback" not in result.stderr.str() + result.stdout.str()

@@ -147,7 +147,7 @@ def test_bands_are_the_scenarios(project: Project) -> None:
     ],
 )
 def test_bands_grade_a_metric_as_it_is_weighed(
-    project: Project, run: Run, metric: str, escape: str
+    project: Project, plain: Run, metric: str, escape: str
 ) -> None:
     """[A13] Ratings of 0 to 5 by their share, and where lower is better the other way round."""
     project.conftest(
@@ -176,7 +176,7 @@ def test_bands_grade_a_metric_as_it_is_weighed(
         """
     )
     project.scenario(f"name: qa\nmetrics: [{metric}]\ndataset: [{{answer: x}}]")
-    lines = run("--color=yes").outlines
+    lines = plain("--color=yes").outlines
     (line,) = [line for line in lines if line.startswith(f"{metric} ")]
     assert escape in line
 

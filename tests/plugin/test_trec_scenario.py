@@ -43,10 +43,10 @@ def test_each_judged_query_is_a_case(trec: Project, run: Run) -> None:
     assert trec.results()["metrics"]["mrr"]["mean"] == 0.5
 
 
-def test_a_low_query_fails_with_what_was_found(trec: Project, run: Run) -> None:
+def test_a_low_query_fails_with_what_was_found(trec: Project, plain: Run) -> None:
     """[D4, E1] q3: of one relevant document none; no traceback."""
     trec.scenario(SCENARIO + "    thresholds: {mrr: 0.4}\n")
-    result = run()
+    result = plain()
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(["*mrr 0.0000 < 0.4000*", "mrr *0.0000 *>= 0.40 *below"])
     text = result.stdout.str()
@@ -149,21 +149,21 @@ def test_a_query_with_nothing_but_spam_does_not_end_the_process(trec: Project) -
     assert [sample["scores"]["mrr"] for sample in trec.results()["samples"]] == [1, 0.5, 0, 0]
 
 
-def test_queries_without_results_may_be_skipped(trec: Project, run: Run) -> None:
+def test_queries_without_results_may_be_skipped(trec: Project, plain: Run) -> None:
     """[D5] 1/1; no gate is undecided for it."""
     trec.scenario(SCENARIO + "    missing_queries: skip\n    gates: {mrr: 0.9}\n")
     trec.file("run.txt", "q1 Q0 d1 1 2 r\n")
-    result = run("-rs")
+    result = plain("-rs")
     result.assert_outcomes(passed=1 + 2, skipped=2)
     assert "no results for this query in run.txt" in result.stdout.str()
     assert trec.gates()["mrr.mean"] == "passed"
 
 
-def test_queries_without_results_may_be_errors(trec: Project, run: Run) -> None:
+def test_queries_without_results_may_be_errors(trec: Project, plain: Run) -> None:
     """[D5, A19] And rows of invalid.csv."""
     trec.scenario(SCENARIO + "    missing_queries: error\n")
     trec.file("run.txt", "q1 Q0 d1 1 2 r\n")
-    result = run()
+    result = plain()
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert result.parseoutcomes()["errors"] == 2
     assert [row["sample_id"] for row in trec.table("invalid.csv")] == ["q2", "q3"]
@@ -213,10 +213,10 @@ def test_the_limit_holds_for_queries(trec: Project, run: Run) -> None:
     assert list(trec.outcomes()) == ["q1", "q2"]
 
 
-def test_another_run_from_the_command_line(trec: Project, run: Run) -> None:
+def test_another_run_from_the_command_line(trec: Project, plain: Run) -> None:
     """[A14] What a comparison of two systems needs; the file stays as it is."""
     trec.file("better.txt", "q1 Q0 d1 1 1 r\nq2 Q0 d2 1 1 r\nq3 Q0 d3 1 1 r\n")
-    run("--rag-set", "run_path=better.txt")
+    plain("--rag-set", "run_path=better.txt")
     assert trec.results()["metrics"]["mrr"]["mean"] == 1.0
     assert trec.results()["scenario"]["overridden"] == ["run_path"]
 
@@ -245,11 +245,11 @@ def test_files_in_other_folders_are_relative_to_the_scenario(project: Project) -
     project.pytest().assert_outcomes(passed=3)
 
 
-def test_one_query_alone(trec: Project, run: Run) -> None:
+def test_one_query_alone(trec: Project, plain: Run) -> None:
     """[E5] It has a mean and no interval; the bound cannot be met."""
     trec.scenario(SCENARIO + "    gates: {mrr: {mean: 0.5, lower_bound: 0.0}}\n")
     trec.file("qrels.txt", "q1 0 d1 1\n")
-    run()
+    plain()
     assert trec.gates() == {
         "mrr.mean": "passed",
         "mrr.lower_bound": "failed",
@@ -258,7 +258,7 @@ def test_one_query_alone(trec: Project, run: Run) -> None:
     assert trec.results()["metrics"]["mrr"]["ci_low"] is None
 
 
-def test_parameters_of_ultrarag_are_a_scenario(project: Project, run: Run) -> None:
+def test_parameters_of_ultrarag_are_a_scenario(project: Project, plain: Run) -> None:
     """[D9] Its evaluation server's file for TREC data, with the run to compare with."""
     project.file("qrels.txt", QRELS)
     project.file("run_a.txt", RUN)
@@ -277,7 +277,7 @@ def test_parameters_of_ultrarag_are_a_scenario(project: Project, run: Run) -> No
         """
     )
     averages = project.path / "output" / "evaluate_results.json"
-    result = run("-W", "default")
+    result = plain("-W", "default")
     assert result.parseoutcomes()["passed"] == 3
     assert list(project.results()["metrics"]) == ["mrr", "ndcg@1", "ndcg@2"]
     assert json.loads(averages.read_text("utf-8"))["avg_mrr"] == 0.5
