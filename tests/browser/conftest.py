@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,11 +47,10 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def axe() -> str:
     """The source of axe-core; without it the tests are skipped."""
-    place = Path(os.environ.get("AXE_CORE", Path(sys.prefix, "axe")))
-    source = place / "node_modules" / "axe-core" / "axe.min.js"
-    if not source.exists():
-        pytest.skip(f"no axe-core here: `npm install --prefix {place} axe-core@4` brings it")
-    return source.read_text("utf-8")
+    package = find_spec("axe_playwright_python")
+    if package is None or package.origin is None:
+        pytest.skip("no axe-core here: `pip install axe-playwright-python` brings it")
+    return Path(package.origin).with_name("axe.min.js").read_text(encoding="utf-8")
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Bring what the tests of the report need, where it can be had: a Chromium, and axe-core.
+"""Bring a Chromium for the tests of the report, where one can be had.
 
 ``python tests/browser/provide.py``. What cannot be had is said, and is no error: the tests that
 need it are skipped then, and say so, too.
@@ -21,15 +21,11 @@ _PATIENCE_S = 300
 
 
 def main() -> None:
-    """Try one way after the other, until there is a browser; then the same for axe-core."""
+    """Try one way after the other, until there is a browser."""
     for command in _ways_to_a_browser():
         if _has_browser():
             break
         _run(command)
-    axe = Path(os.environ.get("AXE_CORE", Path(sys.prefix, "axe")))
-    npm = shutil.which("npm")
-    if npm and not (axe / "node_modules/axe-core/axe.min.js").exists():
-        _run([npm, "install", "--prefix", str(axe), "--no-audit", "--no-fund", "axe-core@4"])
 
 
 def _has_browser() -> bool:
