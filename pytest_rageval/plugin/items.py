@@ -43,6 +43,10 @@ class RunsCase(Protocol):
         ...
 
 
+CASE = pytest.StashKey[RunsCase]()
+"""Where a test function's item keeps the case that it runs."""
+
+
 class AsksNow(Protocol):
     """Returns what is asked about a sample of a scenario, at once."""
 
@@ -114,6 +118,11 @@ class SampleItem(pytest.Item):
         The terminal would turn the dots of such a heading into ``::``.
         """
         return self.path, 0, f"{self.plan.info.name}: {self.name} "
+
+
+def case_of(item: pytest.Item) -> RunsCase | None:
+    """Return the case of a scenario that an item runs, None for an item that runs none."""
+    return item if isinstance(item, SampleItem) else item.stash.get(CASE, None)
 
 
 class FixtureItem(SampleItem, pytest.Function):

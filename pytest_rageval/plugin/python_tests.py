@@ -22,7 +22,7 @@ from pytest_rageval.engine.scorer import reasons_unjudged, score_case, unscored_
 from pytest_rageval.model import Case, InvalidRow, Outcome, Sample, SampleResult
 from pytest_rageval.plugin.case_text import failure_text, unjudged_text
 from pytest_rageval.plugin.collect import case_marks, prepare_asking, scenario_plan
-from pytest_rageval.plugin.items import ASK, RunsCase, SampleItem
+from pytest_rageval.plugin.items import ASK, CASE
 from pytest_rageval.plugin.names import Names
 from pytest_rageval.plugin.options import SETTINGS
 from pytest_rageval.plugin.session import ensure_session
@@ -38,7 +38,7 @@ MARKER = "rag_scenario"
 PARAMETER = "rag_sample"
 
 _USED = pytest.StashKey[dict[str, "_Used"]]()
-_CASE = pytest.StashKey["TestedCase"]()
+_NAME = "rageval-python-tests"
 
 
 class TestedCase:
@@ -178,6 +178,8 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
             f"sample) or 'rageval' (whose check() scores an answer)"
         )
     ensure_session(config, config.stash[SETTINGS])
+    if not config.pluginmanager.has_plugin(_NAME):
+        config.pluginmanager.register(CaseFinder(), _NAME)
     used = _Used(_scenario_path(mark, definition), definition.nodeid)
     plan = used.plan(_collector(definition))
     if plan.judged:
@@ -215,35 +217,31 @@ def _scenario_path(mark: pytest.Mark, definition: pytest.Item) -> Path:
     )
 
 
-def case_of(item: pytest.Item) -> RunsCase | None:
-    """Return the case of a scenario that an item runs, None for an item that runs none."""
-    return item if isinstance(item, SampleItem) else tested_case(item)
+class CaseFinder:
+    """Gives each item of a test function its case, as it is collected."""
 
-
-def tested_case(item: pytest.Item) -> TestedCase | None:
-    """Return the case that a test function runs with this item, None for any other item."""
-    known = item.stash.get(_CASE, None)
-    if known is not None:
-        return known
-    callspec = getattr(item, "callspec", None)
-    used_by = item.config.stash.get(_USED, None)
-    if callspec is None or used_by is None or PARAMETER not in callspec.params:
-        return None
-    used = used_by.get(item.nodeid.removesuffix(f"[{callspec.id}]"))
-    case = callspec.params[PARAMETER]
-    if used is None or not isinstance(case, Sample | InvalidRow):
-        return None
-    is_plain = list(callspec.params) == [PARAMETER]
-    variant = "" if is_plain else _without(used.names[case.index], callspec.id)
-    plan = used.plan(_collector(item), variant)
-    found = item.stash[_CASE] = TestedCase(plan, case)
-    return found
+    def pytest_itemcollected(self, item: pytest.Item) -> None:
+        """Note which case the item runs, if it runs one."""
+        callspec = getattr(item, "callspec", None)
+        if callspec is None or PARAMETER not in callspec.params:
+            return
+        used = item.config.stash[_USED].get(item.nodeid.removesuffix(f"[{callspec.id}]"))
+        case = callspec.params[PARAMETER]
+        if used is None or not isinstance(case, Sample | InvalidRow):
+            return
+        is_plain = list(callspec.params) == [PARAMETER]
+        variant = "" if is_plain else _without(used.names[case.index], callspec.id)
+        try:
+            plan = used.plan(_collector(item), variant)
+        except pytest.Collector.CollectError as error:  # collecting the file is over
+            raise pytest.UsageError(str(error)) from error
+        item.stash[CASE] = TestedCase(plan, case)
 
 
 def checker(item: pytest.Item) -> Checker:
     """Return what scores the answer of this test; a row that is no sample fails the test here."""
-    case = tested_case(item)
-    if case is None:
+    case = item.stash.get(CASE, None)
+    if not isinstance(case, TestedCase):
         pytest.fail("'rageval' needs @pytest.mark.rag_scenario('x.rageval.yaml')", pytrace=False)
     if isinstance(case.case, InvalidRow):
         pytest.fail(f"invalid row: {case.case.reason}", pytrace=False)

@@ -93,7 +93,7 @@ class RagevalSession:
         if self._is_controller:
             return
         # Not at the top: an xdist controller collects nothing, and needs no engine for scoring.
-        from pytest_rageval.plugin.python_tests import case_of
+        from pytest_rageval.plugin.items import case_of
 
         found = ((item.nodeid, case_of(item)) for item in session.items)
         self._items = {nodeid: case for nodeid, case in found if case is not None}

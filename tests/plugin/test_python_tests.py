@@ -431,3 +431,23 @@ def test_a_plain_run_of_tests_without_the_marker_imports_nothing(project: Projec
     )
     result = project.pytester.runpytest_subprocess("test_bot.py")
     result.assert_outcomes(passed=1)
+
+
+def test_a_variant_whose_saved_run_is_missing_is_wrong_use(bot: Project) -> None:
+    """[E15] Each parameter has saved runs of its own; nothing was saved for this one."""
+    bot.pytest("test_bot.py", "--rag-save", "main")
+    python_file(
+        bot,
+        """
+        import pytest
+
+        @pytest.mark.parametrize("model", ["good"])
+        @pytest.mark.rag_scenario("qa.rageval.yaml")
+        def test_bot(rageval, model):
+            rageval.check("Paris")
+        """,
+    )
+    result = bot.pytest("test_bot.py", "--rag-compare", "main")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
+    assert "main" in result.stderr.str()
