@@ -295,6 +295,9 @@ class ScenarioInfo:
     thresholds: Mapping[str, Bound] = field(default_factory=_nothing)
     gates: Mapping[str, Any] = field(default_factory=_nothing)
     bands: tuple[float, float] = (0.8, 0.6)
+    doc_weights: Mapping[str, float] = field(default_factory=_nothing)
+    tolerates_shortfalls: bool = False
+    """Whether a sample below its threshold is xfailed, and the gate pass_rate decides."""
     description: str = ""
     output_dir: str | None = None
     save_path: str | None = None
@@ -332,6 +335,7 @@ class ScenarioInfo:
         ]
         plain["thresholds"] = {name: asdict(bound) for name, bound in self.thresholds.items()}
         plain["gates"] = dict(self.gates)
+        plain["doc_weights"] = dict(self.doc_weights)
         plain["metadata"] = dict(self.metadata)
         plain["compare"] = asdict(self.compare) if self.compare is not None else None
         plain["baselines"] = {

@@ -111,7 +111,7 @@ def run_case(plan: Plan, case: Case, judgement: Judgement | None = None) -> Samp
         return replace(result, outcome="xfailed" if _expected(case) else "error")
     if not shortfalls(result, plan.info.thresholds):
         return replace(result, outcome="passed")
-    tolerated = plan.tolerate_shortfalls or _expected(case)
+    tolerated = plan.info.tolerates_shortfalls or _expected(case)
     return replace(result, outcome="xfailed" if tolerated else "failed")
 
 

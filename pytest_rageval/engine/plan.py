@@ -46,11 +46,9 @@ class Plan:
     info: ScenarioInfo
     metrics: tuple[BoundMetric, ...]
     cases: Sequence[Case]
-    doc_weights: Mapping[str, float]
     required: frozenset[str]
     """The names that a threshold or a gate asks about: unscored, they are an error."""
     on_invalid: str = "fail"
-    tolerate_shortfalls: bool = False
     models: ModelPlan = field(default_factory=ModelPlan)
     top_k: int | None = None
     target: TargetPlan | None = None
@@ -172,6 +170,8 @@ def _bind(
         thresholds=thresholds,
         gates=resolve_gates(binding, metrics),
         bands=(scenario.bands.good, scenario.bands.warn),
+        doc_weights=scenario.doc_weights,
+        tolerates_shortfalls=scenario.tolerate == "pass_rate",
         description=scenario.description,
         output_dir=scenario.output_dir,
         save_path=scenario.save_path,
@@ -191,10 +191,8 @@ def _bind(
         info=info,
         metrics=metrics,
         cases=cases,
-        doc_weights=scenario.doc_weights,
         required=frozenset(thresholds),
         on_invalid=scenario.dataset.on_invalid,
-        tolerate_shortfalls=scenario.tolerate == "pass_rate",
         models=models,
         top_k=scenario.top_k,
         target=target,

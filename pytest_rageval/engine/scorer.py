@@ -215,7 +215,7 @@ def _result(plan: Plan, sample: Sample, scores: list[Score], latency_s: float) -
     return SampleResult(
         sample_id=sample.id,
         index=sample.index,
-        sample_weight=resolve_weight(sample.doc_name, plan.doc_weights),
+        sample_weight=resolve_weight(sample.doc_name, plan.info.doc_weights),
         weighted_score=weigh_scores(plan, values),
         doc_name=sample.doc_name,
         question=sample.question,

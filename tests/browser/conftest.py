@@ -127,6 +127,7 @@ def weigh() -> Callable[..., ScenarioResult]:
         info = replace(
             info,
             metrics=columns,
+            doc_weights=dict(doc_weights),
             baselines={
                 name: _weighed(baseline, columns) for name, baseline in info.baselines.items()
             },

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, Final
@@ -36,7 +35,7 @@ from pytest_rageval.reports.page.texts import (
 )
 from pytest_rageval.reports.run_points import RunPoint
 from pytest_rageval.stats.verdict import score_of
-from pytest_rageval.stats.weights import is_scored, resolve_weight
+from pytest_rageval.stats.weights import is_scored
 
 NO_VALUE: Final = "(none)"
 """What the gate ``by`` calls the samples without a value."""
@@ -47,8 +46,6 @@ _LEAST_BYTES_A_SAMPLE: Final = 200
 _WIDTH: Final = 300
 _DOC_WIDTH: Final = 2_000
 _LISTED_IDS: Final = 20
-_DOC_WEIGHTS = re.compile(r"^doc_weights:\n(?:[ \n].*\n?)*", re.MULTILINE)
-_TOLERATE = re.compile(r"^tolerate: pass_rate$", re.MULTILINE)
 
 
 def page_data(
@@ -90,42 +87,19 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
         "warnings": [cut(warning, _WIDTH) for warning in info.warnings],
         "thresholds": [[name, *plain_bound(bound)] for name, bound in info.thresholds.items()],
         "bands": [good, warn],
-        "tolerate": _TOLERATE.search(info.snapshot) is not None,
+        "tolerate": info.tolerates_shortfalls,
         "guards_itself": not info.gates,
         "complete": result.complete,
         "total": result.counts.samples,
         "beyond_budget": sum(_is_beyond_budget(sample) for sample in result.samples),
         "doc_weights": [
-            [cut(name, _DOC_WIDTH), weight] for name, weight in _doc_weights(result).items()
+            [cut(name, _DOC_WIDTH), weight] for name, weight in info.doc_weights.items()
         ],
     }
 
 
 def _is_beyond_budget(sample: SampleResult) -> bool:
     return any(error.startswith(BUDGET) for error in sample.errors.values())
-
-
-def _doc_weights(result: ScenarioResult) -> dict[str, float]:
-    """Return the scenario's weights of documents, also of those that did not run."""
-    found = _DOC_WEIGHTS.search(result.info.snapshot)
-    weights: dict[str, float] = {}
-    if found is not None:
-        import yaml
-
-        weights = {
-            str(name): float(weight)
-            for name, weight in yaml.safe_load(found[0])["doc_weights"].items()
-        }
-    ran = {
-        sample.doc_name: sample.sample_weight
-        for sample in result.samples
-        if sample.doc_name is not None
-    }
-    # What names the snapshot cannot hold (a lone surrogate is one), the samples know.
-    for name, weight in ran.items():
-        if resolve_weight(name, weights) != weight:
-            weights[name] = weight
-    return weights
 
 
 def _run(run: RunInfo, trend: Sequence[RunPoint]) -> dict[str, Any]:

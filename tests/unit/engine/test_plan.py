@@ -30,7 +30,7 @@ def test_without_weights_every_metric_and_document_weighs_one(plan: MakePlan) ->
     """A3, A4, A5."""
     made = plan(BASE)
     assert weights_of(made) == {"em": 1.0, "f1": 1.0}
-    assert made.doc_weights == {}
+    assert made.info.doc_weights == {}
     assert made.info.warnings == ()
 
 
@@ -79,7 +79,7 @@ def test_a_document_that_no_row_has_is_a_warning(plan: MakePlan) -> None:
     made = plan(BASE + "doc_weights: {d1: 2, d9: 3}\n")
     (warning,) = made.info.warnings
     assert warning == "s.yaml: doc_weights names documents that no row has: d9"
-    assert made.doc_weights == {"d1": 2.0, "d9": 3.0}
+    assert made.info.doc_weights == {"d1": 2.0, "d9": 3.0}
 
 
 def test_a_document_is_found_in_either_unicode_form(plan: MakePlan) -> None:

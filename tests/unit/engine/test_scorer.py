@@ -46,6 +46,8 @@ def plan_of(plan: Callable[..., Plan]) -> Callable[..., Plan]:
             made.info,
             metrics=tuple(metric.column for metric in metrics),
             thresholds=fields.pop("thresholds", {}),
+            doc_weights=fields.pop("doc_weights", {}),
+            tolerates_shortfalls=fields.pop("tolerates_shortfalls", False),
         )
         return replace(made, info=info, metrics=metrics, cases=[SAMPLE], **fields)
 
@@ -264,8 +266,8 @@ def test_a_case_whose_scored_metrics_weigh_nothing_is_an_error(
     [
         (0.5, {}, "passed"),
         (0.4, {}, "failed"),
-        (0.4, {"tolerate_shortfalls": True}, "xfailed"),
-        (0.6, {"tolerate_shortfalls": True}, "passed"),
+        (0.4, {"tolerates_shortfalls": True}, "xfailed"),
+        (0.6, {"tolerates_shortfalls": True}, "passed"),
     ],
 )
 def test_a_threshold_decides_a_case(

@@ -232,12 +232,10 @@ def test_many_contexts_are_counted(result: Result, tmp_path: Path) -> None:
 def test_weights_of_documents_are_the_scenarios(
     result: Result, samples: Sequence[SampleResult], tmp_path: Path
 ) -> None:
-    """Those of the snapshot, also of documents that are not here; else those of the samples."""
-    snapshot = "name: s\ndoc_weights:\n  d.pdf: 2.0\n  手册.pdf: 0.5\nthresholds: {}\n"
-    data = data_of(page_of(decided(result(samples, snapshot=snapshot)), tmp_path))
+    """Also of documents that are not here."""
+    weights = {"d.pdf": 2.0, "手册.pdf": 0.5}
+    data = data_of(page_of(decided(result(samples, doc_weights=weights)), tmp_path))
     assert data["scenario"]["doc_weights"] == [["d.pdf", 2.0], ["手册.pdf", 0.5]]
-    data = data_of(page_of(decided(result(samples, snapshot="name: s\n")), tmp_path))
-    assert data["scenario"]["doc_weights"] == [["d.pdf", 2.0]]
 
 
 def test_samples_without_a_score_that_is_asked_for_are_errors_for_good(
