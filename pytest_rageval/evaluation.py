@@ -15,7 +15,8 @@ from typing import Any, TextIO
 from pytest_rageval import __version__
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.evaluate import Evaluated, Progress, evaluate_plan
-from pytest_rageval.engine.plan import Plan, make_plan
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.planning import make_plan
 from pytest_rageval.errors import OptionError, Problem, ScenarioError
 from pytest_rageval.model import RunInfo, ScenarioResult
 from pytest_rageval.registry import UnknownNameError

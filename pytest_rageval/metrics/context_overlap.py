@@ -7,6 +7,7 @@ calls ``id_based_context_precision`` and ``id_based_context_recall`` are ``preci
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import partial
 
@@ -23,7 +24,7 @@ class OverlapOptions(DistanceOptions):
     threshold: float = Field(0.5, ge=0.0, le=1.0)
 
 
-class OverlapMetric:
+class OverlapMetric(ABC):
     """What both measures share: the similarity of each retrieved context to each expected one."""
 
     def __init__(self, name: str, options: OverlapOptions) -> None:
@@ -47,8 +48,9 @@ class OverlapMetric:
         similarity = SIMILARITIES[self._measure]
         return [[similarity(one, other) for other in expected] for one in retrieved]
 
+    @abstractmethod
     def _score(self, table: Sequence[Sequence[float]]) -> Score:
-        raise NotImplementedError
+        """Return the score of a table of similarities, a row for each retrieved context."""
 
 
 class OverlapPrecision(OverlapMetric):

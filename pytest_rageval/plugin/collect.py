@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from pytest_rageval.engine.plan import Plan, make_plan
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.planning import make_plan
 from pytest_rageval.errors import BaselineError, UserError
 from pytest_rageval.model import Case, InvalidRow
 from pytest_rageval.plugin.collection_hooks import (

@@ -2,7 +2,7 @@
 
 Short forms (a path for a data set, a number for a bound) are widened before validation, so that
 each value has one shape behind it. Unknown keys are refused; keys that begin with ``x-`` are the
-user's own. Names of metrics, gates and formats are bound later, in ``engine.plan``.
+user's own. Names of metrics, gates and formats are bound later, in ``engine.planning``.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from pytest_rageval.clients.errors import ErrorKind
 from pytest_rageval.clients.settings import CacheMode, RunSettings
 from pytest_rageval.datasets.base import READER_REGISTRY
 from pytest_rageval.engine.bind_custom import SAID_OF_METRICS
-from pytest_rageval.engine.plan import make_plan
+from pytest_rageval.engine.planning import make_plan
 from pytest_rageval.gates import regression
 from pytest_rageval.gates.base import GATE_REGISTRY
 from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo

@@ -18,7 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_rageval import UserError, evaluate
-from pytest_rageval.engine.plan import Plan, make_plan
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.planning import make_plan
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.model import ScenarioResult
 

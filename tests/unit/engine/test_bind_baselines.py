@@ -11,7 +11,8 @@ import pytest
 
 from pytest_rageval.engine.decide import Extent, decide_gates
 from pytest_rageval.engine.evaluate import run_case
-from pytest_rageval.engine.plan import Plan, make_plan
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.planning import make_plan
 from pytest_rageval.errors import BaselineError, ScenarioError, UserError
 from pytest_rageval.model import Comparison, RunInfo, ScenarioResult
 from pytest_rageval.places import Places

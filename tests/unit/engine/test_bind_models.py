@@ -10,7 +10,8 @@ import pytest
 
 from pytest_rageval.clients.settings import ClientSettings, Price, RunSettings
 from pytest_rageval.engine.bind_models import ModelPlan
-from pytest_rageval.engine.plan import Plan, make_plan
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.planning import make_plan
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo, Role
 from pytest_rageval.model import Sample, Score
