@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_rageval.engine import ahead
+from pytest_rageval.plugin import look_ahead
+
 if TYPE_CHECKING:
     from tests.plugin.conftest import Project, Run
 
@@ -180,8 +183,8 @@ def test_a_long_run_tells_its_progress(
 ) -> None:
     """[E11] At a terminal: how many are answered; there are no calls to count."""
     monkeypatch.delenv("CI", raising=False)
-    monkeypatch.setattr("pytest_rageval.plugin.look_ahead._BEAT_S", 0.0)
-    monkeypatch.setattr("pytest_rageval.engine.ahead._POLL_S", 0.01)
+    monkeypatch.setattr(look_ahead, "_BEAT_S", 0.0)
+    monkeypatch.setattr(ahead, "_POLL_S", 0.01)
     pytester.makeconftest(
         CONFTEST.replace("sleep(0.05)", "sleep(0.3)")
         + """

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_rageval.engine import ahead
+from pytest_rageval.plugin import look_ahead
+
 if TYPE_CHECKING:
     from judged_project import JudgedProject
 
@@ -196,8 +199,8 @@ def pytest_collection_finish(session):
 @pytest.fixture
 def beating(judged: JudgedProject, monkeypatch: pytest.MonkeyPatch) -> JudgedProject:
     """Return a project whose runs at a terminal tell their progress all the time."""
-    monkeypatch.setattr("pytest_rageval.plugin.look_ahead._BEAT_S", 0.0)
-    monkeypatch.setattr("pytest_rageval.engine.ahead._POLL_S", 0.02)
+    monkeypatch.setattr(look_ahead, "_BEAT_S", 0.0)
+    monkeypatch.setattr(ahead, "_POLL_S", 0.02)
     judged.server.options.latency_s = 0.1
     judged.with_conftest(AT_A_TERMINAL)
     judged.scenario(ANSWERS[:3], judge={"price": DOLLAR_A_TOKEN, "concurrency": 1})

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_rageval.engine import ahead
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -107,7 +109,7 @@ def test_ctrl_c_gets_through_while_a_judge_is_waited_for(
     """[E8] The second call hangs; Ctrl-C comes soon after it has arrived."""
     import _thread
 
-    monkeypatch.setattr("pytest_rageval.engine.ahead._POLL_S", 0.05)
+    monkeypatch.setattr(ahead, "_POLL_S", 0.05)
     drawn = judged.server._drawn
 
     def interrupt(seen: object) -> str:
