@@ -19,7 +19,8 @@ from pytest_rageval.scenario.changes import Changes, dotted, plain_value, steps_
 from pytest_rageval.scenario.loader import decode_scenario, inspect_tree, parse_scenario
 from pytest_rageval.scenario.overrides import SHORT_FORMS, Override, widen_dataset
 from pytest_rageval.scenario.targets import named_target
-from pytest_rageval.scenario.yaml_edit import EditError, edited, same
+from pytest_rageval.scenario.yaml_edit import edited, same
+from pytest_rageval.scenario.yaml_positions import EditError
 from pytest_rageval.scenario.yaml_tree import YamlTree
 
 if sys.platform != "win32":

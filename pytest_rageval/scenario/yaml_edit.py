@@ -12,20 +12,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_rageval import extras
+from pytest_rageval.scenario.yaml_positions import (
+    NO_CONTENT,
+    EditError,
+    Entry,
+    Positions,
+    is_mapping,
+)
 from pytest_rageval.scenario.yaml_text import inline_text, pair_text
 
 _WIDTH = 90
-_COLON = re.compile(r"[ \t]*:")
-_ALIAS = re.compile(r"[ \t]*(\*[^\s,\[\]{}]+)")
-_LINE_END = re.compile(r"\r?\n|\Z")
+_OPENING = re.compile(r"[{\[]")
 _REST_OF_LINE = re.compile(r"[ \t]*(,?)[ \t]*(?:#[^\r\n]*)?(?=\r?\n)")
-_COMMENT = re.compile(r"[ \t]*#[^\r\n]*(?:\r?\n[ \t]*)?")
-_NO_CONTENT = re.compile(r"(?:\s|#[^\r\n]*)*")
 _MISSING: Any = object()
-
-
-class EditError(ValueError):
-    """The text is written in a way that cannot be changed in place."""
 
 
 def edited(text: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
@@ -39,7 +38,7 @@ def edited(text: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
         root = ruamel.YAML(typ="rt", pure=True).compose(text)
     except ruamel.error.YAMLError as error:
         raise EditError(str(error).splitlines()[0]) from error
-    if not _is_mapping(root):
+    if not is_mapping(root):
         raise EditError("the file is no mapping")
     editor = _Editor(text)
     editor.change_mapping(root, old, new, _Style(flow=bool(root.flow_style)))
@@ -76,34 +75,17 @@ class _Style:
         return cls(flow, '"' if quoted else "", keys[0].start_mark.column)
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """An entry of a mapping: its value stands behind ``colon``, from ``start`` to ``end``."""
-
-    key: Any
-    value: Any
-    colon: int
-    start: int
-    end: int
-    is_alias: bool = False
-
-    @property
-    def first(self) -> int:
-        """Where the entry itself begins."""
-        return int(self.key.start_mark.index)
-
-    @property
-    def is_block(self) -> bool:
-        """Whether the value is a mapping or a list on lines of its own."""
-        return not self.is_alias and _is_block(self.value)
-
-
 @dataclass
 class _Editor:
     """Collects what is to be put where; ``result`` does it, from the end to the beginning."""
 
     text: str
+    where: Positions = field(init=False)
     _edits: list[tuple[int, int, str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Look at the text."""
+        self.where = Positions(self.text)
 
     @property
     def newline(self) -> str:
@@ -134,7 +116,7 @@ class _Editor:
 
         ``colon`` is where the value of the key ends that the mapping stands under.
         """
-        entries = {_name(key): self._entry(key, value) for key, value in node.value}
+        entries = {_name(key): self.where.entry(key, value) for key, value in node.value}
         style = _Style.within(node, style)
         gone = [name for name in old if name not in new]
         if any(name not in entries for name in gone):
@@ -154,26 +136,9 @@ class _Editor:
         else:
             self._change_block(everything, kept, fresh, style, colon)
 
-    def _entry(self, key: Any, value: Any) -> _Entry:
-        end = int(key.end_mark.index)
-        colon = _COLON.match(self.text, end)
-        if colon is None:
-            if not _is_empty(value):
-                raise EditError("a key with '?'")
-            return _Entry(key, value, -1, end, end)
-        at = colon.end()
-        alias = _ALIAS.match(self.text, at)
-        if alias is not None:
-            return _Entry(key, value, at, *alias.span(1), is_alias=True)
-        if _is_empty(value):
-            return _Entry(key, value, at, at, at)
-        return _Entry(key, value, at, int(value.start_mark.index), self._end(value))
-
-    # Changing a value
-
-    def _change(self, entry: _Entry, old: Any, new: Any, style: _Style) -> None:
+    def _change(self, entry: Entry, old: Any, new: Any, style: _Style) -> None:
         node, own = entry.value, not entry.is_alias
-        if own and _is_mapping(node) and isinstance(new, Mapping) and node.value:
+        if own and is_mapping(node) and isinstance(new, Mapping) and node.value:
             self.change_mapping(node, old, new, style, entry.colon)
         elif own and _is_longer(node, old, new):
             self._append(node, new[len(old) :], style)
@@ -182,7 +147,7 @@ class _Editor:
         else:
             self._replace(entry, new, style)
 
-    def _replace(self, entry: _Entry, new: Any, style: _Style) -> None:
+    def _replace(self, entry: Entry, new: Any, style: _Style) -> None:
         column = entry.value.start_mark.column if entry.is_block else style.column
         # A list may begin where its key does, a mapping may not.
         kept = (
@@ -194,8 +159,8 @@ class _Editor:
         fresh = inline_text(new, quote)
         if entry.is_block:
             # It stands on the lines below its key; a comment beside the key stays.
-            first = self._first_line_of(entry)
-            self.put(first, self._after(entry.value), block or "")
+            first = self.where.first_line_of(entry)
+            self.put(first, self.where.after(entry.value), block or "")
             if block is None:
                 self.put(entry.colon, entry.colon, f" {fresh}")
         elif block is None:
@@ -203,51 +168,41 @@ class _Editor:
             self.put(entry.start, entry.end, gap + fresh)
         else:
             self.put(entry.colon, entry.end, "")
-            self._insert_lines(self._line_end(entry.end), block)
-
-    def _first_line_of(self, entry: _Entry) -> int:
-        """Return where the first line of a block begins, comments above it left out."""
-        first = self._line_start(entry.start)
-        between = self.text[entry.colon : first]
-        if first <= entry.colon or not _NO_CONTENT.fullmatch(between):
-            raise EditError("a value with a tag or an anchor")
-        return first
-
-    # Adding and removing
+            self._insert_lines(self.where.line_end(entry.end), block)
 
     def _change_block(
         self,
-        entries: Sequence[_Entry],
-        kept: Sequence[_Entry],
+        entries: Sequence[Entry],
+        kept: Sequence[Entry],
         fresh: Mapping[str, Any],
         style: _Style,
         colon: int,
     ) -> None:
         if fresh:
             lines = "".join(self._lines(name, value, style) for name, value in fresh.items())
-            self._insert_lines(self._after_entry(entries[-1]), lines)
+            self._insert_lines(self.where.after_entry(entries[-1]), lines)
         elif not kept:
-            if colon < 0 or not _NO_CONTENT.fullmatch(self.text, colon, entries[0].first):
+            if colon < 0 or not NO_CONTENT.fullmatch(self.text, colon, entries[0].first):
                 raise EditError("a value with a tag or an anchor")
             self.put(colon, colon, " {}")
         for entry in entries:
             if entry not in kept:
-                first = self._line_start(entry.first)
+                first = self.where.line_start(entry.first)
                 if self.text[first : entry.first].strip():
                     raise EditError("a key that does not begin its line")
-                self.put(first, self._after_entry(entry), "")
+                self.put(first, self.where.after_entry(entry), "")
 
     def _change_flow(
         self,
         node: Any,
-        entries: Sequence[_Entry],
-        kept: Sequence[_Entry],
+        entries: Sequence[Entry],
+        kept: Sequence[Entry],
         fresh: Mapping[str, Any],
         style: _Style,
     ) -> None:
         texts = [pair_text(name, value, style.quote) for name, value in fresh.items()]
         if entries and not kept:
-            self.put(entries[0].first, self._past_comma(entries[-1].end), ", ".join(texts))
+            self.put(entries[0].first, self.where.past_comma(entries[-1].end), ", ".join(texts))
             return
         for at, entry in enumerate(entries):
             if entry not in kept:
@@ -256,47 +211,40 @@ class _Editor:
             places = [(entry.first, entry.end) for entry in kept]
             self._add_to_flow(node, places, texts, by_line=len(kept) == len(entries))
 
-    def _cut_from_flow(self, entries: Sequence[_Entry], kept: Sequence[_Entry], at: int) -> None:
+    def _cut_from_flow(self, entries: Sequence[Entry], kept: Sequence[Entry], at: int) -> None:
         """Take an entry out, with the comma behind it; behind the last one stands none."""
         entry = entries[at]
         if any(later in kept for later in entries[at:]):
             end = entries[at + 1].first
-            self.put(entry.first, end, self._comments(entry.end, end))
+            self.put(entry.first, end, self.where.comments(entry.end, end))
         else:
-            before, end = entries[at - 1], self._past_comma(entry.end)
-            start = before.end if before in kept else self._past_comma(before.end)
-            comments = self._comments(start, entry.first) + self._comments(entry.end, end)
+            before, end = entries[at - 1], self.where.past_comma(entry.end)
+            start = before.end if before in kept else self.where.past_comma(before.end)
+            comments = self.where.comments(start, entry.first) + self.where.comments(entry.end, end)
             self.put(start, end, comments)
-
-    def _comments(self, start: int, end: int) -> str:
-        return "".join(_COMMENT.findall(self.text[start:end]))
-
-    def _past_comma(self, at: int) -> int:
-        comma = re.compile(r"\s*,").match(self.text, at)
-        return at if comma is None else comma.end()
 
     def _append(self, node: Any, items: Sequence[Any], style: _Style) -> None:
         """Add items to the end of a list."""
         texts = [inline_text(item, style.quote) for item in items]
         if style.flow or node.flow_style:
-            places = [(int(item.start_mark.index), self._end(item)) for item in node.value]
+            places = [(int(item.start_mark.index), self.where.end(item)) for item in node.value]
             self._add_to_flow(node, places, texts, by_line=True)
         else:
             indent = " " * node.start_mark.column
             lines = (f"{indent}- {text}{self.newline}" for text in texts)
-            self._insert_lines(self._after(node), "".join(lines))
+            self._insert_lines(self.where.after(node), "".join(lines))
 
     def _add_to_flow(
         self, node: Any, places: Sequence[tuple[int, int]], texts: Sequence[str], by_line: bool
     ) -> None:
         """Write ``texts`` behind what stands at ``places``, one a line where those are."""
         if not places:
-            opening = re.compile(r"[{\[]").search(self.text, node.start_mark.index)
+            opening = _OPENING.search(self.text, node.start_mark.index)
             assert opening is not None
             self.put(opening.end(), opening.end(), ", ".join(texts))
             return
         start, end = places[-1]
-        indent = self.text[self._line_start(start) : start]
+        indent = self.text[self.where.line_start(start) : start]
         rest = _REST_OF_LINE.match(self.text, end)
         if not by_line or rest is None or indent.strip():
             self.put(end, end, "".join(f", {text}" for text in texts))
@@ -306,52 +254,11 @@ class _Editor:
         lines = [f"{self.newline}{indent}{text}" for text in texts]
         self.put(rest.end(), rest.end(), ",".join(lines) + rest.group(1))
 
-    # Where values end
-
-    def _end(self, node: Any) -> int:
-        """Return where the text of a value ends; of a block, without the lines behind it."""
-        end = int(node.end_mark.index)
-        return len(self.text[:end].rstrip()) if _is_literal(node) or _is_block(node) else end
-
-    def _after_entry(self, entry: _Entry) -> int:
-        if entry.is_block or (not entry.is_alias and _is_literal(entry.value)):
-            return self._after(entry.value)
-        return self._next_line(entry.end)
-
-    def _after(self, node: Any) -> int:
-        """Return where the line after a block begins: comments behind it are not part of it."""
-        end, leaf = int(node.end_mark.index), _last_leaf(node)
-        if leaf is not None and _is_literal(leaf):
-            header = re.compile(r"[|>][-+\d]*").search(self.text, leaf.start_mark.index)
-            keeps_blanks = header is not None and "+" in header.group()
-            return end if keeps_blanks else self._next_line(len(self.text[:end].rstrip()))
-        if leaf is not None and not _is_empty(leaf):
-            return self._next_line(int(leaf.end_mark.index))
-        while end > 0:
-            first = self._line_start(end - 1)
-            if not _NO_CONTENT.fullmatch(self.text, first, end):
-                break
-            end = first
-        return end
-
-    def _line_start(self, at: int) -> int:
-        return self.text.rfind("\n", 0, at) + 1
-
-    def _line_end(self, at: int) -> int:
-        found = _LINE_END.search(self.text, at)
-        return found.start() if found is not None else len(self.text)
-
-    def _next_line(self, at: int) -> int:
-        found = _LINE_END.search(self.text, at)
-        return found.end() if found is not None else len(self.text)
-
     def _insert_lines(self, at: int, lines: str) -> None:
         """Put whole lines at ``at``: the beginning of a line, or its end."""
         if at > 0 and self.text[at - 1] != "\n":
             lines = self.newline + lines.removesuffix(self.newline)
         self.put(at, at, lines)
-
-    # New lines
 
     def _lines(self, name: str, value: Any, style: _Style) -> str:
         """Return a key and its value as lines of a block."""
@@ -380,29 +287,6 @@ class _Editor:
         return "".join(f"{indent}- {text}{self.newline}" for text in texts)
 
 
-def _name(key: Any) -> str:
-    """Return the text of a key; JSON writes an emoji as two halves."""
-    halves = str(key.value).encode("utf-16", "surrogatepass")
-    return halves.decode("utf-16", "surrogatepass")
-
-
-def _is_mapping(node: Any) -> bool:
-    return bool(node is not None and node.id == "mapping")
-
-
-def _is_empty(node: Any) -> bool:
-    return bool(node.id == "scalar" and node.start_mark.index == node.end_mark.index)
-
-
-def _is_literal(node: Any) -> bool:
-    """Return whether a value is text on the lines behind a ``|`` or ``>``."""
-    return bool(node.id == "scalar" and node.style in ("|", ">"))
-
-
-def _is_block(node: Any) -> bool:
-    return bool(node.id != "scalar" and not node.flow_style)
-
-
 def _is_longer(node: Any, old: Any, new: Any) -> bool:
     """Return whether ``new`` is the list ``old`` with more behind it."""
     if node.id != "sequence" or not (isinstance(old, list) and isinstance(new, list) and old):
@@ -410,11 +294,7 @@ def _is_longer(node: Any, old: Any, new: Any) -> bool:
     return len(new) > len(old) and same(old, new[: len(old)])
 
 
-def _last_leaf(node: Any) -> Any:
-    """Return the scalar or flow that a block ends with, None where that is an alias."""
-    while _is_block(node) and node.value:
-        last = node.value[-1][1] if node.id == "mapping" else node.value[-1]
-        if last.start_mark.index < node.start_mark.index:
-            return None
-        node = last
-    return node
+def _name(key: Any) -> str:
+    """Return the text of a key; JSON writes an emoji as two halves."""
+    halves = str(key.value).encode("utf-16", "surrogatepass")
+    return halves.decode("utf-16", "surrogatepass")

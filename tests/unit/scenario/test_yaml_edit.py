@@ -8,7 +8,8 @@ import pytest
 
 pytest.importorskip("ruamel.yaml")
 
-from pytest_rageval.scenario.yaml_edit import EditError, edited
+from pytest_rageval.scenario.yaml_edit import edited
+from pytest_rageval.scenario.yaml_positions import EditError
 from pytest_rageval.scenario.yaml_text import inline_text
 from pytest_rageval.scenario.yaml_tree import parse_yaml
 
