@@ -7,11 +7,12 @@ reported together.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from pytest_rageval.clients.settings import RunSettings
+from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.datasets.save import columns_of
 from pytest_rageval.engine.bind_baselines import bind_baselines, bind_comparison
 from pytest_rageval.engine.bind_bounds import (
@@ -24,12 +25,12 @@ from pytest_rageval.engine.bind_cases import bind_cases, bind_dataset
 from pytest_rageval.engine.bind_metrics import bind_metrics
 from pytest_rageval.engine.bind_models import bind_models
 from pytest_rageval.engine.bind_target import bind_target
-from pytest_rageval.engine.binding import Binding
+from pytest_rageval.engine.binding import Binding, BoundMetric
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.snapshot import snapshot_text
 from pytest_rageval.errors import BaselineError, ScenarioError
 from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition
-from pytest_rageval.model import ScenarioInfo, ScenarioView, json_plain
+from pytest_rageval.model import Bound, ScenarioInfo, ScenarioView, json_plain
 from pytest_rageval.places import Places
 from pytest_rageval.registry import Registry
 from pytest_rageval.scenario.loader import by_line, inspect_scenario, inspect_tree
@@ -108,12 +109,42 @@ def _bind(
     asks = answers_given or given is not None or binding.loaded.tree.has(("target",))
     provided = target.provides if target is not None else (ANSWERED_FIELDS if asks else frozenset())
     cases = bind_cases(binding, dataset, metrics, provided) if dataset is not None else ()
-    models = bind_models(binding, metrics)
-    snapshot = snapshot_text(scenario)
-    info = ScenarioInfo(
-        name=scenario.name,
+    info = replace(
+        _info(binding, metrics, thresholds, dataset),
         path=shown,
         nodeid=nodeid,
+        target=target.shown if target is not None else "",
+        total=len(cases),
+        selected=len(cases),
+    )
+    plan = Plan(
+        info=info,
+        metrics=metrics,
+        cases=cases,
+        required=frozenset(thresholds),
+        on_invalid=scenario.dataset.on_invalid,
+        models=bind_models(binding, metrics),
+        top_k=scenario.top_k,
+        target=target,
+        saved_columns=columns_of(scenario.dataset.key_map) if binding.places.answers else None,
+    )
+    plan = _with_gates(binding, plan, has_data=dataset is not None)
+    return plan if dataset is not None else None
+
+
+def _info(
+    binding: Binding,
+    metrics: Sequence[BoundMetric],
+    thresholds: Mapping[str, Bound],
+    dataset: Dataset | None,
+) -> ScenarioInfo:
+    """Return what the scenario and its data say of themselves."""
+    scenario = binding.scenario
+    snapshot = snapshot_text(scenario)
+    return ScenarioInfo(
+        name=scenario.name,
+        path="",
+        nodeid="",
         metrics=tuple(metric.column for metric in metrics),
         thresholds=thresholds,
         gates=resolve_gates(binding, metrics),
@@ -123,35 +154,24 @@ def _bind(
         description=scenario.description,
         output_dir=scenario.output_dir,
         save_path=scenario.save_path,
-        target=target.shown if target is not None else "",
         snapshot=snapshot,
         snapshot_sha256=hashlib.sha256(snapshot.encode()).hexdigest(),
         dataset_sha256=dataset.sha256 if dataset else "",
-        overridden=binding.loaded.overridden,
-        metadata_columns=dataset.metadata_columns if dataset else (),
-        total=len(cases),
-        selected=len(cases),
         judgements_sha256=dataset.judgements_sha256 if dataset else "",
+        metadata_columns=dataset.metadata_columns if dataset else (),
+        overridden=binding.loaded.overridden,
         compare=bind_comparison(binding, [metric.column.name for metric in metrics]),
         metadata=_own_keys(binding.loaded.tree.data),
     )
-    plan = Plan(
-        info=info,
-        metrics=metrics,
-        cases=cases,
-        required=frozenset(thresholds),
-        on_invalid=scenario.dataset.on_invalid,
-        models=models,
-        top_k=scenario.top_k,
-        target=target,
-        saved_columns=columns_of(scenario.dataset.key_map) if binding.places.answers else None,
-    )
-    if dataset is not None and not binding.problems:
+
+
+def _with_gates(binding: Binding, plan: Plan, *, has_data: bool) -> Plan:
+    """Return the plan with the runs it is compared with, its gates, and what was noticed."""
+    info = plan.info
+    if has_data and not binding.problems:
         info = replace(info, baselines=bind_baselines(binding, plan))
     gated = bind_gates(binding, info)
-    if dataset is None:
-        return None
-    warnings = tuple(dict.fromkeys(f"{shown}: {warning}" for warning in binding.warnings))
+    warnings = tuple(dict.fromkeys(f"{info.path}: {warning}" for warning in binding.warnings))
     info = replace(info, warnings=warnings, remarks=tuple(binding.remarks))
     return replace(plan, info=info, required=plan.required | gated)
 
