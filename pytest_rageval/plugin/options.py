@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -136,11 +136,8 @@ _OVERRIDING = (
     TARGET_CONCURRENCY,
     JUDGE_MODEL,
 )
-_CONCURRENCIES = (
-    (CONCURRENCY, "judge"),
-    (CONCURRENCY, "embedding"),
-    (TARGET_CONCURRENCY, "target"),
-)
+_Read = Callable[[Option, str, pytest.Config], object]
+"""Reads the text that was given for an option."""
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -154,6 +151,12 @@ def add_options(parser: pytest.Parser) -> None:
             kwargs |= {"metavar": option.metavar, "default": None}
             kwargs |= {"action": "append"} if option.repeatable else {}
         group.addoption(option.flag, **kwargs)
+    _add_commands(group)
+    _add_ini_values(parser)
+
+
+def _add_commands(group: pytest.OptionGroup) -> None:
+    """Declare the options that do something else than to test, and end."""
     group.addoption(
         "--rag-init",
         dest="rag_init",
@@ -179,23 +182,18 @@ def add_options(parser: pytest.Parser) -> None:
         default=None,
         help="list the runs of a scenario (default: of each) with their means, and exit",
     )
-    parser.addini(
-        "rageval_files",
-        "file name patterns of scenarios",
-        type="args",
-        default=list(DEFAULT_PATTERNS),
-    )
+
+
+def _add_ini_values(parser: pytest.Parser) -> None:
+    patterns = list(DEFAULT_PATTERNS)
+    on_github = "step summary and annotations on GitHub Actions"
+    parser.addini("rageval_files", "file name patterns of scenarios", "args", patterns)
     parser.addini("rageval_output", "base folder of the run folders, relative to the rootdir")
     parser.addini("rageval_baselines", "folder of the saved runs, relative to the rootdir")
     parser.addini("rageval_cache_dir", "folder of the reply cache, relative to the rootdir")
-    parser.addini("rageval_reports", "reports to write as well", type="args", default=[])
-    parser.addini(
-        "rageval_github",
-        "step summary and annotations on GitHub Actions",
-        type="bool",
-        default=True,
-    )
-    parser.addini("rageval_strict", "undecided gates fail", type="bool", default=False)
+    parser.addini("rageval_reports", "reports to write as well", "args", [])
+    parser.addini("rageval_github", on_github, "bool", default=True)
+    parser.addini("rageval_strict", "undecided gates fail", "bool", default=False)
 
 
 @dataclass(frozen=True)
@@ -361,7 +359,7 @@ def overrides(config: pytest.Config) -> Sequence[Override]:
         set_override,
     )
 
-    sections = {
+    parsers = {
         METRIC_WEIGHT: number_override("metric_weights"),
         DOC_WEIGHT: number_override("doc_weights"),
         THRESHOLD: number_override("thresholds"),
@@ -370,36 +368,43 @@ def overrides(config: pytest.Config) -> Sequence[Override]:
         COMPARE_FAIL: compare_fail_override,
         FAIL_UNDER: fail_under_override,
     }
-    found: list[Override] = []
     try:
-        for option, parse in sections.items():
-            found += [parse(option.flag, text) for text in given[option]]
+        found = [
+            parse(option.flag, text) for option, parse in parsers.items() for text in given[option]
+        ]
     except OptionError as error:
         raise pytest.UsageError(str(error)) from error
-    for text in given[COMPARE]:
-        name = _file_name(text, config)
-        found.append(Override(("compare", "baseline"), name, f"{COMPARE.flag} {text}"))
-    for text in given[JUDGE_MODEL]:
-        found.append(Override(("judge", "model"), text, f"{JUDGE_MODEL.flag} {text}"))
-    for option, role in _CONCURRENCIES:
-        found += [
-            Override(
-                (role, "concurrency"),
-                _whole(option, text),
-                f"{option.flag} {text}",
-                only_present=True,
-            )
-            for text in given[option]
-        ]
-    for text in given[LIMIT]:
-        limit = _whole(LIMIT, text)
-        found.append(Override(("dataset", "limit"), limit, f"{LIMIT.flag} {text}"))
+    for option, path, read in _ONE_VALUE:
+        for text in given[option]:
+            value, where = read(option, text, config), f"{option.flag} {text}"
+            found.append(Override(path, value, where, only_present=path in _ONLY_PRESENT))
     return found
 
 
-def _whole(option: Option, text: str) -> int:
+def _whole(option: Option, text: str, _: pytest.Config) -> int:
     try:
         return int(text)
     except ValueError:
         message = f"{option.flag} {text}: expected a whole number"
         raise pytest.UsageError(message) from None
+
+
+def _as_it_is(_option: Option, text: str, _config: pytest.Config) -> str:
+    return text
+
+
+def _saved_run(_: Option, text: str, config: pytest.Config) -> str:
+    return _file_name(text, config)
+
+
+_ONE_VALUE: tuple[tuple[Option, tuple[str, str], _Read], ...] = (
+    (COMPARE, ("compare", "baseline"), _saved_run),
+    (JUDGE_MODEL, ("judge", "model"), _as_it_is),
+    (CONCURRENCY, ("judge", "concurrency"), _whole),
+    (CONCURRENCY, ("embedding", "concurrency"), _whole),
+    (TARGET_CONCURRENCY, ("target", "concurrency"), _whole),
+    (LIMIT, ("dataset", "limit"), _whole),
+)
+"""Options that stand for one value of a scenario: where it stands, and how it is read."""
+_ONLY_PRESENT = {path for _, path, _ in _ONE_VALUE if path[1] == "concurrency"}
+"""Places that an option changes only in scenarios that have them."""
