@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from pytest_rageval.engine.bind_cases import missing_fields
 from pytest_rageval.engine.binding import BoundMetric
@@ -19,6 +20,11 @@ class Batches:
         self._cases = cases
         self._scores: dict[str, dict[int, Score]] = {}
 
+    def has(self, sample: Sample) -> bool:
+        """Return whether this is a sample of the batch, with nothing in it answered anew."""
+        own = self._by_index.get(sample.index)
+        return own is sample or own == sample
+
     def score(self, bound: BoundMetric, sample: Sample) -> Score:
         """Return the score of a metric that has a ``batch``, for a sample that it can score.
 
@@ -28,6 +34,10 @@ class Batches:
         if bound.column.name not in self._scores:
             self._run(bound.batch)
         return self._scores[bound.column.name][sample.index]
+
+    @cached_property
+    def _by_index(self) -> Mapping[int, Case]:
+        return {case.index: case for case in self._cases}
 
     def _run(self, batch: BatchScorer) -> None:
         metrics = [metric for metric in self._metrics if metric.batch is batch]

@@ -155,7 +155,7 @@ def _score(plan: Plan, bound: BoundMetric, sample: Sample, context: ScoringConte
     # A metric may be anyone's code: whatever it raises or returns is this metric's error on this
     # sample, to be shown there, and must not end the run of the others.
     try:
-        if bound.batch is not None and plan.target is None:
+        if bound.batch is not None and plan.batches.has(sample):
             return checked_score(bound.column, plan.batches.score(bound, sample))
         if bound.info.is_judged:
             return Score(name, None, error="was not judged")

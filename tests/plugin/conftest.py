@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,10 @@ from pytest_rageval.reports.base import REPORT_REGISTRY
 
 for _registry in (READER_REGISTRY, GATE_REGISTRY, METRIC_REGISTRY, REPORT_REGISTRY):
     _registry.names()
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Whatever a shell starts with "&" ignores Ctrl-C, and so would all that the tests start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 BROKEN_METRICS = """
     import os

@@ -451,3 +451,38 @@ def test_a_variant_whose_saved_run_is_missing_is_wrong_use(bot: Project) -> None
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
     assert "main" in result.stderr.str()
+
+
+@pytest.mark.parametrize("recorded", ["", ", retrieved_ids: [d9, d1]"], ids=["none", "old ones"])
+def test_what_was_retrieved_is_scored_and_not_what_the_data_hold(
+    bot: Project, run: Run, recorded: str
+) -> None:
+    """a finds d1 first, b finds it second, c does not.
+
+    mrr: 1, 1/2, 0; hit_rate@1: 1, 0, 0.
+    """
+    bot.scenario(f"""
+        name: qa
+        metrics: [mrr, hit_rate@1]
+        dataset:
+          - {{id: a, question: d1 d2, reference_ids: [d1]{recorded}}}
+          - {{id: b, question: d2 d1, reference_ids: [d1]{recorded}}}
+          - {{id: c, question: d2 d3, reference_ids: [d1]{recorded}}}
+    """)
+    python_file(
+        bot,
+        """
+        import pytest
+
+        @pytest.mark.rag_scenario("qa.rageval.yaml")
+        def test_bot(rag_sample, rageval):
+            rageval.check(retrieved_ids=rag_sample.question.split())
+        """,
+    )
+    run("test_bot.py").assert_outcomes(passed=3)
+    scores = [sample["scores"] for sample in bot.results()["samples"]]
+    assert scores == [
+        {"mrr": 1.0, "hit_rate@1": 1.0},
+        {"mrr": 0.5, "hit_rate@1": 0.0},
+        {"mrr": 0.0, "hit_rate@1": 0.0},
+    ]

@@ -116,3 +116,12 @@ def test_a_batch_that_answers_something_else_is_an_error_too(answer: Any) -> Non
         assert found.value is None
         assert found.error
     assert odd.calls == 1
+
+
+def test_a_sample_that_was_answered_anew_is_none_of_the_batch() -> None:
+    """A copy that says the same is; one under a number that the batch does not know is not."""
+    batches = Batches([bound("one", Lengths())], SAMPLES)
+    assert batches.has(SAMPLES[1])
+    assert batches.has(Sample("b", 1, answer="xyz"))
+    assert not batches.has(Sample("b", 1, answer="other"))
+    assert not batches.has(Sample("b", 7, answer="xyz"))
