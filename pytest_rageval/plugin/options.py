@@ -242,7 +242,7 @@ def _places(config: pytest.Config) -> Places:
         root=config.rootpath,
         output=_output(config),
         baselines=config.rootpath / baselines if baselines else None,
-        saving=next((_file_name(text, config) for text in SAVE.values(config)), None),
+        saving=next((_file_name(SAVE, text, config) for text in SAVE.values(config)), None),
         import_mode=config.getoption("importmode", "prepend"),
         answers=_answers(config),
     )
@@ -310,12 +310,15 @@ def _reports(config: pytest.Config) -> tuple[str, ...]:
         raise pytest.UsageError(f"{REPORT.flag}: {error}") from error
 
 
-def _file_name(name: str, config: pytest.Config) -> str:
+def _file_name(option: Option, name: str, config: pytest.Config) -> str:
     """Return the name of a saved run; a path on the command line is one from where it was typed.
 
     Below the rootdir it is relative to that, as everything that the run shows and writes down.
     """
     if not is_path(name):
+        if not any(character.isalnum() for character in name):
+            message = f"{option.flag} {name}: expected a name, or the path of a .json file"
+            raise pytest.UsageError(message)
         return name
     path = Path(os.path.normpath(config.invocation_params.dir / name))
     if path.is_relative_to(config.rootpath):
@@ -393,12 +396,8 @@ def _as_it_is(_option: Option, text: str, _config: pytest.Config) -> str:
     return text
 
 
-def _saved_run(_: Option, text: str, config: pytest.Config) -> str:
-    return _file_name(text, config)
-
-
 _ONE_VALUE: tuple[tuple[Option, tuple[str, str], _Read], ...] = (
-    (COMPARE, ("compare", "baseline"), _saved_run),
+    (COMPARE, ("compare", "baseline"), _file_name),
     (JUDGE_MODEL, ("judge", "model"), _as_it_is),
     (CONCURRENCY, ("judge", "concurrency"), _whole),
     (CONCURRENCY, ("embedding", "concurrency"), _whole),

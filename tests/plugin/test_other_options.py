@@ -197,3 +197,15 @@ def test_a_case_that_runs_again_replaces_its_result(project: Project) -> None:
     assert _scored(project) == ["a", "a", "b", "b"]
     assert project.results()["counts"]["ran"] == 2
     assert project.gates() == {"witness.mean": "passed", "unscored": "passed"}
+
+
+@pytest.mark.parametrize("option", ["--rag-save", "--rag-compare"])
+@pytest.mark.parametrize("name", ["..", ".", "?"])
+def test_a_saved_run_needs_a_name(project: Project, option: str, name: str) -> None:
+    """Its file would get a name that nobody gave; Chinese is a name like any other."""
+    project.rows([{"answer": "Paris", "references": ["Paris"]}])
+    project.scenario("name: qa\nmetrics: [em]\ndataset: qa.jsonl")
+    result = project.pytest(f"{option}={name}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*{option} {name}: expected a name, or the path of a .json file"])
+    assert project.pytest("--rag-save=主干").ret == pytest.ExitCode.OK
