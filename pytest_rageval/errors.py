@@ -66,10 +66,18 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
     "unknown metric 'emm'. Did you mean 'em'? Known: em, f1"
     """
     choices = sorted(known)
-    guess = nearest(name, choices)
-    hint = f" Did you mean {guess!r}?" if guess else ""
     listing = f" Known: {', '.join(choices)}" if choices else ""
-    return f"unknown {kind} {shorten(name)!r}.{hint}{listing}"
+    return f"unknown {kind} {shorten(name)!r}.{did_you_mean(name, choices)}{listing}"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the nearest guess as a sentence with a blank before it, "" where nothing is near.
+
+    >>> did_you_mean("emm", ["em", "f1"])
+    " Did you mean 'em'?"
+    """
+    guess = nearest(name, known)
+    return f" Did you mean {guess!r}?" if guess else ""
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

@@ -12,16 +12,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
-from pytest_rageval import __version__
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.evaluate import Evaluated, Progress, evaluate_plan
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning import make_plan
 from pytest_rageval.errors import OptionError, Problem, ScenarioError
-from pytest_rageval.model import RunInfo, ScenarioResult
+from pytest_rageval.model import ScenarioResult
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.reports.base import requested_reports
-from pytest_rageval.reports.store import run_id, write_run
+from pytest_rageval.reports.run_info import run_info
+from pytest_rageval.reports.store import write_run
 from pytest_rageval.scenario.changes import Changes, overrides_of
 from pytest_rageval.scenario.in_memory import tree_of
 from pytest_rageval.scenario.overrides import Override
@@ -64,7 +64,7 @@ def evaluate(  # noqa: PLR0913  (all but the scenario are options)
     with _shown(progress, plan.info.name) as told:
         evaluated = evaluate_plan(plan, run, told)
     if write_to is not None:
-        write_run(evaluated.result, _run(evaluated, started), Path.cwd(), Path(write_to), requested)
+        _write(evaluated, started, Path(write_to), requested)
     return evaluated.result
 
 
@@ -119,16 +119,13 @@ def _runnable(plan: Plan, given: Callable[..., Any] | None) -> Plan:
     raise ScenarioError([Problem(plan.info.path, f"{message}; {hint}")])
 
 
-def _run(evaluated: Evaluated, started: datetime) -> RunInfo:
-    samples, usage = evaluated.result.samples, evaluated.usage
-    return RunInfo(
-        id=run_id(started),
-        started_at=started.isoformat(),
-        finished_at=datetime.now(UTC).isoformat(),
-        version=__version__,
-        usage=asdict(usage) if usage is not None else None,
-        latency_s={sample.sample_id: round(sample.latency_s, 6) for sample in samples},
-    )
+def _write(
+    evaluated: Evaluated, started: datetime, output: Path, requested: tuple[str, ...]
+) -> None:
+    result, usage = evaluated.result, evaluated.usage
+    plain = asdict(usage) if usage is not None else None
+    run = run_info(result, started, datetime.now(UTC), usage=plain)
+    write_run(result, run, Path.cwd(), output, requested)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterable, Iterator, Sequence
+from os.path import isfile
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
@@ -52,6 +53,25 @@ def import_object(path: str, folders: Sequence[Path] = (), mode: ImportMode = "p
         shown = ":".join([module_name, *([".".join(attributes[:at])] if at else [])])
         found = _attribute(found, attribute, shown)
     return found
+
+
+def find_file(name: str, folders: Sequence[Path], mode: ImportMode = "prepend") -> Path | None:
+    """Return the file of the module that ``import_object`` would find; None for one without.
+
+    Nothing is imported.
+    """
+    loaded = getattr(sys.modules.get(name), "__file__", None)
+    if loaded is not None:
+        return Path(loaded)
+    own = [_base(folder.absolute()) for folder in folders] if mode != "importlib" else []
+    below = name.replace(".", "/")
+    candidates = (
+        base / f"{below}{ending}"
+        for base in (*own, *map(Path, sys.path))
+        for ending in ("/__init__.py", ".py")
+    )
+    # That of Path raises for a name that is too long.
+    return next((file for file in candidates if isfile(file)), None)  # noqa: PTH113
 
 
 def split_path(path: str) -> tuple[str, list[str]]:
@@ -106,7 +126,9 @@ def _module(name: str, folders: Sequence[Path], mode: ImportMode) -> ModuleType:
         if _frames(error):  # of the module itself: it imports what is not there
             raise ImportPathError(_raised("importing", name, error)) from error
         raise ImportPathError(_not_found(error.name or name, folders, mode)) from error
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also of sys.exit, pytest.skip
         raise ImportPathError(_raised("importing", name, error)) from error
     if mode != "importlib":
         _check_origin(name, folders)

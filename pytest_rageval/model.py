@@ -100,7 +100,11 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class InvalidRow:
-    """A row of the data that is no sample, and why; ``raw`` is what stood there, as text."""
+    """A row of the data that is no sample, and why; ``raw`` is what stood there, as text.
+
+    ``doc_name``, ``metadata``, ``tags`` and the marks are those of a sample, as far as they could
+    be read.
+    """
 
     id: str
     index: int
@@ -108,6 +112,11 @@ class InvalidRow:
     line: int | None
     reason: str
     raw: str = ""
+    doc_name: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=_nothing)
+    tags: tuple[str, ...] = ()
+    skip: str | None = None
+    xfail: str | None = None
 
 
 Case = Sample | InvalidRow
@@ -199,12 +208,21 @@ class SampleResult:
     answer_latency_s: float | None = None
     dataset_row: Mapping[str, Any] | None = None
     """The row that the answer makes of the sample, where the run saves its answers."""
+    xfail: str | None = None
+    """Why the row is expected to fail, empty where it does not say; None where it is not."""
+    is_kept: bool = False
+    """Whether the answer of the system under test came from the cache."""
+    judged_by: Mapping[str, str] = field(default_factory=_nothing)
+    """By field, a digest of what the sample is judged by and no other field here holds in whole."""
 
     @property
     def is_expected(self) -> bool:
-        """Whether a score was to be had: neither skipped nor an invalid row that may be one."""
+        """Whether a score was to be had: neither skipped nor an invalid row that may be one.
+
+        A mark of the row itself says that it is bad, not that it may be none at all.
+        """
         return self.outcome != "skipped" and not (
-            self.invalid is not None and self.outcome == "xfailed"
+            self.invalid is not None and self.outcome == "xfailed" and self.xfail is None
         )
 
     def to_row(self) -> tuple[Any, ...]:
@@ -264,7 +282,7 @@ class Comparing:
 
     baseline: str
     metrics: tuple[str, ...] = ()
-    plan: SignificanceTest = SignificanceTest()
+    test: SignificanceTest = SignificanceTest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,7 +396,7 @@ class ScenarioView:
 def _comparing(plain: Mapping[str, Any] | None) -> Comparing | None:
     if plain is None:
         return None
-    return Comparing(plain["baseline"], tuple(plain["metrics"]), SignificanceTest(**plain["plan"]))
+    return Comparing(plain["baseline"], tuple(plain["metrics"]), SignificanceTest(**plain["test"]))
 
 
 def _finite(end: float) -> float | None:
@@ -455,11 +473,6 @@ class MetricComparison:
     method: str
     smallest_detectable: float | None
     note: str = ""
-
-
-def p_figure(p_value: float) -> str:
-    """Return a p-value with four decimals; one that is smaller is never shown as 0."""
-    return "<0.0001" if p_value < 0.0001 else f"{p_value:.4f}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
+from pytest_rageval.engine.binding import metric_name
 from pytest_rageval.engine.check import find_problems
+from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.scenario import patch
 from pytest_rageval.scenario.changes import Changes
 
@@ -24,4 +27,5 @@ def patch_scenario(path: str | os.PathLike[str], changes: Changes) -> tuple[str,
     The file is replaced in one step, and only by one that has no new problems: else ScenarioError.
     It is raised, too, for keys and passwords. Needs ruamel.yaml: MissingExtraError without it.
     """
-    return patch.patch_file(path, changes, find_problems)
+    name_of = partial(metric_name, known=METRIC_REGISTRY)
+    return patch.patch_file(path, changes, find_problems, name_of)

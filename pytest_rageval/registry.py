@@ -95,11 +95,15 @@ class Registry(Generic[T]):
     def extended(self, entries: Iterable[T]) -> Registry[T]:
         """Return a registry that has these entries besides; ValueError for a name that is taken."""
         made = copy(self)
-        made._entries, made._aliases = dict(self._built_in()), dict(self._aliases)  # noqa: SLF001
-        made._broken = dict(self._broken)  # noqa: SLF001
-        for entry in entries:
-            made._insert(made._built_in(), entry)  # noqa: SLF001
+        made._extend(self._built_in(), entries)  # noqa: SLF001  (another of this class)
         return made
+
+    def _extend(self, known: dict[str, T], entries: Iterable[T]) -> None:
+        """Hold ``known`` and ``entries`` in dictionaries of one's own."""
+        self._entries, self._aliases = dict(known), dict(self._aliases)
+        self._broken = dict(self._broken)
+        for entry in entries:
+            self._insert(self._entries, entry)
 
     def _find(self, name: str, entries: dict[str, T]) -> str | None:
         return name if name in entries else self._aliases.get(name.lower())

@@ -1,4 +1,4 @@
-"""The garden's answers in an ordinary test: asked here, scored by by_test.rageval.yaml."""
+"""The garden's answers in an ordinary test: asked here, scored by by_test.yaml."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from garden import Garden
 from pytest_rageval import Checker, Sample
 
 
-@pytest.mark.rag_scenario("by_test.rageval.yaml")
+@pytest.mark.rag_scenario("by_test.yaml")
 def test_answers_are_passages(rag_sample: Sample, rageval: Checker, garden: Garden) -> None:
     reply = garden.ask(rag_sample.question or "")
     assert reply["answer"] == reply["contexts"][0]["text"], "answers are quoted, not made up"

@@ -25,9 +25,10 @@ from pytest_rageval.clients.errors import (
 )
 from pytest_rageval.clients.flights import Flights
 from pytest_rageval.clients.keys import Key, chat_key
+from pytest_rageval.clients.ledger import Ledger
 from pytest_rageval.clients.line import Line
+from pytest_rageval.clients.purpose import calling, count_answer, current_purpose
 from pytest_rageval.clients.settings import ClientSettings
-from pytest_rageval.clients.usage import Ledger, calling, count_answer, current_purpose
 from pytest_rageval.errors import shorten
 
 _FROM_CACHE = Usage(cached=1)

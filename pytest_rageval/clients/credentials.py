@@ -9,9 +9,9 @@ from string import Template
 
 from pytest_rageval.clients.errors import AuthError
 from pytest_rageval.clients.settings import ClientSettings
+from pytest_rageval.redaction import SHORTEST_SECRET
 
 _LOOKS_LIKE_A_KEY = re.compile(r"(?i)\b(bearer\s+)\S+|\b(sk-)[\w*.\-]{4,}")
-_SHORTEST_SECRET = 8  # shorter values ("1", "true", "EMPTY") are words that messages may hold
 
 
 class Credentials:
@@ -48,7 +48,7 @@ def read_credentials(settings: ClientSettings) -> Credentials:
         key = os.environ[settings.api_key_env].strip()
         headers.setdefault("Authorization", f"Bearer {key}")
         secrets.append(key)
-    return Credentials(headers, [text for text in secrets if len(text) >= _SHORTEST_SECRET])
+    return Credentials(headers, [text for text in secrets if len(text) >= SHORTEST_SECRET])
 
 
 def missing_credentials(settings: ClientSettings) -> list[str]:

@@ -16,14 +16,14 @@ from pytest_rageval.clients.base import Usage, Vector
 from pytest_rageval.clients.cache import Cache
 from pytest_rageval.clients.errors import BadRequestError, ReplayMissError
 from pytest_rageval.clients.keys import Key, vector_key
-from pytest_rageval.clients.settings import ClientSettings
-from pytest_rageval.clients.usage import (
-    Ledger,
+from pytest_rageval.clients.ledger import Ledger
+from pytest_rageval.clients.purpose import (
     context_for,
     count_answer,
     current_purpose,
     current_scenario,
 )
+from pytest_rageval.clients.settings import ClientSettings
 
 GATHER_S = 0.005
 """How long a text waits for others to share its request."""

@@ -13,7 +13,6 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from pytest_rageval import extras
 from pytest_rageval.clients.checks import missing_package
@@ -32,6 +31,7 @@ from pytest_rageval.clients.errors import (
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.clients.wire import proxy_for, reason_of, retry_after
 from pytest_rageval.errors import shorten
+from pytest_rageval.redaction import shown_url
 
 if TYPE_CHECKING:
     import aiohttp
@@ -77,6 +77,10 @@ class JsonEndpoint:
         if 200 <= status < 300:
             return self._parse(raw, headers), latency_s
         raise self._failure(status, headers, self._says(raw))
+
+    def odd_answer(self, found: str) -> ServerError:
+        """Return the error of an answer that is not what was asked for, but ``found``."""
+        return ServerError(f"{self._where}: answered {found}", is_transient=True)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -126,7 +130,7 @@ class JsonEndpoint:
             answer = None
         if not isinstance(answer, dict):
             kind = shorten(headers.get("Content-Type", "no content type"), 40)
-            raise self._odd_answer(f"{len(raw)} bytes of {kind}, which are no JSON object")
+            raise self.odd_answer(f"{len(raw)} bytes of {kind}, which are no JSON object")
         error = answer.get("error")
         if error:  # a gateway that says 200 and means the status inside
             code = error.get("code") if isinstance(error, dict) else None
@@ -174,15 +178,10 @@ class JsonEndpoint:
         return ""
 
     def _redirected(self, headers: Mapping[str, str]) -> str:
-        target = urlsplit(headers.get("Location", ""))
-        shown = f"{target.scheme}://{target.netloc.rpartition('@')[2]}{target.path}"
-        goal = shown if target.netloc else target.path or "nowhere"
+        goal = shown_url(headers.get("Location", "")) or "nowhere"
         return (
             f"{self._where}: redirects to {shorten(goal, 200)}; set base_url to where it should go"
         )
-
-    def _odd_answer(self, found: str) -> ServerError:
-        return ServerError(f"{self._where}: answered {found}", is_transient=True)
 
     def _timeout(self) -> CallTimeoutError:
         limit = f"timeout_s is {self._settings.timeout_s:g}"

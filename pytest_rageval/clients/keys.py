@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_rageval.clients.base import Message, ReplySchema
+from pytest_rageval.clients.purpose import Purpose
 from pytest_rageval.clients.settings import ClientSettings
-from pytest_rageval.clients.usage import Purpose
 from pytest_rageval.errors import shorten
 
 KEY_FORMAT = 1
@@ -84,12 +84,13 @@ def vector_identity(settings: ClientSettings, *, is_local: bool) -> dict[str, An
         "endpoint": None if is_local else settings.endpoint,
         "model": settings.model,
         "parameters": _body_digests(settings),
+        **({"source": settings.source_sha256} if settings.source_sha256 else {}),
     }
 
 
 def _body_digests(settings: ClientSettings) -> dict[str, Any]:
     """Return a digest of each value that is added to requests: it may be a secret."""
-    digests = {name: _digest(value) for name, value in settings.extra_body.items()}
+    digests = {name: digest(value)[:16] for name, value in settings.extra_body.items()}
     return {"extra_body": digests} if digests else {}
 
 
@@ -103,8 +104,12 @@ def _json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, default=repr)
 
 
-def _digest(value: Any) -> str:
-    return hashlib.sha256(_json(value).encode("ascii")).hexdigest()[:16]
+def digest(value: Any) -> str:
+    """Return 64 hexadecimal digits for a value: SHA-256 of its JSON, with sorted keys.
+
+    What JSON does not have counts by its ``repr``.
+    """
+    return hashlib.sha256(_json(value).encode("ascii")).hexdigest()
 
 
 def nearest(
@@ -161,6 +166,8 @@ def _explain(name: str, wanted: Any, found: Any) -> str:
             for part in names
             if wanted.get(part) != found.get(part)
         )
+    if name == "source" and found:
+        return "the function's file has changed"
     if name == "schema" and wanted and found:
         return f"the schema of the reply ({wanted.split()[0]}) has changed"
     return f"{name}: {_brief(wanted)} here, {_brief(found)} in the cache"

@@ -9,10 +9,11 @@ from typing import Protocol, TypeVar
 from pytest_rageval.clients.base import Usage
 from pytest_rageval.clients.errors import RateLimitError
 from pytest_rageval.clients.estimates import Estimate, TokenGuess
+from pytest_rageval.clients.ledger import Ledger
 from pytest_rageval.clients.limits import Limits
+from pytest_rageval.clients.purpose import current_purpose
 from pytest_rageval.clients.retry import Retry
 from pytest_rageval.clients.settings import Price
-from pytest_rageval.clients.usage import Ledger, current_purpose
 
 
 class _Answer(Protocol):

@@ -11,6 +11,7 @@ from typing import Any
 from pytest_rageval.clients.base import Usage, Vector, Vectors
 from pytest_rageval.clients.errors import LocalModelError
 from pytest_rageval.clients.estimates import estimate_tokens
+from pytest_rageval.clients.foreign import Raised, is_ours
 from pytest_rageval.clients.model_thread import ModelThread
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.errors import RagevalError, shorten
@@ -32,12 +33,20 @@ class LocalEmbeddings:
         self._thread = ModelThread(f"rageval-{settings.provider}")
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of one batch; raise LocalModelError for whatever the model raises."""
+        """Return the vectors of one batch.
+
+        Raises LocalModelError for whatever the model raises, ``sys.exit()`` included. A
+        RagevalError, of a package that is missing for instance, and our own cancelling stay.
+        """
         try:
             return self._checked(await self._rows(list(texts)), texts)
         except RagevalError:
             raise
-        except Exception as error:  # a foreign model may raise anything
+        except Raised as raised:
+            raise self._failure(str(raised)) from raised.error
+        except BaseException as error:  # a foreign model may raise anything
+            if is_ours(error):
+                raise
             raise self._failure(f"{type(error).__name__}: {error}") from error
 
     async def aclose(self) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import TypeVar
 
+from pytest_rageval.clients.foreign import Raised
+
 T = TypeVar("T")
 
 _STOP_S = 5.0
@@ -28,7 +30,10 @@ class ModelThread:
         self._thread: threading.Thread | None = None
 
     async def run(self, function: Callable[[], T]) -> T:
-        """Return what ``function`` returns; a cancelled call that has not begun never begins."""
+        """Return what ``function`` returns; a cancelled call that has not begun never begins.
+
+        Raises what ``function`` raises; for what is no Exception, and for StopIteration, Raised.
+        """
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
             self._thread.start()
@@ -57,8 +62,12 @@ def _run(
     done: concurrent.futures.Future[T] = concurrent.futures.Future()
     try:
         done.set_result(function())
-    except BaseException as error:  # noqa: BLE001  (handed over to the caller, whatever it is)
+    except StopIteration as error:  # which a future does not take
+        done.set_exception(Raised(error))
+    except Exception as error:  # noqa: BLE001  (handed over to the caller, whatever it is)
         done.set_exception(error)
+    except BaseException as error:  # noqa: BLE001  (in the loop it would end the loop)
+        done.set_exception(Raised(error))
     with contextlib.suppress(RuntimeError):  # the loop has closed meanwhile; nobody waits
         loop.call_soon_threadsafe(_pass_on, done, future)
 
@@ -69,7 +78,5 @@ def _pass_on(done: concurrent.futures.Future[T], future: asyncio.Future[T]) -> N
         return
     if error is None:
         future.set_result(done.result())
-    else:  # a future does not take StopIteration
-        future.set_exception(
-            RuntimeError("StopIteration") if isinstance(error, StopIteration) else error
-        )
+    else:
+        future.set_exception(error)

@@ -22,7 +22,7 @@ from pytest_rageval.clients.base import (
     Vectors,
 )
 from pytest_rageval.clients.credentials import missing_credentials
-from pytest_rageval.clients.errors import AskAgain, BadRequestError, ServerError
+from pytest_rageval.clients.errors import AskAgain, BadRequestError
 from pytest_rageval.clients.estimates import estimate_tokens
 from pytest_rageval.clients.forms import Forms, in_words, response_format
 from pytest_rageval.clients.http import JsonEndpoint, check_endpoint, preload
@@ -92,7 +92,9 @@ class OpenAIChat:
             refusal = message.get("refusal")
             finish = _FINISH.get(str(choice.get("finish_reason")), "stop")
         except (KeyError, IndexError, TypeError, AttributeError):
-            raise self._odd("a chat completion without choices[0].message") from None
+            raise self._endpoint.odd_answer(
+                "a chat completion without choices[0].message"
+            ) from None
         return Reply(
             text=str(refusal) if refusal else text,
             usage=_usage(answer, [turn.content for turn in messages], text),
@@ -100,10 +102,6 @@ class OpenAIChat:
             model=str(answer.get("model") or self._settings.model),
             finish_reason="refused" if refusal else finish,
         )
-
-    def _odd(self, found: str) -> ServerError:
-        where = f"{self._settings.shown} at {self._settings.endpoint}"
-        return ServerError(f"{where}: answered {found}", is_transient=True)
 
 
 class OpenAIEmbeddings:
@@ -141,16 +139,14 @@ class OpenAIEmbeddings:
             parts = sorted(answer["data"], key=lambda part: part["index"])
             vectors = [_vector(part["embedding"]) for part in parts]
         except (KeyError, TypeError, ValueError, binascii.Error):
-            raise self._odd("embeddings that cannot be read") from None
+            raise self._endpoint.odd_answer("embeddings that cannot be read") from None
         if len(vectors) != count or not all(vectors) or len(set(map(len, vectors))) > 1:
-            raise self._odd(f"{len(vectors)} embeddings for {count} texts, or of several lengths")
+            raise self._endpoint.odd_answer(
+                f"{len(vectors)} embeddings for {count} texts, or of several lengths"
+            )
         if not all(map(math.isfinite, map(sum, vectors))):
-            raise self._odd("embeddings that are not finite")
+            raise self._endpoint.odd_answer("embeddings that are not finite")
         return vectors
-
-    def _odd(self, found: str) -> ServerError:
-        where = f"{self._settings.shown} at {self._settings.endpoint}"
-        return ServerError(f"{where}: answered {found}", is_transient=True)
 
 
 def _text(content: Any) -> str:

@@ -10,19 +10,17 @@ The others name the sample's fields and the repeat. ``answers`` is how many repl
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from pytest_rageval import __version__
 from pytest_rageval.clients.base import CHAT_REGISTRY, EMBEDDING_REGISTRY, Usage
 from pytest_rageval.clients.cache import Cache
-from pytest_rageval.clients.keys import KEY_FORMAT, chat_identity, vector_identity
+from pytest_rageval.clients.keys import KEY_FORMAT, chat_identity, digest, vector_identity
+from pytest_rageval.clients.ledger import Ledger
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
-from pytest_rageval.clients.usage import Ledger
 from pytest_rageval.model import Score, json_plain
 
 _HEAD_DIGITS = 16
@@ -43,7 +41,7 @@ class Definition:
 
     def place(self, fields: Mapping[str, Any], repeat: int) -> Place:
         """Return where the score is kept that follows from these fields of a sample."""
-        rest = _digest({"repeat": repeat, "fields": fields})
+        rest = digest({"repeat": repeat, "fields": fields})
         return Place(self.head + rest[_HEAD_DIGITS:])
 
 
@@ -62,7 +60,7 @@ def define(
         "judge": None if judge is None else _chat(judge),
         "embedding": None if embedding is None else _vectors(embedding),
     }
-    return Definition(_digest(material)[:_HEAD_DIGITS])
+    return Definition(digest(material)[:_HEAD_DIGITS])
 
 
 def kept_among(run: RunSettings, definitions: Iterable[Definition]) -> set[Definition]:
@@ -123,11 +121,6 @@ def _chat(settings: ClientSettings) -> Mapping[str, Any]:
 def _vectors(settings: ClientSettings) -> Mapping[str, Any]:
     provider = EMBEDDING_REGISTRY.get(settings.provider)
     return {**vector_identity(settings, is_local=provider.is_local), "provider": provider.name}
-
-
-def _digest(material: Mapping[str, Any]) -> str:
-    text = json.dumps(material, sort_keys=True, default=repr)
-    return sha256(text.encode("ascii")).hexdigest()
 
 
 def _to_plain(score: Score, answers: int) -> dict[str, Any]:

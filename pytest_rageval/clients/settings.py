@@ -9,12 +9,15 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal, get_args
 from urllib.parse import SplitResult, urlsplit
 
+from pytest_rageval.errors import OptionError, Problem, unknown_name
 from pytest_rageval.places import ImportMode
+from pytest_rageval.redaction import shown_url
 
 CacheMode = Literal["off", "read", "readwrite", "refresh", "replay"]
+CACHE_MODES: Final[tuple[CacheMode, ...]] = get_args(CacheMode)
 ReplyForm = Literal["auto", "json_schema", "json_object", "text"]
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -52,7 +55,8 @@ class ClientSettings:
     passing reason is repeated ``retries`` times, with waits of ``max_wait_s`` altogether at most; a
     reply that cannot be used is asked for again ``reasks`` times. ``batch_size`` is the number of
     texts embedded at once. ``folders`` are where the module of a ``pkg.mod:attr`` may be beside
-    ``sys.path``, and ``import_mode`` is how they come to it.
+    ``sys.path``, and ``import_mode`` is how they come to it; ``source_sha256`` is a digest of its
+    code, "" where that is not known.
     """
 
     model: str
@@ -77,6 +81,7 @@ class ClientSettings:
     price: Price | None = None
     folders: tuple[Path, ...] = ()
     import_mode: ImportMode = "prepend"
+    source_sha256: str = ""
 
     @property
     def url(self) -> SplitResult:
@@ -86,9 +91,7 @@ class ClientSettings:
     @property
     def endpoint(self) -> str:
         """Where requests go as it may be shown: without user, password and query."""
-        return f"{self.url.scheme}://{self.url.netloc.rpartition('@')[2]}{self.url.path}".rstrip(
-            "/"
-        )
+        return shown_url(self.url.geturl()).rstrip("/")
 
     @property
     def shown(self) -> str:
@@ -106,6 +109,8 @@ class RunSettings:
     and a budget holds for one process. ``started_at`` (seconds since 1970), which must be the same
     in all processes, names the run together with the folder: by that refresh knows what the run
     itself has asked. The budget is over everything asked, embeddings included.
+
+    Raises OptionError for a mode that does not exist: whoever means replay would have asked.
     """
 
     cache_dir: Path | None = None
@@ -114,3 +119,8 @@ class RunSettings:
     processes: int = 1
     budget_usd: float | None = None
     started_at: float = field(default_factory=time.time)
+
+    def __post_init__(self) -> None:
+        if self.cache_mode not in CACHE_MODES:
+            message = unknown_name("mode of the cache", str(self.cache_mode), CACHE_MODES)
+            raise OptionError([Problem("cache_mode", message)])

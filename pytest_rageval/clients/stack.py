@@ -32,13 +32,13 @@ from pytest_rageval.clients.chat import CachedChat, DirectChat
 from pytest_rageval.clients.embed import AskBatch, CachedEmbeddings
 from pytest_rageval.clients.estimates import TokenGuess
 from pytest_rageval.clients.flights import Flights
+from pytest_rageval.clients.ledger import Ledger
 from pytest_rageval.clients.limits import Limits, open_limits
 from pytest_rageval.clients.line import Line
 from pytest_rageval.clients.locks import ByteLocks, open_locks
 from pytest_rageval.clients.retry import Retry, RetryPolicy
 from pytest_rageval.clients.scores import KeptScores
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
-from pytest_rageval.clients.usage import Ledger
 
 
 def check_chat(settings: ClientSettings, run: RunSettings) -> list[str]:

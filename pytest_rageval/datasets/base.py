@@ -6,6 +6,7 @@ To add a format, write a module here with ``READERS = (YourReader(),)``.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import zlib
 from collections.abc import Iterator, Mapping
@@ -57,6 +58,11 @@ class DataFile:
         """How many bytes one row may have."""
         return int(self.spec.max_row_mb * 2**20)
 
+    @property
+    def too_long(self) -> str:
+        """What is wrong with a row that has more bytes."""
+        return too_long(self.spec.max_row_mb, self.section)
+
     def refuse(self, message: str, line: int | None = None) -> ScenarioError:
         """Return the error that this file as a whole cannot be used."""
         return ScenarioError([Problem(f"{self.shown}:{line}" if line else self.shown, message)])
@@ -74,7 +80,18 @@ class DataFile:
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise self.refuse(f"a damaged or cut off gzip file: {error}") from error
         except OSError as error:
-            raise self.refuse(f"cannot be read: {error.strerror or error}") from error
+            raise self._unreadable(error) from error
+
+    def sha256(self) -> hashlib._Hash:
+        """Return the hash of the file's bytes, packed ones as they are; raises ScenarioError."""
+        try:
+            with self.path.open("rb") as stream:
+                return hashlib.file_digest(stream, "sha256")
+        except OSError as error:
+            raise self._unreadable(error) from error
+
+    def _unreadable(self, error: OSError) -> ScenarioError:
+        return self.refuse(f"cannot be read: {error.strerror or error}")
 
     def decode(self, raw: bytes) -> str:
         """Return ``raw`` as text in the file's encoding, without a byte order mark.
@@ -95,6 +112,21 @@ class DataFile:
         at = offset + error.start
         found = f"byte 0x{raw[error.start]:02x} at offset {at}"
         return f"not {self.spec.encoding}: {found}{_guess(raw, self.spec.encoding, self.section)}"
+
+
+def too_long(max_row_mb: float, section: str) -> str:
+    """Return the message for a longer row, with the option that allows it where there is one."""
+    option = "" if section == "corpus" else " (dataset.max_row_mb)"
+    return f"longer than {max_row_mb:g} MB{option}"
+
+
+def row_place(shown: str, line: int | None, number: int) -> str:
+    """Return how messages call the place of a row: by its line, by its number where it has none.
+
+    >>> row_place("qa.jsonl", 7, 5), row_place("qa.parquet", None, 5)
+    ('qa.jsonl:7', 'qa.parquet: row 5')
+    """
+    return f"{shown}:{line}" if line else f"{shown}: row {number}"
 
 
 def _guess(raw: bytes, encoding: str, section: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_rageval.errors import BaselineError, Problem, nearest
+from pytest_rageval.errors import BaselineError, Problem, did_you_mean
 
 RESULTS_SCHEMA = 1
 """The version of ``results.json`` that this version writes, and the newest that it reads."""
@@ -73,6 +73,7 @@ def _is_saved_run(plain: Any) -> bool:
         and isinstance(sample.get("id"), str)
         and isinstance(sample.get("scores"), dict)
         and all(_is_score(score) for score in sample["scores"].values())
+        and isinstance(sample.get("judged_by", {}), dict)
         for sample in plain["samples"]
     )
 
@@ -88,7 +89,5 @@ def _refuse(where: str, message: str) -> BaselineError:
 def _known(name: str, known: Sequence[str]) -> str:
     if not known:
         return " None is saved yet: save one with --rag-save NAME"
-    guess = nearest(name, known)
-    hint = f" Did you mean {guess!r}?" if guess else ""
     more = ", …" if len(known) > _LISTED else ""
-    return f"{hint} Saved: {', '.join(sorted(known)[:_LISTED])}{more}"
+    return f"{did_you_mean(name, known)} Saved: {', '.join(sorted(known)[:_LISTED])}{more}"

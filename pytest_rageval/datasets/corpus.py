@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_rageval.datasets.base import BrokenRow, Row
+from pytest_rageval.datasets.base import BrokenRow, Row, row_place
 from pytest_rageval.datasets.key_map import DOCUMENT_KEYS, PASSAGE_KEYS, passage_document
 from pytest_rageval.datasets.load import data_file, read_rows
 from pytest_rageval.errors import Problem, ScenarioError
@@ -42,7 +42,7 @@ def load_corpus(spec: CorpusSpec, base_dir: Path, where: str) -> Corpus:
     for row in read_rows(file, where, "corpus"):
         chunk = _chunk(row)
         if isinstance(chunk, str):
-            problems.append(Problem(_place(file.shown, row), chunk))
+            problems.append(Problem(row_place(file.shown, row.line, row.number), chunk))
         else:
             doc_name, text = chunk
             found.setdefault(unicodedata.normalize("NFC", doc_name), {})[text] = None
@@ -71,7 +71,3 @@ def _chunk(row: Row | BrokenRow) -> tuple[str, str] | str:
 def _text(fields: Mapping[str, Any]) -> str | None:
     texts = (fields[key].strip() for key in PASSAGE_KEYS if isinstance(fields.get(key), str))
     return next((text for text in texts if text), None)
-
-
-def _place(shown: str, row: Row | BrokenRow) -> str:
-    return f"{shown}:{row.line}" if row.line else f"{shown}: row {row.number}"

@@ -5,22 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pytest_rageval.datasets.base import BrokenRow, Row
-from pytest_rageval.datasets.jsonl import json_kind
-from pytest_rageval.errors import shorten
+from pytest_rageval.datasets.base import BrokenRow, Row, too_long
+from pytest_rageval.datasets.jsonl import json_kind, json_text
 
 
 def rows_of(
-    data: Sequence[Any], max_row_mb: float, lines: Sequence[int | None] | None = None
+    data: Sequence[Any],
+    max_row_mb: float,
+    section: str,
+    lines: Sequence[int | None] | None = None,
 ) -> Iterator[Row | BrokenRow]:
-    """Yield a row for each object in ``data``; ``lines`` are where they stand, if that is known."""
+    """Yield a row for each object in ``data``.
+
+    ``section`` is the key of the scenario that names or holds the rows, ``lines`` are where they
+    stand, if that is known.
+    """
     for number, fields in enumerate(data, start=1):
         line = lines[number - 1] if lines is not None else None
         if not isinstance(fields, dict):
             reason = f"expected an object, found {json_kind(fields)}"
-            yield BrokenRow(number, line, reason, shorten(repr(fields), 500))
+            yield BrokenRow(number, line, reason, json_text(fields))
         elif _text_size(fields) > max_row_mb * 2**20:
-            yield BrokenRow(number, line, f"longer than {max_row_mb:g} MB (dataset.max_row_mb)")
+            yield BrokenRow(number, line, too_long(max_row_mb, section))
         else:
             yield Row(number, line, fields)
 

@@ -24,7 +24,7 @@ class JsonReader:
         try:
             data = json.loads(text)
         except json.JSONDecodeError as error:
-            hint = " (more than one object: is it JSON Lines? set dataset.format: jsonl)"
+            hint = f" (more than one object: is it JSON Lines? set {file.section}.format: jsonl)"
             message = f"not valid JSON: {error.msg} (column {error.colno})"
             raise file.refuse(
                 message + (hint if error.msg == "Extra data" else ""), error.lineno
@@ -33,7 +33,7 @@ class JsonReader:
             raise file.refuse(f"not readable as JSON: {error}") from error
         if not isinstance(data, list):
             raise file.refuse(f"expected a list of objects, found {json_kind(data)}{_hint(data)}")
-        yield from rows_of(data, file.spec.max_row_mb)
+        yield from rows_of(data, file.spec.max_row_mb, file.section)
 
 
 def _hint(data: Any) -> str:

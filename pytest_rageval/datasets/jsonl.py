@@ -47,8 +47,7 @@ def _lines(stream: IO[bytes], limit: int) -> Iterator[tuple[int, bytes | None]]:
 
 def _row(file: DataFile, number: int, line: int, offset: int, raw: bytes | None) -> Row | BrokenRow:
     if raw is None:
-        reason = f"longer than {file.spec.max_row_mb:g} MB (dataset.max_row_mb)"
-        return BrokenRow(number, line, reason)
+        return BrokenRow(number, line, file.too_long)
     try:
         text = raw.decode(file.spec.encoding)
     except UnicodeDecodeError as error:
@@ -81,6 +80,15 @@ def json_kind(value: object) -> str:
         type(None): "null",
     }
     return names.get(type(value), f"a {type(value).__name__}")
+
+
+def json_text(value: object) -> str:
+    """Return the beginning of ``value`` as JSON has it; of what JSON cannot say, Python's text."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):  # rows that a program made
+        text = repr(value)
+    return shorten(text, 500)
 
 
 READERS = (JsonLinesReader(),)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import json
 import math
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from pytest_rageval.datasets.base import BrokenRow, Row
-from pytest_rageval.datasets.jsonl import json_kind
+from pytest_rageval.datasets.jsonl import json_kind, json_text
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import MAX_GRADE, NOTHING, Case, InvalidRow, Sample, json_plain
 from pytest_rageval.scenario.fields import FIELD_ALIASES
@@ -20,6 +22,9 @@ DOCUMENT_KEYS = ("doc_name", "source", "file_name", "document", "title")
 _ID_KEYS = ("id", "doc_id", "docid", "chunk_id", "_id")
 _GRADE_KEYS = ("grade", "relevance", "rel")
 _FALSE_WORDS = ("", "false", "no", "0", "off")
+_CONTEXTS = ("contexts", "reference_contexts")
+_KEPT = frozenset({"doc_name", "tags", "skip", "xfail"})
+"""The fields that an invalid row has, too."""
 
 
 class _BadValueError(ValueError):
@@ -51,17 +56,16 @@ class KeyMap:
             )
         layout = self._layout(tuple(row.fields))
         sample_id = f"sample-{row.number}"
+        values = layout.values(row.fields)
+        metadata = _metadata(layout, row.fields)
+        if layout.parts:
+            self._kept.update(layout.parts.keys() & metadata.keys())
         try:
-            values = layout.values(row.fields)
             if "id" in values:
                 sample_id = _text("id", values.pop("id")).strip() or sample_id
-            metadata = _metadata(layout, row.fields)
-            if layout.parts:
-                self._kept.update(layout.parts.keys() & metadata.keys())
             return _sample(sample_id, index, row, values, metadata)
         except _BadValueError as error:
-            raw = shorten(repr(dict(row.fields)), 500)
-            return InvalidRow(sample_id, index, row.number, row.line, str(error), raw)
+            return _invalid(sample_id, index, row, values, metadata, str(error))
 
     def _layout(self, columns: tuple[str, ...]) -> _Layout:
         layout = self._layouts.get(columns)
@@ -123,6 +127,8 @@ def _sample(
 ) -> Sample:
     found: dict[str, Any] = {}
     for name, value in values.items():
+        if name in _CONTEXTS and _is_nan(value):
+            continue
         if name == "contexts":
             found["contexts"], found["context_docs"] = _contexts_and_docs(value)
         elif name == "references":
@@ -130,6 +136,23 @@ def _sample(
         else:
             found[name] = _READ[name](name, value)
     return Sample(sample_id, index, row.number, metadata=metadata, **found)
+
+
+def _invalid(
+    row_id: str,
+    index: int,
+    row: Row,
+    values: Mapping[str, Any],
+    metadata: Mapping[str, Any],
+    reason: str,
+) -> InvalidRow:
+    """Return an invalid row with its document, tags and marks, as far as they can be read."""
+    found: dict[str, Any] = {}
+    for name in _KEPT & values.keys():
+        with suppress(_BadValueError):
+            found[name] = _READ[name](name, values[name])
+    raw = json_text(dict(row.fields))
+    return InvalidRow(row_id, index, row.number, row.line, reason, raw, metadata=metadata, **found)
 
 
 def _metadata(layout: _Layout, fields: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -158,6 +181,11 @@ def _rest(value: Any, parts: Sequence[tuple[str, ...]]) -> Any:
 def _is_missing(value: Any) -> bool:
     """Return whether ``value`` is null or NaN, which is what data frames write for nothing."""
     return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _is_nan(value: Any) -> bool:
+    """Return whether ``value`` is how a table spells NaN."""
+    return isinstance(value, str) and value.strip().lower() == "nan"
 
 
 def _text(name: str, value: Any) -> str:
@@ -219,7 +247,7 @@ def _contexts_and_docs(value: Any) -> tuple[tuple[str, ...], tuple[str | None, .
 def _passages(value: Any) -> list[tuple[str, str | None]]:
     """Return the text and the document of each context that is not blank."""
     if isinstance(value, str):
-        if value.strip().lower() == "nan":
+        if _is_nan(value):
             return []
         spelled = _list_in_text(value)
         value = value.replace("\r\n", "\n").split("\n\n") if spelled is None else spelled
@@ -260,14 +288,15 @@ def _retrieved_ids(value: Any) -> tuple[str, ...]:
 
 
 def _reference_ids(value: Any) -> dict[str, int] | None:
-    """Return the grade of each judged id: of a mapping its values, else 1. Nothing is missing."""
+    """Return the grade of each judged id: of a mapping its values, else 1. Nothing is missing.
+
+    An id whose grade is null is not judged: a Parquet structure has every key in every row.
+    """
     if isinstance(value, str) and value.strip().startswith("{"):
-        try:
-            value = json.loads(value)
-        except ValueError as error:
-            raise _BadValueError(f"reference_ids is no JSON object: {error}") from error
+        value = _object_in_text(value)
     if isinstance(value, Mapping):
-        return {str(key): _grade(grade) for key, grade in value.items()} or None
+        judged = {key: grade for key, grade in value.items() if not _is_missing(grade)}
+        return {str(key): _grade(grade) for key, grade in judged.items()} or None
     grades: dict[str, int] = {}
     for part in _items(value):
         if _is_missing(part):
@@ -317,13 +346,25 @@ def _list_in_text(text: str) -> list[Any] | None:
     stripped = text.strip()
     if not (stripped.startswith("[") and stripped.endswith("]")):
         return None
+    found = _spelled(stripped)
+    return found if isinstance(found, list) else None
+
+
+def _object_in_text(text: str) -> Mapping[str, Any]:
+    """Return the object that ``text`` spells in JSON or Python, as ``to_csv`` of pandas does."""
+    found = _spelled(text.strip())
+    if not isinstance(found, Mapping):
+        raise _BadValueError(f"reference_ids is no JSON object: {shorten(repr(text))}")
+    return found
+
+
+def _spelled(text: str) -> Any:
+    """Return the value that ``text`` spells in JSON or Python, or None when it spells none."""
     for read in (json.loads, ast.literal_eval):
         try:
-            found = read(stripped)
+            return read(text)
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             continue
-        if isinstance(found, list):
-            return found
     return None
 
 
@@ -352,7 +393,7 @@ _READ: Mapping[str, Callable[[str, Any], Any]] = {
     "reference_contexts": lambda _name, value: parse_contexts(value),
     "retrieved_ids": lambda _name, value: _retrieved_ids(value),
     "reference_ids": lambda _name, value: _reference_ids(value),
-    "doc_name": _text,
+    "doc_name": lambda name, value: unicodedata.normalize("NFC", _text(name, value)),
     "tags": _tags,
     "skip": _mark,
     "xfail": _mark,

@@ -12,10 +12,10 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-from pytest_rageval.datasets.base import READER_REGISTRY, BrokenRow, DataFile, Row
+from pytest_rageval.datasets.base import READER_REGISTRY, BrokenRow, DataFile, Row, row_place
 from pytest_rageval.datasets.inline import rows_of
 from pytest_rageval.datasets.key_map import KeyMap
-from pytest_rageval.errors import Problem, ScenarioError, nearest, shorten
+from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten
 from pytest_rageval.model import Case
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.data_specs import DatasetSpec
@@ -54,13 +54,13 @@ def load_dataset(
     if spec.rows is not None:
         # The rows stand in the scenario file, so its name is the one to send the reader to.
         shown = where.rpartition(":")[0] or where
-        rows: Iterable[Row | BrokenRow] = rows_of(spec.rows, spec.max_row_mb, row_lines)
+        rows: Iterable[Row | BrokenRow] = rows_of(spec.rows, spec.max_row_mb, "dataset", row_lines)
         digest = hashlib.sha256(json.dumps(spec.rows, sort_keys=True, default=str).encode())
     else:
         file = data_file(spec, base_dir, where, "dataset")
         shown = file.shown
         rows = read_rows(file, where, "dataset")
-        digest = _digest(file)
+        digest = file.sha256()
     chosen = choose(rows, spec)
     if not chosen:
         raise ScenarioError([Problem(shown, "no rows: an empty data set tests nothing")])
@@ -96,8 +96,7 @@ def _missing_file(path: Path, written: str, section: str) -> str:
     folder = path.parent
     if not folder.is_dir():
         return f"{section}: no file {written!r}: the folder {str(folder)!r} does not exist"
-    guess = nearest(path.name, [entry.name for entry in islice(folder.iterdir(), 1000)])
-    hint = f" Did you mean {guess!r}?" if guess else ""
+    hint = did_you_mean(path.name, [entry.name for entry in islice(folder.iterdir(), 1000)])
     return f"{section}: no file {written!r} in {str(folder)!r}.{hint}"
 
 
@@ -110,11 +109,6 @@ def read_rows(file: DataFile, where: str, section: str) -> Iterable[Row | Broken
     except UnknownNameError as error:
         raise ScenarioError([Problem(where, f"{section}: {error}")]) from error
     return reader.read(file)
-
-
-def _digest(file: DataFile) -> hashlib._Hash:
-    with file.path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256")
 
 
 def choose(rows: Iterable[T], spec: DatasetSpec) -> list[T]:
@@ -130,8 +124,7 @@ def choose(rows: Iterable[T], spec: DatasetSpec) -> list[T]:
 def _unknown_columns(spec: DatasetSpec, key_map: KeyMap, shown: str) -> Iterator[Problem]:
     for name, column in spec.key_map.items():
         if column not in key_map.columns and column.partition(".")[0] not in key_map.columns:
-            guess = nearest(column, key_map.columns)
-            hint = f" Did you mean {guess!r}?" if guess else ""
+            hint = did_you_mean(column, key_map.columns)
             known = ", ".join(sorted(key_map.columns)[:20])
             message = (
                 f"key_map: no row has the column {column!r} for {name!r}.{hint} Known: {known}"
@@ -151,8 +144,7 @@ def _duplicate_ids(
         found += 1
         if found <= _LISTED:
             earlier = rows[before].line or f"row {rows[before].number}"
-            line = rows[at].line
-            where = f"{shown}:{line}" if line else f"{shown}: row {rows[at].number}"
+            where = row_place(shown, rows[at].line, rows[at].number)
             yield Problem(where, f"duplicate id {shorten(case.id)!r} (first on {_place(earlier)})")
     if found > _LISTED:
         yield Problem(shown, f"and {found - _LISTED} more duplicate ids")

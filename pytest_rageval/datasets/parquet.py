@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pytest_rageval import extras
@@ -13,7 +13,7 @@ from pytest_rageval.datasets.inline import rows_of
 
 
 class ParquetReader:
-    """Reads ``.parquet`` files; lists and structures come out as lists and mappings."""
+    """Reads ``.parquet`` files; lists, structures and maps come out as lists and mappings."""
 
     name = "parquet"
     aliases = ("pq",)
@@ -30,9 +30,10 @@ class ParquetReader:
         try:
             table = pyarrow.parquet.ParquetFile(packed)
             check_header(file, table.schema_arrow.names)
+            maps = [one.name for one in table.schema_arrow if pyarrow.types.is_map(one.type)]
             for batch in table.iter_batches(1024):
-                plain = [_plain(row) for row in batch.to_pylist()]
-                for row in rows_of(plain, file.spec.max_row_mb):
+                plain = [_plain(_with_maps(row, maps)) for row in batch.to_pylist()]
+                for row in rows_of(plain, file.spec.max_row_mb, file.section):
                     yield _renumbered(row, done)
                 done += len(plain)
         except (pyarrow.ArrowException, OSError) as error:  # a damaged page is an OSError
@@ -44,6 +45,11 @@ def _renumbered(row: Row | BrokenRow, done: int) -> Row | BrokenRow:
     if isinstance(row, Row):
         return Row(row.number + done, None, row.fields)
     return BrokenRow(row.number + done, None, row.reason, row.raw)
+
+
+def _with_maps(row: dict[str, Any], maps: Sequence[str]) -> dict[str, Any]:
+    """Return the row with mappings for the lists of pairs that Arrow's maps come out as."""
+    return row | {name: dict(row[name]) for name in maps if row[name] is not None}
 
 
 def _plain(value: Any) -> Any:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
+from pytest_rageval.datasets.csv_text import csv_text
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
-
-SAVED_SUFFIXES: Final = (".jsonl", ".json", ".csv")
-"""The formats in which rows can be saved."""
 
 _PLAIN_FIELDS = ("question", "doc_name", "skip", "xfail")
 _LISTED_FIELDS = ("reference_contexts", "retrieved_ids", "tags")
@@ -74,17 +71,7 @@ def rows_text(rows: Sequence[Mapping[str, Any]], suffix: str) -> Iterator[str]:
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     header = list(dict.fromkeys(name for row in rows for name in row))
-    writer = csv.writer(_Echo())
-    yield writer.writerow(header)
-    for row in rows:
-        yield writer.writerow([_cell(row.get(name)) for name in header])
-
-
-class _Echo:
-    """A file that hands back what is written to it, so that the writer becomes a formatter."""
-
-    def write(self, text: str) -> str:
-        return text
+    yield from csv_text([header, *([_cell(row.get(name)) for name in header] for row in rows)])
 
 
 def _cell(value: Any) -> Any:

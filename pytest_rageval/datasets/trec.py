@@ -49,10 +49,10 @@ def load_trec(
         [None] * len(cases),
         columns=("retrieved_ids", "reference_ids"),
         metadata_columns=(),
-        sha256=_digest(qrels_file.path, run_file.path),
+        sha256=_digest(qrels_file, run_file),
         shown=run_file.shown,
         warnings=tuple(_warnings(spec, chosen, run, qrels_file.shown, run_file.shown)),
-        judgements_sha256=_digest(qrels_file.path),
+        judgements_sha256=_judgements_digest(qrels),
     )
 
 
@@ -115,9 +115,19 @@ def _list(names: Sequence[str]) -> str:
     return ", ".join(shorten(name) for name in names[:_LISTED]) + more
 
 
-def _digest(*paths: Path) -> str:
+def _judgements_digest(qrels: Qrels) -> str:
+    """Return a hash of who judged what how; line ends, packing and the queries' order are not."""
     whole = hashlib.sha256()
-    for path in paths:
-        with path.open("rb") as stream:
-            whole.update(hashlib.file_digest(stream, "sha256").digest())
+    for query in sorted(qrels):
+        judged = qrels[query]
+        # No id holds a null byte or a line feed. One call for all documents: they may be millions.
+        whole.update("\n".join((query, *judged)).encode())
+        whole.update(f"\0{list(judged.values())}\0".encode())
+    return whole.hexdigest()
+
+
+def _digest(*files: DataFile) -> str:
+    whole = hashlib.sha256()
+    for file in files:
+        whole.update(file.sha256().digest())
     return whole.hexdigest()

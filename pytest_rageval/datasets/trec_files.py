@@ -204,7 +204,7 @@ def _blocks(file: DataFile) -> Iterator[_Block]:
                 rest = stream.readline(file.max_row_bytes)
                 if len(rest) == file.max_row_bytes and not rest.endswith(b"\n"):
                     long = line + text.count(b"\n")
-                    raise file.refuse(f"longer than {file.spec.max_row_mb:g} MB", long)
+                    raise file.refuse(file.too_long, long)
                 text += rest
             if offset == 0 and text.startswith(_BOM):
                 text, offset = text[len(_BOM) :], len(_BOM)

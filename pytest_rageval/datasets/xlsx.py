@@ -61,8 +61,7 @@ def _row(
     file: DataFile, header: list[str], cells: list[Any], number: int, line: int
 ) -> Row | BrokenRow:
     if sum(len(cell) for cell in cells if isinstance(cell, str)) > file.max_row_bytes:
-        reason = f"longer than {file.spec.max_row_mb:g} MB (dataset.max_row_mb)"
-        return BrokenRow(number, line, reason)
+        return BrokenRow(number, line, file.too_long)
     padded = cells + [None] * (len(header) - len(cells))
     named = {name: cell for name, cell in zip(header, padded, strict=False) if name}
     return Row(number, line, named, tabular=True)

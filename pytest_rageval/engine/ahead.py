@@ -120,7 +120,9 @@ class Ahead:
         except BaseException as error:
             if not future.done():
                 future.set_exception(error)
-            if not isinstance(error, Exception):
+            # Whoever waits raises it. A task that did so, too, would end the loop with SystemExit
+            # or KeyboardInterrupt, and all others would wait for ever.
+            if isinstance(error, asyncio.CancelledError | GeneratorExit):
                 raise
         else:
             if not future.done():  # cancelled

@@ -8,14 +8,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_rageval.clients.errors import ClientError, RateLimitError
+from pytest_rageval.clients.errors import BudgetError, ClientError, RateLimitError
+from pytest_rageval.clients.foreign import is_ours
 from pytest_rageval.clients.limits import Limits
 from pytest_rageval.clients.retry import Retry, RetryPolicy
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.bind_target import TargetPlan
 from pytest_rageval.engine.kept_answers import KeptAnswers, refuse_replay
 from pytest_rageval.errors import MissingExtraError
-from pytest_rageval.model import NOTHING, Sample
+from pytest_rageval.model import BUDGET, NOTHING, Sample
 from pytest_rageval.targets.base import Answer, ModelTarget, SlowToLoad, Target, TargetError
 from pytest_rageval.targets.frames import told
 
@@ -66,11 +67,13 @@ class Answering:
         try:
             refuse_replay(self._plan, self._run)
             answer = await self._answer(sample, order)
+        except BudgetError as error:
+            return Answered(sample, f"{BUDGET}{self._plan.shown}: {error}")
         except (TargetError, ClientError, MissingExtraError) as error:
             return Answered(sample, f"{self._plan.shown}: {error}")
-        except asyncio.CancelledError:
-            raise
-        except Exception as error:  # noqa: BLE001  (a target may be anyone's code)
+        except BaseException as error:  # a target may be anyone's code
+            if is_ours(error):
+                raise
             return Answered(sample, f"{self._plan.shown}: {told(error)}")
         latency_s = None if answer.is_kept else answer.latency_s
         return Answered(filled(sample, answer, self._plan.top_k), None, latency_s, answer.extra)

@@ -61,6 +61,8 @@ def _scores(
             message = f"expected {len(metrics)} rows of {len(samples)} scores from the batch"
             raise ValueError(message)
         return scores
-    except Exception as error:  # noqa: BLE001  (a metric may be anyone's code; see the scorer)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001  (a metric may be anyone's code; see the scorer)
         text = f"{type(error).__name__}: {shorten(str(error), 300)}"
         return [[Score(metric.column.name, None, error=text)] * len(samples) for metric in metrics]

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 from pytest_rageval.datasets.baseline import SavedRun, load_baseline
 from pytest_rageval.datasets.trec import load_trec
 from pytest_rageval.engine.binding import Binding, resolve_metric
+from pytest_rageval.engine.reference_digests import NEEDED_AS, reference_digests
 from pytest_rageval.engine.scorer import score_case, weigh_scores
 from pytest_rageval.errors import BaselineError, Problem, ScenarioError, shorten, unknown_name
 from pytest_rageval.model import (
+    NOTHING,
     WEIGHTED_SCORE,
     Baseline,
     Case,
@@ -36,16 +38,16 @@ def bind_comparison(binding: Binding, names: Sequence[str]) -> Comparing | None:
     known = [*names, WEIGHTED_SCORE]
     metrics = []
     for at, written in enumerate(spec.metrics):
-        name = resolve_metric(written, known)
+        name = resolve_metric(written, known, binding.known_metrics)
         if name is None:
             message = f"compare.metrics[{at}]: {unknown_name('metric', written, known)}"
             binding.problem(message, "compare", "metrics", at)
         else:
             metrics.append(name)
-    plan = SignificanceTest(spec.test, spec.alpha, spec.n_resamples, spec.seed)
+    test = SignificanceTest(spec.test, spec.alpha, spec.n_resamples, spec.seed)
     baseline = spec.baseline or spec.run_old_path
     assert baseline is not None  # the schema demands one of them
-    return Comparing(baseline, tuple(metrics), plan)
+    return Comparing(baseline, tuple(metrics), test)
 
 
 def bind_baselines(binding: Binding, plan: Plan) -> dict[str, Baseline]:
@@ -94,22 +96,27 @@ def _uses(binding: Binding, info: ScenarioInfo) -> Collection[_Use]:
     """Return every saved run that the scenario compares with."""
     uses: dict[str, _Use] = {}
     spec, compare = binding.scenario.compare, info.compare
-    everything = {WEIGHTED_SCORE, *(column.name for column in info.metrics)}
     if spec is not None and spec.baseline is not None and compare is not None:
         asked = set(compare.metrics)
+        metrics = asked or {WEIGHTED_SCORE, *(column.name for column in info.metrics)}
         place = ("compare", "baseline")
-        uses[spec.baseline] = _Use(spec.baseline, place, spec.anyway, asked or everything, asked)
+        uses[spec.baseline] = _Use(spec.baseline, place, spec.anyway, set(metrics), asked)
     default = compare.baseline if compare is not None else None
-    for options, metrics, path in _regression_options(info.gates, ("gates",)):
+    for options, named, path in _regression_options(info.gates, ("gates",)):
         name = options.get("baseline") or default
         if isinstance(name, str) and (spec is None or name != spec.run_old_path):
             use = uses.setdefault(name, _Use(name, (*path, "baseline")))
             use.anyway = use.anyway or bool(options.get("anyway"))
-            use.metrics.update(metrics)
+            use.metrics.update(named)
     for use in uses.values():
         if WEIGHTED_SCORE in use.metrics:
-            use.metrics = everything
+            use.metrics.update(_counted(info))
     return uses.values()
+
+
+def _counted(info: ScenarioInfo) -> list[str]:
+    """Return the metrics that the weighted score follows from."""
+    return [column.name for column in info.metrics if column.weight > 0.0]
 
 
 def _regression_options(
@@ -161,12 +168,15 @@ def _check(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> None:
     lacking = _lacking(saved, plan, use)
     if lacking:
         binding.refusals.append(Problem(where, f"{name}: {lacking}"))
-    elif absent := [name for name in _absent(saved, plan) if name in use.metrics]:
-        listed = ", ".join([*absent, WEIGHTED_SCORE])
+    elif absent := [metric for metric in _absent(saved, plan) if metric in use.metrics]:
+        counted = _counted(plan.info)
+        unweighed = [WEIGHTED_SCORE] if any(metric in counted for metric in absent) else []
+        listed = ", ".join([*absent, *unweighed])
         binding.remarks.append(f"{name}: it has no {listed}; only what it has is compared")
     differences = [
         *_metric_differences(saved, plan, use.metrics),
         *_data_differences(saved, plan.cases),
+        *_judged_differences(saved, plan, use.metrics),
     ]
     judged_by = {plan.info.judgements_sha256, saved.judgements_sha256}
     if len(judged_by) > 1 and "" not in judged_by:
@@ -187,7 +197,8 @@ def _lacking(saved: SavedRun, plan: Plan, use: _Use) -> str:
     has = ", ".join(sorted(_present(saved))) or "none at all"
     if len(absent) == len(plan.info.metrics):
         return f"it has none of this scenario's metrics, but: {has}"
-    asked = [name for name in absent if name in use.asked or WEIGHTED_SCORE in use.asked]
+    counted = _counted(plan.info) if WEIGHTED_SCORE in use.asked else ()
+    asked = [name for name in absent if name in use.asked or name in counted]
     return f"it has no {', '.join(asked)}, but: {has}" if asked else ""
 
 
@@ -207,8 +218,12 @@ def _metric_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -
             yield f"{column.name} was {before}, and is {column.definition} now"
 
 
+def _shared(saved: SavedRun, cases: Sequence[Case]) -> list[Sample]:
+    return [case for case in cases if isinstance(case, Sample) and case.id in saved.samples]
+
+
 def _data_differences(saved: SavedRun, cases: Sequence[Case]) -> Iterator[str]:
-    shared = [case for case in cases if isinstance(case, Sample) and case.id in saved.samples]
+    shared = _shared(saved, cases)
     if cases and saved.samples and not shared:
         yield "it has no sample in common with this data set"
     for what, name, ours in (
@@ -225,6 +240,37 @@ def _data_differences(saved: SavedRun, cases: Sequence[Case]) -> Iterator[str]:
                 f"{len(changed)} of {len(shared)} shared samples have {what} (first: "
                 f"{shorten(first.id)!r}, was {shorten(repr(was), 60)}, is {shorten(repr(now), 60)})"
             )
+
+
+def _judged_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -> Iterator[str]:
+    """Yield what metrics judge by and the file holds as a digest, where that is another now."""
+    if saved.judgements_sha256 or plan.info.judgements_sha256:
+        return  # compared as a whole
+    digests = {case.id: reference_digests(case) for case in _shared(saved, plan.cases)}
+    was = {name: saved.samples[name].get("judged_by", NOTHING) for name in digests}
+    for field_name in _judged_by(plan, metrics):
+        changed = [
+            name
+            for name, ours in digests.items()
+            if _differs(was[name].get(field_name), ours.get(field_name))
+        ]
+        if changed:
+            share = f"{len(changed)} of {len(digests)} shared samples"
+            yield f"{share} have other {field_name} (first: {shorten(changed[0])!r})"
+
+
+def _judged_by(plan: Plan, metrics: Collection[str]) -> list[str]:
+    """Return the fields with a digest that these metrics read, or may read: not all say."""
+    needs = [
+        metric.info.needs | metric.info.or_needs
+        for metric in plan.metrics
+        if metric.column.name in metrics
+    ]
+    return [
+        name
+        for name, needed_as in NEEDED_AS.items()
+        if any(not need or needed_as in need for need in needs)
+    ]
 
 
 def _differs(saved: Any, ours: Any) -> bool:
@@ -254,9 +300,11 @@ def _baseline(saved: SavedRun, plan: Plan) -> Baseline:
         }
         for name in present
     }
-    if present == names:
+    if set(present).issuperset(_counted(plan.info)):
         scores[WEIGHTED_SCORE] = {
-            sample_id: weigh_scores(plan, {name: scores[name][sample_id] for name in names})
+            sample_id: weigh_scores(
+                plan, {name: scores.get(name, NOTHING).get(sample_id) for name in names}
+            )
             for sample_id in saved.samples
         }
     return Baseline(saved.name, tuple(saved.samples), scores)

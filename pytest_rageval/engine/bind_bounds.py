@@ -82,10 +82,11 @@ def _resolve_gates(
 ) -> dict[str, Any]:
     resolved: dict[str, Any] = {}
     for key, value in gates.items():
-        name = resolve_metric(key, names) or key
+        name = _metric_or(key, binding, names)
+        if key.startswith("x-") and name not in names:
+            continue  # the user's own, as everywhere
         if name in resolved:
-            where = ".".join(("gates", *path))
-            binding.problem(f"{where}: {name!r} is named twice", "gates", *path, key)
+            _named_twice(binding, name, (*path, key))
         elif name == "by" and isinstance(value, Mapping):
             resolved[name] = {
                 field: _resolve_gates(binding, inner, names, (*path, key, field))
@@ -94,21 +95,44 @@ def _resolve_gates(
                 for field, inner in value.items()
             }
         elif name == "no_regression" and isinstance(value, Mapping):
-            resolved[name] = _with_metric_names(value, names)
+            resolved[name] = _with_metric_names(binding, value, names)
         elif name == "compare_fail" and isinstance(value, Mapping):
-            resolved[name] = {
-                resolve_metric(key, names) or key: drop for key, drop in value.items()
-            }
+            resolved[name] = _drops_by_name(binding, value, names, (*path, key))
         else:
             resolved[name] = value
     return resolved
 
 
-def _with_metric_names(options: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def _metric_or(written: str, binding: Binding, names: Sequence[str]) -> str:
+    """Return the metric that is meant, or what is written where that is none."""
+    return resolve_metric(written, names, binding.known_metrics) or written
+
+
+def _named_twice(binding: Binding, name: str, path: tuple[str, ...]) -> None:
+    where = ".".join(("gates", *path[:-1]))
+    binding.problem(f"{where}: {name!r} is named twice", "gates", *path)
+
+
+def _drops_by_name(
+    binding: Binding, drops: Mapping[str, Any], names: Sequence[str], path: tuple[str, ...]
+) -> dict[str, Any]:
+    resolved: dict[str, Any] = {}
+    for written, drop in drops.items():
+        name = _metric_or(written, binding, names)
+        if name in resolved:
+            _named_twice(binding, name, (*path, written))
+        else:
+            resolved[name] = drop
+    return resolved
+
+
+def _with_metric_names(
+    binding: Binding, options: Mapping[str, Any], names: Sequence[str]
+) -> dict[str, Any]:
     metrics = options.get("metrics")
     if not isinstance(metrics, list):
         return dict(options)
-    return {**options, "metrics": [resolve_metric(str(name), names) or name for name in metrics]}
+    return {**options, "metrics": [_metric_or(str(name), binding, names) for name in metrics]}
 
 
 def bind_gates(binding: Binding, info: ScenarioInfo) -> frozenset[str]:

@@ -6,11 +6,13 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
 
+from pytest_rageval.datasets.base import row_place
 from pytest_rageval.datasets.corpus import Corpus, load_corpus
+from pytest_rageval.datasets.jsonl import json_text
 from pytest_rageval.datasets.load import Dataset, load_dataset
 from pytest_rageval.datasets.trec import load_trec
 from pytest_rageval.engine.binding import Binding, BoundMetric
-from pytest_rageval.engine.marks import mark_cases
+from pytest_rageval.engine.marks import mark_cases, meets
 from pytest_rageval.errors import (
     MissingExtraError,
     Problem,
@@ -116,23 +118,27 @@ def bind_cases(
     ``provided`` are the fields that a system under test fills in later.
     """
     _check_columns(binding, dataset, metrics, provided)
+    _check_marks(binding, dataset)
+    marked = mark_cases(dataset.cases, binding.scenario.skip, binding.scenario.xfail)
     cases = [
         _checked(case, line, metrics, provided)
-        for case, line in zip(dataset.cases, dataset.lines, strict=True)
+        for case, line in zip(marked, dataset.lines, strict=True)
     ]
     invalid = [case for case in cases if isinstance(case, InvalidRow)]
     if invalid and len(invalid) == len(cases) and not binding.problems:
         binding.problems += _all_invalid(invalid, dataset.shown)
-    _check_marks(binding, dataset)
     _check_doc_weights(binding, cases)
-    return mark_cases(cases, binding.scenario.skip, binding.scenario.xfail)
+    return cases
 
 
 def _checked(
     case: Case, line: int | None, metrics: Sequence[BoundMetric], provided: frozenset[str]
 ) -> Case:
-    """Return ``case``, or an invalid row when no metric has the fields that it needs."""
-    if isinstance(case, InvalidRow) or not metrics:
+    """Return ``case``, or an invalid row when no metric has the fields that it needs.
+
+    A row that is skipped need not have them.
+    """
+    if isinstance(case, InvalidRow) or case.skip is not None or not metrics:
         return case
     lacking = []
     for metric in metrics:
@@ -145,10 +151,21 @@ def _checked(
     reason = f"no {named}, without which no metric can score it"
     known = {
         name: value
-        for name in ("question", "answer", "references", "doc_name")
+        for name in ("id", "question", "answer", "references", "doc_name")
         if (value := getattr(case, name)) is not None
     }
-    return InvalidRow(case.id, case.index, case.row, line, reason, shorten(repr(known), 500))
+    return InvalidRow(
+        case.id,
+        case.index,
+        case.row,
+        line,
+        reason,
+        json_text({**known, **case.metadata}),
+        case.doc_name,
+        case.metadata,
+        case.tags,
+        xfail=case.xfail,
+    )
 
 
 def _will_have(sample: Sample, info: MetricInfo, provided: frozenset[str]) -> bool:
@@ -181,10 +198,13 @@ def _check_marks(binding: Binding, dataset: Dataset) -> None:
     for section, specs in (("skip", binding.scenario.skip), ("xfail", binding.scenario.xfail)):
         for number, spec in enumerate(specs):
             at = binding.loaded.position(section, number)
-            for name in spec.where:
-                if name not in fields:
-                    message = unknown_name("field", name, fields)
-                    binding.problem(f"{section}[{at}].where: {message}", section, at)
+            unknown = [name for name in spec.where if name not in fields]
+            for name in unknown:
+                message = unknown_name("field", name, fields)
+                binding.problem(f"{section}[{at}].where: {message}", section, at)
+            if not unknown and not any(meets(case, spec) for case in dataset.cases):
+                named = ", ".join(f"{name} {value!r}" for name, value in spec.where.items())
+                binding.warnings.append(f"{section}[{at}].where: no row has {shorten(named)}")
 
 
 def _check_columns(
@@ -246,25 +266,39 @@ def _lacking(binding: Binding, need: str, dataset: Dataset) -> str:
     hint = f"; did you mean the column {guess!r}?" if guess else ""
     columns = ", ".join(dataset.columns[:20])
     other = ", or a 'corpus'" if need == "reference_contexts" else ""
-    return f"{dataset.shown} has no such field (key_map?{other}){hint} Columns: {columns}"
+    asked = "" if guess else _asked_by_a_test(binding, need)
+    return f"{dataset.shown} has no such field (key_map?{other}){hint} Columns: {columns}{asked}"
+
+
+def _asked_by_a_test(binding: Binding, need: str) -> str:
+    """Return what else may be the matter where no row has an answer: the file runs by mistake."""
+    name = binding.loaded.path.name
+    if need != "answer" or ".rageval." not in name:
+        return ""
+    other = name.replace(".rageval.", ".")
+    return (
+        ". A system that answers is a 'target'; if a test function asks it (rag_scenario), name "
+        f"this file otherwise, like {other}: pytest runs each *.rageval.yaml by itself"
+    )
 
 
 def _all_invalid(invalid: Sequence[InvalidRow], shown: str) -> Iterator[Problem]:
     yield Problem(shown, f"none of {len(invalid)} rows is valid")
     for row in invalid[:5]:
-        yield Problem(f"{shown}:{row.line}" if row.line else f"{shown}: row {row.row}", row.reason)
+        yield Problem(row_place(shown, row.line, row.row), row.reason)
 
 
 def _check_doc_weights(binding: Binding, cases: Sequence[Case]) -> None:
     weights = binding.scenario.doc_weights
     if not weights:
         return
-    names = [case.doc_name for case in cases if isinstance(case, Sample)]
-    present = {unicodedata.normalize("NFC", name) for name in names if name is not None}
+    names = [case.doc_name for case in cases if case.doc_name is not None]
+    present = {unicodedata.normalize("NFC", name) for name in names}
     unused = [name for name in weights if unicodedata.normalize("NFC", name) not in present]
     if unused:
         listed = ", ".join(shorten(name) for name in unused)
         binding.warnings.append(f"doc_weights names documents that no row has: {listed}")
-    if names and all(resolve_weight(name, weights) == 0.0 for name in names):
+    samples = [case for case in cases if isinstance(case, Sample)]
+    if samples and all(resolve_weight(case.doc_name, weights) == 0.0 for case in samples):
         message = "doc_weights: every row weighs 0; at least one document must count"
         binding.problem(message, "doc_weights")

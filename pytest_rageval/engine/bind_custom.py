@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, Final
+from dataclasses import fields, replace
+from typing import Any
 
 from pytest_rageval.engine.binding import Binding
 from pytest_rageval.import_path import ImportPathError, import_object, split_path
 from pytest_rageval.metrics.base import MetricDefinition
 from pytest_rageval.scenario.metric_specs import MetricSpec
 
-SAID_OF_METRICS: Final = (
-    "name",
-    "range",
-    "needs",
-    "asks",
-    "higher_is_better",
-    "version",
-    "timeout_s",
-)
-"""What a scenario can say of a metric that it names by ``use``, beside the metric's options."""
+
+def said_of_metrics() -> list[str]:
+    """Return what a scenario can say of a metric that it names by ``use``, beside its options."""
+    # Not at the top: most scenarios name no metric of their own.
+    from pytest_rageval.metrics.custom.declared import Declared
+
+    return [said.name for said in fields(Declared)]
 
 
 def use_metric(
@@ -29,7 +26,7 @@ def use_metric(
 
     Raises ImportPathError or CustomMetricError, with what is wrong.
     """
-    # Not at the top: most scenarios name no metric of their own.
+    # Not at the top, either.
     from pytest_rageval.metrics.custom.declared import Declared
     from pytest_rageval.metrics.custom.define import define_metric
 
@@ -53,7 +50,7 @@ def is_import_path(name: str) -> bool:
 
 
 def _said(spec: MetricSpec) -> dict[str, Any]:
-    known = {name: getattr(spec, name) for name in SAID_OF_METRICS if name != "name"}
+    known = {name: getattr(spec, name) for name in said_of_metrics() if name != "name"}
     return {name: value for name, value in known.items() if value is not None}
 
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from pydantic import ValidationError
 
-from pytest_rageval.engine.bind_custom import SAID_OF_METRICS, is_import_path, use_metric
+from pytest_rageval.engine.bind_custom import is_import_path, said_of_metrics, use_metric
 from pytest_rageval.engine.binding import Binding, BoundMetric
 from pytest_rageval.errors import RagevalError, shorten, unknown_name
+from pytest_rageval.gates.base import GATE_REGISTRY
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions
 from pytest_rageval.metrics.notation import NotationError, parse_notation
-from pytest_rageval.model import WEIGHTED_SCORE, MetricColumn
+from pytest_rageval.model import RETRIEVAL, TARGET, WEIGHTED_SCORE, MetricColumn
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.metric_specs import MetricSpec
+
+_OF_RESULTS: Final = (TARGET, RETRIEVAL, "row")
+"""What else than metrics the details and the errors of a sample are about."""
 
 
 def bind_metrics(binding: Binding) -> tuple[BoundMetric, ...]:
@@ -30,7 +34,7 @@ def bind_metrics(binding: Binding) -> tuple[BoundMetric, ...]:
         if made is not None and _is_free(binding, made, bound):
             bound[made.column.name] = made
     for name in binding.scenario.metric_options:
-        if name not in offered:
+        if name not in offered and not name.startswith("x-"):
             message = unknown_name("option", name, offered)
             binding.problem(f"metric_options: {message}", "metric_options", name)
     return tuple(bound.values())
@@ -60,12 +64,18 @@ def _looked_up(
 def _is_free(binding: Binding, made: BoundMetric, bound: Mapping[str, BoundMetric]) -> bool:
     """Return whether the metric's name is its own; else that is a problem."""
     name, at = made.column.name, made.position
-    if name not in bound and name != WEIGHTED_SCORE:
+    if name not in bound and name not in _reserved_names():
         return True
     taken = "is named twice" if name in bound else "is a reserved name"
     hint = "give it a name of its own, {name: ...}"
     binding.problem(f"metrics[{at}]: {name!r} {taken}; {hint}", "metrics", at)
     return False
+
+
+def _reserved_names() -> frozenset[str]:
+    """Return the names that stand beside those of metrics, in results and under ``gates``."""
+    gates = (kind.name for kind in GATE_REGISTRY if kind.scope == "scenario")
+    return frozenset([WEIGHTED_SCORE, *_OF_RESULTS, *gates])
 
 
 def _key(binding: Binding) -> str:
@@ -113,7 +123,7 @@ def _metric(
         options = definition.options.model_validate({**shared, **given})
     except ValidationError as error:
         for detail in error.errors(include_url=False):
-            allowed = known if spec.use is None else [*known, *SAID_OF_METRICS]
+            allowed = known if spec.use is None else [*known, *said_of_metrics()]
             _option_problem(binding, at, spec, given, allowed, dict(detail))
         return None
     info = options.adapt(definition.info)

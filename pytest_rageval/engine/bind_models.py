@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_rageval.clients.settings import ClientSettings, Price
+from pytest_rageval.clients.source_digest import source_digest
 from pytest_rageval.engine.binding import Binding, BoundMetric
 from pytest_rageval.errors import MissingExtraError
 from pytest_rageval.registry import UnknownNameError
@@ -97,7 +98,8 @@ def _embedding_settings(spec: EmbeddingSpec, binding: Binding) -> ClientSettings
         return made  # one client for all folders, with its limits
     places = binding.places
     folders = (binding.loaded.path.parent, places.root)
-    return replace(made, folders=folders, import_mode=places.import_mode)
+    source = source_digest(made.model, folders, places.import_mode)
+    return replace(made, folders=folders, import_mode=places.import_mode, source_sha256=source)
 
 
 _IMPORTED = ("python", "callable")

@@ -18,6 +18,7 @@ from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.schema import TargetSpec
 from pytest_rageval.targets.base import (
     TARGET_REGISTRY,
+    Identified,
     Target,
     TargetContext,
     TargetDefinition,
@@ -88,7 +89,7 @@ def _bound(
     options: TargetOptions,
     columns: Sequence[str] | None,
 ) -> TargetPlan:
-    plan = _plan(spec, definition, options, binding.scenario.top_k)
+    plan = _plan(binding, spec, definition, options)
     _check_columns(binding, plan, columns)
     context = _context(binding, spec, plan)
     if plan.fixture is not None and definition.from_value is not None:
@@ -99,6 +100,7 @@ def _bound(
 def _context(binding: Binding, spec: TargetSpec, plan: TargetPlan) -> TargetContext:
     return TargetContext(
         folders=(binding.loaded.path.parent.absolute(), binding.places.root),
+        root=binding.places.root,
         import_mode=binding.places.import_mode,
         run=binding.run,
         timeout_s=spec.timeout_s,
@@ -110,13 +112,23 @@ def _given(binding: Binding, spec: TargetSpec, given: object) -> TargetPlan | No
     """Return the plan of a target that a hook gave."""
     definition = TARGET_REGISTRY.get("hook")
     options = definition.options()
-    plan = _plan(spec, definition, options, binding.scenario.top_k)
+    plan = _plan(binding, spec, definition, options)
     assert definition.from_value is not None
+    _check_version(binding, spec)
     try:
         return _made(plan, definition.from_value(options, _context(binding, spec, plan), given))
     except TargetError as error:
         binding.problem(f"target: {options.shown}: {error}", "target")
         return None
+
+
+def _check_version(binding: Binding, spec: TargetSpec) -> None:
+    """Note answers that would be kept and are nobody's: a function that is given has no path."""
+    keeps = binding.run.cache_dir is not None and binding.run.cache_mode != "off"
+    if spec.cache_answers and keeps and not _expanded(spec.version).strip():
+        hint = "add a 'version' that is another one for each system, or leave out cache_answers"
+        message = "of a function that is given it is not known which system it asks"
+        binding.problem(f"target: cache_answers: {message}: {hint}", "target", "cache_answers")
 
 
 def with_value(plan: TargetPlan, value: object) -> TargetPlan:
@@ -141,11 +153,12 @@ def _check_columns(binding: Binding, plan: TargetPlan, columns: Sequence[str] | 
 
 
 def _made(plan: TargetPlan, target: Target) -> TargetPlan:
-    return replace(plan, make=lambda: target)
+    own = target.identity if isinstance(target, Identified) else {}
+    return replace(plan, make=lambda: target, identity={**plan.identity, **own})
 
 
 def _plan(
-    spec: TargetSpec, definition: TargetDefinition, options: TargetOptions, top_k: int | None
+    binding: Binding, spec: TargetSpec, definition: TargetDefinition, options: TargetOptions
 ) -> TargetPlan:
     settings = ClientSettings(
         model=options.shown,
@@ -164,15 +177,22 @@ def _plan(
         is_remote=definition.is_remote,
         limits_itself=definition.limits_itself,
         preload=definition.preload,
-        top_k=top_k,
+        top_k=binding.scenario.top_k,
         cache_answers=spec.cache_answers,
         identity={
             "type": definition.name,
             "version": _expanded(spec.version),
             "options": options.identity(),
+            **(_place(binding) if options.is_of_scenario else {}),
         },
         fields=options.fields,
     )
+
+
+def _place(binding: Binding) -> dict[str, str]:
+    """Return which scenario this is, in any checkout."""
+    path = binding.places.shown(binding.loaded.path.absolute())
+    return {"scenario": path, "name": binding.scenario.name}
 
 
 def _expanded(version: str) -> str:

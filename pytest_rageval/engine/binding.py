@@ -12,7 +12,6 @@ from pydantic import ValidationError
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.errors import Problem, unknown_name
 from pytest_rageval.metrics.base import (
-    METRIC_REGISTRY,
     BatchScorer,
     JudgedMetric,
     Metric,
@@ -20,7 +19,8 @@ from pytest_rageval.metrics.base import (
     MetricInfo,
 )
 from pytest_rageval.metrics.notation import NotationError, parse_notation
-from pytest_rageval.model import MetricColumn
+from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.model import MetricColumn, Sample, ScenarioView
 from pytest_rageval.places import Places
 from pytest_rageval.registry import Registry, UnknownNameError
 from pytest_rageval.scenario.loader import LoadedScenario
@@ -44,6 +44,16 @@ class BoundMetric:
     """Begins to load what the metric needs, in the background."""
 
 
+ChangeSamples = Callable[[ScenarioView, tuple[Sample, ...]], tuple[tuple[Sample, ...], list[str]]]
+"""Returns the samples that are to run, and what the end of the run should say of that."""
+
+
+def _unchanged(
+    _: ScenarioView, samples: tuple[Sample, ...]
+) -> tuple[tuple[Sample, ...], list[str]]:
+    return samples, []
+
+
 @dataclass
 class Binding:
     """A scenario while its names are bound; collects everything that is wrong with it.
@@ -57,6 +67,7 @@ class Binding:
     run: RunSettings = field(default_factory=RunSettings)
     known_metrics: Registry[MetricDefinition] = METRIC_REGISTRY
     """The metrics that have a name, those of hooks included."""
+    change_samples: ChangeSamples = _unchanged
     problems: list[Problem] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     """What the end of the run should say, and is no mistake."""
@@ -89,7 +100,7 @@ class Binding:
         resolved: dict[str, Any] = {}
         for written, value in values.items():
             name = resolve_metric(written, names, self.known_metrics)
-            if name is None and self.is_unmade(written):
+            if name is None and (self.is_unmade(written) or written.startswith("x-")):
                 continue
             if name is None:
                 message = unknown_name("metric", written, names)
@@ -104,13 +115,18 @@ class Binding:
 
 
 def resolve_metric(
-    written: str, names: Sequence[str], known: Registry[MetricDefinition] = METRIC_REGISTRY
+    written: str, names: Sequence[str], known: Registry[MetricDefinition]
 ) -> str | None:
     """Return which of the scenario's metric ``names`` is meant by a name or alias of a metric."""
     if written in names:
         return written
     label = _label(written, known)
     return label if label in names else None
+
+
+def metric_name(written: str, known: Registry[MetricDefinition]) -> str:
+    """Return what results call a metric that is ``written`` so; other names as they are."""
+    return _label(written, known) or written
 
 
 def _label(written: str, known: Registry[MetricDefinition]) -> str | None:

@@ -8,15 +8,14 @@ from dataclasses import dataclass, replace
 from pytest_rageval.gates.base import Gate, make_gates
 from pytest_rageval.gates.unscored import UnscoredGate
 from pytest_rageval.model import (
-    BUDGET,
     WEIGHTED_SCORE,
     Comparison,
     GateOutcome,
     GateResult,
-    SampleResult,
     ScenarioInfo,
     ScenarioResult,
 )
+from pytest_rageval.stats.verdict import is_beyond_budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ def _comparison(result: ScenarioResult) -> Comparison | None:
 
     names = info.compare.metrics or _all_metrics(info)
     baseline = info.baselines[info.compare.baseline]
-    return compare_runs(result, baseline, names, info.compare.plan)
+    return compare_runs(result, baseline, names, info.compare.test)
 
 
 def _all_metrics(info: ScenarioInfo) -> tuple[str, ...]:
@@ -113,7 +112,7 @@ def gates_of(info: ScenarioInfo) -> list[Gate]:
 
 
 def _decide(gate: Gate, result: ScenarioResult, extent: Extent, strict: bool) -> GateResult:
-    spent = sum(_is_beyond_budget(sample) for sample in result.samples)
+    spent = sum(is_beyond_budget(sample) for sample in result.samples)
     if extent.complete and not spent:
         return gate.check(result)
     so_far = gate.check(result)
@@ -128,10 +127,6 @@ def _decide(gate: Gate, result: ScenarioResult, extent: Extent, strict: bool) ->
     message = f"{ran} (strict: undecided fails)" if strict else ran
     outcome: GateOutcome = "failed" if strict else "skipped"
     return GateResult(gate.name, outcome, so_far.observed, so_far.bound, message)
-
-
-def _is_beyond_budget(sample: SampleResult) -> bool:
-    return any(error.startswith(BUDGET) for error in sample.errors.values())
 
 
 def _lost(extent: Extent) -> str:

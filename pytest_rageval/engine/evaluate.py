@@ -102,18 +102,14 @@ def run_case(plan: Plan, case: Case, judgement: Judgement | None = None) -> Samp
 
     ``judgement`` is what was asked about it beforehand.
     """
-    if isinstance(case, Sample) and case.skip is not None:
+    if case.skip is not None:
         return replace(unscored_result(plan, case), outcome="skipped")
     result = score_case(plan, case, judgement)
     if reasons_unjudged(plan, result):
         if result.invalid is not None and plan.on_invalid != "fail":
             return replace(result, outcome="skipped" if plan.on_invalid == "skip" else "xfailed")
-        return replace(result, outcome="xfailed" if _expected(case) else "error")
+        return replace(result, outcome="xfailed" if result.xfail is not None else "error")
     if not shortfalls(result, plan.info.thresholds):
         return replace(result, outcome="passed")
-    tolerated = plan.info.tolerates_shortfalls or _expected(case)
+    tolerated = plan.info.tolerates_shortfalls or result.xfail is not None
     return replace(result, outcome="xfailed" if tolerated else "failed")
-
-
-def _expected(case: Case) -> bool:
-    return isinstance(case, Sample) and case.xfail is not None

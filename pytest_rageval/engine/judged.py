@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 from pytest_rageval.clients.errors import BudgetError, ClientError, ReplayMissError
-from pytest_rageval.clients.usage import Purpose, Tally, asking
+from pytest_rageval.clients.foreign import is_ours
+from pytest_rageval.clients.purpose import Purpose, Tally, asking
 from pytest_rageval.engine.bind_cases import missing_fields
 from pytest_rageval.engine.binding import BoundMetric
 from pytest_rageval.engine.kept import Kept
 from pytest_rageval.engine.scorer import checked_score, describe_error
-from pytest_rageval.errors import MissingExtraError
+from pytest_rageval.errors import MissingExtraError, shorten
 from pytest_rageval.metrics.base import JudgedMetric, Models
 from pytest_rageval.model import BUDGET, REPEATS, REPLAY, Sample, Score
 
@@ -71,6 +72,10 @@ async def _once(
         return Score(name, None, error=str(error))
     except Exception as error:  # noqa: BLE001
         return Score(name, None, error=describe_error(error))
+    except BaseException as error:
+        if is_ours(error):
+            raise
+        return Score(name, None, error=f"{type(error).__name__}: {shorten(str(error), 300)}")
 
 
 async def _kept_or_made(
@@ -92,15 +97,22 @@ async def _ask(metric: JudgedMetric, sample: Sample, models: Models, tally: Tall
     """Return the score, or raise what the metric raises, when all of its calls have ended."""
     try:
         score = await metric.ascore(sample, models)
-    except Exception:
-        await tally.settle()
+    except BaseException as error:
+        if not is_ours(error):
+            await tally.settle()
         raise
     await tally.settle()
     return score
 
 
 def _merged(name: str, scores: Sequence[Score]) -> Score:
-    """Return the mean of the repeats that have a score; the details of the first one stand."""
+    """Return the mean of the repeats that have a score; the details of the first one stand.
+
+    Where the run did not ask for all of them, the error that says so: it is no judge's failing.
+    """
+    for score in scores:
+        if score.error is not None and score.error.startswith((BUDGET, REPLAY)):
+            return score
     values = [score.value for score in scores]
     scored = [score for score in scores if score.value is not None and not math.isnan(score.value)]
     if not scored:

@@ -14,8 +14,8 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from pytest_rageval.clients.limits import Limits, open_limits
+from pytest_rageval.clients.purpose import Purpose, asking
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
-from pytest_rageval.clients.usage import Purpose, asking
 from pytest_rageval.engine.ahead import WINDOW_PER_CALL, Ahead, Judgement, waited_for
 from pytest_rageval.engine.answering import Answering
 from pytest_rageval.engine.bind_target import TargetPlan, with_value
@@ -61,27 +61,30 @@ class Judging:
         self._answerings: dict[int, Answering] = {}
         self._limits: list[tuple[ClientSettings, Limits]] = []
 
-    def use_target(self, plan: Plan, function: object) -> bool:
+    def use_target(self, plan: Plan, function: object, *, is_shared: bool) -> None:
         """Say what ``function`` the scenario's target is, where only pytest knows it: a fixture.
 
-        Returns whether it is what it was before. Raises TargetError for a value that cannot be one.
+        ``is_shared`` says that samples behind the present one may be asked about with it, too.
+        Raises TargetError for a value that cannot be one.
         """
         assert plan.target is not None
-        known = self._targets.get(id(plan))
-        if known is not None and known[2] is function:
-            self._shared.add(id(plan))
-            return True
         self._shared.discard(id(plan))
-        self._targets[id(plan)] = (plan, with_value(plan.target, function), function)
+        known = self._targets.get(id(plan))
+        if known is None or known[2] is not function:
+            self._replace_target(plan, plan.target, function)
+        if is_shared:
+            self._shared.add(id(plan))
+
+    def _replace_target(self, plan: Plan, target: TargetPlan, function: object) -> None:
+        self._targets[id(plan)] = (plan, with_value(target, function), function)
         outdated = self._answerings.pop(id(plan), None)
         if outdated is not None:
             self._runner.submit(outdated.aclose())
-        return False
 
     def is_ready(self, plan: Plan) -> bool:
         """Return whether samples of a scenario can be asked about ahead.
 
-        Those whose target is a fixture can when two of them had the same one.
+        Those whose target is a fixture can when it is there, and not made for one case alone.
         """
         target = plan.target
         return target is None or target.make is not None or id(plan) in self._shared

@@ -2,48 +2,53 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from pytest_rageval.model import Case, Sample
+from pytest_rageval.model import Case
 from pytest_rageval.scenario.schema import MarkSpec
 
 
 def mark_cases(
     cases: Sequence[Case], skip: Sequence[MarkSpec], xfail: Sequence[MarkSpec]
 ) -> Sequence[Case]:
-    """Return ``cases`` with the reason of the first condition that each sample meets.
+    """Return ``cases`` with the reason of the first condition that each of them meets.
 
     A reason in the row itself comes before those of the scenario.
     """
     if not skip and not xfail:
         return cases
-    return [_marked(case, skip, xfail) if isinstance(case, Sample) else case for case in cases]
+    return [_marked(case, skip, xfail) for case in cases]
 
 
-def _marked(sample: Sample, skip: Sequence[MarkSpec], xfail: Sequence[MarkSpec]) -> Sample:
+def meets(case: Case, spec: MarkSpec) -> bool:
+    """Return whether all fields that the condition names have one of the values that it wants."""
+    return all(_matches(case, name, wanted) for name, wanted in spec.where.items())
+
+
+def _marked(case: Case, skip: Sequence[MarkSpec], xfail: Sequence[MarkSpec]) -> Case:
     return replace(
-        sample,
-        skip=sample.skip if sample.skip is not None else _reason(sample, skip),
-        xfail=sample.xfail if sample.xfail is not None else _reason(sample, xfail),
+        case,
+        skip=case.skip if case.skip is not None else _reason(case, skip),
+        xfail=case.xfail if case.xfail is not None else _reason(case, xfail),
     )
 
 
-def _reason(sample: Sample, specs: Sequence[MarkSpec]) -> str | None:
-    return next((spec.reason for spec in specs if _meets(sample, spec)), None)
+def _reason(case: Case, specs: Sequence[MarkSpec]) -> str | None:
+    return next((spec.reason for spec in specs if meets(case, spec)), None)
 
 
-def _meets(sample: Sample, spec: MarkSpec) -> bool:
-    return all(_equals(_field(sample, name), wanted) for name, wanted in spec.where.items())
-
-
-def _field(sample: Sample, name: str) -> Any:
-    return getattr(sample, name) if name in ("id", "doc_name") else sample.metadata.get(name)
-
-
-def _equals(value: Any, wanted: Any) -> bool:
+def _matches(case: Case, name: str, wanted: Any) -> bool:
     """Compare as text, so that ``level: 3`` finds the "3" of a CSV file too."""
     if isinstance(wanted, list):
-        return any(_equals(value, choice) for choice in wanted)
-    return value == wanted or (value is not None and str(value) == str(wanted))
+        return any(_matches(case, name, choice) for choice in wanted)
+    value = getattr(case, name) if name in ("id", "doc_name") else case.metadata.get(name)
+    if value is None or wanted is None:
+        return value is wanted
+    if isinstance(value, bool) or isinstance(wanted, bool):  # True in Python, TRUE in spreadsheets
+        return str(value).lower() == str(wanted).lower()
+    if name == "doc_name":
+        return unicodedata.normalize("NFC", value) == unicodedata.normalize("NFC", str(wanted))
+    return bool(value == wanted) or str(value) == str(wanted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -29,6 +29,17 @@ class Plan:
     """The system under test; None where the data hold the answers."""
     saved_columns: Mapping[str, str] | None = None
     """The column of each field, where the run saves its answers as a data set."""
+    rename: Callable[[Plan, str, str], Plan] | None = None
+    """What gives it the name and node id of its run, where they are not settled: see ``named``."""
+
+    def named(self, name: str, nodeid: str) -> Plan:
+        """Return the plan of a run called ``name``, compared with the runs saved under that name.
+
+        The samples and all else stay as they are. Raises BaselineError for a run that cannot be
+        compared with.
+        """
+        assert self.rename is not None
+        return self.rename(self, name, nodeid)
 
     @cached_property
     def judged(self) -> tuple[BoundMetric, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from pytest_rageval.clients.settings import RunSettings
@@ -24,12 +25,14 @@ from pytest_rageval.engine.bind_bounds import (
 from pytest_rageval.engine.bind_cases import bind_cases, bind_dataset
 from pytest_rageval.engine.bind_metrics import bind_metrics
 from pytest_rageval.engine.bind_models import bind_models
+from pytest_rageval.engine.bind_samples import bind_samples
 from pytest_rageval.engine.bind_target import bind_target
-from pytest_rageval.engine.binding import Binding, BoundMetric
+from pytest_rageval.engine.binding import Binding, BoundMetric, ChangeSamples, metric_name
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.snapshot import snapshot_text
 from pytest_rageval.errors import BaselineError, ScenarioError
-from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition
+from pytest_rageval.metrics.base import MetricDefinition
+from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import Bound, ScenarioInfo, ScenarioView, json_plain
 from pytest_rageval.places import Places
 from pytest_rageval.registry import Registry
@@ -57,20 +60,25 @@ def make_plan(  # noqa: PLR0913  (all but the path are options)
     answers_given: bool = False,
     known_metrics: Registry[MetricDefinition] = METRIC_REGISTRY,
     give_target: GiveTarget = _nobody,
+    change_samples: ChangeSamples | None = None,
     tree: YamlTree | None = None,
 ) -> Plan:
     """Return the plan of the scenario in ``path``, or in ``tree`` where it stands in no file.
 
     ``shown`` is the file's name in messages and results; ``known_metrics`` are those that have a
-    name; ``give_target`` may return a function that takes the place of the scenario's target. With
+    name; ``give_target`` may return a function that takes the place of the scenario's target, and
+    ``change_samples`` other samples than the data have. With
     ``answers_given`` somebody else asks the system under test, a test of the user's, and the
-    target is left alone. Raises ScenarioError with everything that is wrong with the scenario and
-    its data; BaselineError when that is all right, and a run that it is to be compared with is not.
+    target is left alone; how many runs there are, and what they are called, shows later, and so
+    the plan is compared with nothing before it is ``named``. Raises ScenarioError with everything
+    that is wrong with the scenario and its data; BaselineError when that is all right, and a run
+    that it is to be compared with is not.
     """
+    name_of = partial(metric_name, known=known_metrics)
     if tree is None:
-        loaded, problems = inspect_scenario(path, overrides, shown)
+        loaded, problems = inspect_scenario(path, overrides, shown, name_of)
     else:
-        loaded, problems = inspect_tree(tree, path, overrides)
+        loaded, problems = inspect_tree(tree, path, overrides, name_of)
     if loaded is None:
         raise ScenarioError(problems)
     binding = Binding(
@@ -81,12 +89,14 @@ def make_plan(  # noqa: PLR0913  (all but the path are options)
         known_metrics=known_metrics,
         warnings=list(loaded.warnings),
     )
-    shown = shown or str(path)
-    given = None
-    if not answers_given:
-        keys = _own_keys(loaded.tree.data)
-        given = give_target(ScenarioView(loaded.scenario.name, shown, keys))
-    plan = _bind(binding, shown, nodeid or shown, given=given, answers_given=answers_given)
+    if change_samples is not None:
+        binding.change_samples = change_samples
+    view = ScenarioView(loaded.scenario.name, shown or str(path), _own_keys(loaded.tree.data))
+    given = None if answers_given else give_target(view)
+    plan = _bind(binding, view, nodeid or view.path, given=given, answers_given=answers_given)
+    if plan is not None and answers_given:
+        binding.refusals.clear()
+        plan = replace(plan, rename=partial(_named, binding))
     problems = sorted([*problems, *binding.problems], key=by_line)
     if problems or plan is None:
         raise ScenarioError(dict.fromkeys(problems))
@@ -96,13 +106,15 @@ def make_plan(  # noqa: PLR0913  (all but the path are options)
 
 
 def _bind(
-    binding: Binding, shown: str, nodeid: str, *, given: object, answers_given: bool
+    binding: Binding, view: ScenarioView, nodeid: str, *, given: object, answers_given: bool
 ) -> Plan | None:
     """Return the plan; None when nothing can be made of the data, see the binding's problems."""
     scenario = binding.scenario
     metrics = bind_weights(binding, bind_metrics(binding))
     thresholds = bind_thresholds(binding, metrics)
     dataset = bind_dataset(binding)
+    if dataset is not None:
+        dataset = bind_samples(binding, dataset, view)
     columns = dataset.metadata_columns if dataset is not None else None
     target = None if answers_given else bind_target(binding, columns, given)
     # A target that cannot be bound is one problem, not one more for each field it would give.
@@ -111,7 +123,7 @@ def _bind(
     cases = bind_cases(binding, dataset, metrics, provided) if dataset is not None else ()
     info = replace(
         _info(binding, metrics, thresholds, dataset),
-        path=shown,
+        path=view.path,
         nodeid=nodeid,
         target=target.shown if target is not None else "",
         total=len(cases),
@@ -128,7 +140,7 @@ def _bind(
         target=target,
         saved_columns=columns_of(scenario.dataset.key_map) if binding.places.answers else None,
     )
-    plan = _with_gates(binding, plan, has_data=dataset is not None)
+    plan = _with_gates(binding, plan, compares=dataset is not None and not answers_given)
     return plan if dataset is not None else None
 
 
@@ -155,7 +167,7 @@ def _info(
         output_dir=scenario.output_dir,
         save_path=scenario.save_path,
         snapshot=snapshot,
-        snapshot_sha256=hashlib.sha256(snapshot.encode()).hexdigest(),
+        snapshot_sha256=_sha256(snapshot),
         dataset_sha256=dataset.sha256 if dataset else "",
         judgements_sha256=dataset.judgements_sha256 if dataset else "",
         metadata_columns=dataset.metadata_columns if dataset else (),
@@ -165,10 +177,33 @@ def _info(
     )
 
 
-def _with_gates(binding: Binding, plan: Plan, *, has_data: bool) -> Plan:
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _named(binding: Binding, plan: Plan, name: str, nodeid: str) -> Plan:
+    """Return a plan that was compared with nothing as that of a run called ``name``."""
+    scenario = binding.scenario.model_copy(update={"name": name})
+    loaded = replace(binding.loaded, scenario=scenario)
+    own = replace(binding, loaded=loaded, problems=[], remarks=[], refusals=[], warnings=[])
+    known, snapshot = plan.info, snapshot_text(scenario)
+    info = replace(
+        known, name=name, nodeid=nodeid, snapshot=snapshot, snapshot_sha256=_sha256(snapshot)
+    )
+    found = _with_gates(own, replace(plan, info=info), compares=True)
+    if own.problems:
+        raise ScenarioError(dict.fromkeys(own.problems))
+    if own.refusals:
+        raise BaselineError(dict.fromkeys(own.refusals))
+    warnings = tuple(dict.fromkeys([*known.warnings, *found.info.warnings]))
+    remarks = (*known.remarks, *found.info.remarks)
+    return replace(found, info=replace(found.info, warnings=warnings, remarks=remarks), rename=None)
+
+
+def _with_gates(binding: Binding, plan: Plan, *, compares: bool) -> Plan:
     """Return the plan with the runs it is compared with, its gates, and what was noticed."""
     info = plan.info
-    if has_data and not binding.problems:
+    if compares and not binding.problems:
         info = replace(info, baselines=bind_baselines(binding, plan))
     gated = bind_gates(binding, info)
     warnings = tuple(dict.fromkeys(f"{info.path}: {warning}" for warning in binding.warnings))

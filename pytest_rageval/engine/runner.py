@@ -34,7 +34,7 @@ class Runner:
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             self._thread = threading.Thread(
-                target=self._loop.run_forever, name="rageval-loop", daemon=True
+                target=_serve, args=(self._loop,), name="rageval-loop", daemon=True
             )
             self._thread.start()
         return self._loop
@@ -85,3 +85,16 @@ class Runner:
         for error in closed:
             if isinstance(error, BaseException):
                 raise error
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    """Run the loop until it is stopped, and no task of anyone's can end it for all others.
+
+    asyncio lets a SystemExit or KeyboardInterrupt of a task out of the loop, whoever awaits it.
+    """
+    while True:
+        try:
+            loop.run_forever()
+        except (SystemExit, KeyboardInterrupt):
+            continue
+        return

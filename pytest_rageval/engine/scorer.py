@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, cast
 from pytest_rageval.datasets.save import row_of
 from pytest_rageval.engine.bind_cases import missing_fields
 from pytest_rageval.engine.binding import BoundMetric
+from pytest_rageval.engine.reference_digests import reference_digests
 from pytest_rageval.errors import MissingExtraError, shorten
 from pytest_rageval.metrics.base import Metric, ScoringContext
 from pytest_rageval.model import (
-    BUDGET,
     NOTHING,
-    REPLAY,
     RETRIEVAL,
     TARGET,
     TOLERANCE,
@@ -28,6 +27,7 @@ from pytest_rageval.model import (
     Score,
     json_plain,
 )
+from pytest_rageval.stats.verdict import NOTHING_WEIGHS, was_not_asked
 from pytest_rageval.stats.weights import is_scored, resolve_weight, weighted_mean
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ def score_case(plan: Plan, case: Case, judgement: Judgement | None = None) -> Sa
         scores = _scores(plan, case, judgement.scores)
         return _result(plan, case, scores, judgement.latency_s + time.perf_counter() - started)
     if answered.error is not None:
-        return _unanswered(plan, case, answered.error, judgement.latency_s)
+        found = unanswered_result(plan, case, judgement.latency_s)
+        return replace(found, errors={TARGET: answered.error})
     scores = _scores(plan, answered.sample, judgement.scores)
     latency_s = judgement.latency_s + time.perf_counter() - started
     return _with_answer(_result(plan, answered.sample, scores, latency_s), answered)
@@ -75,22 +76,23 @@ def _scores(plan: Plan, sample: Sample, judged: Mapping[str, Score]) -> list[Sco
     ]
 
 
-def _unanswered(plan: Plan, sample: Sample, error: str, latency_s: float) -> SampleResult:
+def unanswered_result(plan: Plan, sample: Sample, latency_s: float = 0.0) -> SampleResult:
     """Return the result of a sample that the system under test gave no answer to.
 
-    What the data held in the place of an answer is none of it.
+    What the data held in the place of an answer is none of it. The caller adds why.
     """
     asked = replace(sample, answer=None)
     found = _result(plan, asked, [Score(m.column.name, None) for m in plan.metrics], latency_s)
     if plan.saved_columns is not None:  # what the data held is none of it there, either
         asked = replace(asked, contexts=None, context_docs=None, retrieved_ids=None)
         found = replace(found, dataset_row=row_of(asked, plan.saved_columns))
-    return replace(found, errors={TARGET: error})
+    return found
 
 
 def _with_answer(result: SampleResult, answered: Answered) -> SampleResult:
     details = {**result.details, TARGET: dict(answered.extra)} if answered.extra else result.details
-    return replace(result, details=details, answer_latency_s=answered.latency_s)
+    latency_s = answered.latency_s
+    return replace(result, details=details, answer_latency_s=latency_s, is_kept=latency_s is None)
 
 
 def invalid_result(plan: Plan, row: InvalidRow) -> SampleResult:
@@ -99,12 +101,16 @@ def invalid_result(plan: Plan, row: InvalidRow) -> SampleResult:
         sample_id=row.id,
         index=row.index,
         outcome="error",
+        sample_weight=resolve_weight(row.doc_name, plan.info.doc_weights),
+        doc_name=row.doc_name,
+        metadata=row.metadata,
         scores=dict.fromkeys((metric.column.name for metric in plan.metrics), None),
         errors={"row": row.reason},
         invalid=row.reason,
         row=row.row,
         line=row.line,
         raw=row.raw,
+        xfail=row.xfail if plan.on_invalid == "fail" else None,  # else it may be one anyway
         dataset_row={plan.saved_columns["id"]: row.id} if plan.saved_columns else None,
     )
 
@@ -132,18 +138,13 @@ def reasons_unjudged(plan: Plan, result: SampleResult) -> list[str]:
     if not is_scored(result.weighted_score):
         wanted = without if len(without) == len(result.scores) else [WEIGHTED_SCORE]
     else:
-        wanted = [name for name in without if name in plan.required or _was_not_asked(result, name)]
+        wanted = [name for name in without if name in plan.required or was_not_asked(result, name)]
     return [f"{name} unscored: {_why(result, name)}" for name in wanted]
-
-
-def _was_not_asked(result: SampleResult, name: str) -> bool:
-    """Return whether a score lacks for a reason of the run, and not of the sample."""
-    return result.errors.get(name, "").startswith((BUDGET, REPLAY))
 
 
 def _why(result: SampleResult, name: str) -> str:
     if name == WEIGHTED_SCORE:
-        return "all metrics that have a score weigh 0"
+        return NOTHING_WEIGHS
     return result.errors.get(name) or result.reasons.get(name) or "no reason given"
 
 
@@ -163,7 +164,9 @@ def _score(plan: Plan, bound: BoundMetric, sample: Sample, context: ScoringConte
         return checked_score(bound.column, metric.score(sample, context))
     except MissingExtraError as error:
         return Score(name, None, error=str(error))
-    except Exception as error:  # noqa: BLE001
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001  (pytest.skip and sys.exit raise no Exception)
         return Score(name, None, error=describe_error(error))
 
 
@@ -197,7 +200,7 @@ def _converted(column: MetricColumn, score: Score) -> Score:
     return replace(score, metric=column.name, value=number)
 
 
-def describe_error(error: Exception) -> str:
+def describe_error(error: BaseException) -> str:
     """Return what went wrong in a metric, in one line."""
     try:
         return f"{type(error).__name__}: {shorten(str(error), 300)}"
@@ -227,6 +230,9 @@ def _result(plan: Plan, sample: Sample, scores: list[Score], latency_s: float) -
         row=sample.row,
         latency_s=latency_s,
         dataset_row=row_of(sample, plan.saved_columns) if plan.saved_columns else None,
+        xfail=sample.xfail,
+        # Of qrels there is one digest for all.
+        judged_by=NOTHING if plan.info.judgements_sha256 else reference_digests(sample),
         **remarks,
     )
 

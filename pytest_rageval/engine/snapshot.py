@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from typing import Any
-from urllib.parse import urlsplit
 
 import yaml
 
+from pytest_rageval.redaction import shown_url, sounds_secret, without_credentials
 from pytest_rageval.scenario.schema import Scenario
 
 _REFERENCE = re.compile(r"\$\{\w+\}")
+_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
 _PLACE = re.compile(r"\$?\{[\w.]+\}")
-_SECRET_NAME = re.compile(r"(?i)auth|token|key|secret|passw|credential|cookie")
 
 
 def snapshot_text(scenario: Scenario) -> str:
@@ -50,9 +50,7 @@ def _without_secrets(model: dict[str, Any]) -> dict[str, Any]:
     }
     shown["extra_body"] = dict.fromkeys(model.get("extra_body", {}), "***")
     if "base_url" in model:
-        parts = urlsplit(model["base_url"])
-        host = parts.netloc.rpartition("@")[2]
-        shown["base_url"] = f"{parts.scheme}://{host}{parts.path}"
+        shown["base_url"] = shown_url(model["base_url"])
     return {name: value for name, value in shown.items() if value not in ({}, None)}
 
 
@@ -69,7 +67,7 @@ def _target(target: dict[str, Any]) -> dict[str, Any]:
         if name in options:
             shown[name] = _places_only(options[name])
     if isinstance(options.get("url"), str):
-        shown["url"] = without_credentials(options["url"])
+        shown["url"] = shown_url(options["url"])
     return _of_model(shown)
 
 
@@ -79,11 +77,17 @@ def _of_model(shown: dict[str, Any]) -> dict[str, Any]:
 
 
 def _unnamed(name: str, value: Any) -> Any:
-    """Return a value without what its name, or a name in it, says to be a secret."""
+    """Return a value without what its name, or a name in it, says to be a secret, nor a URL's."""
     if isinstance(value, dict):
         return {key: _unnamed(str(key), part) for key, part in value.items()}
-    is_secret = _SECRET_NAME.search(name) and not name.endswith("_env")
-    return "***" if is_secret and isinstance(value, str) and not _is_places(value) else value
+    if isinstance(value, list):
+        return [_unnamed(name, part) for part in value]
+    if not isinstance(value, str):
+        return value
+    is_secret = sounds_secret(name) and not name.endswith("_env")
+    if is_secret and not _is_places(value):
+        return "***"
+    return without_credentials(value) if _URL.match(value) else value
 
 
 def _places_only(value: Any) -> Any:
@@ -96,14 +100,6 @@ def _places_only(value: Any) -> Any:
 
 def _is_places(text: str) -> bool:
     return bool(text) and not _PLACE.sub("", text)
-
-
-def without_credentials(url: str) -> str:
-    """Return a URL as it is written, without user, password, query and fragment."""
-    scheme, separator, rest = url.rpartition("://")
-    rest = rest.partition("#")[0].partition("?")[0]
-    host, slash, path = rest.partition("/")
-    return f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}"
 
 
 def _metric(plain: dict[str, Any]) -> Any:

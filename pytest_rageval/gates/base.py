@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from pytest_rageval.errors import nearest, shorten
+from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Bound,
@@ -107,7 +107,30 @@ def targets_of(info: ScenarioInfo) -> dict[str, MetricColumn]:
     return {metric.name: metric for metric in (*info.metrics, weighted)}
 
 
+def without_own_keys(value: Any) -> Any:
+    """Return a mapping without the keys that begin with ``x-``: these are the user's own."""
+    if not isinstance(value, Mapping):
+        return value
+    return {key: inner for key, inner in value.items() if not str(key).startswith("x-")}
+
+
+def read_number(value: Any) -> float | None:
+    """Return the number that is written, None for what is none.
+
+    YAML 1.1 takes ``1e-2`` for text; it is the number that was meant.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        return None
+    except OverflowError:  # of a whole number
+        return math.inf if int(value) > 0 else -math.inf
+
+
 def _metric_checks(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
+    value = without_own_keys(value)
     if not isinstance(value, Mapping) or set(value) <= {"min", "max"}:
         yield "mean", value, path
         return
@@ -119,13 +142,9 @@ def _kind(name: str, scope: str, path: tuple[str, ...], info: ScenarioInfo) -> G
     known = {kind.name: kind for kind in GATE_REGISTRY if kind.scope == scope}
     if name in known:
         return known[name]
-    choices = sorted([*known, *(targets_of(info) if scope == "scenario" else ())])
-    guess = nearest(name, choices)
-    hint = f" Did you mean {guess!r}?" if guess else ""
+    choices = [*known, *(targets_of(info) if scope == "scenario" else ())]
     what = "gate or metric" if scope == "scenario" else f"check of {path[-2]!r}"
-    raise GateOptionError(
-        path, f"unknown {what} {shorten(name)!r}.{hint} Known: {', '.join(choices)}"
-    )
+    raise GateOptionError(path, unknown_name(what, name, choices))
 
 
 def parse_bound(
@@ -141,21 +160,24 @@ def parse_bound(
     """
     if not isinstance(value, Mapping):
         value = {"min" if higher_is_better else "max": value}
+    value = without_own_keys(value)
     if not value or not set(value) <= {"min", "max"}:
         raise GateOptionError(path, "expected a number, or a mapping with 'min' or 'max'")
-    low, high = value_range
-    for end, number in value.items():
-        if isinstance(number, bool) or not isinstance(number, int | float):
-            found = shorten(repr(number))
-            raise GateOptionError(path, f"expected a number for {end!r}, found {found}")
-        if not low <= number <= high or abs(number) == math.inf:
-            found = shorten(repr(number))
-            raise GateOptionError(path, f"{end} {found} is outside the range {low:g}..{high:g}")
-    ends = {end: float(number) for end, number in value.items()}
+    ends = {end: _end(end, written, path, value_range) for end, written in value.items()}
     if len(ends) > 1 and ends["min"] > ends["max"]:
         message = f"min {ends['min']:g} is above max {ends['max']:g}: nothing could pass"
         raise GateOptionError(path, message)
     return Bound(**ends)
+
+
+def _end(name: str, written: Any, path: tuple[str, ...], value_range: tuple[float, float]) -> float:
+    number, (low, high) = read_number(written), value_range
+    found = shorten(repr(written))
+    if number is None:
+        raise GateOptionError(path, f"expected a number for {name!r}, found {found}")
+    if not low <= number <= high or abs(number) == math.inf:
+        raise GateOptionError(path, f"{name} {found} is outside the range {low:g}..{high:g}")
+    return number
 
 
 def bound_result(

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,9 @@ from pytest_rageval.gates.base import (
     GateOptionError,
     bound_result,
     parse_bound,
+    read_number,
     targets_of,
+    without_own_keys,
 )
 from pytest_rageval.model import WEIGHTED_SCORE, Bound, GateResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.stats.summary import weighted_interval, weighted_quantile
@@ -56,7 +59,10 @@ class LowerBoundGate:
 
 @dataclass(frozen=True, slots=True)
 class QuantileGate:
-    """Compares the score that a share ``q`` of the samples, by weight, does not exceed."""
+    """Asks that a share 1 - ``q`` of the samples, by weight, reaches a minimum.
+
+    Of a maximum, that a share ``q`` does not exceed it.
+    """
 
     name: str
     target: str
@@ -66,9 +72,19 @@ class QuantileGate:
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when nothing was scored."""
         values, weights = _scores(result, self.target)
-        observed = weighted_quantile(values, weights, self.q)
-        missing = f"no sample has a {self.target}"
-        return bound_result(self.name, self.bound, observed, missing, f"n {len(values)}")
+        missing, remark = f"no sample has a {self.target}", f"n {len(values)}"
+        # One score may be both the last of the share below and the first of the rest.
+        reached = weighted_quantile(values, weights, self.q, side="upper")
+        kept = weighted_quantile(values, weights, self.q)
+        ends = [
+            bound_result(self.name, bound, observed, missing, remark)
+            for bound, observed in (
+                (Bound(min=self.bound.min), reached),
+                (Bound(max=self.bound.max), kept),
+            )
+            if bound.end is not None
+        ]
+        return min(ends, key=lambda found: -math.inf if found.margin is None else found.margin)
 
 
 def _scores(result: ScenarioResult, target: str) -> tuple[list[float], list[float]]:
@@ -86,7 +102,7 @@ def _make_lower_bound(
     column = targets_of(info)[target]
     confidence = 0.95
     if isinstance(options, Mapping):
-        options = dict(options)
+        options = without_own_keys(options)
         confidence = _share(options.pop("confidence", confidence), "confidence", path)
     bound = parse_bound(options, path, column.range, column.higher_is_better)
     if bound.min is not None and bound.max is not None:
@@ -99,6 +115,7 @@ def _make_quantile(
     target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo
 ) -> list[Gate]:
     column = targets_of(info)[target]
+    options = without_own_keys(options)
     if not isinstance(options, Mapping) or not options:
         raise GateOptionError(path, "expected a mapping, for instance {0.1: 0.3}")
     options = dict(options)
@@ -116,11 +133,8 @@ def _make_quantile(
 
 
 def _share(value: Any, name: str, path: tuple[str, ...]) -> float:
-    try:
-        share = float(value) if not isinstance(value, bool) else -1.0
-    except (TypeError, ValueError):
-        share = -1.0
-    if not 0.0 < share < 1.0:
+    share = read_number(value)
+    if share is None or not 0.0 < share < 1.0:
         found = shorten(repr(value))
         raise GateOptionError(path, f"{name}: expected a number between 0 and 1, found {found}")
     return share

@@ -10,13 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
-from pytest_rageval.errors import nearest, shorten, unknown_name
+from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.gates.base import (
     BaselineOptionError,
     Gate,
     GateKind,
     GateOptionError,
+    read_number,
     targets_of,
+    without_own_keys,
 )
 from pytest_rageval.model import (
     TOLERANCE,
@@ -63,7 +65,7 @@ class RegressionGate:
     max_drop: float
     relative: bool
     mode: Mode
-    plan: SignificanceTest
+    test: SignificanceTest
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -76,7 +78,7 @@ class RegressionGate:
         from pytest_rageval.stats.comparison import compare_runs
 
         metrics = list(self.higher_is_better)
-        compared = compare_runs(result, self.baseline, metrics, self.plan).metrics
+        compared = compare_runs(result, self.baseline, metrics, self.test).metrics
         found = {name: self._gain(name, compared[name]) for name in metrics}
         failed = [name for name in metrics if self._fell(name, compared[name])]
         shown = failed or [min(metrics, key=lambda name: found[name] or 0.0)]
@@ -121,7 +123,8 @@ class RegressionGate:
             text += f", interval {found.ci_low:+.4f}..{found.ci_high:+.4f}"
         if found.smallest_detectable is not None:
             smallest = f"{found.smallest_detectable:.4f}"
-            text += f"; this n shows falls from {smallest} upwards (power 80 %)"
+            worse = "falls" if self.higher_is_better[name] else "rises"
+            text += f"; this n shows {worse} from {smallest} upwards (power 80 %)"
         return text + (f" ({found.note})" if found.note else "")
 
 
@@ -177,7 +180,8 @@ def _gate(name: str, plain: Mapping[str, Any], path: tuple[str, ...], info: Scen
     lacking = [metric for metric in options.metrics if metric not in baseline.scores]
     if lacking:
         has = ", ".join(sorted(baseline.scores)) or "none of them"
-        message = f"the baseline {baseline.name!r} has no {', '.join(lacking)}; it has: {has}"
+        named = ", ".join(lacking) + _why_unweighed(lacking, baseline, info)
+        message = f"the baseline {baseline.name!r} has no {named}; it has: {has}"
         raise BaselineOptionError(path, message)
     max_drop, relative = _drop_of(options.max_drop) or (0.0, False)
     return RegressionGate(
@@ -187,22 +191,32 @@ def _gate(name: str, plain: Mapping[str, Any], path: tuple[str, ...], info: Scen
         max_drop,
         relative,
         options.mode,
-        _plan(options, info),
+        _test(options, info),
     )
 
 
+def _why_unweighed(lacking: Sequence[str], baseline: Baseline, info: ScenarioInfo) -> str:
+    """Return for want of which metrics a run has no weighted score; weight 0 is no want."""
+    counted = [column.name for column in info.metrics if column.weight > 0.0]
+    absent = [name for name in counted if name not in baseline.scores]
+    unsaid = [name for name in absent if name not in lacking]
+    if WEIGHTED_SCORE not in lacking or not unsaid:
+        return ""
+    return f", because it has no {', '.join(unsaid)}"
+
+
 def _options(plain: Mapping[str, Any], path: tuple[str, ...]) -> RegressionOptions:
-    for key, value in plain.items():
+    given = without_own_keys(plain)
+    for key, value in given.items():
         if key not in _ALLOWED:
-            guess = nearest(key, _ALLOWED)
-            hint = f" Did you mean {guess!r}?" if guess else ""
-            message = f"unknown option {shorten(key)!r}.{hint} Known: {', '.join(_ALLOWED)}"
-            raise GateOptionError(path, message)
+            raise GateOptionError((*path, key), unknown_name("option", key, _ALLOWED))
         expected, allowed = _ALLOWED[key]
         if not allowed(value):
-            found = shorten(repr(value))
-            raise GateOptionError(path, f"{key}: expected {expected}, found {found}")
-    return RegressionOptions(**plain)
+            message = f"expected {expected}, found {shorten(repr(value))}"
+            raise GateOptionError((*path, key), message)
+    if "alpha" in given:
+        given["alpha"] = read_number(given["alpha"])
+    return RegressionOptions(**given)
 
 
 def _is_text(value: Any) -> bool:
@@ -227,7 +241,7 @@ _ALLOWED: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
     "max_drop": ("a number >= 0, or per cent like 5%", _is_drop),
     "alpha": (
         "a number between 0 and 1",
-        lambda value: isinstance(value, float) and 0.0 < value < 1.0,
+        lambda value: (number := read_number(value)) is not None and 0.0 < number < 1.0,
     ),
     "test": (" or ".join(get_args(TestName)), lambda value: value in get_args(TestName)),
     "n_resamples": ("a whole number >= 100", lambda value: _is_whole(value, 100)),
@@ -258,8 +272,8 @@ def _drop_of(value: Any) -> tuple[float, bool] | None:
     return (number / 100.0, True) if relative else (number, False)
 
 
-def _plan(options: RegressionOptions, info: ScenarioInfo) -> SignificanceTest:
-    usual = info.compare.plan if info.compare is not None else SignificanceTest()
+def _test(options: RegressionOptions, info: ScenarioInfo) -> SignificanceTest:
+    usual = info.compare.test if info.compare is not None else SignificanceTest()
     return SignificanceTest(
         options.test or usual.test,
         options.alpha or usual.alpha,

@@ -7,16 +7,19 @@ the worst slice and names all that fail.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
-from pytest_rageval.errors import nearest, shorten
+from pytest_rageval.errors import did_you_mean, shorten
 from pytest_rageval.gates.base import Gate, GateKind, GateOptionError, each_gate
+from pytest_rageval.gates.regression import RegressionGate
 from pytest_rageval.model import GateResult, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.stats.aggregate import summarize_scenario
 
-_NO_VALUE = "(none)"
+_NO_VALUE: Final = "(none)"
+"""What the samples without a value are called."""
+
 _LISTED = 5
 
 
@@ -29,12 +32,26 @@ class SliceGate:
     inner: Gate
 
     def check(self, result: ScenarioResult) -> GateResult:
-        """Fail when the gate fails for any value; slices with only skipped samples are left out."""
+        """Fail when the gate fails for any value.
+
+        A value is left out where no score was to be had: all skipped, or rows that may be invalid.
+        So it is, and is named, where the run that is compared with has none of its samples.
+        """
+        slices = {
+            value: samples
+            for value, samples in self._slices(result).items()
+            if any(sample.is_expected for sample in samples)
+        }
+        new = self._new(slices)
         verdicts = {
             value: self.inner.check(summarize_scenario(result.info, samples, result.complete))
-            for value, samples in self._slices(result).items()
-            if any(sample.outcome != "skipped" for sample in samples)
+            for value, samples in slices.items()
+            if value not in new
         }
+        found = self._verdict(verdicts)
+        return replace(found, message=found.message + self._left_out(new)) if new else found
+
+    def _verdict(self, verdicts: Mapping[str, GateResult]) -> GateResult:
         if not verdicts:
             return GateResult(self.name, "failed", None, None, "there are no slices to look at")
         if all(found.outcome == "skipped" for found in verdicts.values()):
@@ -51,15 +68,41 @@ class SliceGate:
         message = f"{len(failed)} of {len(verdicts)} values of {self.field}: {'; '.join(listed)}"
         return GateResult(self.name, "failed", worst.observed, worst.bound, message + more)
 
+    def _new(self, slices: Mapping[str, Sequence[SampleResult]]) -> dict[str, None]:
+        """Return the values, in their order, of whose samples the run compared with has none."""
+        if (gate := _compared(self.inner)) is None:
+            return {}
+        theirs = frozenset(gate.baseline.ids)
+        return {
+            value: None
+            for value, samples in slices.items()
+            if theirs.isdisjoint(sample.sample_id for sample in samples)
+        }
+
+    def _left_out(self, new: Collection[str]) -> str:
+        gate = _compared(self.inner)
+        run = gate.baseline.name if gate is not None else ""
+        more = f", and {len(new) - _LISTED} more" if len(new) > _LISTED else ""
+        return f"; not in {run}, left out: {', '.join(list(new)[:_LISTED])}{more}"
+
     def _slices(self, result: ScenarioResult) -> dict[str, list[SampleResult]]:
         slices: dict[str, list[SampleResult]] = {}
         for sample in result.samples:
-            if self.field == "doc_name":
-                value: Any = sample.doc_name
-            else:
-                value = sample.metadata.get(self.field)
-            slices.setdefault(_NO_VALUE if value is None else str(value), []).append(sample)
+            slices.setdefault(slice_value(sample, self.field), []).append(sample)
         return dict(sorted(slices.items()))
+
+
+def _compared(gate: Gate) -> RegressionGate | None:
+    """Return the gate itself, or the one inside of slices of slices, if it compares with a run."""
+    if isinstance(gate, SliceGate):
+        return _compared(gate.inner)
+    return gate if isinstance(gate, RegressionGate) else None
+
+
+def slice_value(sample: SampleResult, field: str) -> str:
+    """Return what the slice of a sample is called: its value of ``field`` as text."""
+    value = sample.doc_name if field == "doc_name" else sample.metadata.get(field)
+    return _NO_VALUE if value is None else str(value)
 
 
 def _margin(found: GateResult) -> float:
@@ -74,11 +117,11 @@ def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) 
     for field, inner in options.items():
         here = (*path, field)
         known = ("doc_name", *info.metadata_columns)
+        if field not in known and str(field).startswith("x-"):
+            continue
         if field not in known:
-            guess = nearest(field, known)
-            hint = f" Did you mean {guess!r}?" if guess else ""
-            message = f"no row has a field {shorten(field)!r}.{hint} Known: {', '.join(known)}"
-            raise GateOptionError(here, message)
+            hint = f"{did_you_mean(field, known)} Known: {', '.join(known)}"
+            raise GateOptionError(here, f"no row has a field {shorten(field)!r}.{hint}")
         if not isinstance(inner, Mapping) or not inner:
             raise GateOptionError(here, "expected gates, for instance weighted_score: 0.6")
         for made in each_gate(inner, info, here):

@@ -5,15 +5,13 @@ To add metrics, write a module here with ``METRICS = (MetricDefinition(...), ...
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
 from pytest_rageval.model import Sample, Score
-from pytest_rageval.registry import Registry
 from pytest_rageval.text.prepared import PreparedText, SampleTexts
 
 if TYPE_CHECKING:
@@ -33,14 +31,13 @@ class MetricInfo:
     asks; its metric is a JudgedMetric then. ``extra`` is the optional dependency group it needs.
     ``version`` changes whenever the same sample may get another score. ``keeps_scores`` says that
     the metric is a KeptMetric, whose scores the cache keeps beside the replies; leave it out where
-    the code may change and the version not. ``is_async`` says of one that asks no model that it is
-    a JudgedMetric all the same.
+    the code may change and the version not. ``is_async``: the metric is a coroutine although it
+    asks no model (a user's async function).
     """
 
     name: str
     needs: frozenset[str]
     aliases: tuple[str, ...] = ()
-    family: str = ""
     range: tuple[float, float] = (0.0, 1.0)
     higher_is_better: bool = True
     extra: str | None = None
@@ -176,18 +173,3 @@ class MetricDefinition:
     def aliases(self) -> tuple[str, ...]:
         """Other names that mean the same metric."""
         return self.info.aliases
-
-
-def _adopt(loaded: Any, point: EntryPoint) -> Iterable[MetricDefinition]:
-    """Return what an entry point gives as metrics: a bare function is called like its entry."""
-    # Not at the top: that module stands on this one.
-    from pytest_rageval.metrics.custom.define import define_metric, define_metrics
-
-    if isinstance(loaded, MetricDefinition | tuple):
-        return define_metrics(loaded, f"entry point {point.name!r}")
-    return [define_metric(loaded, point.name, point.value)]
-
-
-METRIC_REGISTRY: Registry[MetricDefinition] = Registry(
-    "metric", "pytest_rageval.metrics", "METRICS", group="pytest_rageval.metrics", adopt=_adopt
-)

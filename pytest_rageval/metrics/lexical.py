@@ -149,7 +149,7 @@ class StringEm:
 
 def _definition(name: str, compare: Compare, *aliases: str) -> MetricDefinition:
     return MetricDefinition(
-        MetricInfo(name, NEEDS, aliases, family="lexical"),
+        MetricInfo(name, NEEDS, aliases),
         lambda shown, options: LexicalMetric(shown, options, compare),
         LexicalOptions,
     )
@@ -161,7 +161,7 @@ METRICS = (
     _definition("coverem", covers, "cover_exact_match"),
     _definition("f1", token_f1, "token_f1"),
     MetricDefinition(
-        MetricInfo("stringem", NEEDS, ("string_em", "str_em"), family="lexical"),
+        MetricInfo("stringem", NEEDS, ("string_em", "str_em")),
         StringEm,
         LexicalOptions,
     ),

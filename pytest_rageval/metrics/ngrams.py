@@ -103,10 +103,6 @@ def _ngrams(sequence: Sequence[str], order: int) -> Counter[Sequence[str] | tupl
 
 
 METRICS = (
-    MetricDefinition(
-        MetricInfo("bleu", NEEDS, ("bleu_score", "BleuScore"), family="ngrams"), Bleu, BleuOptions
-    ),
-    MetricDefinition(
-        MetricInfo("chrf", NEEDS, ("chrf_score", "CHRFScore", "chrf2"), family="ngrams"), Chrf
-    ),
+    MetricDefinition(MetricInfo("bleu", NEEDS, ("bleu_score", "BleuScore")), Bleu, BleuOptions),
+    MetricDefinition(MetricInfo("chrf", NEEDS, ("chrf_score", "CHRFScore", "chrf2")), Chrf),
 )

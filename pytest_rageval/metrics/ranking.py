@@ -7,7 +7,8 @@ and recall look at ``contexts`` and ``reference_contexts``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
@@ -91,12 +92,20 @@ class HitOptions(RankingOptions):
         return replace(info, needs=_IDS, or_needs=texts)
 
 
+_Gains = tuple[tuple[int, int], ...]
+_Values = dict[str, float]
+
+
 @dataclass(frozen=True, slots=True)
 class _Measure:
-    """A measure as ir-measures has it, and what its value still goes through."""
+    """A measure as ir-measures has it, and what its value still goes through.
+
+    ``gains`` take the place of the grades before it is asked for.
+    """
 
     ask: Any
     finish: Callable[[float], float] = float
+    gains: _Gains = ()
 
 
 @dataclass(frozen=True)
@@ -145,68 +154,101 @@ def score_rankings(
 ) -> list[list[Score]]:
     """Return for each metric the score of each sample: one call of ir-measures for all by ids."""
     by_ids = [
-        sample
-        for sample in samples
-        if _has_relevant(sample) and any(metric.looks_at_ids(sample) for metric in metrics)
+        sample for sample in samples if any(metric.looks_at_ids(sample) for metric in metrics)
     ]
     measures = [metric.measure for metric in metrics]
-    found = _evaluate({measure.ask for measure in measures}, by_ids) if by_ids else {}
+    found = _evaluate(measures, by_ids) if by_ids else {}
     return [
-        [_score(metric, measure, sample, found) for sample in samples]
+        [_score(metric, measure, sample, values) for sample in samples]
         for metric, measure in zip(metrics, measures, strict=True)
+        for values in [found.get(measure.gains, {}).get(measure.ask, {})]
     ]
 
 
-def _has_relevant(sample: Sample) -> bool:
-    """Return whether there is anything to find; else every measure is 0 without asking.
-
-    trec_eval ends the process where all grades of a query are negative.
-    """
-    return any(grade >= 1 for grade in (sample.reference_ids or {}).values())
-
-
-def _score(
-    metric: RankingMetric,
-    measure: _Measure,
-    sample: Sample,
-    found: Mapping[tuple[str, Any], float],
-) -> Score:
+def _score(metric: RankingMetric, measure: _Measure, sample: Sample, values: _Values) -> Score:
     if not metric.looks_at_ids(sample):
         return metric.score(sample, ScoringContext())
     if not sample.reference_ids:
         return Score(metric.name, None, reason="no document is judged: reference_ids are empty")
+    value = values.get(str(sample.index))
+    if value is None and _can_find(sample, _judged(sample, dict(measure.gains))):
+        return Score(metric.name, None, reason="ir-measures gave no figure")
     # A search without any result is a bad one, as trec_eval -c has it.
-    return Score(metric.name, measure.finish(found.get((str(sample.index), measure.ask), 0.0)))
+    return Score(metric.name, measure.finish(value or 0.0))
 
 
-def _evaluate(asked: set[Any], samples: Sequence[Sample]) -> dict[tuple[str, Any], float]:
-    """Return the value of each measure for each sample that retrieved anything, by its index.
+def _judged(sample: Sample, gains: Mapping[int, int]) -> Mapping[str, int]:
+    """Return the gain of each judged document: its grade, where ``gains`` do not say otherwise."""
+    judged = sample.reference_ids or {}
+    return {name: gains.get(grade, grade) for name, grade in judged.items()} if gains else judged
+
+
+def _can_find(sample: Sample, judged: Mapping[str, int]) -> bool:
+    """Return whether anything was retrieved, and relevant; else each measure is 0 without asking.
+
+    trec_eval ends the process where all grades of a query are negative.
+    """
+    return bool(sample.retrieved_ids) and any(grade >= 1 for grade in judged.values())
+
+
+def _evaluate(
+    measures: Sequence[_Measure], samples: Sequence[Sample]
+) -> dict[_Gains, dict[Any, _Values]]:
+    """Return by gains and measure the values for the samples that can find anything, by index.
+
+    Measures of different gains are never asked for together: ir-measures would compute an nDCG
+    without gains in the first call of trec_eval that it makes, be its grades mapped or not.
+    """
+    asked: dict[_Gains, dict[Any, None]] = {}
+    for measure in measures:
+        asked.setdefault(measure.gains, {})[measure.ask] = None
+    return {gains: _ask(list(wanted), samples, dict(gains)) for gains, wanted in asked.items()}
+
+
+def _ask(
+    asked: Sequence[Any], samples: Sequence[Sample], gains: Mapping[int, int]
+) -> dict[Any, _Values]:
+    """Return for each measure its value for each sample, by the sample's index.
 
     trec_eval compares scores as 32-bit floats, breaks ties by document id, and holds ids as C
     strings. It is given ranks instead: their distance from the end for scores, and as ids.
     """
     import ir_measures
 
-    qrels = {str(sample.index): _by_rank(sample) for sample in samples}
+    qrels: dict[str, dict[str, int]] = {}
     runs: dict[int, dict[str, float]] = {}
     run: dict[str, dict[str, float]] = {}
     for sample in samples:
+        judged = _judged(sample, gains)
+        if not _can_find(sample, judged):
+            continue
         length = len(sample.retrieved_ids or ())
-        if length and length not in runs:
+        if length not in runs:
             runs[length] = {str(rank): float(length - rank) for rank in range(length)}
-        if length:
-            run[str(sample.index)] = runs[length]
-    values: Iterator[Any] = ir_measures.iter_calc(list(asked), qrels, run) if run else iter(())
-    return {(found.query_id, found.measure): found.value for found in values}
+        qrels[str(sample.index)] = _by_rank(sample, judged)
+        run[str(sample.index)] = runs[length]
+    values: dict[Any, _Values] = {measure: {} for measure in asked}
+    # The provider itself keeps the order of the measures; ir_measures.iter_calc makes sets of them.
+    measures = [_without_default(measure) for measure in asked]
+    for found in ir_measures.pytrec_eval.iter_calc(measures, qrels, run) if run else ():
+        if not math.isnan(found.value):
+            values[found.measure][found.query_id] = found.value
+    return values
 
 
-def _by_rank(sample: Sample) -> dict[str, int]:
-    """Return the grades of a sample's judged documents, under their ranks where they have one."""
-    judged = sample.reference_ids or {}
+def _without_default(measure: Any) -> Any:
+    """Return a copy that is NaN, and not 0, for a query of which trec_eval says nothing."""
+    made = measure()
+    made.DEFAULT = math.nan
+    return made
+
+
+def _by_rank(sample: Sample, judged: Mapping[str, int]) -> dict[str, int]:
+    """Return the gains of a sample's judged documents, under their ranks where they have one."""
     ranks = {name: rank for rank, name in enumerate(sample.retrieved_ids or ()) if name in judged}
     return {
-        str(ranks[name]) if name in ranks else f"missed {at}": grade
-        for at, (name, grade) in enumerate(judged.items())
+        str(ranks[name]) if name in ranks else f"missed {at}": gain
+        for at, (name, gain) in enumerate(judged.items())
     }
 
 
@@ -254,11 +296,9 @@ def _average_precision(options: RankingOptions) -> _Measure:
 def _ndcg(options: GainOptions) -> _Measure:
     from ir_measures import nDCG
 
-    parameters: dict[str, Any] = {"judged_only": True} if options.judged_only else {}
-    if options.gains is not None:
-        parameters["gains"] = options.gains
-    asked = nDCG(**parameters)
-    return _Measure(asked @ options.k if options.k else asked)
+    asked = nDCG(judged_only=True) if options.judged_only else nDCG
+    gains = sorted((grade, gain) for grade, gain in (options.gains or {}).items() if grade != gain)
+    return _Measure(asked @ options.k if options.k else asked, gains=tuple(gains))
 
 
 def _whole(measure: str) -> Callable[[WholeRankingOptions], _Measure]:
@@ -279,7 +319,7 @@ def _definition(
     of_hits: Callable[[Hits, int | None], float] | None = None,
 ) -> MetricDefinition:
     return MetricDefinition(
-        MetricInfo(name, _IDS, aliases, family="ranking"),
+        MetricInfo(name, _IDS, aliases),
         lambda shown, chosen: RankingMetric(shown, chosen, make_measure, of_hits),
         options,
         score_rankings,

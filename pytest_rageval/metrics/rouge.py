@@ -82,7 +82,7 @@ def _backend(module: str) -> ModuleType:
 
 def _definition(name: str, measure: str, *aliases: str) -> MetricDefinition:
     return MetricDefinition(
-        MetricInfo(name, NEEDS, aliases, family="rouge"),
+        MetricInfo(name, NEEDS, aliases),
         partial(_make, measure=measure),
         LexicalOptions,
     )

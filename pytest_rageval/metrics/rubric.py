@@ -234,7 +234,7 @@ def _make(name: str, options: RubricOptions) -> RubricMetric:
 
 def _definition(name: str, *aliases: str) -> MetricDefinition:
     asks: frozenset[Role] = frozenset({"judge"})
-    info = MetricInfo(name, _NEEDS, aliases, family="rubric", range=(0.0, 5.0), asks=asks)
+    info = MetricInfo(name, _NEEDS, aliases, range=(0.0, 5.0), asks=asks)
     return MetricDefinition(info, _make, RubricOptions)
 
 

@@ -151,15 +151,12 @@ METRICS = (
             "string_similarity",
             _NEEDS,
             ("non_llm_string_similarity", "NonLLMStringSimilarity"),
-            family="string",
         ),
         StringSimilarity,
         DistanceOptions,
     ),
     MetricDefinition(
-        MetricInfo(
-            "string_presence", _NEEDS, ("string_present", "StringPresence"), family="string"
-        ),
+        MetricInfo("string_presence", _NEEDS, ("string_present", "StringPresence")),
         StringPresence,
     ),
 )

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import pytest
 
@@ -17,8 +17,8 @@ from pytest_rageval.errors import BaselineError, UserError
 from pytest_rageval.model import Case, InvalidRow
 from pytest_rageval.plugin.collection_hooks import (
     known_metrics,
+    samples_of_hooks,
     target_of_hooks,
-    with_changed_samples,
     with_run_hooks,
 )
 from pytest_rageval.plugin.garbage import garbage_kept
@@ -27,9 +27,6 @@ from pytest_rageval.plugin.names import Names, printable
 from pytest_rageval.plugin.options import SETTINGS, overrides
 from pytest_rageval.plugin.session import note_refusal
 from pytest_rageval.plugin.shared import run_settings
-
-if TYPE_CHECKING:
-    from pytest_rageval.scenario.overrides import Override
 
 _NOT_IN_TAGS = re.compile(r"[^\w+\-.\\/]+")
 # Markers with a meaning of their own: data must not switch off tests by naming a topic "skip".
@@ -97,7 +94,6 @@ def scenario_plan(
     path: Path,
     collector: pytest.Collector,
     nodeid: str,
-    more: Iterable[Override] = (),
     *,
     answers_given: bool = False,
 ) -> Plan:
@@ -110,7 +106,7 @@ def scenario_plan(
     try:
         plan = make_plan(
             path,
-            [*overrides(config), *more],
+            overrides(config),
             shown=_shown(path, config),
             nodeid=nodeid,
             places=config.stash[SETTINGS].places,
@@ -118,20 +114,38 @@ def scenario_plan(
             answers_given=answers_given,
             known_metrics=known_metrics(collector.ihook, config),
             give_target=lambda view: target_of_hooks(view, collector.ihook, config),
+            change_samples=samples_of_hooks(collector.ihook, config),
         )
-        plan = with_changed_samples(plan, collector.ihook, config)
         plan = with_run_hooks(plan, collector.ihook, config)
     except UserError as error:
-        if isinstance(error, BaselineError):
-            setattr(collector, "is_refused", True)  # noqa: B010  (collectors of pytest have none)
-            note_refusal(config)
-        raise collector.CollectError(printable(str(error))) from error
+        raise _refused(error, collector) from error
+    _warn(plan.info.warnings, collector)
+    return plan
+
+
+def named_plan(plan: Plan, collector: pytest.Collector, name: str, nodeid: str) -> Plan:
+    """Return a scenario's plan as that of a run called ``name``, with errors as those above."""
     try:
-        for message in plan.info.warnings:
+        named = plan.named(name, nodeid)
+    except UserError as error:
+        raise _refused(error, collector) from error
+    _warn([text for text in named.info.warnings if text not in plan.info.warnings], collector)
+    return named
+
+
+def _refused(error: UserError, collector: pytest.Collector) -> pytest.Collector.CollectError:
+    if isinstance(error, BaselineError):
+        setattr(collector, "is_refused", True)  # noqa: B010  (collectors of pytest have none)
+        note_refusal(collector.config)
+    return collector.CollectError(printable(str(error)))
+
+
+def _warn(messages: Iterable[str], collector: pytest.Collector) -> None:
+    try:
+        for message in messages:
             collector.warn(RagevalWarning(printable(message)))
     except RagevalWarning as error:  # -W error
         raise collector.CollectError(str(error)) from error
-    return plan
 
 
 def prepare_asking(config: pytest.Config, plan: Plan) -> None:
@@ -146,15 +160,15 @@ def prepare_asking(config: pytest.Config, plan: Plan) -> None:
 
 def case_marks(config: pytest.Config, plan: Plan, case: Case) -> list[pytest.MarkDecorator]:
     """Return the markers of a case: that it is skipped or expected to fail, and its tags."""
-    if isinstance(case, InvalidRow):
-        reason = printable(f"invalid row: {case.reason}")
-        marks = {"skip": pytest.mark.skip(reason=reason), "xfail": pytest.mark.xfail(reason=reason)}
-        return [marks[plan.on_invalid]] if plan.on_invalid in marks else []
     found = []
     if case.skip is not None:
         found.append(pytest.mark.skip(reason=printable(case.skip) or "skipped by the row"))
     if case.xfail is not None:
         found.append(pytest.mark.xfail(reason=printable(case.xfail)))
+    if isinstance(case, InvalidRow):  # after its own: pytest gives the first reason
+        reason = printable(f"invalid row: {case.reason}")
+        marks = {"skip": pytest.mark.skip(reason=reason), "xfail": pytest.mark.xfail(reason=reason)}
+        found += [marks[plan.on_invalid]] if plan.on_invalid in marks else []
     return [*found, *(_tag(config, tag) for tag in case.tags)]
 
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from functools import partial
 from typing import Any
 
 import pytest
 
+from pytest_rageval.datasets.plain_sample import NoSampleError, plain_sample, shown
+from pytest_rageval.engine.binding import ChangeSamples
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.errors import shorten
-from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition
-from pytest_rageval.model import Case, InvalidRow, Sample, ScenarioView
+from pytest_rageval.metrics.base import MetricDefinition
+from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.model import Sample, ScenarioView
 from pytest_rageval.plugin.hook_calls import (
     RUN_HOOKS,
     HookError,
@@ -51,56 +54,59 @@ def _extended(
         raise giver.refused(f"returned what cannot be added: {error}") from error
 
 
-def with_changed_samples(plan: Plan, hooks: Any, config: pytest.Config) -> Plan:
-    """Return the plan with the samples that ``pytest_rageval_samples`` leaves; raises HookError."""
+def samples_of_hooks(hooks: Any, config: pytest.Config) -> ChangeSamples | None:
+    """Return what leaves the samples that ``pytest_rageval_samples`` does, None without such hooks.
+
+    It raises HookError.
+    """
     found = implementations(hooks, "pytest_rageval_samples", config)
-    if not found:
-        return plan
-    view = ScenarioView.of(plan.info)
-    given = samples = tuple(case for case in plan.cases if isinstance(case, Sample))
+    return partial(_changed, found, config) if found else None
+
+
+def _changed(
+    hooks: Sequence[Implementation],
+    config: pytest.Config,
+    view: ScenarioView,
+    samples: tuple[Sample, ...],
+) -> tuple[tuple[Sample, ...], list[str]]:
     remarks = []
-    for one in found:
+    for one in hooks:
         said = one.call(config=config, scenario=view, samples=samples)
-        changed = samples if said is None else tuple(one.listed(said))
-        if changed != samples:
-            _check(changed, one)
+        changed = _checked(samples if said is None else one.listed(said), one)
+        if _differ(changed, samples):
             remarks.append(
                 f"{one.shown} changed samples: {len(samples)} before, {len(changed)} now"
             )
             samples = changed
-    return plan if samples is given else _with_samples(plan, samples, remarks)
+    return samples, remarks
 
 
-def _check(samples: Sequence[object], giver: Implementation) -> None:
-    ids: Counter[str] = Counter()
-    for sample in samples:
-        if not isinstance(sample, Sample):
-            raise giver.refused(f"returned {shorten(repr(sample))} among the samples: no Sample")
-        ids[sample.id] += 1
+def _differ(changed: tuple[Sample, ...], samples: tuple[Sample, ...]) -> bool:
+    try:
+        return changed != samples
+    except Exception:  # noqa: BLE001  (what a hook put into metadata that it was given)
+        return True
+
+
+def _checked(given: Sequence[object], giver: Implementation) -> tuple[Sample, ...]:
+    """Return samples as a hook left them, of plain values; raises HookError for what is none."""
+    samples = tuple(_plain(sample, giver) for sample in given)
+    ids = Counter(sample.id for sample in samples)
     twice = [name for name, count in ids.items() if count > 1]
     if twice:
         raise giver.refused(f"returned two samples with the id {shorten(twice[0])!r}")
     if not samples:
         raise giver.refused("left no sample to run")
+    return samples
 
 
-def _with_samples(plan: Plan, samples: Sequence[Sample], remarks: Sequence[str]) -> Plan:
-    invalid = [case for case in plan.cases if isinstance(case, InvalidRow)]
-    cases: list[Case] = [*samples, *invalid]
-    if all(one.index < other.index for one, other in pairwise(samples)):
-        cases.sort(key=lambda case: case.index)  # else the order is the hook's
-    info = plan.info
-    columns = [*info.metadata_columns, *(name for sample in samples for name in sample.metadata)]
-    info = replace(
-        info,
-        total=len(cases),
-        selected=len(cases),
-        metadata_columns=tuple(dict.fromkeys(columns)),
-        remarks=(*info.remarks, *remarks),
-    )
-    return replace(
-        plan, info=info, cases=[replace(case, index=at) for at, case in enumerate(cases)]
-    )
+def _plain(given: object, giver: Implementation) -> Sample:
+    if not isinstance(given, Sample):
+        raise giver.refused(f"returned {shown(given)} among the samples: no Sample")
+    try:
+        return plain_sample(given)
+    except NoSampleError as error:
+        raise giver.refused(f"returned {error}") from error
 
 
 def with_run_hooks(plan: Plan, hooks: Any, config: pytest.Config) -> Plan:

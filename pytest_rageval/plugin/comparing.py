@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from pytest_rageval.model import Comparison, MetricComparison, ScenarioResult, p_figure
+from pytest_rageval.model import Comparison, MetricComparison, ScenarioResult
 from pytest_rageval.plugin.names import cells, pad, printable
+from pytest_rageval.reports.figures import change, change_interval, figure, p_figure
 
 _LISTED = 5
 
@@ -37,21 +38,11 @@ def write_comparison(
 
 
 def _figures(found: MetricComparison) -> str:
-    interval = (
-        f"{found.ci_low:+.4f}..{found.ci_high:+.4f}"
-        if found.ci_low is not None and found.ci_high is not None
-        else "-"
-    )
-    p_value = "-" if found.p_adjusted is None else p_figure(found.p_adjusted)
     return (
-        f"{_figure(found.a_mean)}  {_figure(found.b_mean)}  "
-        f"{'-' if found.diff is None else f'{found.diff:+.4f}':<9}  {interval:<16}  "
-        f"{p_value:<8} {found.n:<4} "
+        f"{figure(found.a_mean):<6}  {figure(found.b_mean):<6}  {change(found.diff):<9}  "
+        f"{change_interval(found.ci_low, found.ci_high):<16}  "
+        f"{p_figure(found.p_adjusted):<8} {found.n:<4} "
     )
-
-
-def _figure(value: float | None) -> str:
-    return "-     " if value is None else f"{value:.4f}"
 
 
 def _verdict(found: MetricComparison, *, lower_is_better: bool) -> tuple[str, str]:
@@ -63,7 +54,7 @@ def _verdict(found: MetricComparison, *, lower_is_better: bool) -> tuple[str, st
         return "equal", ""
     if found.smallest_detectable is None or found.note:
         return "undecided", ""
-    return f"no difference shown (from {found.smallest_detectable:.4f} upwards it would be)", ""
+    return f"no difference shown (from {figure(found.smallest_detectable)} upwards it would be)", ""
 
 
 def _is_equal(found: MetricComparison) -> bool:

@@ -27,6 +27,7 @@ def garbage_kept() -> Iterator[None]:
 def freeze() -> None:
     """Take all objects that exist out of the collector's sight, to the end of the session.
 
-    Objects that are made later are collected as ever. ``hooks`` undoes it.
+    Objects that are made later are collected as ever. ``plugin.hooks`` calls ``gc.unfreeze`` when
+    pytest cleans up.
     """
     gc.freeze()

@@ -15,8 +15,7 @@ from pytest_rageval.errors import ScenarioError, shorten
 from pytest_rageval.model import GateResult, RunInfo, SampleResult, ScenarioResult
 from pytest_rageval.plugin.names import printable
 from pytest_rageval.reports.summary_md import summary_text, verdict_text
-from pytest_rageval.stats.verdict import shortfalls
-from pytest_rageval.stats.weights import is_scored
+from pytest_rageval.stats.verdict import badness, shortfalls, shown_errors
 
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 SUMMARY_BYTES = 2**20
@@ -107,13 +106,7 @@ def annotation_lines(
 def _worst_failed(result: ScenarioResult) -> list[SampleResult]:
     """Return the cases that could not be judged, then those that failed from the lowest upwards."""
     failed = [sample for sample in result.samples if sample.outcome in ("failed", "error")]
-    return sorted(failed, key=_badness)[:ANNOTATIONS]
-
-
-def _badness(sample: SampleResult) -> tuple[bool, float, int]:
-    score = sample.weighted_score
-    known = score if score is not None and is_scored(score) else float("-inf")
-    return sample.outcome != "error", known, sample.index
+    return sorted(failed, key=badness)[:ANNOTATIONS]
 
 
 def _of_gate(result: ScenarioResult, gate: GateResult, place: _Place) -> str:
@@ -124,7 +117,7 @@ def _of_gate(result: ScenarioResult, gate: GateResult, place: _Place) -> str:
 def _of_case(result: ScenarioResult, sample: SampleResult, place: _Place) -> str:
     missed = shortfalls(sample, result.info.thresholds)
     reasons = [str(shortfall) for shortfall in missed]
-    reasons += [f"{name}: {error}" for name, error in sample.errors.items()]
+    reasons += [f"{name}: {error}" for name, error in shown_errors(sample).items()]
     reasons += [f"question: {sample.question}"] if sample.question else []
     title = f"{result.info.name}: {sample.sample_id}"
     return _command("warning", place.file, place.line_of_case(sample), title, "\n".join(reasons))

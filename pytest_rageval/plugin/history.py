@@ -12,6 +12,8 @@ import pytest
 from pytest_rageval.errors import unknown_name
 from pytest_rageval.model import WEIGHTED_SCORE
 from pytest_rageval.plugin.names import cells, pad, printable
+from pytest_rageval.plugin.stdout import say
+from pytest_rageval.reports.figures import change, figure, interval
 from pytest_rageval.reports.history import all_runs
 from pytest_rageval.reports.run_points import RunPoint
 
@@ -38,7 +40,7 @@ def print_history(base: Path, scenario: str) -> int:
     for name in wanted:
         runs = [point for point in points if point.scenario == name]
         lines += history_lines(runs, _blocks(), len(runs) if scenario else _LISTED)
-    _say("".join(printable(line) + "\n" for line in [*lines, *remarks]))
+    say("".join(printable(line) + "\n" for line in [*lines, *remarks]))
     return int(pytest.ExitCode.OK)
 
 
@@ -84,9 +86,9 @@ def _row(point: RunPoint, metrics: Sequence[str]) -> list[str]:
         "FAILED" if point.failed else "passed" if point.complete else "undecided",
         _gates(point),
         f"{point.counts.passed}/{point.counts.samples}",
-        _figure(overall.mean),
-        _interval(overall.ci_low, overall.ci_high),
-        *(_figure(point.mean_of(name)) for name in metrics),
+        figure(overall.mean),
+        interval(overall.ci_low, overall.ci_high),
+        *(figure(point.mean_of(name)) for name in metrics),
         (point.commit or "")[:_SHORT_COMMIT],
     ]
 
@@ -116,8 +118,8 @@ def _trends(points: Sequence[RunPoint], metrics: Sequence[str], blocks: str) -> 
         known = [value for value in values if value is not None]
         if not known:
             continue
-        span = f"{min(known):.4f}..{max(known):.4f}"
-        last = f"  last {known[-1] - known[-2]:+.4f}" if len(known) > 1 else ""
+        span = interval(min(known), max(known))
+        last = f"  last {change(known[-1] - known[-2])}" if len(known) > 1 else ""
         yield f"{pad(name, width)}  {sparkline(values, blocks)}  {span}{last}"
 
 
@@ -139,14 +141,6 @@ def sparkline(values: Sequence[float | None], blocks: str = _BLOCKS) -> str:
     return "".join(" " if value is None else block(value) for value in values)
 
 
-def _figure(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "-" if low is None or high is None else f"{low:.4f}..{high:.4f}"
-
-
 def _flat(text: str) -> str:
     """Return a name of the data in one line, as a terminal can show it."""
     return " ".join(printable(text).split())
@@ -162,8 +156,3 @@ def _blocks() -> str:
     except UnicodeEncodeError:
         return _PLAIN
     return _BLOCKS
-
-
-def _say(text: str) -> None:
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scorer import reasons_unjudged, score_case, unscored_result
-from pytest_rageval.model import Case, Outcome, Sample, SampleResult
+from pytest_rageval.model import Case, Outcome, Sample, SampleResult, ScenarioInfo
 from pytest_rageval.plugin.case_text import failure_text, unjudged_text
 from pytest_rageval.stats.verdict import shortfalls
 
@@ -34,8 +34,12 @@ class RunsCase(Protocol):
     case: Case
     result: SampleResult | None
 
-    def unscored(self) -> SampleResult:
-        """Return the result where nothing was scored."""
+    def begin(self) -> None:
+        """Forget the result: the case runs, for the first time or again."""
+        ...
+
+    def unscored(self, outcome: Outcome) -> SampleResult:
+        """Return the result where nothing was scored, of a case with this outcome."""
         ...
 
     def case_outcome(self, reported: Outcome) -> Outcome:
@@ -94,7 +98,11 @@ class SampleItem(pytest.Item):
         """Whether the system under test or models are asked about this case."""
         return self.plan.is_asked and isinstance(self.case, Sample) and self.case.skip is None
 
-    def unscored(self) -> SampleResult:
+    def begin(self) -> None:
+        """Forget the result: the case runs, for the first time or again."""
+        self.result = None
+
+    def unscored(self, _: Outcome) -> SampleResult:
         """Return the result of a case that is skipped."""
         return unscored_result(self.plan, self.case)
 
@@ -105,12 +113,7 @@ class SampleItem(pytest.Item):
     def runtest(self) -> None:
         """Compare the scores with the thresholds."""
         assert self.result is not None  # made by setup(), without which pytest runs no call
-        missed = shortfalls(self.result, self.plan.info.thresholds)
-        if not missed:
-            return
-        if self.plan.info.tolerates_shortfalls:
-            pytest.xfail("tolerated, gate pass_rate decides: " + "; ".join(map(str, missed)))
-        pytest.fail(failure_text(self.plan.info, self.result, missed), pytrace=False)
+        check_thresholds(self.plan.info, self.result)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Return the scenario file and a heading that is no end of the node id.
@@ -120,23 +123,33 @@ class SampleItem(pytest.Item):
         return self.path, 0, f"{self.plan.info.name}: {self.name} "
 
 
+def check_thresholds(info: ScenarioInfo, result: SampleResult) -> None:
+    """End the test that runs a case, FAILED or tolerated, where a score misses its threshold."""
+    __tracebackhide__ = True
+    missed = shortfalls(result, info.thresholds)
+    if missed and info.tolerates_shortfalls:
+        pytest.xfail("tolerated, gate pass_rate decides: " + "; ".join(map(str, missed)))
+    if missed:
+        pytest.fail(failure_text(info, result, missed), pytrace=False)
+
+
 def case_of(item: pytest.Item) -> RunsCase | None:
     """Return the case of a scenario that an item runs, None for an item that runs none."""
     return item if isinstance(item, SampleItem) else item.stash.get(CASE, None)
 
 
 class FixtureItem(SampleItem, pytest.Function):
-    """One case of a scenario whose system under test is the value of a fixture."""
+    """One case of a scenario whose system under test is the value of the fixture ``fixture``."""
 
     def __init__(self, *, plan: Plan, **kwargs: Any) -> None:
         assert plan.target is not None
-        self._fixture = plan.target.fixture or ""
-        super().__init__(plan=plan, callobj=_taking(self._fixture), **kwargs)
+        self.fixture = plan.target.fixture or ""
+        super().__init__(plan=plan, callobj=_taking(self.fixture), **kwargs)
 
     @property
     def target(self) -> object:
         """What the fixture gave: the system under test."""
-        return self.funcargs[self._fixture]
+        return self.funcargs[self.fixture]
 
     def setup(self) -> None:
         """Have pytest fill the fixture in, then score the case."""
@@ -156,7 +169,7 @@ class FixtureItem(SampleItem, pytest.Function):
 
         if not isinstance(self.case, Sample):
             return None
-        message = f"fixture {self._fixture!r}: {told(error).partition(chr(10))[0]}"
+        message = f"fixture {self.fixture!r}: {told(error).partition(chr(10))[0]}"
         return score_case(self.plan, self.case, Judgement(answered=Answered(self.case, message)))
 
 

@@ -40,6 +40,7 @@ class LookAhead:
         self._judging = Judging(run)
         self._positions: dict[str, int] = {}
         self._fed: set[pytest.Item] = set()
+        self._own: pytest.Item | None = None
         self._total = 0
         self._nextitem: pytest.Item | None = None
         self._next_beat = time.monotonic() + _BEAT_S
@@ -68,11 +69,23 @@ class LookAhead:
             # All but the last were fed with the item before; markers take time to look up.
             if found in self._fed or not isinstance(found, SampleItem) or not found.is_asked:
                 continue
-            if self._judging.is_ready(found.plan) and not _is_skipped(found):
+            if self._judging.is_ready(found.plan) and not _may_be_skipped(found):
                 sample = found.case
                 assert isinstance(sample, Sample)
                 self._judging.feed(found.plan, [sample])
                 self._fed.add(found)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_fixture_setup(
+        self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+    ) -> None:
+        """Note an item whose target is made for it alone: the scope is the item then.
+
+        So it is for the scope ``function``, and for ``class``: cases are in none.
+        """
+        item = request.node
+        if isinstance(item, FixtureItem) and fixturedef.argname == item.fixture:
+            self._own = item
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -116,18 +129,19 @@ class LookAhead:
         return self._judging.now(plan, sample, self._heartbeat)
 
     def _use_fixture(self, item: FixtureItem) -> None:
-        """Take the fixture's value for the target; ask ahead once it has proved to be shared.
+        """Take the fixture's value for the target, and ask ahead where the next cases share it.
 
-        A fixture of module or session scope gives the next case the same object. One that is made
-        for each case is asked for that case alone.
+        That is a fixture of module or session scope. One that is made for each case is asked for
+        that case alone, while it is there: even where its value is the same object each time.
         """
+        is_shared, problem = self._own is not item, ""
         try:
-            is_same, problem = self._judging.use_target(item.plan, item.target), ""
+            self._judging.use_target(item.plan, item.target, is_shared=is_shared)
         except TargetError as error:
-            is_same, problem = False, f"not answered: the fixture's value {error}"
+            problem = f"not answered: the fixture's value {error}"
         if problem:  # not inside of the handler, whose exception would be shown, too
             pytest.fail(problem, pytrace=False)
-        if is_same:
+        if is_shared:
             self._feed(item)
 
     def _heartbeat(self) -> None:
@@ -174,12 +188,24 @@ def _uncaptured(config: pytest.Config) -> AbstractContextManager[None]:
     return found
 
 
-def _is_skipped(item: pytest.Item) -> bool:
-    """Return whether a marker says that the item does not run, as a conftest.py may have it."""
+def _may_be_skipped(item: pytest.Item) -> bool:
+    """Return whether a marker says, or may say, that the item does not run.
+
+    One that is not asked about ahead and runs all the same is asked about when it runs.
+    """
     if item.get_closest_marker("skip") is not None:
         return True
-    xfail = item.get_closest_marker("xfail")
-    return xfail is not None and xfail.kwargs.get("run") is False
+    unless = (mark for mark in item.iter_markers("xfail") if not mark.kwargs.get("run", True))
+    return any(_may_hold(mark) for mark in (*item.iter_markers("skipif"), *unless))
+
+
+def _may_hold(mark: pytest.Mark) -> bool:
+    """Return whether a marker holds, as far as is known: a text, code for pytest, may do."""
+    conditions = (mark.kwargs["condition"],) if "condition" in mark.kwargs else mark.args
+    try:
+        return not conditions or any(map(bool, conditions))
+    except Exception:  # noqa: BLE001  (pytest says what is wrong with it)
+        return True
 
 
 def _queued(config: pytest.Config, items: list[pytest.Item]) -> list[pytest.Item]:

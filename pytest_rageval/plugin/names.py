@@ -54,16 +54,18 @@ class Names:
     """Gives each item of a file a name that no other one has."""
 
     def __init__(self) -> None:
-        self._given: set[str] = set()
+        self._numbers: dict[str, int] = {}
+        """By each name that is given, the last number that it was given with."""
 
     def give(self, sample_id: str) -> str:
         """Return the item's name, with ``~2`` behind it where an other id has the same name."""
-        name = item_name(sample_id)
-        unique, count = name, 1
-        while unique in self._given:
-            count += 1
-            unique = f"{name}~{count}"
-        self._given.add(unique)
+        name = unique = item_name(sample_id)
+        number = self._numbers.get(name, 1)
+        while unique in self._numbers:
+            number += 1
+            unique = f"{name}~{number}"
+        self._numbers[unique] = 1
+        self._numbers[name] = number
         return unique
 
 

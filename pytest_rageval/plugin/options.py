@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pytest_rageval.scenario.overrides import Override
 
 DEFAULT_PATTERNS = ("*.rageval.yaml", "*.rageval.yml")
-_CACHE_MODES = ("readwrite", "off", "read", "refresh", "replay")
 _ANSWER_SUFFIXES = (".jsonl", ".json", ".csv")
 _TRUE_WORDS = ("1", "true", "yes", "on")
 
@@ -266,11 +265,15 @@ def _answers(config: pytest.Config) -> Path | None:
 
 def _cache_mode(config: pytest.Config) -> str:
     given = CACHE.values(config)
-    mode = given[0] if given else _CACHE_MODES[0]
-    if mode not in _CACHE_MODES:
-        known = ", ".join(_CACHE_MODES)
-        raise pytest.UsageError(f"{CACHE.flag} {mode}: expected one of {known}")
-    return mode
+    if not given:
+        return "readwrite"
+    # Not at the top: this module is part of every pytest start, the clients are not.
+    from pytest_rageval.clients.settings import CACHE_MODES
+
+    if given[0] not in CACHE_MODES:
+        known = ", ".join(CACHE_MODES)
+        raise pytest.UsageError(f"{CACHE.flag} {given[0]}: expected one of {known}")
+    return given[0]
 
 
 def _cache_dir(config: pytest.Config) -> Path:

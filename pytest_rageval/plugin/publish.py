@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -14,18 +11,6 @@ from pytest_rageval.plugin import github
 from pytest_rageval.plugin.names import printable
 from pytest_rageval.reports.history import DATABASE, HistoryError, record
 from pytest_rageval.reports.run_points import point_of
-
-_COMMIT_VARIABLES = ("GITHUB_SHA", "CI_COMMIT_SHA")
-_COMMIT = re.compile(r"[0-9a-fA-F]{7,64}")
-
-
-def ci_commit(environ: Mapping[str, str] = os.environ) -> str | None:
-    """Return the commit that GitHub or GitLab names in the environment, None outside of them."""
-    for variable in _COMMIT_VARIABLES:
-        commit = environ.get(variable, "")
-        if _COMMIT.fullmatch(commit):
-            return commit.lower()
-    return None
 
 
 class Publisher:

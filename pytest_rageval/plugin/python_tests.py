@@ -10,29 +10,44 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from enum import Enum
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
 
 from pytest_rageval.engine.answering import filled
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.engine.scorer import reasons_unjudged, score_case, unscored_result
+from pytest_rageval.engine.scorer import (
+    reasons_unjudged,
+    score_case,
+    unanswered_result,
+    unscored_result,
+)
 from pytest_rageval.model import Case, InvalidRow, Outcome, Sample, SampleResult
-from pytest_rageval.plugin.case_text import failure_text, unjudged_text
-from pytest_rageval.plugin.collect import case_marks, prepare_asking, scenario_plan
-from pytest_rageval.plugin.items import ASK, CASE
+from pytest_rageval.plugin.case_text import unjudged_text
+from pytest_rageval.plugin.collect import case_marks, named_plan, prepare_asking, scenario_plan
+from pytest_rageval.plugin.items import ASK, CASE, check_thresholds
 from pytest_rageval.plugin.names import Names
 from pytest_rageval.plugin.options import SETTINGS
 from pytest_rageval.plugin.session import ensure_session
-from pytest_rageval.scenario.overrides import Override
-from pytest_rageval.stats.verdict import shortfalls
 from pytest_rageval.targets.answers import answer_of
 from pytest_rageval.targets.base import Answer, TargetError
 
 if TYPE_CHECKING:
     from pytest_rageval.engine.ahead import Judgement
+
+
+class _NotSaid(Enum):
+    NOT_SAID = "as the data have it"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+NOT_SAID: Final = _NotSaid.NOT_SAID
+"""The answer of a check that is given none: a system that gave None has not answered."""
 
 MARKER = "rag_scenario"
 PARAMETER = "rag_sample"
@@ -42,27 +57,38 @@ _NAME = "rageval-python-tests"
 
 
 class TestedCase:
-    """A case of a scenario that a test function runs; ``result`` is None until it was scored."""
+    """A case of a scenario that a test function runs; ``result`` is None until it was scored.
+
+    ``refused`` says why what was to be scored is no answer.
+    """
 
     __test__ = False
 
     def __init__(self, plan: Plan, case: Case) -> None:
         self.plan = plan
         self.case = case
-        self.result: SampleResult | None = None
+        self.begin()
 
-    def unscored(self) -> SampleResult:
-        """Return the result of a test that had nothing scored."""
-        found = unscored_result(self.plan, self.case)
-        if isinstance(self.case, InvalidRow):
-            return found
-        return replace(found, errors=dict.fromkeys(found.scores, "rageval.check was not called"))
+    def begin(self) -> None:
+        """Forget the result: the test runs, for the first time or again."""
+        self.result: SampleResult | None = None
+        self.refused = ""
+
+    def unscored(self, outcome: Outcome) -> SampleResult:
+        """Return the result of a test that had nothing scored, and why, unless it is skipped."""
+        if isinstance(self.case, InvalidRow) or outcome == "skipped":
+            return unscored_result(self.plan, self.case)
+        found = unanswered_result(self.plan, self.case)
+        reason = self.refused or "rageval.check was not called"
+        return replace(found, errors=dict.fromkeys(found.scores, reason))
 
     def case_outcome(self, reported: Outcome) -> Outcome:
         """Return the outcome of the case: a test cannot end in an ERROR, a case can."""
-        if reported == "failed" and self.result is not None:
-            return "error" if reasons_unjudged(self.plan, self.result) else reported
-        return reported
+        if reported != "failed":
+            return reported
+        if self.result is None:
+            return "error" if self.refused else reported
+        return "error" if reasons_unjudged(self.plan, self.result) else reported
 
 
 class Checker:
@@ -80,7 +106,7 @@ class Checker:
 
     def check(
         self,
-        answer: object = None,
+        answer: object = NOT_SAID,
         contexts: Sequence[object] | None = None,
         *,
         retrieved_ids: Sequence[str] | None = None,
@@ -89,14 +115,15 @@ class Checker:
 
         ``answer`` is a text, or whatever else a target may return; without one, the answer of the
         data is scored. What is not said stays as the data have it. Returns the result when it
-        meets the thresholds. A sample can be checked once.
+        meets the thresholds. Raises TypeError for what is no answer, as None and an empty text. A
+        sample can be checked once.
         """
         sample = self._answered(answer, contexts, retrieved_ids)
         return self._verdict(self._score(sample))
 
     async def acheck(
         self,
-        answer: object = None,
+        answer: object = NOT_SAID,
         contexts: Sequence[object] | None = None,
         *,
         retrieved_ids: Sequence[str] | None = None,
@@ -116,9 +143,10 @@ class Checker:
         said = {"contexts": contexts, "retrieved_ids": retrieved_ids}
         given = {name: value for name, value in said.items() if value is not None}
         try:
-            found = Answer() if answer is None and not given else _answer(answer, given)
+            found = _answer(answer, given)
         except TargetError as error:
-            raise TypeError(f"rageval.check: {error}") from None
+            self._case.refused = f"rageval.check: {error}"
+            raise TypeError(self._case.refused) from None
         return filled(self.sample, found, self._case.plan.top_k)
 
     def _score(self, sample: Sample) -> SampleResult:
@@ -135,11 +163,7 @@ class Checker:
         reasons = reasons_unjudged(case.plan, result)
         if reasons:
             pytest.fail(unjudged_text(case.plan.info, result, reasons), pytrace=False)
-        missed = shortfalls(result, case.plan.info.thresholds)
-        if missed and case.plan.info.tolerates_shortfalls:
-            pytest.xfail("tolerated, gate pass_rate decides: " + "; ".join(map(str, missed)))
-        if missed:
-            pytest.fail(failure_text(case.plan.info, result, missed), pytrace=False)
+        check_thresholds(case.plan.info, result)
         return result
 
 
@@ -147,7 +171,7 @@ def _answer(answer: object, given: dict[str, Any]) -> Answer:
     """Return an answer with what was said beside it."""
     beside = answer_of({"answer": "-", **given}) if given else Answer()
     beside = replace(beside, text=None)
-    if answer is None:
+    if answer is NOT_SAID:
         return beside
     found = answer_of(answer)
     names = ("contexts", "context_docs", "retrieved_ids")
@@ -168,10 +192,15 @@ async def _in_thread(function: Callable[[], SampleResult]) -> SampleResult:
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
     """Run a test function with the marker once for each sample of its scenario."""
-    mark = metafunc.definition.get_closest_marker(MARKER)
-    if mark is None:
-        return
     definition, config = metafunc.definition, metafunc.config
+    marks = _closest_marks(definition)
+    if not marks:
+        return
+    if len(marks) > 1:
+        raise pytest.Collector.CollectError(
+            f"{definition.nodeid}: {len(marks)} markers {MARKER!r} in one place; a test runs over "
+            f"one scenario: write a test function for each"
+        )
     if PARAMETER not in metafunc.fixturenames:
         raise pytest.Collector.CollectError(
             f"{definition.nodeid}: @pytest.mark.{MARKER} needs the argument {PARAMETER!r} (the "
@@ -180,12 +209,15 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
     ensure_session(config, config.stash[SETTINGS])
     if not config.pluginmanager.has_plugin(_NAME):
         config.pluginmanager.register(CaseFinder(), _NAME)
-    used = _Used(_scenario_path(mark, definition), definition.nodeid)
-    plan = used.plan(_collector(definition))
+    collector = _collector(definition)
+    path = _scenario_path(marks[0], definition)
+    plan = scenario_plan(path, collector, definition.nodeid, answers_given=True)
     if plan.judged:
         prepare_asking(config, plan)
     names = Names()
-    used.names = {case.index: names.give(case.id) for case in plan.cases}
+    used = _Used(plan, {case.index: names.give(case.id) for case in plan.cases})
+    if definition.get_closest_marker("parametrize") is None:
+        used.plan(collector)  # here, what is wrong with it is an error of this file alone
     config.stash.setdefault(_USED, {})[definition.nodeid] = used
     metafunc.parametrize(
         PARAMETER,
@@ -199,6 +231,16 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
 def _collector(node: pytest.Item) -> pytest.Collector:
     assert isinstance(node.parent, pytest.Collector)
     return node.parent
+
+
+def _closest_marks(definition: pytest.Item) -> list[pytest.Mark]:
+    """Return the markers that stand closest to a test: at its function, its class, its module."""
+    found = list(definition.iter_markers_with_node(MARKER))
+    node = found[0][0] if found else None
+    if isinstance(node, pytest.Class):  # without those of its bases, which its own takes over
+        own = vars(node.obj).get("pytestmark", ())
+        return [mark for mark in own if mark.name == MARKER] or [found[0][1]]
+    return [mark for at, mark in found if at is node]
 
 
 def _scenario_path(mark: pytest.Mark, definition: pytest.Item) -> Path:
@@ -252,27 +294,24 @@ class _Used:
     """A scenario that a test function uses, with a plan for each variant of the test.
 
     A test that is parametrised otherwise, too, is a run of its own with each of its parameters: one
-    with a name, figures, gates and saved runs of its own.
+    with a name, figures, gates and saved runs of its own. Its samples are those of ``plan``, which
+    has no name yet; ``names`` are the samples' names in node ids.
     """
 
-    def __init__(self, path: Path, nodeid: str) -> None:
-        self.names: Mapping[int, str] = {}
-        self._path = path
-        self._nodeid = nodeid
+    def __init__(self, plan: Plan, names: Mapping[int, str]) -> None:
+        self.names = names
+        self._plan = plan
         self._plans: dict[str, Plan] = {}
 
     def plan(self, collector: pytest.Collector, variant: str = "") -> Plan:
         """Return the plan of a variant, the plain one when it has no name."""
         if variant not in self._plans:
-            # Not in brackets: pytest takes what follows them in a node id for part of them.
-            nodeid = f"{self._nodeid}({variant})" if variant else self._nodeid
-            more = []
+            name, nodeid = self._plan.info.name, self._plan.info.nodeid
             if variant:
-                name = f"{self._plans[''].info.name}[{variant}]"
-                more = [Override(("name",), name, f"{nodeid}: name")]
-            self._plans[variant] = scenario_plan(
-                self._path, collector, nodeid, more, answers_given=True
-            )
+                name = f"{name}[{variant}]"
+                # Not in brackets: pytest takes what follows them in a node id for part of them.
+                nodeid = f"{nodeid}({variant})"
+            self._plans[variant] = named_plan(self._plan, collector, name, nodeid)
         return self._plans[variant]
 
 

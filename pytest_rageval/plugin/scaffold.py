@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
+from pytest_rageval.plugin.stdout import say
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.targets.editor_schema import editor_schema
 
@@ -96,19 +96,14 @@ def write_scaffold(folder: Path) -> int:
             write_atomically(folder / name, [text])
     except OSError as error:
         raise pytest.UsageError(f"--rag-init: {error}") from error
-    _say(_report(folder, list(files), configured))
+    say(_report(folder, list(files), configured))
     return int(pytest.ExitCode.OK)
 
 
 def print_schema() -> int:
     """Print the JSON Schema of a scenario file and return pytest's exit status."""
-    _say(schema_text())
+    say(schema_text())
     return int(pytest.ExitCode.OK)
-
-
-def _say(text: str) -> None:
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def schema_text() -> str:

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_rageval import __version__
 from pytest_rageval.model import Outcome, RunInfo, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.plugin import garbage, transport
 from pytest_rageval.plugin.gate_reports import report_gates
 from pytest_rageval.plugin.junit import JunitProperties
-from pytest_rageval.plugin.ledger import Ledger
 from pytest_rageval.plugin.names import printable
 from pytest_rageval.plugin.options import Settings
-from pytest_rageval.plugin.publish import Publisher, ci_commit
+from pytest_rageval.plugin.publish import Publisher
+from pytest_rageval.plugin.results import Results
 from pytest_rageval.plugin.run_hooks import RunHooks
 from pytest_rageval.plugin.save_answers import AnswerFile
 from pytest_rageval.plugin.shared import (
@@ -34,7 +33,8 @@ from pytest_rageval.plugin.shared import (
     run_settings,
 )
 from pytest_rageval.plugin.terminal import ScenarioTable, usage_line
-from pytest_rageval.reports.store import run_id, save_baseline, write_run
+from pytest_rageval.reports.run_info import run_info
+from pytest_rageval.reports.store import save_baseline, write_run
 
 if TYPE_CHECKING:
     from pytest_rageval.plugin.items import RunsCase
@@ -71,15 +71,16 @@ class RagevalSession:
         self._is_worker = hasattr(config, "workerinput")
         self._is_controller = not self._is_worker and config.getoption("dist", "no") != "no"
         self._started = datetime.now(UTC)
-        self._ledger = Ledger()
+        self._results = Results()
         self._items: dict[str, RunsCase] = {}
+        self._failed_parts: set[str] = set()
         self._is_refused = False
         self._recorded = 0
         self._saved: dict[Path, str] = {}
         self._remarks: dict[str, list[str]] = {}
         self._unsent: list[ScenarioInfo] = []
         self._workers: set[str] = set()
-        self._results: list[ScenarioResult] = []
+        self._summarized: list[ScenarioResult] = []
         self._written: list[tuple[ScenarioResult, Path | str]] = []
         self._junit = JunitProperties.wanted(config)
         self._publisher = Publisher(config)
@@ -104,7 +105,7 @@ class RagevalSession:
             replace(info, selected=selected[nodeid]) for nodeid, info in scenarios.items()
         ]
         for info in self._unsent:
-            self._ledger.open(info)
+            self._results.open(info)
         if self._items:
             garbage.freeze()
 
@@ -116,7 +117,7 @@ class RagevalSession:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: Iterable[str]) -> None:
         """Note which items the workers have, to name those that a crash takes along."""
-        self._ledger.expect(ids)
+        self._results.expect(ids)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(
@@ -139,8 +140,20 @@ class RagevalSession:
     # What ran
 
     @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Forget what an attempt before this one left: plugins run items again that failed."""
+        case = self._items.get(item.nodeid)
+        if case is not None:
+            case.begin()
+            self._failed_parts.discard(item.nodeid)
+
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the result that a report brings; in a worker, put it on the report."""
+        if _is_of_a_part(report):
+            if report.failed:
+                self._failed_parts.add(report.nodeid)
+            return
         outcome = _outcome(report)
         if outcome is None:
             if self._junit is not None and report.when == "teardown":
@@ -153,8 +166,10 @@ class RagevalSession:
             self._receive(report)
 
     def _finish(self, item: RunsCase, report: pytest.TestReport, outcome: Outcome) -> None:
+        if outcome == "passed" and report.nodeid in self._failed_parts:
+            outcome = "failed"  # pytest itself says so later, when it shows the report
         outcome = item.case_outcome(outcome)
-        scored = item.result or item.unscored()
+        scored = item.result or item.unscored(outcome)
         result = scored if scored.outcome == outcome else replace(scored, outcome=outcome)
         nodeid = item.plan.info.nodeid
         if self._is_worker:
@@ -169,18 +184,18 @@ class RagevalSession:
         message = transport.decode(getattr(report, transport.ATTRIBUTE))
         delattr(report, transport.ATTRIBUTE)  # the terminal keeps every report to the end
         for info in message.scenarios:
-            self._ledger.open(info)
+            self._results.open(info)
         self._record(message.nodeid, report, message.result)
         self._workers.add(str(getattr(report, "worker_id", "")))
 
     def _record(self, scenario: str, report: pytest.TestReport, result: SampleResult) -> None:
-        self._ledger.record(scenario, report.nodeid, result)
+        self._results.record(scenario, report.nodeid, result)
         self._recorded += 1
         if self._recorded % _FREEZE_EVERY == 0:
             garbage.freeze()
         # Reports can carry attributes of plugins; this one is for the words of -v.
         setattr(report, SCORE_ATTRIBUTE, result.weighted_score)
-        self._hooks.sample_scored(self._ledger.info(scenario), result)
+        self._hooks.sample_scored(self._results.info(scenario), result)
         if self._junit is not None:
             self._junit.note(report, result)
 
@@ -202,24 +217,24 @@ class RagevalSession:
             interrupted = type(error) is KeyboardInterrupt
             raise
         finally:
-            if not self._is_worker and self._ledger.has_results:
+            if not self._is_worker and self._results.has_results:
                 stopped = stopped or bool(session.shouldfail or session.shouldstop)
                 with garbage.garbage_kept():
-                    found = self._ledger.results(
+                    found = self._results.summarized(
                         stopped=stopped,
                         strict=self._settings.strict,
                         more_gates=self._hooks.gates,
                     )
-                    self._results = [self._hooks.with_failures(result) for result in found]
+                    self._summarized = [self._hooks.with_failures(result) for result in found]
                 if not interrupted:
-                    report_gates(session, self._results, announced)
+                    report_gates(session, self._summarized, announced)
 
     def _announce_gates(self, session: pytest.Session) -> int:
         """Count the gates among what is going to run; the progress display divides by that.
 
         An xdist controller does not know its scenarios yet, and announces none.
         """
-        expected = 0 if self._is_worker else self._ledger.gate_count()
+        expected = 0 if self._is_worker else self._results.gate_count()
         session.testscollected += expected
         return expected
 
@@ -230,7 +245,7 @@ class RagevalSession:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
         finished = datetime.now(UTC)
         with garbage.garbage_kept():
-            for result in self._results:
+            for result in self._summarized:
                 if result.samples:
                     self._written.append((result, self._write(result, finished)))
         self._publisher.finish()
@@ -238,17 +253,8 @@ class RagevalSession:
     def _write(self, result: ScenarioResult, finished: datetime) -> Path | str:
         info, places = result.info, self._settings.places
         output = places.run_base(info.output_dir)
-        run = RunInfo(
-            id=run_id(self._started),
-            started_at=self._started.isoformat(),
-            finished_at=finished.isoformat(),
-            version=__version__,
-            workers=len(self._workers),
-            usage=self._usage(info.nodeid),
-            latency_s={sample.sample_id: round(sample.latency_s, 6) for sample in result.samples},
-            commit=ci_commit(),
-            answer_latency_s=_answer_latencies(result),
-        )
+        workers, usage = len(self._workers), self._usage(info.nodeid)
+        run = run_info(result, self._started, finished, workers=workers, usage=usage)
         folder: Path | str
         try:
             folder = write_run(result, run, places.root, output, self._settings.reports)
@@ -269,7 +275,7 @@ class RagevalSession:
         folder = run_settings(self._config).shared_dir
         if folder is None or not folder.is_dir():
             return None
-        from pytest_rageval.clients.usage import is_counted, run_usage, scenario_usage
+        from pytest_rageval.clients.ledger import is_counted, run_usage, scenario_usage
 
         if not is_counted(folder):  # only a target was asked, that is no model
             return None
@@ -347,24 +353,25 @@ class ScoreBesideOutcome:
         return None
 
 
-def _answer_latencies(result: ScenarioResult) -> dict[str, float] | None:
-    """Return how long the target took for each sample, None where there is none."""
-    if not result.info.target:
-        return None
-    return {
-        sample.sample_id: round(sample.answer_latency_s, 6)
-        for sample in result.samples
-        if sample.answer_latency_s is not None
-    }
+def _is_of_a_part(report: pytest.TestReport) -> bool:
+    """Return whether a report is that of a subtest: it has the node id of its test.
+
+    pytest 9 has subtests, before that it is the plugin pytest-subtests; the name is common to both.
+    """
+    return type(report) is not pytest.TestReport and hasattr(report, "context")
 
 
 def _outcome(report: pytest.TestReport) -> Outcome | None:
-    """Return what a report decides about its case, None when it decides nothing yet."""
-    when, outcome = report.when, report.outcome
+    """Return what a report decides about its case, None when it decides nothing yet.
+
+    An outcome that pytest does not have decides nothing: ``rerun`` is that of an attempt after
+    which a plugin runs the item again.
+    """
+    when, outcome = report.when, str(report.outcome)
     if when == "teardown" or (when == "setup" and outcome == "passed"):
         return None
     if outcome == "skipped":
         return "xfailed" if hasattr(report, "wasxfail") else "skipped"
     if outcome == "failed":
         return "error" if when == "setup" else "failed"
-    return "passed"
+    return "passed" if outcome == "passed" else None

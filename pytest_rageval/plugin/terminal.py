@@ -12,6 +12,8 @@ from pytest_rageval.errors import shorten
 from pytest_rageval.model import TARGET, GateResult, ScenarioResult
 from pytest_rageval.plugin.comparing import write_comparison
 from pytest_rageval.plugin.names import cells, pad, printable
+from pytest_rageval.reports.figures import figure, interval
+from pytest_rageval.reports.summary_md import first_reasons
 from pytest_rageval.stats.latency import latency
 from pytest_rageval.stats.stability import stability
 
@@ -46,12 +48,12 @@ class ScenarioTable:
         head = f"{pad('metric', self._width)} mean    95 % interval     weight   scored"
         terminal.write_line(head)
         for name, metric in result.metrics.items():
-            interval = _interval(metric.ci_low, metric.ci_high)
-            line = f"{interval:<17} {metric.weight:<8g} {_scored(metric.n, metric.unscored)}"
+            ends = interval(metric.ci_low, metric.ci_high)
+            line = f"{ends:<17} {metric.weight:<8g} {_scored(metric.n, metric.unscored)}"
             self._figure(terminal, name, metric.weighted_mean, line, self._graded(name))
         overall = result.weighted_score
-        interval = _interval(overall.ci_low, overall.ci_high)
-        line = f"{interval:<17} {'':<8} {_scored(overall.n, overall.unscored)}"
+        ends = interval(overall.ci_low, overall.ci_high)
+        line = f"{ends:<17} {'':<8} {_scored(overall.n, overall.unscored)}"
         self._figure(terminal, "weighted_score", overall.mean, line, overall.mean)
         self._first_errors(terminal)
         self._stability(terminal)
@@ -95,24 +97,17 @@ class ScenarioTable:
         good, warn = self._result.info.bands
         terminal.write(f"{pad(printable(name), self._width)} ")
         if mean is None or graded is None:
-            terminal.write(f"{'-':<7}")
+            terminal.write(f"{figure(None):<7}")
         else:
             band = "green" if graded >= good else "yellow" if graded >= warn else "red"
-            terminal.write(f"{mean:<7.4f}", **{band: True})
+            terminal.write(f"{figure(mean):<7}", **{band: True})
         terminal.write_line(f" {rest}".rstrip())
 
     def _first_errors(self, terminal: pytest.TerminalReporter) -> None:
         """Quote one reason for each metric that could not score everything."""
-        for name, metric in self._result.metrics.items():
-            errors = [
-                sample.errors.get(name) or sample.reasons.get(name)
-                for sample in self._result.samples
-                if metric.unscored and sample.scores.get(name) is None
-            ]
-            first = next((error for error in errors if error), None)
-            if first is not None:
-                line = f"{name} unscored, for instance: {' '.join(first.split())}"
-                terminal.write_line(shorten(printable(line), 200), yellow=True)
+        for name, reason in first_reasons(self._result).items():
+            line = f"{name} unscored, for instance: {' '.join(reason.split())}"
+            terminal.write_line(shorten(printable(line), 200), yellow=True)
 
     def _stability(self, terminal: pytest.TerminalReporter) -> None:
         found = stability(self._result.info, self._result.samples)
@@ -122,19 +117,20 @@ class ScenarioTable:
 
     def _target(self, terminal: pytest.TerminalReporter) -> None:
         """Say how many samples the system under test answered, and how long it took."""
-        result = self._result
-        asked = [sample for sample in result.samples if sample.is_expected and not sample.invalid]
-        if not result.info.target or not asked:
+        samples, target = self._result.samples, self._result.info.target
+        found = latency(s.answer_latency_s for s in samples if s.answer_latency_s is not None)
+        lost = sum(TARGET in sample.errors for sample in samples)
+        kept = sum(sample.is_kept for sample in samples)
+        # Who was asked is not who is expected: a mark may keep a sample from being run.
+        answered = kept + (found.n if found is not None else 0)
+        if not target or not answered + lost:
             return
-        found = latency(s.answer_latency_s for s in asked if s.answer_latency_s is not None)
-        lost = sum(TARGET in sample.errors for sample in asked)
-        kept = len(asked) - lost - (found.n if found is not None else 0)
-        parts = [f"{len(asked) - lost} of {len(asked)} answered"]
+        parts = [f"{answered} of {answered + lost} answered"]
         parts += [f"{kept} of them from the cache"] if kept else []
         if found is not None:
             times = f"{found.median_s:.2f} s, p95 {found.p95_s:.2f} s, longest {found.max_s:.2f} s"
             parts.append(f"median {times}")
-        line = f"target {result.info.target}: {', '.join(parts)}"
+        line = f"target {target}: {', '.join(parts)}"
         terminal.write_line(printable(line), yellow=lost > 0)
 
     def _gate(self, terminal: pytest.TerminalReporter, gate: GateResult) -> None:
@@ -147,10 +143,6 @@ class ScenarioTable:
     def _shown(self, path: Path) -> str:
         relative = os.path.relpath(path, self._root)
         return str(path) if relative.startswith("..") else relative
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "" if low is None or high is None else f"{low:.4f}..{high:.4f}"
 
 
 def _scored(n: int, unscored: int) -> str:

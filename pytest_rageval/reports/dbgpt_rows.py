@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_rageval.metrics.base import METRIC_REGISTRY
+from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import (
     RETRIEVAL,
     MetricColumn,

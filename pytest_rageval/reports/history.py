@@ -1,8 +1,8 @@
 """The runs of a scenario over time: ``history.sqlite`` beside the run folders.
 
 The file is an index. All that is in it stands in the run folders, too, so it can be deleted: the
-next run, or ``pytest --rag-history``, makes it anew. Nothing here ever changes a file that is not a
-history of this version.
+next run, or ``pytest --rag-history``, makes it anew; the latter also where it is damaged. Nothing
+here ever changes a file that is not a history of this version.
 """
 
 from __future__ import annotations
@@ -47,10 +47,6 @@ _TABLES = (
         mean REAL, weighted_mean REAL, weight REAL, n INTEGER, unscored INTEGER, std REAL,
         ci_low REAL, ci_high REAL, PRIMARY KEY (folder, name))""",
 )
-_DAMAGED = (
-    "is damaged, or no history ({}). Move it away, or delete it: 'pytest --rag-history' makes it "
-    "anew from the run folders"
-)
 # Where the parts of a row of ``runs`` end.
 _COUNTS_END = 5 + 9
 _SCORE_END = _COUNTS_END + 5
@@ -58,6 +54,10 @@ _SCORE_END = _COUNTS_END + 5
 
 class HistoryError(RagevalError):
     """The file of the history cannot be used; the message names it and says what to do."""
+
+
+class DamagedHistoryError(HistoryError):
+    """The file is damaged, and says of itself that it is a history of this version."""
 
 
 def trend_of(
@@ -88,12 +88,24 @@ def all_runs(base: Path, *, timeout_s: float = BUSY_S) -> tuple[Sequence[RunPoin
     """Return every run below ``base``, oldest first, and remarks on what went wrong.
 
     The file is brought up to date: folders that it does not know come in, those that are gone go.
+    A history that is damaged is made anew.
     """
+    points, problem = _up_to_date(base, timeout_s)
+    if isinstance(problem, DamagedHistoryError) and _is_removed(base / DATABASE):
+        points, problem = _up_to_date(base, timeout_s)
+        if problem is None:
+            remark = "was damaged, and was made anew from the run folders"
+            return points, [f"{base / DATABASE}: {remark}"]
+    return points, [] if problem is None else [str(problem)]
+
+
+def _up_to_date(base: Path, timeout_s: float) -> tuple[Sequence[RunPoint], HistoryError | None]:
+    """Return every run, and why the file could not be brought up to date, if so."""
     folders = [folder for scenario in _subfolders(base) for folder in _folders(scenario)]
     try:
         known = _known(base, timeout_s=timeout_s)
     except HistoryError as error:
-        return _ordered(_points(base, folders, {})), [str(error)]
+        return _ordered(_points(base, folders, {})), error
     points = _ordered(_points(base, folders, known))
     fresh = [point for point in points if _clean(point.folder) not in known]
     gone = sorted(known.keys() - {_clean(point.folder) for point in points})
@@ -103,8 +115,8 @@ def all_runs(base: Path, *, timeout_s: float = BUSY_S) -> tuple[Sequence[RunPoin
                 _forget(database, gone)
                 _insert(database, fresh)
     except HistoryError as error:
-        return points, [str(error)]
-    return points, []
+        return points, error
+    return points, None
 
 
 def record(base: Path, point: RunPoint, *, timeout_s: float = BUSY_S) -> None:
@@ -119,19 +131,6 @@ def record(base: Path, point: RunPoint, *, timeout_s: float = BUSY_S) -> None:
         _, remarks = all_runs(base, timeout_s=timeout_s)
         if remarks:
             raise HistoryError(remarks[0])
-
-
-def rebuild(base: Path, *, timeout_s: float = BUSY_S) -> int:
-    """Make the history anew from the run folders below ``base``; return the number of runs.
-
-    Raises HistoryError.
-    """
-    folders = [folder for scenario in _subfolders(base) for folder in _folders(scenario)]
-    points = _ordered(_points(base, folders, {}))
-    with _writing(base, timeout_s) as database:
-        _forget(database, [row[0] for row in database.execute("SELECT folder FROM runs")])
-        _insert(database, points)
-    return len(points)
 
 
 # Folders
@@ -215,7 +214,7 @@ def _known(
     try:
         return _from_rows(rows, figures)
     except (ValueError, TypeError) as error:
-        raise HistoryError(f"{path}: {_DAMAGED.format(error)}") from error
+        raise _damage(path, error) from error
 
 
 def _connect(path: Path, timeout_s: float) -> sqlite3.Connection:
@@ -234,19 +233,58 @@ def _in_words(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise HistoryError(f"{path}: {_reason(error)}") from error
+        raise _in_other_words(path, error) from error
 
 
-def _reason(error: sqlite3.Error) -> str:
+def _in_other_words(path: Path, error: sqlite3.Error) -> HistoryError:
     import sqlite3
 
     # The extended code has the kind in its last byte.
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return "another process keeps it locked. 'pytest --rag-history' adds what is missing"
+        reason = "another process keeps it locked. 'pytest --rag-history' adds what is missing"
+        return HistoryError(f"{path}: {reason}")
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return _DAMAGED.format(error)
-    return f"cannot be used: {error}"
+        return _damage(path, error)
+    return HistoryError(f"{path}: cannot be used: {error}")
+
+
+def _damage(path: Path, error: Exception) -> HistoryError:
+    anew = "'pytest --rag-history' makes it anew from the run folders"
+    if _says_it_is_ours(path):
+        return DamagedHistoryError(f"{path}: is damaged ({error}). {anew}")
+    return HistoryError(
+        f"{path}: is damaged, or no history ({error}). Move it away, or delete it: {anew}"
+    )
+
+
+def _says_it_is_ours(path: Path) -> bool:
+    """Return whether the header, whatever follows it, is that of a history of this version.
+
+    Its fields are big-endian: https://www.sqlite.org/fileformat.html#the_database_header
+    """
+    try:
+        with path.open("rb") as stream:
+            header = stream.read(100)
+    except OSError:
+        return False
+    version, application = header[60:64], header[68:72]
+    return (
+        header.startswith(b"SQLite format 3\0")
+        and int.from_bytes(version, "big") == _VERSION
+        and int.from_bytes(application, "big") == _APPLICATION
+    )
+
+
+def _is_removed(path: Path) -> bool:
+    """Remove the file, if that can be done."""
+    try:
+        path.unlink(missing_ok=True)
+        # Else SQLite would take it for that of the new file.
+        path.with_name(f"{path.name}-journal").unlink(missing_ok=True)
+    except OSError:
+        return False
+    return True
 
 
 def _is_ours(database: sqlite3.Connection, path: Path) -> bool:

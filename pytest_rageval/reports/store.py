@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from datetime import datetime
 from pathlib import Path
 
 from pytest_rageval.model import RunInfo, ScenarioResult
@@ -15,11 +14,8 @@ _CACHE_TAG = (
     "Signature: 8a477f597d28d172789f06886806bc55\n"
     "# This folder holds the runs of pytest-rageval. It can be deleted at any time.\n"
 )
-
-
-def run_id(started: datetime) -> str:
-    """Return the id of a run that started at ``started`` (UTC): ``20261121T093011-123456``."""
-    return started.strftime("%Y%m%dT%H%M%S-%f")
+# A .gitignore is the user's who wants runs in version control; replies are kept while tests run.
+_FIRST = (".gitignore", ".cache", "history.sqlite")
 
 
 def write_run(
@@ -30,8 +26,7 @@ def write_run(
     ``requested`` are the names of the reports that are written on request only. ``latest`` is
     turned to the folder when all files are there. Raises OSError.
     """
-    _prepare(output)
-    base = output / folder_name(result.info.name)
+    base = _base(result, output)
     folder = RunFolder(_new_folder(base, run.id), root)
     for report in REPORT_REGISTRY:
         if not report.on_request or report.name in requested:
@@ -43,18 +38,46 @@ def write_run(
 def save_baseline(result: ScenarioResult, run: RunInfo, path: Path, output: Path) -> None:
     """Write the run to ``path``, to be compared with later. Raises OSError.
 
-    ``output`` is the base of the run folders, which is kept out of version control.
+    ``output`` is the base of the run folders, which are kept out of version control.
     """
-    if path.is_relative_to(output):
-        _prepare(output)
+    if path.is_relative_to(output / folder_name(result.info.name)):
+        _base(result, output)
+    elif path.is_relative_to(output):
+        _mark(output)
     write_atomically(path, results_chunks(result, run))
 
 
-def _prepare(output: Path) -> None:
-    output.mkdir(parents=True, exist_ok=True)
+def _base(result: ScenarioResult, output: Path) -> Path:
+    """Return the folder of a scenario's runs, which version control and backups pass by.
+
+    What is marked for that is all of ``output``; but where the user keeps other files in there,
+    the scenario's folder alone.
+    """
+    base = output / folder_name(result.info.name)
+    if not _mark(output):
+        _mark(base)
+    return base
+
+
+def _mark(folder: Path) -> bool:
+    """Make ``folder`` and mark it, and return True; leave one with others' files alone."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if not _is_ours(folder):
+        return False
     for name, text in ((".gitignore", "*\n"), ("CACHEDIR.TAG", _CACHE_TAG)):
-        if not (output / name).exists():
-            write_atomically(output / name, [text])
+        if not (folder / name).exists():
+            write_atomically(folder / name, [text])
+    return True
+
+
+def _is_ours(folder: Path) -> bool:
+    """Return whether a folder was marked before, or holds nothing but what may come first."""
+    if all(entry.name.startswith(_FIRST) for entry in folder.iterdir()):
+        return True
+    try:
+        return (folder / "CACHEDIR.TAG").read_text("utf-8") == _CACHE_TAG
+    except (OSError, ValueError):
+        return False
 
 
 def _new_folder(base: Path, name: str) -> Path:

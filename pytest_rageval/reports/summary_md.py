@@ -16,9 +16,10 @@ from pytest_rageval.model import (
     RunInfo,
     SampleResult,
     ScenarioResult,
-    p_figure,
 )
 from pytest_rageval.reports.base import RunFolder
+from pytest_rageval.reports.figures import change, figure, interval, p_figure
+from pytest_rageval.stats.verdict import badness, shortfalls, shown_errors
 from pytest_rageval.stats.weights import is_scored
 
 LISTED = 10
@@ -34,6 +35,7 @@ _ROOM_LIST = 2_000
 _NAME_WIDTH = 120
 _MESSAGE_WIDTH = 400
 _QUESTION_WIDTH = 80
+_REASON_WIDTH = 200
 
 
 class SummaryMd:
@@ -66,6 +68,21 @@ def verdict_text(result: ScenarioResult) -> str:
     cases += [f"{counts.failed} failed"] if counts.failed else []
     cases += [f"{counts.error} could not be judged"] if counts.error else []
     return f"**{word}**: {_gate_counts(result.gates)}; {', '.join(cases)}"
+
+
+def first_reasons(result: ScenarioResult) -> dict[str, str]:
+    """Return by metric why it could not score a sample, the first one of which that is known."""
+    found = {}
+    for name, metric in result.metrics.items():
+        reasons = (
+            sample.errors.get(name) or sample.reasons.get(name)
+            for sample in result.samples
+            if metric.unscored and sample.scores.get(name) is None
+        )
+        first = next((reason for reason in reasons if reason), None)
+        if first is not None:
+            found[name] = first
+    return found
 
 
 def _gate_counts(gates: Sequence[GateResult]) -> str:
@@ -104,7 +121,7 @@ def _lines(result: ScenarioResult, run: RunInfo) -> Iterator[str]:
     yield from _comparison(result.comparison)
     yield from _fallen(result)
     yield from _gates(result)
-    yield from _worst(result.samples)
+    yield from _worst(result)
 
 
 def _listed(texts: Sequence[str]) -> str:
@@ -120,16 +137,31 @@ def _listed(texts: Sequence[str]) -> str:
 def _means(result: ScenarioResult) -> Iterator[str]:
     overall = result.weighted_score
     scored = f"{overall.n}/{overall.n + overall.unscored}"
-    interval = _interval(overall.ci_low, overall.ci_high)
-    total = f"| **weighted_score** | **{figure(overall.mean)}** | {interval} | | {scored} |"
+    ends = interval(overall.ci_low, overall.ci_high)
+    total = f"| **weighted_score** | **{figure(overall.mean)}** | {ends} | | {scored} |"
     head = "| metric | mean | 95 % interval | weight | scored |"
     rows = []
     for name, metric in result.metrics.items():
-        interval = _interval(metric.ci_low, metric.ci_high)
+        ends = interval(metric.ci_low, metric.ci_high)
         scored = f"{metric.n}/{metric.n + metric.unscored}"
         mean, weight = figure(metric.weighted_mean), f"{metric.weight:g}"
-        rows.append(f"| {_name(name)} | {mean} | {interval} | {weight} | {scored} |")
+        rows.append(f"| {_name(name)} | {mean} | {ends} | {weight} | {scored} |")
     yield from _table("Metric Means (weighted)", head, rows, _ROOM_MEANS, [total])
+    yield from _unscored(result)
+
+
+def _unscored(result: ScenarioResult) -> Iterator[str]:
+    """Quote one reason for each metric that could not score everything."""
+    found = [
+        f"- {_name(name)} unscored, for instance: {_cell(reason, _REASON_WIDTH)}"
+        for name, reason in first_reasons(result).items()
+    ]
+    room, shown = _ROOM_LIST, 0
+    while shown < len(found) and len(found[shown]) <= room:
+        room -= len(found[shown]) + 1
+        shown += 1
+    if shown:
+        yield from ("", *found[:shown])
 
 
 def _comparison(comparison: Comparison | None) -> Iterator[str]:
@@ -138,12 +170,11 @@ def _comparison(comparison: Comparison | None) -> Iterator[str]:
     head = f"| metric | A (this run) | B | A - B | interval | p ({comparison.test}, Holm) | n | |"
     rows = []
     for name, found in comparison.metrics.items():
-        interval = _interval(found.ci_low, found.ci_high)
-        p_value = "-" if found.p_adjusted is None else _plain(p_figure(found.p_adjusted))
+        ends, p_value = interval(found.ci_low, found.ci_high), _plain(p_figure(found.p_adjusted))
         verdict = "**significant**" if found.significant else _cell(found.note, _MESSAGE_WIDTH)
         rows.append(
             f"| {_name(name)} | {figure(found.a_mean)} | {figure(found.b_mean)} | "
-            f"{_change(found.diff)} | {interval} | {p_value} | {found.n} | {verdict} |"
+            f"{change(found.diff)} | {ends} | {p_value} | {found.n} | {verdict} |"
         )
     title = f"Compared with {_cell(comparison.baseline, _NAME_WIDTH)}"
     yield from _table(title, head, rows, _ROOM_COMPARISON)
@@ -172,8 +203,8 @@ def _fallen(result: ScenarioResult) -> Iterator[str]:
         return
     changes = _changes(result)
     fallen = sorted(
-        (change for change in changes if change.diff < -TOLERANCE),
-        key=lambda change: (change.diff, change.sample.index),
+        (one for one in changes if one.diff < -TOLERANCE),
+        key=lambda one: (one.diff, one.sample.index),
     )
     metrics = _fallen_metrics(result, result.comparison)
     if not fallen and not metrics:
@@ -181,11 +212,11 @@ def _fallen(result: ScenarioResult) -> Iterator[str]:
     name = _cell(result.comparison.baseline, _NAME_WIDTH)
     head = f"| sample | {name} | this run | A - B | question |"
     rows = [
-        f"| {_name(change.sample.sample_id)} | {figure(change.then)} | {figure(change.now)} | "
-        f"{_change(change.diff)} | {_question(change.sample)} |"
-        for change in fallen[:LISTED]
+        f"| {_name(one.sample.sample_id)} | {figure(one.then)} | {figure(one.now)} | "
+        f"{change(one.diff)} | {_question(one.sample)} |"
+        for one in fallen[:LISTED]
     ]
-    risen = sum(change.diff > TOLERANCE for change in changes)
+    risen = sum(one.diff > TOLERANCE for one in changes)
     yield from ("", f"## Worse than {name}", "")
     if metrics:
         yield f"Significantly worse: {metrics}."
@@ -200,7 +231,7 @@ def _fallen_metrics(result: ScenarioResult, comparison: Comparison) -> str:
     """Return the metrics that are significantly worse, with the difference."""
     lower_is_better = {column.name for column in result.info.metrics if not column.higher_is_better}
     worse = [
-        f"{_name(name)} {_change(found.diff)}"
+        f"{_name(name)} {change(found.diff)}"
         for name, found in comparison.metrics.items()
         if found.significant and found.diff and (found.diff > 0) == (name in lower_is_better)
     ]
@@ -232,17 +263,30 @@ def _gates(result: ScenarioResult) -> Iterator[str]:
     yield from _table("Gates", "| gate | verdict | |", rows, _ROOM_GATES)
 
 
-def _worst(samples: Sequence[SampleResult]) -> Iterator[str]:
-    scored = [sample for sample in samples if is_scored(sample.weighted_score)]
-    worst = sorted(scored, key=lambda sample: (sample.weighted_score or 0.0, sample.index))
+def _worst(result: ScenarioResult) -> Iterator[str]:
+    """List what could not be judged, with the reason, then the lowest of the others."""
+    listed = [
+        sample
+        for sample in result.samples
+        if sample.outcome in ("error", "failed") or is_scored(sample.weighted_score)
+    ]
     rows = [
         f"| {_name(sample.sample_id)} | {figure(sample.weighted_score)} | {sample.outcome} | "
-        f"{_question(sample)} |"
-        for sample in worst[:LISTED]
+        f"{_why(result, sample)} | {_question(sample)} |"
+        for sample in sorted(listed, key=badness)[:LISTED]
     ]
     if rows:
-        head = "| sample | weighted_score | outcome | question |"
-        yield from _table("Lowest samples", head, rows, _ROOM_SAMPLES)
+        head = "| sample | weighted_score | outcome | why | question |"
+        yield from _table("Worst samples", head, rows, _ROOM_SAMPLES)
+
+
+def _why(result: ScenarioResult, sample: SampleResult) -> str:
+    """Return what a sample missed, and what went wrong with it; "" where it passed."""
+    if sample.outcome == "passed":
+        return ""
+    said = [str(missed) for missed in shortfalls(sample, result.info.thresholds)]
+    said += [f"{name}: {error}" for name, error in shown_errors(sample).items()]
+    return _cell("; ".join(shorten(text, _REASON_WIDTH) for text in said), _REASON_WIDTH)
 
 
 def _table(
@@ -265,19 +309,6 @@ def _rows(head: str, rows: Sequence[str], room: int, last: Sequence[str] = ()) -
     yield from last
     if shown < len(rows):
         yield from ("", f"{len(rows) - shown} more are in results.json.")
-
-
-def figure(value: float | None) -> str:
-    """Return a figure with four decimals, or a dash where there is none."""
-    return "-" if value is None else f"{value:.4f}"
-
-
-def _change(value: float | None) -> str:
-    return "-" if value is None else f"{value:+.4f}"
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "-" if low is None or high is None else f"{low:.4f}..{high:.4f}"
 
 
 def _question(sample: SampleResult) -> str:

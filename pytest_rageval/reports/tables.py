@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+from pytest_rageval.datasets.csv_text import csv_text
 from pytest_rageval.model import RunInfo, SampleResult, ScenarioResult
 from pytest_rageval.reports.base import RunFolder
+from pytest_rageval.stats.verdict import shown_errors
 
 # A spreadsheet takes a cell that begins with one of these for a formula and runs it.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -53,7 +54,7 @@ class InvalidCsv:
 
 
 def _score_row(sample: SampleResult, metadata: Sequence[str], metrics: Sequence[str]) -> list[Any]:
-    errors = "; ".join(f"{name}: {text}" for name, text in sample.errors.items())
+    errors = "; ".join(f"{name}: {text}" for name, text in shown_errors(sample).items())
     return [
         sample.sample_id,
         sample.question,
@@ -69,17 +70,8 @@ def _score_row(sample: SampleResult, metadata: Sequence[str], metrics: Sequence[
 
 
 def csv_lines(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """Yield a table as CSV text, record by record."""
-    writer = csv.writer(_Echo())  # ends lines with CR LF (RFC 4180), so that a lone CR is quoted
-    for row in chain([header], rows):
-        yield writer.writerow([_cell(value) for value in row])
-
-
-class _Echo:
-    """A file that hands back what is written to it, so that the writer becomes a formatter."""
-
-    def write(self, text: str) -> str:
-        return text
+    """Return a table as CSV text, record by record."""
+    return csv_text([_cell(value) for value in row] for row in chain([header], rows))
 
 
 _dump = json.JSONEncoder(ensure_ascii=False, default=str).encode

@@ -20,6 +20,9 @@ FIELD_ALIASES: Final[dict[str, tuple[str, ...]]] = {
 }
 """Field -> the column names it is found under when ``key_map`` does not name one, best first."""
 
+NEEDED_FIELDS: Final = tuple(sorted(FIELD_ALIASES.keys() - {"id", "tags", "skip", "xfail"}))
+"""The fields of a sample that a metric may need."""
+
 _ULTRARAG: Final = {"gt_ls": "references", "q_ls": "question", "pred_ls": "answer"}
 
 FIELD_OF: Final[dict[str, str]] = _ULTRARAG | {

@@ -12,10 +12,10 @@ from typing import Any, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from pytest_rageval.errors import Problem, ScenarioError, nearest, shorten
+from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten
 from pytest_rageval.scenario.dialects import dbgpt, rag_eval, retrieval, ultrarag
 from pytest_rageval.scenario.json_tree import parse_json
-from pytest_rageval.scenario.overrides import Override
+from pytest_rageval.scenario.overrides import NameOf, Override
 from pytest_rageval.scenario.schema import Scenario, is_secret
 from pytest_rageval.scenario.yaml_tree import YamlPath, YamlTree, parse_yaml
 
@@ -59,7 +59,7 @@ def load_scenario(
 
 
 def inspect_scenario(
-    path: Path, overrides: Iterable[Override] = (), shown: str = ""
+    path: Path, overrides: Iterable[Override] = (), shown: str = "", name_of: NameOf = str
 ) -> tuple[LoadedScenario | None, list[Problem]]:
     """Return what could be made of the scenario, and all its problems.
 
@@ -68,7 +68,8 @@ def inspect_scenario(
     cannot be read at all.
     """
     shown = shown or str(path)
-    return inspect_tree(parse_scenario(_read_text(path, shown), path, shown), path, overrides)
+    tree = parse_scenario(_read_text(path, shown), path, shown)
+    return inspect_tree(tree, path, overrides, name_of)
 
 
 def parse_scenario(text: str, path: Path, shown: str) -> YamlTree:
@@ -81,18 +82,24 @@ def parse_scenario(text: str, path: Path, shown: str) -> YamlTree:
 
 
 def inspect_tree(
-    tree: YamlTree, path: Path, overrides: Iterable[Override] = ()
+    tree: YamlTree, path: Path, overrides: Iterable[Override] = (), name_of: NameOf = str
 ) -> tuple[LoadedScenario | None, list[Problem]]:
     """Return what could be made of a tree, which is changed, and all its problems.
 
-    ``path`` is the file that data files are relative to.
+    ``path`` is the file that data files are relative to. Where ``name_of`` says that an override
+    names a metric which the file writes otherwise, it takes the place of that.
     """
-    applied = [override.apply(tree) for override in overrides]
-    overridden = tuple(name for name in applied if name is not None)
-    warnings = rag_eval.translate(tree)
+    overrides = list(overrides)
+    ours = [override for override in overrides if override.path[0] in Scenario.model_fields]
+    # What another system calls a value by its own name comes to our key first, or would win there.
+    applied = [override.apply(tree) for override in overrides if override not in ours]
+    given = [override.path for override in ours]
+    warnings = rag_eval.translate(tree, given)
     warnings += ultrarag.translate(tree)
-    warnings += dbgpt.translate(tree)
+    warnings += dbgpt.translate(tree, given)
     retrieval.translate(tree)
+    applied += [override.apply(tree, name_of) for override in ours]
+    overridden = tuple(name for name in applied if name is not None)
     scenario, positions, problems = _validate(tree)
     problems = sorted([*tree.problems, *problems], key=by_line)
     if scenario is None:
@@ -267,8 +274,7 @@ def _missing_hint(location: tuple[str | int, ...]) -> str:
 def _unknown_key(location: tuple[str | int, ...]) -> str:
     key, parents = str(location[-1]), location[:-1]
     known = sorted(_model_at(parents).model_fields)
-    guess = nearest(key, known)
-    hint = f" Did you mean {guess!r}?" if guess else ""
+    hint = did_you_mean(key, known)
     inside = f" under {_dotted(parents)}" if parents else ""
     return f"unknown key {shorten(key)!r}{inside}.{hint} Known: {', '.join(known)}"
 

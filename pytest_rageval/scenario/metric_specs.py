@@ -10,7 +10,7 @@ from pydantic import Field, field_validator, model_validator
 
 from pytest_rageval.errors import unknown_name
 from pytest_rageval.import_path import ImportPathError, split_path
-from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
+from pytest_rageval.scenario.fields import FIELD_OF, NEEDED_FIELDS
 from pytest_rageval.scenario.spec import Count, Name, Number, Seconds, Spec
 
 
@@ -48,7 +48,7 @@ class MetricSpec(Spec):
         ((metric, options),) = data.items()
         if options is not None and not isinstance(options, dict):
             raise ValueError(f"the options of {metric!r} must be a mapping, found {options!r}")
-        options = dict(options or {})
+        options = _options(options or {})
         if "use" in options:
             return _used_metric({"name": metric, **options}, cls.model_fields)
         return {"metric": metric, "name": options.pop("name", None), "options": options}
@@ -89,13 +89,9 @@ class MetricSpec(Spec):
     @classmethod
     def _needs_are_fields(cls, needs: list[str] | None) -> list[str] | None:
         for name in needs or ():
-            if FIELD_OF.get(name) not in _NEEDED:
-                raise ValueError(unknown_name("field", name, _NEEDED))
+            if FIELD_OF.get(name) not in NEEDED_FIELDS:
+                raise ValueError(unknown_name("field", name, NEEDED_FIELDS))
         return None if needs is None else sorted({FIELD_OF[name] for name in needs})
-
-
-_NEEDED = sorted(FIELD_ALIASES.keys() - {"id", "tags", "skip", "xfail"})
-"""The fields of a sample that a metric may need."""
 
 
 def _used_metric(data: dict[str, Any], fields: Iterable[str]) -> dict[str, Any]:
@@ -103,8 +99,12 @@ def _used_metric(data: dict[str, Any], fields: Iterable[str]) -> dict[str, Any]:
     known = set(fields) - {"metric", "options"}
     own = {key: value for key, value in data.items() if key in known}
     rest = {key: value for key, value in data.items() if key not in known}
-    options = {key: value for key, value in rest.items() if not str(key).startswith("x-")}
-    return {**own, "metric": data["use"], "options": options}
+    return {**own, "metric": data["use"], "options": _options(rest)}
+
+
+def _options(written: dict[str, Any]) -> dict[str, Any]:
+    """Return what is an option: keys that begin with ``x-`` are the user's own."""
+    return {key: value for key, value in written.items() if not str(key).startswith("x-")}
 
 
 class ThresholdSpec(Spec):

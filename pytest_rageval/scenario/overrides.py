@@ -12,6 +12,9 @@ from pytest_rageval.errors import OptionError, Problem, ScenarioError, shorten
 from pytest_rageval.scenario.targets import named_target
 from pytest_rageval.scenario.yaml_tree import YamlPath, YamlTree, parse_yaml
 
+NameOf = Callable[[str], str]
+"""Returns what results call a metric that is written so; other names come back as they are."""
+
 _STEP = r'(?:"(?:[^"\\]|\\.)*"|[^."]+)'
 _PATH = re.compile(rf"{_STEP}(?:\.{_STEP})*")
 
@@ -32,22 +35,63 @@ class Override:
     flag: str
     only_present: bool = False
 
-    def apply(self, tree: YamlTree) -> str | None:
+    def apply(self, tree: YamlTree, name_of: NameOf = str) -> str | None:
         """Put the value into the tree and return the dotted name of what was overridden."""
         if self.only_present and not _is_present(tree, self.path[0]):
             return None
         _make_room(tree, self.path, self.value)
-        steps = tuple(_list_index(tree, self.path))
+        steps = _list_index(tree, as_named(tree.data, self.path, name_of))
         # A number for a gate with several checks means its mean.
         if steps[0] == "gates" and tree.has((*steps, "mean")) and not isinstance(self.value, dict):
             steps = (*steps, "mean")
-        if steps[0] == "gates" and len(steps) > 2:
-            _widen_mean(tree, steps[1])
+        _widen_mean(tree, steps)
         try:
             tree.put(steps, self.value, origin=self.flag)
         except LookupError as error:
             raise ScenarioError([Problem(self.flag, str(error))]) from error
         return ".".join(str(step) for step in steps)
+
+
+def as_named(data: Any, path: tuple[str, ...], name_of: NameOf) -> tuple[str, ...]:
+    """Return ``path`` with its metric under the name by which ``data`` have it there already."""
+    at = _metric_step(path)
+    section = _found(data, path[:at]) if at else None
+    names = _given_names(data)
+    if not at or not isinstance(section, dict) or path[at] in section or path[at] in names:
+        return path
+    wanted = name_of(path[at])
+    for key in section:
+        if key not in names and name_of(key) == wanted:
+            return (*path[:at], key, *path[at + 1 :])
+    return path
+
+
+def is_metric_gate(path: YamlPath) -> bool:
+    """Return whether the checks of a metric stand at ``path``, if it names a metric."""
+    is_gate = path[:1] == ("gates",) and path[1:2] != ("compare_fail",)
+    return is_gate and 0 < _metric_step(path) == len(path) - 1
+
+
+def _metric_step(path: YamlPath) -> int:
+    """Return where ``path`` names a metric, if it does; 0 where it cannot."""
+    match path:
+        case ("gates", "by", *_):
+            at = 3
+        case ("gates", "compare_fail", *_):
+            at = 2
+        case ("gates" | "metric_weights" | "thresholds", *_):
+            at = 1
+        case _:
+            at = 0
+    return at if at < len(path) else 0
+
+
+def _given_names(data: Any) -> set[Any]:
+    """Return the names that the scenario itself gives to metrics: these mean no other metric."""
+    metrics = data.get("metrics")
+    given = [one for one in metrics if isinstance(one, dict)] if isinstance(metrics, list) else []
+    given += [options for one in given for options in one.values() if isinstance(options, dict)]
+    return {name for one in given if isinstance(name := one.get("name"), str)}
 
 
 def _is_present(tree: YamlTree, key: str) -> bool:
@@ -85,11 +129,20 @@ def _take_profile(tree: YamlTree, name: str) -> None:
     tree.data["judge"] = {key: value for key, value in own.items() if key not in taken}
 
 
-def _widen_mean(tree: YamlTree, gate: str | int) -> None:
-    """Turn the short form of a metric's gate, a number, into a mapping with its mean."""
-    gates = tree.data.get("gates")
-    if isinstance(gates, dict) and isinstance(gates.get(gate), int | float):
-        gates[gate] = {"mean": gates[gate]}
+def _widen_mean(tree: YamlTree, path: YamlPath) -> None:
+    """Make room for a check: a number, or ``{min: 0.5}``, is short for one of the mean."""
+    at = _metric_step(path)
+    if path[at + 1 :] and is_metric_gate(path[: at + 1]) and path[at + 1] not in ("min", "max"):
+        gate = _found(tree.data, path[: at + 1])
+        is_bound = isinstance(gate, dict) and gate.keys() and gate.keys() <= {"min", "max"}
+        if isinstance(gate, int | float) or is_bound:
+            _found(tree.data, path[:at])[path[at]] = {"mean": gate}
+
+
+def _found(data: Any, path: YamlPath) -> Any:
+    for step in path:
+        data = data.get(step) if isinstance(data, dict) else None
+    return data
 
 
 def _widen_compare(tree: YamlTree) -> None:

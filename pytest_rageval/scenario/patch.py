@@ -8,7 +8,7 @@ import re
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,15 @@ from urllib.parse import urlsplit
 from pytest_rageval.errors import Problem, ScenarioError
 from pytest_rageval.scenario.changes import Changes, dotted, plain_value, steps_of
 from pytest_rageval.scenario.loader import decode_scenario, inspect_tree, parse_scenario
-from pytest_rageval.scenario.overrides import SHORT_FORMS, Override, widen_dataset
+from pytest_rageval.scenario.overrides import (
+    SHORT_FORMS,
+    NameOf,
+    Override,
+    as_named,
+    is_metric_gate,
+    widen_dataset,
+)
+from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.scenario.targets import named_target
 from pytest_rageval.scenario.yaml_edit import edited, same
 from pytest_rageval.scenario.yaml_positions import EditError
@@ -29,6 +37,10 @@ if sys.platform != "win32":
 _BOM = b"\xef\xbb\xbf"
 _ABSENT: Any = object()
 _ATTEMPTS = 20
+_NO_EFFECT = (
+    "has no effect in this file, which says it by another system's key (rag_eval's, UltraRAG's or "
+    "DB-GPT's); change that one by its own name"
+)
 # Where values say how somebody is reached, and keys may stand by mistake.
 _WITH_KEYS = ("judge", "embedding", "models", "target")
 _SECRET_NAME = re.compile(
@@ -46,11 +58,12 @@ Find = Callable[[YamlTree, Path], list[Problem]]
 
 
 def patch_file(
-    path: str | os.PathLike[str], changes: Changes, find_problems: Find
+    path: str | os.PathLike[str], changes: Changes, find_problems: Find, name_of: NameOf = str
 ) -> tuple[str, ...]:
     """Write ``changes`` into a scenario file; return the dotted names of what really changed.
 
-    Raises ScenarioError, and leaves the file alone, where it would have new problems.
+    ``name_of`` tells which metric is meant where the file calls it otherwise than they do. Raises
+    ScenarioError, and leaves the file alone, where it would have new problems.
     """
     path = Path(path)
     shown = path.name
@@ -58,7 +71,8 @@ def patch_file(
     with _turn(target.parent):
         for _ in range(_ATTEMPTS):
             raw = _read(target, shown)
-            text, names = patched_text(decode_scenario(raw, shown), changes, path, find_problems)
+            before = decode_scenario(raw, shown)
+            text, names = patched_text(before, changes, path, find_problems, name_of)
             if not names:
                 return ()
             fresh = (_BOM if raw.startswith(_BOM) else b"") + text.encode("utf-8")
@@ -70,7 +84,7 @@ def patch_file(
 
 
 def patched_text(
-    text: str, changes: Changes, path: Path, find_problems: Find
+    text: str, changes: Changes, path: Path, find_problems: Find, name_of: NameOf = str
 ) -> tuple[str, tuple[str, ...]]:
     """Return the text of a scenario file with ``changes``, and the names of what changed.
 
@@ -80,11 +94,12 @@ def patched_text(
     before = parse_scenario(text, path, shown)
     wanted = deepcopy(before)
     _refuse_secrets(changes)
-    names = [
-        dotted(changed)
+    changed = [
+        steps
         for key, value in changes.items()
-        for changed in _apply(wanted, steps_of(key), plain_value(value, key))
+        for steps in _apply(wanted, steps_of(key), plain_value(value, key), name_of)
     ]
+    names = [dotted(steps) for steps in changed]
     if not names:
         return text, ()
     try:
@@ -94,6 +109,7 @@ def patched_text(
         raise _refused(names, shown, str(error).splitlines()[0]) from error
     if not same(after.data, wanted.data):
         raise _refused(names, shown, "aliases (&, *, <<) would carry the change elsewhere")
+    _refuse_without_effect(after, path, changed)
     _refuse_new_problems(before, after, path, find_problems)
     return fresh, tuple(names)
 
@@ -101,6 +117,32 @@ def patched_text(
 def _refused(names: list[str], shown: str, reason: str) -> ScenarioError:
     message = f"{', '.join(names)} cannot be changed in place: {reason}. Change it by hand"
     return ScenarioError([Problem(shown, message)])
+
+
+def _refuse_without_effect(after: YamlTree, path: Path, changed: Sequence[Steps]) -> None:
+    """Raise ScenarioError for values that what stands elsewhere in the file would overrule.
+
+    In files of rag_eval, UltraRAG and DB-GPT, keys of theirs say the same.
+    """
+    read = deepcopy(after)
+    inspect_tree(read, path)
+    lost = [
+        Problem(after.where(steps), f"{dotted(steps)}: {_NO_EFFECT}")
+        for steps in changed
+        if steps[0] in Scenario.model_fields
+        and not _says(steps, _present(read.data, steps), _present(after.data, steps))
+    ]
+    if lost:
+        raise ScenarioError(lost)
+
+
+def _says(path: Steps, read: Any, written: Any) -> bool:
+    """Return whether what is read at ``path`` is what was written there, perhaps with more."""
+    if isinstance(read, dict) and not isinstance(written, dict):
+        written = _widened(path, written)
+    if not (isinstance(read, dict) and isinstance(written, dict)):
+        return same(read, written)
+    return all(_says((*path, key), read.get(key, _ABSENT), part) for key, part in written.items())
 
 
 def _refuse_new_problems(
@@ -130,19 +172,20 @@ def _of_keys(tree: YamlTree, path: Path) -> list[Problem]:
 # Changing the data
 
 
-def _apply(tree: YamlTree, path: Steps, value: Any) -> Iterator[Steps]:
+def _apply(tree: YamlTree, path: Steps, value: Any, name_of: NameOf) -> Iterator[Steps]:
     """Put ``value`` into the tree and yield the paths of what really changed."""
-    path = _as_written(tree.data, path)
+    path = path if isinstance(value, dict) else _as_written(tree.data, path)
+    path = as_named(tree.data, path, name_of)
     present = _present(tree.data, path)
     if isinstance(value, dict) and value and _widened(path, present) is not None:
         for key, part in value.items():
-            yield from _apply(tree, (*path, key), part)
+            yield from _apply(tree, (*path, key), part, name_of)
     elif value is None:
         if present is not _ABSENT:
             _remove(tree, path)
             yield path
     elif isinstance(present, dict) and not isinstance(value, dict) and _short(path, present):
-        yield from _apply(tree, (*path, _short(path, present)), value)
+        yield from _apply(tree, (*path, _short(path, present)), value, name_of)
     elif not same(present, value):
         _put(tree, path, value)
         yield path
@@ -182,7 +225,7 @@ def _short(path: Steps, present: Mapping[str, Any]) -> str:
     """Return the key of the mapping at ``path`` that a bare value stands for, "" if none does."""
     if len(path) == 1:
         return {**SHORT_FORMS, "dataset": "path"}.get(path[0], "")
-    if len(path) == 2 and path[0] == "gates" and "mean" in present:
+    if is_metric_gate(path) and "mean" in present:
         return "mean"
     return "input" if path[-1] == "price" else ""
 

@@ -10,7 +10,7 @@ from pytest_rageval.stats.verdict import score_of
 
 
 def compare_runs(
-    result: ScenarioResult, baseline: Baseline, metrics: Sequence[str], plan: SignificanceTest
+    result: ScenarioResult, baseline: Baseline, metrics: Sequence[str], test: SignificanceTest
 ) -> Comparison:
     """Return A (``result``) against B (``baseline``) for each of ``metrics`` that B has, too.
 
@@ -31,15 +31,15 @@ def compare_runs(
     compared = compare_paired(
         pairs,
         [sample.sample_weight for sample in shared],
-        test=plan.test,
-        alpha=plan.alpha,
-        n_resamples=plan.n_resamples,
-        seed=plan.seed,
+        test=test.test,
+        alpha=test.alpha,
+        n_resamples=test.n_resamples,
+        seed=test.seed,
     )
     return Comparison(
         baseline=baseline.name,
-        test=plan.test,
-        alpha=plan.alpha,
+        test=test.test,
+        alpha=test.alpha,
         metrics=compared,
         only_a=tuple(
             sample.sample_id for sample in result.samples if sample.sample_id not in theirs

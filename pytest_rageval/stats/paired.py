@@ -76,6 +76,18 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
+def power_factor(alpha: float) -> float:
+    """Return how many standard errors a difference must have to be found with a power of 80 %.
+
+    That is z(1 - alpha/2) + z(0.8), for a two-sided test at ``alpha``.
+
+    >>> round(power_factor(0.05), 4)
+    2.8016
+    """
+    normal = NormalDist()
+    return normal.inv_cdf(1.0 - alpha / 2.0) + normal.inv_cdf(_POWER)
+
+
 @dataclass(frozen=True, slots=True)
 class _Column:
     """A metric's pairs that take part, and ``weighted``: all differences, NaN for the others."""
@@ -145,7 +157,7 @@ def _comparison(
 def _smallest_detectable(
     column: _Column, interval: tuple[float, float] | None, alpha: float
 ) -> float | None:
-    """Return (z(1 - alpha/2) + z(0.8)) times the standard error of the mean difference.
+    """Return the power factor times the standard error of the mean difference.
 
     None where the differences do not vary: their spread is not known then, it is not nothing.
     """
@@ -153,8 +165,7 @@ def _smallest_detectable(
         return None
     t = t_quantile(1.0 - alpha / 2.0, len(column.differences) - 1)
     standard_error = (interval[1] - interval[0]) / 2.0 / t
-    normal = NormalDist()
-    return (normal.inv_cdf(1.0 - alpha / 2.0) + normal.inv_cdf(_POWER)) * standard_error
+    return power_factor(alpha) * standard_error
 
 
 def _holm_where_tested(p_values: Sequence[float | None]) -> list[float | None]:

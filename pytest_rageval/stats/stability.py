@@ -22,7 +22,8 @@ class Stability:
 
 def stability(info: ScenarioInfo, samples: Iterable[SampleResult]) -> Stability | None:
     """Return how stable the verdicts are, None where nothing was asked more than once."""
-    judged = [(sample, found) for sample in samples if (found := _repeats(sample))]
+    metrics = [column.name for column in info.metrics]
+    judged = [(sample, found) for sample in samples if (found := _repeats(sample, metrics))]
     if not judged:
         return None
     counts = [len(values) for _, found in judged for values in found.values()]
@@ -30,13 +31,30 @@ def stability(info: ScenarioInfo, samples: Iterable[SampleResult]) -> Stability 
     return Stability(max(counts), len(judged), flips)
 
 
-def _repeats(sample: SampleResult) -> dict[str, list[float | None]]:
-    """Return the values of every repeat for each metric that was asked more than once."""
-    return {
-        metric: found[REPEATS]["values"]
-        for metric, found in sample.details.items()
-        if isinstance(found, Mapping) and REPEATS in found
-    }
+def _repeats(sample: SampleResult, metrics: Iterable[str]) -> dict[str, list[float | None]]:
+    """Return the values of every repeat for each of ``metrics`` that was asked more than once."""
+    if not sample.details:
+        return {}
+    found = {metric: _values(sample.details.get(metric)) for metric in metrics}
+    return {metric: values for metric, values in found.items() if values is not None}
+
+
+def _values(details: Any) -> list[float | None] | None:
+    """Return the values of the repeats that a score was made of, None where it was of none.
+
+    What a metric of the user's own calls ``repeats`` in its details may be anything.
+    """
+    repeats = details.get(REPEATS) if isinstance(details, Mapping) else None
+    if not isinstance(repeats, Mapping) or set(repeats) != {"values", "spread"}:
+        return None
+    values = repeats["values"]
+    if not isinstance(values, list) or len(values) < 2 or not _is_number(repeats["spread"]):
+        return None
+    return values if all(value is None or _is_number(value) for value in values) else None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _flips(
@@ -59,7 +77,7 @@ def _as_in(
 ) -> SampleResult:
     """Return the sample as it would be if it had been judged in repeat ``at`` only."""
     scores = dict(sample.scores)
-    scores.update({metric: values[at] for metric, values in repeats.items() if at < len(values)})
+    scores.update({metric: values[at] for metric, values in repeats.items()})
     overall = weighted_mean(
         (
             None if (value := scores.get(column.name)) is None else column.to_unit(value),

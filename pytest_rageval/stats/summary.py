@@ -9,9 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from pytest_rageval.stats.student import t_quantile
 from pytest_rageval.stats.weights import tame, weighted_mean
+
+# A running sum of a million weights is off by 1e-10 of itself at most.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +73,30 @@ def standard_deviation(values: Sequence[float]) -> float | None:
     return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
 
 
-def weighted_quantile(values: Sequence[float], weights: Sequence[float], q: float) -> float | None:
+def weighted_quantile(
+    values: Sequence[float],
+    weights: Sequence[float],
+    q: float,
+    side: Literal["lower", "upper"] = "lower",
+) -> float | None:
     """Return the smallest of ``values`` such that those up to it hold a share ``q`` of the weight.
 
-    It is always one of the values: the inverse of the weighted empirical distribution function,
-    without interpolation. None where nothing has a weight.
+    The ``upper`` one is the smallest such that they hold more than ``q``, so that the share
+    1 - ``q`` of the weight reaches it. Either is always one of the values: the inverse of the
+    weighted empirical distribution function, without interpolation. None where nothing has a
+    weight.
 
     >>> weighted_quantile([0.2, 0.4, 0.9], [1.0, 1.0, 2.0], 0.5)
     0.4
+    >>> weighted_quantile([0.2, 0.4, 0.9], [1.0, 1.0, 2.0], 0.5, side="upper")
+    0.9
     """
     pairs = sorted(pair for pair in zip(values, tame(list(weights)), strict=True) if pair[1] > 0)
     if not pairs:
         return None
     wanted = q * math.fsum(weight for _, weight in pairs)
-    # Sums of weights round; a share that is reached within that is reached.
-    wanted -= 1e-12 * wanted
+    # Sums of weights round: a share that is reached within that is reached, and not gone beyond.
+    wanted += _ROUNDING * (wanted if side == "upper" else -wanted)
     reached = 0.0
     for value, weight in pairs:
         reached += weight

@@ -1,6 +1,7 @@
 """Weighted scores and means with the rule that a missing score is never a zero.
 
-These three functions are public: ``from pytest_rageval import compute_weighted_score``.
+``resolve_weight``, ``compute_weighted_score`` and ``weighted_metric_means`` are public: they can be
+imported from ``pytest_rageval`` itself.
 """
 
 from __future__ import annotations

@@ -45,10 +45,10 @@ def answer_of(value: object) -> Answer:
         return _checked(Answer(value))
     if value is None:
         raise TargetError(f"returned nothing (None); {_EXPECTED}")
-    if isinstance(value, tuple) and len(value) == 2:
-        return _checked(_from_fields({"answer": value[0], "contexts": value[1]}))
     found = _fields(value)
     if found is None or not any(_named(found, name) for name in _PARTS):
+        if isinstance(value, tuple) and len(value) == 2:
+            return _checked(_from_fields({"answer": value[0], "contexts": value[1]}))
         if isinstance(value, Mapping):
             keys = ", ".join(map(repr, list(value)[:10])) or "no keys"
             raise TargetError(f"returned a mapping with {keys}; {_EXPECTED}")
@@ -60,6 +60,8 @@ def _fields(value: object) -> Mapping[str, Any] | None:
     """Return what ``value`` says by name: the items of a mapping, the fields of an object."""
     if isinstance(value, Mapping):
         return {str(key): part for key, part in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):  # a NamedTuple
+        return dict(value._asdict())
     if isinstance(value, str | bytes | int | float | list | tuple | set):
         return None
     if is_dataclass(value) and not isinstance(value, type):

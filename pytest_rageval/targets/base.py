@@ -83,16 +83,28 @@ class ModelTarget(Protocol):
         ...
 
 
+@runtime_checkable
+class Identified(Protocol):
+    """A target that knows more of what makes it another one than its options say."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What is added to the identity of the options; without secrets."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class TargetContext:
     """What a target may need beside its options.
 
-    ``folders`` are where its modules may be, the scenario's own first. ``timeout_s`` is how long an
+    ``folders`` are where its modules may be, the scenario's own first; ``root`` is what the files
+    of a checkout are named from. ``timeout_s`` is how long an
     answer may take altogether; whoever asks keeps to it. ``settings`` are all limits of the target,
     put as those of a model.
     """
 
     folders: Sequence[Path] = ()
+    root: Path = field(default_factory=Path.cwd)
     import_mode: ImportMode = "prepend"
     run: RunSettings = field(default_factory=RunSettings)
     timeout_s: float = 60.0
@@ -128,6 +140,11 @@ class TargetOptions(BaseModel):
     def pytest_fixture(self) -> str | None:
         """The fixture without whose value there is no such target."""
         return None
+
+    @property
+    def is_of_scenario(self) -> bool:
+        """Whether it is the scenario's place that says which system this is."""
+        return self.pytest_fixture is not None
 
     def identity(self) -> Mapping[str, Any]:
         """Return what makes this another target, whose answers are not this one's.

@@ -12,6 +12,7 @@ from pytest_rageval.targets.base import (
     TargetError,
     TargetOptions,
 )
+from pytest_rageval.targets.function_names import function_name
 from pytest_rageval.targets.python_callable import CallableTarget
 
 
@@ -44,7 +45,7 @@ def _make(options: FixtureOptions, context: TargetContext) -> Target:
 
 
 def _from_value(options: FixtureOptions, context: TargetContext, value: object) -> Target:
-    return CallableTarget(value)  # type: ignore[arg-type]  # it looks itself
+    return CallableTarget(value, identity={"function": function_name(value)})
 
 
 TARGETS = (TargetDefinition("fixture", _make, FixtureOptions, from_value=_from_value),)

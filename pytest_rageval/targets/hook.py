@@ -9,6 +9,7 @@ from pytest_rageval.targets.base import (
     TargetError,
     TargetOptions,
 )
+from pytest_rageval.targets.function_names import function_name
 from pytest_rageval.targets.python_callable import CallableTarget
 
 
@@ -20,6 +21,11 @@ class HookOptions(TargetOptions):
         """How messages call this target."""
         return "hook pytest_rageval_target"
 
+    @property
+    def is_of_scenario(self) -> bool:
+        """The hook may give another function to each scenario."""
+        return True
+
 
 def _make(options: HookOptions, context: TargetContext) -> Target:
     raise TargetError(
@@ -29,7 +35,7 @@ def _make(options: HookOptions, context: TargetContext) -> Target:
 
 
 def _from_value(options: HookOptions, context: TargetContext, value: object) -> Target:
-    return CallableTarget(value)  # type: ignore[arg-type]  # it looks itself
+    return CallableTarget(value, identity={"function": function_name(value)})
 
 
 TARGETS = (TargetDefinition("hook", _make, HookOptions, from_value=_from_value),)

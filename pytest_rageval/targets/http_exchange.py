@@ -19,6 +19,7 @@ from pytest_rageval.clients.errors import (
 )
 from pytest_rageval.clients.wire import proxy_for, reason_of, retry_after
 from pytest_rageval.errors import shorten
+from pytest_rageval.redaction import host, shown_url, without_credentials
 from pytest_rageval.targets.base import TargetError
 from pytest_rageval.targets.http_request import Request, Secrets
 from pytest_rageval.targets.threads import in_thread
@@ -37,7 +38,10 @@ _PASSING = (408, 425, 502, 503, 504)
 
 @dataclass(frozen=True, slots=True)
 class HttpReply:
-    """What a service replied: the type of its content in lower case, and the content."""
+    """What a service replied: the type of its content in lower case, its charset, and the bytes.
+
+    A charset that Python does not know is read as UTF-8.
+    """
 
     content_type: str
     charset: str
@@ -96,7 +100,7 @@ class Exchange:
             if status not in _REDIRECTS or not headers.get("Location"):
                 raise self._failure(request, status, headers, reply)
             request = self._redirected(request, status, headers["Location"])
-        raise BadRequestError(f"{_host(urlsplit(request.url))}: redirects in a circle")
+        raise BadRequestError(f"{host(request.url)}: redirects in a circle")
 
     def hide(self, text: str) -> str:
         """Return ``text`` with asterisks for keys."""
@@ -111,7 +115,7 @@ class Exchange:
     async def _once(self, request: Request) -> tuple[int, Mapping[str, str], HttpReply]:
         http = _aiohttp()
         session = self._session = self._session or self._open()
-        where = _host(urlsplit(request.url))
+        where = host(request.url)
         # "from None": the frames and texts of aiohttp's own errors hold headers and URLs.
         try:
             async with session.request(
@@ -146,7 +150,7 @@ class Exchange:
             if size > self._most_bytes:
                 response.close()
                 most = f"{self._most_bytes / 2**20:g} MB"
-                raise TargetError(f"{_host(urlsplit(str(response.url)))}: replies more than {most}")
+                raise TargetError(f"{host(str(response.url))}: replies more than {most}")
             parts.append(part)
         return b"".join(parts)
 
@@ -163,10 +167,10 @@ class Exchange:
 
     def _redirected(self, request: Request, status: int, location: str) -> Request:
         """Return the request that a redirect asks for; raises BadRequestError where it may not."""
-        url = urljoin(request.url, location)
-        goal = urlsplit(url)
-        shown = shorten(_without_query(goal), 200)
-        where = _host(urlsplit(request.url))
+        goal = urlsplit(urljoin(request.url, location))
+        url = goal.geturl()
+        shown = shorten(shown_url(url), 200)
+        where = host(request.url)
         if goal.scheme not in ("http", "https") or not goal.hostname:
             raise BadRequestError(f"{where}: redirects to {shown!r}, which is no http or https URL")
         if self._origin.scheme == "https" and goal.scheme == "http":
@@ -174,13 +178,13 @@ class Exchange:
                 f"{where}: redirects from https to {shown}, which anyone can read"
             )
         is_same = _origin(goal) == _origin(self._origin)
-        if not is_same and not {goal.hostname.lower(), _host(goal).lower()} & self._allowed:
-            hint = f"set url to where it should go, or allow_redirects_to: [{_host(goal)}]"
+        if not is_same and not {goal.hostname.lower(), host(url).lower()} & self._allowed:
+            hint = f"set url to where it should go, or allow_redirects_to: [{host(url)}]"
             raise BadRequestError(f"{where}: redirects to another host, {shown}; {hint}")
         # As browsers do it: what was posted is done, and the result is fetched.
         fetches = status == 303 or (status in (301, 302) and request.method == "POST")
         kept = request.headers if is_same else _without_keys(request.headers)
-        url = goal._replace(netloc=goal.netloc.rpartition("@")[2]).geturl()
+        url = without_credentials(url)
         if fetches:
             return Request("GET", url, _without_body(kept), None)
         return Request(request.method, url, kept, request.body)
@@ -188,7 +192,7 @@ class Exchange:
     def _failure(
         self, request: Request, status: int, headers: Mapping[str, str], reply: HttpReply
     ) -> ClientError:
-        where = _host(urlsplit(request.url))
+        where = host(request.url)
         says = shorten(self.hide(reply.beginning), 300)
         text = f"{where}: HTTP {status}" + (f": {says}" if says else "")
         if status in (401, 403):
@@ -204,14 +208,6 @@ class Exchange:
 
 def _aiohttp() -> Any:
     return extras.require("aiohttp", extra="judge", purpose="a target of type http")
-
-
-def _host(url: SplitResult) -> str:
-    return url.netloc.rpartition("@")[2]
-
-
-def _without_query(url: SplitResult) -> str:
-    return f"{url.scheme}://{_host(url)}{url.path}" if url.scheme else url.path
 
 
 def _origin(url: SplitResult) -> tuple[str, int]:

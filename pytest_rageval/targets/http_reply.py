@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from pytest_rageval.scenario.fields import FIELD_ALIASES
@@ -50,7 +51,7 @@ class ReplyReader:
         if not self._paths:
             return answer_of(value)
         found = {name: path.pick(value) for name, path in self._paths.items()}
-        return answer_of(_only_first_answer({**self._rest(value), **found}))
+        return answer_of(_joined_answer({**self._rest(value), **found}))
 
     def _rest(self, value: Any) -> dict[str, Any]:
         """Return what stands at the top, but for what paths lead to or replace."""
@@ -86,26 +87,34 @@ class ReplyReader:
         return ""
 
     def _beside(self, event: dict[str, Any]) -> dict[str, Any]:
+        """Return what an event says beside the text of the answer; null says nothing."""
         found: dict[str, Any] = {}
-        for name in ("contexts", "context_docs", "retrieved_ids"):
-            aliases = [parse_path(alias) for alias in FIELD_ALIASES.get(name, (name,))]
+        for name, aliases in _BESIDE.items():
             own = self._paths.get(name)
-            for path in aliases if own is None else (own,):
-                try:
-                    found[name] = path.pick(event)
-                except TargetError:
-                    continue
+            found[name] = _first_of(aliases if own is None else (own,), event)
         return {name: part for name, part in found.items() if part is not None}
 
 
-_ANSWERS = tuple(parse_path(alias) for alias in FIELD_ALIASES["answer"])
+_ANSWERS = tuple(map(parse_path, FIELD_ALIASES["answer"]))
+_BESIDE = {
+    name: tuple(map(parse_path, FIELD_ALIASES.get(name, (name,))))
+    for name in ("contexts", "context_docs", "retrieved_ids")
+}
+
+
+def _first_of(paths: Iterable[JsonPath], event: dict[str, Any]) -> Any:
+    """Return what stands at the first of the paths that leads anywhere; None for none."""
+    for path in paths:
+        with suppress(TargetError):
+            return path.pick(event)
+    return None
 
 
 def _first(paths: Mapping[str, JsonPath]) -> JsonPath:
     return next(iter(paths.values()))
 
 
-def _only_first_answer(found: dict[str, Any]) -> dict[str, Any]:
+def _joined_answer(found: dict[str, Any]) -> dict[str, Any]:
     """Return what was found; an answer in several parts, by ``[*]``, is one text."""
     answer = found.get("answer")
     if isinstance(answer, list) and answer and all(isinstance(part, str) for part in answer):
@@ -154,7 +163,7 @@ def _events(text: str) -> Iterator[Any]:
 
 
 def _json_lines(text: str) -> Iterator[Any]:
-    for line in text.splitlines():
+    for line in text.split("\n"):  # not splitlines: U+2028 and others may stand in JSON's texts
         if line.strip():
             try:
                 yield json.loads(line)

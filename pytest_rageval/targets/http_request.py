@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
 
+from pytest_rageval import redaction
 from pytest_rageval.model import Sample
+from pytest_rageval.redaction import SHORTEST_SECRET, host, sounds_secret, without_credentials
 from pytest_rageval.targets.base import TargetError
 from pytest_rageval.targets.templates import Template, outline, places
-
-_SECRET_NAME = re.compile(r"(?i)auth|token|key|secret|passw|credential|cookie|signature|session")
-_SHORTEST_SECRET = 8  # shorter values ("1", "true", "EMPTY") are words that messages may hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,7 @@ class RequestMaker:
     def make(self, sample: Sample) -> Request:
         """Return the request for a sample; raises TargetError where the row lacks what it needs."""
         filled = self._url.fill(sample, self._variables, lambda text: quote(text, safe=""))
-        url = _without_credentials(str(filled))
+        url = without_credentials(str(filled))
         pairs = [
             (name, _query_text(part))
             for name, value in self._query.fill(sample, self._variables).items()
@@ -102,12 +101,12 @@ class RequestMaker:
 
     def _find_secrets(self, url: str, rest: Template, literal: Sequence[str]) -> Secrets:
         hidden = [unquote(self.url.password or ""), unquote(self.url.username or "")]
-        place = f"{self.url.scheme}://{self.url.netloc.rpartition('@')[2]}"
+        place = f"{self.url.scheme}://{host(self.url.geturl())}"
         hidden += [self._variables[name] for name in rest.variables]
         # Where the service is may be shown, also when a variable says it.
         of_url = (self._variables[name].strip("/") for name in Template(url).variables)
         hidden += [value for value in of_url if "://" not in value and value not in place]
-        hidden += [value for name, value in self._headers.items() if _SECRET_NAME.search(name)]
+        hidden += [value for name, value in self._headers.items() if sounds_secret(name)]
         hidden += [value.partition(" ")[2] for value in hidden if value.startswith(_SCHEMES)]
         hidden += [unquote(pair.partition("=")[2]) for pair in self.url.query.split("&")]
         hidden += [text for text in _named_secret(rest.value) if not list(places(text))]
@@ -119,12 +118,48 @@ _PLAIN = ("accept", "accept-language", "content-type", "user-agent")
 
 
 def _long_enough(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(text for text in texts if len(text) >= _SHORTEST_SECRET))
+    return tuple(dict.fromkeys(text for text in texts if len(text) >= SHORTEST_SECRET))
 
 
 def environment(value: Any) -> dict[str, str]:
     """Return the environment's values of the variables that a value names, "" for unset ones."""
     return {name: os.environ.get(name, "").strip() for name in Template(value).variables}
+
+
+def filled_in(value: Any) -> Any:
+    """Return a value of JSON with the environment's values, but for those that are secrets.
+
+    A variable whose name says that it is one stays as it is written: a key that is renewed makes no
+    other system, and whoever asks nobody need not have it.
+    """
+    if isinstance(value, Mapping):
+        return {str(name): filled_in(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [filled_in(part) for part in value]
+    return _VARIABLE.sub(_value_of, value) if isinstance(value, str) else value
+
+
+def headers_filled_in(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return headers as ``filled_in`` does; those that hold a secret by their name as written."""
+    return {
+        name: value if _is_secret(name) else filled_in(value) for name, value in headers.items()
+    }
+
+
+def _value_of(place: re.Match[str]) -> str:
+    return place[0] if _is_secret(place[1]) else os.environ.get(place[1], "").strip()
+
+
+def _is_secret(name: str) -> bool:
+    return _SECRET_WORD.search(name) is not None
+
+
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
+# Whole words, unlike where something is hidden: that of 'keywords' or 'max_tokens' must count.
+_SECRET_WORD = re.compile(
+    r"(?i)(?:^|api|[-_])(?:authorization|auth|key|token|secret|password|passwd|pwd|credentials?"
+    r"|cookie)(?:[-_]|$)"
+)
 
 
 def missing_variables(where: str, value: Any) -> Iterator[str]:
@@ -140,21 +175,10 @@ def missing_variables(where: str, value: Any) -> Iterator[str]:
 
 
 def shown_url(url: str, variables: Mapping[str, str] | None = None) -> str:
-    """Return a URL as it is written, without user, password and query."""
+    """Return a URL with the values of ``variables``, without user, password and query."""
     if variables is not None:
-        url = re.sub(r"\$\{(\w+)\}", lambda found: variables.get(found[1], ""), url)
-    scheme, separator, rest = url.partition("://")
-    if not separator:
-        scheme, rest = "", url
-    rest = rest.partition("#")[0].partition("?")[0]
-    host, slash, path = rest.partition("/")
-    return f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}"
-
-
-def _without_credentials(url: str) -> str:
-    scheme, separator, rest = url.partition("://")
-    host, slash, path = rest.partition("/")
-    return f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}" if separator else url
+        url = _VARIABLE.sub(lambda found: variables.get(found[1], ""), url)
+    return redaction.shown_url(url)
 
 
 def _split(url: str) -> SplitResult:
@@ -178,7 +202,7 @@ def _named_secret(value: Any) -> Iterator[str]:
     """Yield the texts of a value whose keys sound like those of secrets."""
     if isinstance(value, Mapping):
         for name, part in value.items():
-            if isinstance(part, str) and _SECRET_NAME.search(str(name)):
+            if isinstance(part, str) and sounds_secret(str(name)):
                 yield part
             else:
                 yield from _named_secret(part)

@@ -10,6 +10,7 @@ from pytest_rageval import extras
 from pytest_rageval.clients.http import preload
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import Sample
+from pytest_rageval.redaction import without_credentials
 from pytest_rageval.scenario.spec import Name, Seconds, Text
 from pytest_rageval.targets.base import (
     Answer,
@@ -25,6 +26,8 @@ from pytest_rageval.targets.http_reply import ReplyReader
 from pytest_rageval.targets.http_request import (
     RequestMaker,
     environment,
+    filled_in,
+    headers_filled_in,
     missing_variables,
     shown_url,
 )
@@ -114,18 +117,21 @@ class HttpOptions(TargetOptions):
         return Template([self.url, self.sent_query, self.sent_body]).fields
 
     def identity(self) -> dict[str, Any]:
-        """Return method, place and paths, and digests of what may hold a key, as it is written.
+        """Return method, place and paths, and digests of what is sent and may hold a key.
 
-        The value of a variable in the URL counts: another server is another system. That of a
-        fixture does not; its port is another one in each run.
+        The value of a variable counts: another tenant or server is another system. That of a secret
+        does not, nor that of a fixture, whose port is another one in each run.
         """
         plain = self.model_dump(mode="json", exclude_none=True)
+        plain["headers"] = headers_filled_in(self.headers)
+        plain["query"], plain["body"] = filled_in(self.query), filled_in(self.body)
         for name in ("headers", "query", "body"):
             part = plain.pop(name, None)
             if part:
                 plain[name] = digests(part if isinstance(part, dict) else {name: part})
         place = shown_url(self.url, environment(self.url))
-        return {**plain, "url": place, "url_as_written": digests({"url": self.url})["url"]}
+        whole = [self.url, filled_in(without_credentials(self.url))]
+        return {**plain, "url": place, "whole_url": digests({"url": whole})["url"]}
 
 
 class HttpTarget:

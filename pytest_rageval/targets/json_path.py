@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pytest_rageval.errors import nearest, shorten
+from pytest_rageval.errors import did_you_mean, shorten
 from pytest_rageval.targets.base import TargetError
 
 EVERY: Final = "*"
@@ -122,8 +122,8 @@ def _there(value: Any, step: str | int) -> str:
     """Return what is there in the place of something that has ``step``."""
     if isinstance(value, dict):
         keys = ", ".join(shorten(repr(key), 40) for key in list(value)[:_LISTED]) or "no keys"
-        guess = nearest(step, value) if isinstance(step, str) else None
-        return f"there are {keys}" + (f". Did you mean {guess!r}?" if guess else "")
+        hint = did_you_mean(step, value) if isinstance(step, str) else ""
+        return f"there are {keys}{'.' if hint else ''}{hint}"
     if isinstance(value, list):
         return f"there is a list of {len(value)}"
     return f"there is {shorten(repr(value), 60)}"

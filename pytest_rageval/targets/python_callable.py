@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any
 
 from pydantic import Field
 
+from pytest_rageval.clients.foreign import Raised, is_ours
 from pytest_rageval.errors import shorten
-from pytest_rageval.import_path import ImportPathError, import_object
-from pytest_rageval.model import Sample
+from pytest_rageval.import_path import ImportPathError, import_object, split_path
+from pytest_rageval.model import NOTHING, Sample
 from pytest_rageval.targets.answers import answer_of
 from pytest_rageval.targets.arguments import arguments_of
 from pytest_rageval.targets.base import (
@@ -24,7 +24,8 @@ from pytest_rageval.targets.base import (
     digests,
 )
 from pytest_rageval.targets.frames import told
-from pytest_rageval.targets.threads import Raised, in_thread
+from pytest_rageval.targets.function_names import module_file
+from pytest_rageval.targets.threads import in_thread
 
 
 class PythonOptions(TargetOptions):
@@ -46,18 +47,22 @@ class PythonOptions(TargetOptions):
 class CallableTarget:
     """Calls a function once for each sample: an async one in the loop, any other in a thread.
 
-    ``options`` go to every call by name. Raises TargetError for a function whose parameters cannot
-    be filled from a sample.
+    ``options`` go to every call by name; ``identity`` is what is known of whose function it is.
+    Raises TargetError for one whose parameters cannot be filled from a sample.
     """
 
     def __init__(
-        self, function: Callable[..., object], options: Mapping[str, Any] | None = None
+        self,
+        function: object,
+        options: Mapping[str, Any] = NOTHING,
+        identity: Mapping[str, Any] = NOTHING,
     ) -> None:
         if not callable(function):
             kind = type(function).__name__
             raise TargetError(f"is {shorten(repr(function))} ({kind}), expected a function")
         self._function = function
-        self._arguments = arguments_of(function, options or {})
+        self._arguments = arguments_of(function, options)
+        self.identity = identity
         self._is_async = _is_async(function)
 
     async def answer(self, sample: Sample) -> Answer:
@@ -69,11 +74,13 @@ class CallableTarget:
             value = await in_thread(lambda: _joined(self._function(*given, **named)))
             # A plain function may hand on what an async one of the same app returns.
             return answer_of(await _whole(value))
-        except (TargetError, asyncio.CancelledError):
+        except TargetError:
             raise
         except Raised as raised:
             raise TargetError(told(raised.error)) from raised.error
         except BaseException as error:  # anyone's code; also SystemExit, pytest.skip
+            if is_ours(error):
+                raise
             raise TargetError(told(error)) from error
 
     async def aclose(self) -> None:
@@ -108,12 +115,23 @@ def _part(part: object) -> str:
     return part
 
 
+def _instance(found: Callable[[], object]) -> object:
+    try:
+        return found()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # anyone's code; also SystemExit, pytest.skip
+        text = shorten(" ".join(str(error).split()), 300)
+        raise TargetError(f"to make it raised {type(error).__name__}: {text}") from error
+
+
 def _make(options: PythonOptions, context: TargetContext) -> Target:
     try:
         found: Any = import_object(options.use, context.folders, context.import_mode)
         if inspect.isclass(found):
-            found = found()  # an app whose instances are called
-        return CallableTarget(found, options.options)
+            found = _instance(found)  # an app whose instances are called
+        file = module_file(split_path(options.use)[0], context.root)
+        return CallableTarget(found, options.options, {"file": file})
     except ImportPathError as error:
         raise TargetError(str(error)) from error
     except TargetError as error:

@@ -106,11 +106,6 @@ def outline(text: str, variables: Mapping[str, str]) -> str:
     return _PLACE.sub(put, text)
 
 
-def only_places(text: str) -> bool:
-    """Return whether a text says nothing but which fields and variables stand there."""
-    return bool(text) and not _PLACE.sub("", text)
-
-
 def _field(name: str) -> str:
     """Return the field that a place names, ``metadata.<column>`` for metadata."""
     if name.startswith(METADATA):

@@ -9,16 +9,10 @@ import threading
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 
+from pytest_rageval.clients.foreign import Raised
+
 _IDLE_S = 5.0
 _Work = Callable[[], None]
-
-
-class Raised(Exception):  # noqa: N818  (carries an exception from one thread to another)
-    """What a function raised that no future can carry: ``error`` is it."""
-
-    def __init__(self, error: BaseException) -> None:
-        super().__init__(str(error))
-        self.error = error
 
 
 async def in_thread(function: Callable[[], object]) -> object:
@@ -44,12 +38,11 @@ async def in_thread(function: Callable[[], object]) -> object:
         raised: Exception | None = None
         try:
             value = context.run(function)
-        # A future takes no StopIteration, and a KeyboardInterrupt would end the loop.
-        except StopIteration as error:
+        except StopIteration as error:  # which a future does not take
             raised = Raised(error)
         except Exception as error:  # noqa: BLE001  (handed over to whoever waits)
             raised = error
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:  # noqa: BLE001  (in the loop it would end the loop)
             raised = Raised(error)
         with contextlib.suppress(RuntimeError):  # the loop has closed meanwhile, nobody waits
             loop.call_soon_threadsafe(settle, value, raised)

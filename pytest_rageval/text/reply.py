@@ -17,7 +17,7 @@ from pytest_rageval.text.reply_verdict import read_verdict
 
 __all__ = [
     "UnreadableReplyError",
-    "find_json",
+    "find_objects",
     "read_reason",
     "read_score",
     "read_verdict",
@@ -25,31 +25,23 @@ __all__ = [
 ]
 
 
-def find_json(text: str) -> Any:
-    """Return the first complete JSON object or array of a reply, one in a fence before others.
+def find_objects(text: str) -> list[dict[str, Any]]:
+    """Return the complete JSON objects of a reply, those in fences before others, each once.
 
     Almost-JSON is read, too: single quotes, trailing commas, keys without quotes, Python's
-    constants. An array of numbers is taken for a citation, ``[1]``, if there is anything else.
-    NaN becomes None. Raises UnreadableReplyError when there is none.
+    constants. NaN becomes None. What stands inside of another object is part of that.
 
-    >>> find_json("As [1] says: {'verdict': 1,}")
-    {'verdict': 1}
+    >>> find_objects("As {it} says: {'verdict': 1,}")
+    [{'verdict': 1}]
     """
     text = strip_thinking(text)
     fenced = re.findall(r"(?s)```[a-zA-Z]*\n?(.*?)```", text)
-    citation: Any = None
+    objects: list[dict[str, Any]] = []
     for part in (*fenced, text):
-        for found in iter_json(part):
-            if not _is_citation(found.value):
-                return found.value
-            citation = found.value if citation is None else citation
-    if citation is None:
-        raise UnreadableReplyError("there is no complete JSON object or array in it")
-    return citation
-
-
-def _is_citation(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, int | float) for item in value)
+        for found in iter_json(part, "{"):
+            if found.value not in objects:
+                objects.append(found.value)
+    return objects
 
 
 def read_reason(text: str) -> str:

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 RUN = RunInfo("20261121T093011-123456", "2026-11-21T09:30:11", "2026-11-21T09:30:12", "0.1.0")
 
 
-@pytest.fixture(scope="session")
+# Not of the session: as long as Playwright is there its event loop runs, and asyncio.run(), which
+# tests elsewhere call, refuses.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """A Chromium: that of Playwright, or the system's; without one the tests are skipped."""
     api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")

@@ -112,6 +112,24 @@ def test_the_page_fits_a_phone(open_report: Any, weigh: Callable[..., ScenarioRe
     page.get_by_role("button", name="Close", exact=True).tap()
 
 
+@pytest.mark.parametrize("width", [768, 1024, 1280])
+def test_wide_tables_scroll_by_themselves(
+    open_report: Any, weigh: Callable[..., ScenarioResult], width: int
+) -> None:
+    """Seven metrics are more than a tablet or a laptop shows; the page stays where it is."""
+    columns = tuple(MetricColumn(f"a metric with a long name {at}") for at in range(7))
+    samples = [
+        SampleResult(f"s{at}", at, question="q?", scores={column.name: 0.5 for column in columns})
+        for at in range(5)
+    ]
+    info = ScenarioInfo("wide", "wide.yaml", "wide.yaml", columns, total=5, selected=5)
+    ran = weigh(info, samples, {column.name: 1.0 for column in columns}, {})
+    page = open_report(ran, viewport={"width": width, "height": 800})
+    table = "document.querySelector('#samples .scroll')"
+    assert page.evaluate(f"{table}.scrollWidth > {table}.clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_all_is_done_by_keyboard(open_report: Any, weigh: Callable[..., ScenarioResult]) -> None:
     page = open_report(made_result(weigh))
     keys = page.keyboard
@@ -236,6 +254,12 @@ def test_a_link_opens_a_sample(open_report: Any, weigh: Callable[..., ScenarioRe
     page.goto(f"{page.url}#sample=q-0003")
     page.reload()
     assert page.locator("dialog h2").inner_text() == "q-0003"
+    # Followed where the report is open already, be it with a sample or without.
+    page.evaluate("location.hash = '#sample=q-0001'")
+    page.locator("dialog h2", has_text="q-0001").wait_for()
+    page.keyboard.press("Escape")
+    page.evaluate("location.hash = '#sample=q-0002'")
+    page.locator("dialog h2", has_text="q-0002").wait_for()
 
 
 def test_the_trend_is_drawn_from_two_runs_on(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pytest_rageval import evaluate
+from pytest_rageval import UserError, evaluate
 from pytest_rageval.model import ScenarioResult
 from pytest_rageval.scenario.overrides import Override
 
@@ -198,3 +198,24 @@ def test_all_weights_zero_are_refused_in_words(open_report: Any, scenario: Path)
         page.get_by_role("spinbutton", name=f"Weight of {name}", exact=True).fill("0")
     page.get_by_role("alert").filter(has_text="All metric weights are 0").wait_for()
     assert page.evaluate("rageval.state().weighted").count(None) == len(ROWS)
+    assert page.get_by_role("button", name="Copy YAML").is_disabled()
+
+
+def test_documents_that_all_weigh_zero_are_refused_in_words(
+    open_report: Any, scenario: Path
+) -> None:
+    """As a run refuses them: `every row weighs 0`. Here the samples without a document, too."""
+    text = scenario.with_name("rows.jsonl").read_text("utf-8")
+    rows = [json.loads(line) | {"doc_name": "a.pdf"} for line in text.splitlines()]
+    scenario.with_name("rows.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    page = open_report(evaluate(scenario))
+    weight = page.get_by_role("spinbutton", name="Weight of a.pdf", exact=True)
+    weight.fill("0")
+    page.get_by_role("alert").filter(has_text="Every sample weighs 0").wait_for()
+    assert page.get_by_role("button", name="Copy YAML").is_disabled()
+    with pytest.raises(UserError, match="every row weighs 0"):
+        evaluate(scenario, [Override(("doc_weights", "a.pdf"), 0.0, "test")])
+
+    page.get_by_role("button", name="Remove the weight of a.pdf").click()
+    page.get_by_role("alert").filter(has_text="Every sample").wait_for(state="detached")
+    assert page.get_by_role("button", name="Copy YAML").is_enabled()

@@ -22,6 +22,7 @@ from pytest_rageval.model import (
     ScenarioInfo,
     ScenarioResult,
 )
+from pytest_rageval.reports.summary_md import verdict_text
 
 COLUMNS = (
     MetricColumn("f1", 0.5),
@@ -32,7 +33,8 @@ LENGTH = MetricColumn("length", 0.1, (-math.inf, math.inf))
 GATES: Mapping[str, Any] = {
     "weighted_score": 0.5,
     "f1": {"mean": 0.5, "lower_bound": 0.4, "quantile": {0.1: 0.1, 0.5: 0.6}},
-    "noise": {"mean": 0.5, "lower_bound": {"max": 0.6, "confidence": 0.9}},
+    "rubric": {"quantile": {0.25: {"min": 0.1, "max": 4.0}, 0.5: {"min": 2.0, "max": 3.0}}},
+    "noise": {"mean": 0.5, "quantile": {0.75: 0.9}, "lower_bound": {"max": 0.6, "confidence": 0.9}},
     "pass_rate": 0.5,
     "unscored": 0.1,
     "fail_under": 0.4,
@@ -214,14 +216,68 @@ def test_regressions_that_need_no_test_are_decided(
         assert not found["verdict"]["isAsRun"]
         verdicts.add(wanted.gates[0].outcome)
         assert wanted.comparison is not None
+        # The weighted score is not among them where one metric alone weighs anything.
+        assert [ours["name"] for ours in found["comparison"]] == [*wanted.comparison.metrics]
         for ours in found["comparison"]:
-            theirs = wanted.comparison.metrics.get(ours["name"])
-            if theirs is None:  # the weighted score, where one metric alone weighs anything
-                continue
+            theirs = wanted.comparison.metrics[ours["name"]]
             for key in ("a_mean", "b_mean", "diff", "ci_low", "ci_high", "smallest_detectable"):
                 assert close(ours[key], getattr(theirs, key)), (key, ours, theirs)
             assert (ours["n"], ours["n_nonzero"]) == (theirs.n, theirs.n_nonzero)
     assert verdicts  # of random weights; which ones they are is the seed's
+
+
+@pytest.mark.parametrize("n", [10, 20, 30])
+def test_a_share_that_just_suffices_is_enough_in_the_page(
+    open_report: Any, weigh: Callable[..., ScenarioResult], n: int
+) -> None:
+    """A tenth scores 0: nine of ten reach 0.3, and a tenth does not exceed 0."""
+    samples = [
+        SampleResult(f"s{at}", at, scores={"f1": float(at >= n // 10)}, doc_name=f"{at % 3}")
+        for at in range(n)
+    ]
+    gates = {"f1": {"quantile": {0.1: {"min": 0.3}, 0.9: {"min": 0.3}, 0.11: {"max": 0.5}}}}
+    info = made_info(n, (MetricColumn("f1"),), gates=gates, thresholds={})
+    page = open_report(weigh(info, samples, {"f1": 1.0}, {}))
+    for docs in ([], [("0", 0.1), ("1", 0.1), ("2", 0.1)]):
+        (found,) = page.evaluate(ASK, [[{"f1": 1}, docs]])
+        wanted = weigh(info, samples, {"f1": 1.0}, dict(docs))
+        assert_same(found, wanted)
+        assert [gate["outcome"] for gate in found["gates"]][:2] == ["passed", "passed"]
+
+
+def test_slices_that_are_new_since_the_baseline_are_left_out_in_the_page(
+    open_report: Any, weigh: Callable[..., ScenarioResult]
+) -> None:
+    """a is in both runs; b too, and unscored in the older one; c to i came later."""
+    docs = "abcdefghi"
+    samples = [
+        SampleResult(name, at, scores={"f1": 0.5}, doc_name=name) for at, name in enumerate(docs)
+    ]
+    scores: dict[str, float | None] = {"a": 0.9, "b": None}
+    gate = {"baseline": "main", "mode": "any", "metrics": ["f1"]}
+    verdicts = []
+    for dropped in ("a", "b", "ab"):
+        kept = {name: score for name, score in scores.items() if name not in dropped} or {"z": 0.5}
+        info = made_info(
+            len(docs),
+            (MetricColumn("f1"),),
+            gates={"by": {"doc_name": {"no_regression": {**gate, "max_drop": 0.5}}}},
+            thresholds={},
+            baselines={"main": Baseline("main", list(kept), {"f1": kept})},
+            compare=Comparing("main"),
+        )
+        page = open_report(weigh(info, samples, {"f1": 1.0}, {}))
+        (found,) = page.evaluate(ASK, [[{"f1": 1}, [["a", 2], ["b", 2]]]])
+        wanted = weigh(info, samples, {"f1": 1.0}, {"a": 2.0, "b": 2.0})
+        assert_same(found, wanted)
+        ours, theirs = found["gates"][0]["message"], wanted.gates[0].message
+        assert ours.rpartition("; not in")[2] == theirs.rpartition("; not in")[2] != theirs
+        verdicts.append((found["gates"][0]["outcome"], ours.rpartition("left out: ")[2]))
+    assert verdicts == [
+        ("failed", "a, c, d, e, f, and 3 more"),
+        ("passed", "b, c, d, e, f, and 3 more"),
+        ("failed", "a, b, c, d, e, and 4 more"),
+    ]
 
 
 def test_a_significance_that_only_a_test_can_tell_stays_as_run(
@@ -254,6 +310,109 @@ def test_a_significance_that_only_a_test_can_tell_stays_as_run(
     row = page.locator(".gates tr", has_text="no_regression")
     row.locator(".as-run").wait_for()
     assert "takes a new run" in row.inner_text()
+
+
+@pytest.fixture
+def fallen() -> tuple[ScenarioInfo, list[SampleResult]]:
+    """A run in which f1 fell by 0.4 and em rose by 1, in each of 12 samples."""
+    ids = [f"s{index}" for index in range(12)]
+    samples = [
+        SampleResult(name, index, scores={"f1": 0.2, "em": 1.0}) for index, name in enumerate(ids)
+    ]
+    then = {"f1": dict.fromkeys(ids, 0.6), "em": dict.fromkeys(ids, 0.0)}
+    info = made_info(
+        12,
+        (MetricColumn("f1", 1.0), MetricColumn("em", 0.01)),
+        gates={},
+        thresholds={},
+        baselines={"main": Baseline("main", ids, {**then, WEIGHTED_SCORE: {}})},
+        compare=Comparing("main"),
+    )
+    return info, samples
+
+
+def compared_row(page: Any, name: str) -> str:
+    row = page.locator(".comparison tbody tr").filter(has_text=name)
+    return " ".join(row.inner_text().split()) if row.count() else ""
+
+
+def test_a_difference_that_turns_takes_a_new_run(
+    open_report: Any, weigh: Callable[..., ScenarioResult], fallen: Any
+) -> None:
+    """The run was significantly worse: (-0.4 + 0.01) / 1.01. With em at 50 it is not known."""
+    page = open_report(weigh(*fallen, {"f1": 1.0, "em": 0.01}, {}))
+    assert "-0.3861" in compared_row(page, "Weighted score")
+    assert "▼ worse, significant" in compared_row(page, "Weighted score")
+
+    page.get_by_role("spinbutton", name="Weight of em", exact=True).fill("2")
+    page.locator(".comparison .as-run").first.wait_for()
+    turned = compared_row(page, "Weighted score")
+    assert "+0.5333" in turned  # (-0.4 + 2) / 3
+    assert "significant takes a new run" in turned
+    assert "better" not in turned
+    assert "worse, significant as run" in compared_row(page, "f1")
+
+    page.get_by_role("spinbutton", name="Weight of em", exact=True).fill("0.1")
+    page.get_by_text("-0.2727").first.wait_for()  # (-0.4 + 0.1) / 1.1
+    assert "worse, significant as run" in compared_row(page, "Weighted score")
+
+
+def test_the_weighted_score_is_compared_where_it_is_more_than_one_metric(
+    open_report: Any, weigh: Callable[..., ScenarioResult], fallen: Any
+) -> None:
+    """As in a run: it comes and goes with the second weight, and has no p of this run then."""
+    page = open_report(weigh(*fallen, {"f1": 1.0, "em": 0.0}, {}))
+    assert compared_row(page, "Weighted score") == ""
+    page.get_by_role("spinbutton", name="Weight of em", exact=True).fill("0.1")
+    page.get_by_text("-0.2727").first.wait_for()
+    assert "significant takes a new run" in compared_row(page, "Weighted score")
+    page.get_by_role("spinbutton", name="Weight of em", exact=True).fill("0")
+    page.locator(".comparison tr", has_text="Weighted score").wait_for(state="detached")
+
+
+@pytest.mark.parametrize(
+    ("gates", "extent", "verdict"),
+    [
+        # A first run has nothing to compare with: that gate is skipped, and the run is complete.
+        ({"f1": 0.1, "no_regression": {"baseline": "base"}}, Extent(2, 2, 2), "Passed"),
+        ({"f1": 0.9, "no_regression": {"baseline": "base"}}, Extent(2, 2, 2), "Failed"),
+        ({"f1": 0.1}, Extent(5, 2, 2), "Undecided"),
+        ({}, Extent(5, 2, 2), "Undecided"),
+        ({}, Extent(2, 2, 2), "Passed"),
+    ],
+)
+def test_the_verdict_is_that_of_the_summary(
+    open_report: Any,
+    weigh: Callable[..., ScenarioResult],
+    gates: Any,
+    extent: Extent,
+    verdict: str,
+) -> None:
+    samples = [SampleResult("a", 0, scores={"f1": 0.5}), SampleResult("b", 1, scores={"f1": 0.8})]
+    info = made_info(extent.total, (MetricColumn("f1"),), gates=gates, thresholds={})
+    ran = weigh(info, samples, {"f1": 1.0}, {}, extent)
+    page = open_report(ran)
+    assert page.locator(".verdict strong").inner_text().endswith(verdict)
+    assert f"**{verdict}**".lower() in verdict_text(ran).lower()
+
+
+def test_slices_without_a_score_to_be_had_are_left_out(
+    open_report: Any, weigh: Callable[..., ScenarioResult]
+) -> None:
+    """A document of which all rows are invalid, and may be."""
+    samples = [
+        SampleResult("a", 0, scores={"f1": 0.5}, doc_name="a.pdf"),
+        SampleResult("b", 1, "xfailed", scores={"f1": None}, doc_name="b.pdf", invalid="empty"),
+        SampleResult("c", 2, scores={"f1": 0.7}, doc_name="c.pdf"),
+    ]
+    gates = {"by": {"doc_name": {"f1": 0.6}}}
+    info = made_info(3, (MetricColumn("f1"),), gates=gates, thresholds={})
+    page = open_report(weigh(info, samples, {"f1": 1.0}, {}))
+    (found,) = page.evaluate(ASK, [[{"f1": 2}, []]])
+    wanted = weigh(info, samples, {"f1": 2.0}, {})
+    assert_same(found, wanted)
+    assert found["gates"][0]["message"] == wanted.gates[0].message
+    assert wanted.gates[0].message == "1 of 2 values of doc_name: a.pdf: 0.5000 < 0.6000"
 
 
 def test_a_partial_run_stays_undecided(

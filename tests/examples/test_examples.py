@@ -276,7 +276,7 @@ def test_the_answers_are_the_same_however_the_system_is_asked(run_example: RunEx
 
 @each_mode
 def test_a_test_function_asks_the_system(tmp_path: Path, mode: str) -> None:
-    """[E6] 12 questions, of which "mondays" is wrong and has no threshold; two gates."""
+    """[E6] 12 questions, of which "mondays" is wrong and has no threshold; two gates, unscored."""
     shutil.copytree(EXAMPLES / "rag_app", tmp_path / "rag_app")
     (tmp_path / "pytest.ini").write_text(SETTINGS, encoding="utf-8")
     done = subprocess.run(
@@ -289,10 +289,32 @@ def test_a_test_function_asks_the_system(tmp_path: Path, mode: str) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout
-    assert "14 passed" in done.stdout
+    assert "15 passed" in done.stdout
     assert "rageval: rag-app-by-test (rag_app/test_garden.py::test_answers_are_passages)" in (
         done.stdout
     )
+    # 11 of 12
+    assert re.search(r"gate hit_rate@1\.mean +passed +0\.9167 >= 0\.9000\n", done.stdout)
+
+
+def test_the_folder_of_an_example_with_a_test_is_run_as_it_is(tmp_path: Path) -> None:
+    """Its three scenarios and its test; the scenario of the test is none of its own.
+
+    12 questions each, and 2, 2, 3 and 2 gates, and "unscored" of each: 4 * 12 + 9 + 4 = 61.
+    """
+    shutil.copytree(EXAMPLES / "rag_app", tmp_path / "rag_app")
+    (tmp_path / "pytest.ini").write_text(SETTINGS, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "rag_app"],
+        cwd=tmp_path,
+        env=_environment(tmp_path, "rag_app/by_http"),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "61 passed" in done.stdout
 
 
 def test_the_recording_of_judge_holds_no_more_than_its_replies() -> None:

@@ -18,9 +18,9 @@ from pytest_rageval.clients.errors import BudgetError
 from pytest_rageval.clients.keys import Key, chat_key
 from pytest_rageval.clients.limits import open_limits
 from pytest_rageval.clients.locks import ByteLocks
+from pytest_rageval.clients.purpose import Purpose
 from pytest_rageval.clients.settings import ClientSettings, Price, RunSettings
 from pytest_rageval.clients.stack import Clients
-from pytest_rageval.clients.usage import Purpose
 
 
 def serve(out: Connection) -> None:

@@ -41,7 +41,8 @@ import pathlib
 import pytest
 
 from pytest_rageval.clients.base import Message
-from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo
+from pytest_rageval.metrics.base import MetricDefinition, MetricInfo
+from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import Score
 
 HERE = pathlib.Path(__file__).parent

@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_rageval.clients.base import Accept, Message, Reply, ReplySchema, Vector
 from pytest_rageval.clients.errors import ClientError, InvalidOutputError
-from pytest_rageval.clients.usage import current_purpose
+from pytest_rageval.clients.purpose import current_purpose
 
 REASKS = 2
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.metrics.base import METRIC_REGISTRY, ScoringContext
+from pytest_rageval.metrics.base import ScoringContext
+from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import Sample
 
 _SHARED = Path(__file__).resolve().parents[2].parent / "shared"

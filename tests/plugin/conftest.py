@@ -21,7 +21,7 @@ import yaml  # noqa: F401
 import pytest_rageval.plugin.session  # noqa: F401
 from pytest_rageval.datasets.base import READER_REGISTRY
 from pytest_rageval.gates.base import GATE_REGISTRY
-from pytest_rageval.metrics.base import METRIC_REGISTRY
+from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.reports.base import REPORT_REGISTRY
 
 for _registry in (READER_REGISTRY, GATE_REGISTRY, METRIC_REGISTRY, REPORT_REGISTRY):
@@ -34,7 +34,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 BROKEN_METRICS = """
     import os
     import pytest
-    from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo
+    from pytest_rageval.metrics.base import MetricDefinition, MetricInfo
+    from pytest_rageval.metrics.registry import METRIC_REGISTRY
     from pytest_rageval.model import Score
 
     class Metric:

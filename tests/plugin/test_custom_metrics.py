@@ -139,6 +139,50 @@ def test_it_is_rewritten_in_the_next_run(own: Project) -> None:
     assert scores == [0.5, 0.5, 0.5]
 
 
+@pytest.mark.parametrize("kind", ["def", "async def"])
+def test_a_metric_that_skips_is_an_error_of_that_metric_alone(project: Project, kind: str) -> None:
+    """A20: as whatever it raises; the wrong answer counts, and the gate is red: (1 + 0) / 2."""
+    project.file(
+        "skipping_metrics.py",
+        f"import pytest\n\n{kind} needs_more(sample):\n"
+        "    if sample.id == 'b':\n        pytest.importorskip('no_such_module_1')\n"
+        "    return 1.0\n",
+    )
+    project.scenario("""
+    name: qa
+    metrics: [em, {use: "skipping_metrics:needs_more"}]
+    gates: {em: 0.9}
+    dataset:
+      - {id: a, answer: x, references: [x]}
+      - {id: b, answer: wrong, references: [x]}
+    """)
+    project.pytest().assert_outcomes(passed=3, failed=1)
+    found = project.results()
+    assert found["metrics"]["em"]["mean"] == 0.5
+    assert "Skipped: could not import" in found["samples"][1]["errors"]["needs_more"]
+    sys.modules.pop("skipping_metrics", None)
+
+
+@pytest.mark.parametrize("code", ["pytest.importorskip('no_such_module_1')", "pytest.skip('no')"])
+def test_a_module_or_class_that_skips_leaves_out_no_scenario(project: Project, code: str) -> None:
+    """A20: a collection error, as for whatever else it raises."""
+    for name, body in (
+        ("skipping_module", f"import pytest\n{code}\n"),
+        ("skipping_class", f"import pytest\nclass M:\n    def __init__(self):\n        {code}\n"
+                           "    def score(self, sample):\n        return 1.0\n"),
+    ):  # fmt: skip
+        project.file(f"{name}.py", body)
+        project.scenario(f"""
+        name: qa
+        metrics: [em, {{use: "{name}:M"}}]
+        dataset: [{{answer: x, references: [x]}}]
+        """)
+        result = project.pytest()
+        assert result.ret == pytest.ExitCode.INTERRUPTED
+        assert "raised Skipped: " in result.stdout.str()
+        sys.modules.pop(name, None)
+
+
 def test_an_entry_point_gives_a_function_and_a_broken_one_spoils_nothing(
     own: Project, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

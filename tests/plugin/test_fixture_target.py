@@ -106,7 +106,7 @@ def test_a_fixture_answers(app: Project, run: Run) -> None:
 
 
 def test_a_shared_fixture_is_made_once_and_asked_ahead(app: Project) -> None:
-    """Many samples are in work at once as soon as two of them had the same value."""
+    """Many samples are in work at once, for the fixture's scope is the module."""
     scenario(app, count=20)
     app.pytest()
     started, stopped = log(app)
@@ -119,6 +119,58 @@ def test_a_fixture_for_each_case_answers_its_own_case_only(app: Project) -> None
     app.pytest().assert_outcomes(passed=7, failed=1)
     assert log(app) == ["started"] * 8
     assert app.results()["samples"][0]["contexts"] == ["c"]
+
+
+STATEFUL = """
+    import pytest
+
+    STATE = {{}}
+
+    def scope(fixture_name, config):
+        return "function"
+
+    def answer(question):
+        return STATE["case"]
+
+    @pytest.fixture{scope}
+    def rag_target(request):
+        STATE["case"] = request.node.name
+        yield answer
+        STATE["case"] = "gone"
+"""
+
+
+@pytest.mark.parametrize("scope", ["", "(scope='function')", "(scope='class')", "(scope=scope)"])
+def test_the_same_function_in_a_state_of_each_case_answers_its_own_case_only(
+    app: Project, run: Run, scope: str
+) -> None:
+    """What counts is that the fixture is made for the case, not what it gives."""
+    app.conftest(STATEFUL.format(scope=scope))
+    scenario(app, count=6)
+    run()
+    answers = [sample["answer"] for sample in app.results()["samples"]]
+    assert answers == ["s0", "s1", "s2", "s3", "s4", "s5"]
+
+
+def test_a_fixture_for_each_case_that_overrides_a_shared_one_answers_alone(
+    app: Project, run: Run
+) -> None:
+    """In a folder's conftest.py, from which it takes the shared function."""
+    app.file(
+        "below/conftest.py",
+        "import pytest\n\nSTATE = {}\n\n"
+        "@pytest.fixture\n"
+        "def rag_target(request, rag_target):\n"
+        "    STATE['case'] = request.node.name\n"
+        "    return ANSWER\n\n"
+        "def ANSWER(question):\n"
+        "    return STATE['case']\n",
+    )
+    scenario(app, count=6)
+    (app.path / "qa.rageval.yaml").rename(app.path / "below" / "qa.rageval.yaml")
+    run()
+    answers = [sample["answer"] for sample in app.results()["samples"]]
+    assert answers == ["s0", "s1", "s2", "s3", "s4", "s5"]
 
 
 def test_what_is_no_function_is_an_error_of_each_case(app: Project) -> None:
@@ -195,3 +247,27 @@ def test_a_long_run_tells_its_progress(
     )
     scenario(app, count=3)
     app.pytest().stdout.fnmatch_lines(["rageval: ? of 3 samples answered"])
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["plain", "workers"])
+def test_kept_answers_are_those_of_the_folders_own_fixture(
+    app: Project, workers: tuple[str, ...]
+) -> None:
+    """[E9] Two folders with a rag_target each, the same question, one cache; the second run too."""
+    for name in "ab":
+        app.file(
+            f"{name}/conftest.py",
+            "import pytest\n\n"
+            "@pytest.fixture(scope='session')\n"
+            "def rag_target():\n"
+            f"    return lambda question: 'answer of {name}'\n",
+        )
+        app.file(
+            f"{name}/{name}.rageval.yaml",
+            f"name: {name}\ntarget: {{type: fixture, cache_answers: true}}\nmetrics: [em]\n"
+            "dataset: [{question: who, references: [x]}]\n",
+        )
+    for _ in range(2):
+        app.pytest("a", "b", *workers)
+        answers = [app.results(name)["samples"][0]["answer"] for name in "ab"]
+        assert answers == ["answer of a", "answer of b"]

@@ -29,7 +29,7 @@ from pytest_rageval.plugin.github import (
     append_summary,
 )
 from pytest_rageval.plugin.names import printable
-from pytest_rageval.plugin.publish import ci_commit
+from pytest_rageval.reports.run_info import ci_commit
 from pytest_rageval.reports.summary_md import summary_text
 
 if TYPE_CHECKING:
@@ -231,6 +231,25 @@ def test_a_case_that_could_not_be_judged_comes_first(
     assert first[3] == "qa%3A broken"
     assert "RuntimeError: the judge is away" in first[4]
     assert second[3] == "qa%3A wrong"
+
+
+def test_a_case_without_what_a_metric_needs_says_so(
+    project: Project, run: Run, workflow: Path
+) -> None:
+    """A metric's reason to give no score is no error of its own; the case is an ERROR with it."""
+    project.scenario(
+        """
+        name: qa
+        metrics: [f1, recall]
+        thresholds: {f1: 0.5}
+        dataset:
+          - {id: right, answer: Paris, references: [Paris]}
+          - {id: bare, question: "How?", answer: Paris, retrieved_ids: [d], reference_ids: [d]}
+        """
+    )
+    (*_, (_, _, _, title, message)) = commands(run())
+    assert title == "qa%3A bare"
+    assert message == "f1: the row has no references%0Aquestion: How?"
 
 
 def test_files_are_named_from_the_workspace(

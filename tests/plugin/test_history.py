@@ -208,7 +208,19 @@ def test_the_database_can_be_deleted(scenario: Project) -> None:
     assert len(kept(scenario)) == 2
 
 
-def test_a_damaged_database_is_named_and_the_runs_listed(scenario: Project) -> None:
+def test_a_damaged_database_is_made_anew(scenario: Project) -> None:
+    scenario.pytest()
+    scenario.pytest()
+    before = scenario.pytest("--rag-history").outlines
+    path = scenario.path / ".rageval" / "history.sqlite"
+    path.write_bytes(path.read_bytes()[:5000])
+    result = scenario.pytest("--rag-history")
+    result.stdout.fnmatch_lines(["qa: 2 runs", "*history.sqlite: was damaged, and was made anew *"])
+    assert scenario.pytest("--rag-history").outlines == before
+    assert len(kept(scenario)) == 2
+
+
+def test_a_file_that_is_no_database_is_named_and_the_runs_listed(scenario: Project) -> None:
     scenario.pytest()
     path = scenario.path / ".rageval" / "history.sqlite"
     path.write_bytes(b"notes of mine\n" * 300)

@@ -70,6 +70,52 @@ def test_it_may_return_functions_and_definitions(project: Project, returned: str
     project.pytest().assert_outcomes(passed=1)
 
 
+def test_an_alias_is_known_wherever_a_metric_is_named(project: Project) -> None:
+    """In gates and comparisons as in weights and thresholds."""
+    project.conftest(
+        """
+        from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions
+        from pytest_rageval.model import Score
+
+        class Ours:
+            def __init__(self, name, options):
+                self.name = name
+            def score(self, sample, context):
+                return Score(self.name, 1.0)
+
+        def pytest_rageval_metrics(config):
+            info = MetricInfo("politeness", frozenset({"answer"}), ("polite",))
+            return MetricDefinition(info, Ours, NoOptions)
+        """
+    )
+    project.scenario(
+        """
+        name: qa
+        dataset: [{id: one, answer: please do, references: [x], doc_name: a.pdf}]
+        metrics: [polite, em]
+        """
+    )
+    project.pytest("--rag-save", "main").assert_outcomes(passed=1)
+    project.scenario(
+        """
+        name: qa
+        dataset: [{id: one, answer: please do, references: [x], doc_name: a.pdf}]
+        metrics: [polite, em]
+        metric_weights: {polite: 1, em: 0}
+        thresholds: {polite: 0.5}
+        compare: {baseline: main, metrics: [polite]}
+        gates:
+          polite: 0.5
+          by: {doc_name: {polite: 0.5}}
+          no_regression: {metrics: [polite]}
+          compare_fail: {polite: 0.1}
+        """
+    )
+    # One sample, five gates: unscored is there, too.
+    project.pytest().assert_outcomes(passed=6)
+    assert list(project.results()["comparison"]["metrics"]) == ["politeness"]
+
+
 def test_it_is_that_of_the_folder_of_the_scenario(project: Project) -> None:
     """A conftest.py is for its folder: another folder does not know the metric."""
     project.file("one/conftest.py", HOOK)

@@ -69,6 +69,46 @@ def test_changed_samples_are_scored_as_they_are_now(german: Project, run: Run) -
     assert [row["who"] for row in german.table("scores.csv")] == ["search"] * 5
 
 
+def test_metadata_of_a_hook_are_written_like_those_of_the_data(german: Project, run: Run) -> None:
+    """A hook may give anything; a run that is done is not lost by it."""
+    german.conftest(
+        """
+        from dataclasses import replace
+
+        given = {"nan": float("nan"), "set": {1}, 5: [object], "lone": chr(0xD800)}
+
+        def pytest_rageval_samples(config, scenario, samples):
+            return [replace(sample, metadata={**sample.metadata, **given}) for sample in samples]
+        """
+    )
+    run().assert_outcomes(passed=7)
+    assert german.results()["samples"][0]["metadata"] == {
+        "lang": "de",
+        "nan": None,
+        "set": [1],
+        "5": ["<class 'object'>"],
+        "lone": chr(0xD800),
+    }
+    assert german.table("scores.csv")[0]["nan"] == ""
+
+
+def test_metadata_that_a_hook_changes_where_they_are(german: Project) -> None:
+    """Nobody should; it is noticed, and costs no results."""
+    german.conftest(
+        """
+        import numpy
+
+        def pytest_rageval_samples(config, scenario, samples):
+            for sample in samples:
+                sample.metadata["given"] = numpy.array([1, 2])
+        """
+    )
+    result = german.pytest()
+    result.assert_outcomes(passed=7)
+    result.stdout.fnmatch_lines(["*changed samples: 5 before, 5 now"])
+    assert german.results()["samples"][0]["metadata"] == {"lang": "de", "given": "[1 2]"}
+
+
 def test_marks_of_changed_samples_hold(german: Project) -> None:
     german.conftest(
         """
@@ -126,6 +166,16 @@ def test_it_is_that_of_the_folder_of_the_scenario(german: Project) -> None:
         ("return 'q1'", "returned 'q1', not a list"),
         ("return []", "left no sample to run"),
         ("return 5", "raised TypeError: 'int' object is not iterable*"),
+        (
+            "import dataclasses\n"
+            "    return [dataclasses.replace(sample, question=5) for sample in samples]",
+            "returned the sample 'q1', whose question must be text or None, found 5",
+        ),
+        (
+            "import dataclasses\n"
+            "    return [dataclasses.replace(sample, id=None) for sample in samples]",
+            "returned the sample None, whose id must be text, found None",
+        ),
         ("return (1 / 0 for _ in samples)", "raised ZeroDivisionError: division by zero*"),
         ("samples.clear()", "raised AttributeError: 'tuple' object has no attribute 'clear'*"),
     ],
@@ -144,3 +194,53 @@ def test_a_part_of_them_is_still_a_partial_run(german: Project) -> None:
     """E4."""
     german.conftest(WITHOUT_GERMAN)
     german.pytest("-k", "q2").assert_outcomes(passed=1, skipped=2, deselected=1)
+
+
+def test_a_changed_run_is_compared_with_its_own_saved_one(german: Project, run: Run) -> None:
+    """The baseline holds the question as it was asked, not as the data have it."""
+    german.rows([{**row, "question": "how?"} for row in ROWS])
+    german.conftest(
+        """
+        from dataclasses import replace
+
+        def pytest_rageval_samples(config, scenario, samples):
+            return [replace(sample, question=sample.question.upper()) for sample in samples]
+        """
+    )
+    german.pytest("--rag-save=main")
+    result = run("--rag-compare=main")
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["*main*"])
+
+
+def test_what_a_hook_fills_in_is_there_for_metrics_and_gates(german: Project, run: Run) -> None:
+    """No row has an answer or a length; the metric, the gate and the condition ask for them.
+
+    q1 to q3, of length 1, are right; q4, of length 2, is not; q5, of length 3, is skipped.
+    """
+    german.rows([{key: value for key, value in row.items() if key != "answer"} for row in ROWS])
+    german.scenario(
+        """
+        name: qa
+        dataset: qa.jsonl
+        metrics: [em]
+        gates: {by: {length: {em: 0.5}}}
+        skip: [{where: {length: 3}, reason: too long}]
+        """
+    )
+    german.conftest(
+        """
+        from dataclasses import replace
+
+        def pytest_rageval_samples(config, scenario, samples):
+            return [
+                replace(one, answer="a" if at < 3 else "b", metadata={"length": max(at - 1, 1)})
+                for at, one in enumerate(samples)
+            ]
+        """
+    )
+    result = run()
+    passed = dict.fromkeys(["q1", "q2", "q3", "q4"], "passed")
+    assert german.outcomes() == {**passed, "q5": "skipped"}
+    assert german.gates()["by.length.em.mean"] == "failed"
+    result.stdout.fnmatch_lines(["*1 of 2 values of length: 2: 0.0000 < 0.5000*"])

@@ -74,3 +74,43 @@ def test_a_scenario_that_waits_for_a_hook_says_so(project: Project) -> None:
     assert result.ret == pytest.ExitCode.INTERRUPTED
     assert "target: no plugin and no conftest.py gave a function" in result.stdout.str()
     assert "needs 'answer'" not in result.stdout.str()
+
+
+class TestKeptAnswers:
+    """[E9] Of a function that a hook gives, with ``cache_answers``."""
+
+    CONFTEST = """
+    class App:
+        def __init__(self, tenant):
+            self.tenant = tenant
+
+        def ask(self, question):
+            return f"{question.removeprefix('say ')} {self.tenant}"
+
+    def pytest_rageval_target(config, scenario):
+        return App(scenario.metadata["tenant"]).ask
+    """
+
+    def write(self, project: Project, *more: str) -> None:
+        """Write two scenarios with the same question, of two tenants."""
+        project.conftest(self.CONFTEST)
+        for name, tenant in (("qa", "acme"), ("qb", "other")):
+            target = "".join(f", {one}" for one in ("cache_answers: true", *more))
+            text = SCENARIO.replace("name: qa", f"name: {name}").replace("acme\n", f"{tenant}\n", 1)
+            project.scenario(text + f"    target: {{type: hook{target}}}\n", file=name)
+
+    def test_they_need_a_version(self, project: Project) -> None:
+        """Its objects cannot be told apart: no scenario is given another's answers."""
+        self.write(project)
+        result = project.pytest()
+        assert result.ret == pytest.ExitCode.INTERRUPTED
+        assert "qa.rageval.yaml:6: target: cache_answers: of a func" in result.stdout.str()
+        result = project.pytest("--rag-cache=off")
+        assert result.ret == pytest.ExitCode.OK
+
+    def test_with_one_each_scenario_has_its_own(self, project: Project) -> None:
+        self.write(project, "version: v1")
+        for mode in ("readwrite", "replay"):
+            assert project.pytest(f"--rag-cache={mode}").ret == pytest.ExitCode.OK
+            answers = [project.results(name)["samples"][0]["answer"] for name in ("qa", "qb")]
+            assert answers == ["Paris acme", "Paris other"]

@@ -152,3 +152,72 @@ def test_an_odd_reason_reaches_the_controller(project: Project) -> None:
     result = project.pytest("-n", "1")
     result.assert_outcomes(passed=2, errors=1, failed=1)
     assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
+
+
+# Nine good rows of a document, and one whose answer was lost.
+GOOD = [
+    {"id": f"a{at}", "answer": "x", "references": ["x"], "doc_name": "a.pdf", "lang": "de"}
+    for at in range(9)
+]
+LOST = {"id": "a9", "references": ["x"], "doc_name": "a.pdf", "lang": "de"}
+LIST = {**LOST, "answer": ["x"]}
+
+
+@pytest.mark.parametrize("row", [LOST, LIST], ids=["no-answer", "a-list"])
+def test_an_invalid_row_belongs_to_its_document(project: Project, run: Run, row: object) -> None:
+    """[A19, E4] 1 of 10 rows of a.pdf is not scored, which is 0.1 <= 0.2; none is without one."""
+    project.rows([*GOOD, row])
+    project.scenario("""
+        name: qa
+        dataset: qa.jsonl
+        metrics: [em]
+        doc_weights: {a.pdf: 2}
+        gates: {unscored: 0.2, by: {doc_name: {unscored: 0.2}, lang: {unscored: 0.2}}}
+    """)
+    run().assert_outcomes(passed=12, errors=1)
+    assert project.gates() == dict.fromkeys(
+        ["unscored", "by.doc_name.unscored", "by.lang.unscored"], "passed"
+    )
+    found = project.results()["samples"][9]
+    assert (found["doc_name"], found["sample_weight"]) == ("a.pdf", 2.0)
+    assert found["metadata"] == {"lang": "de"}
+
+
+@pytest.mark.parametrize("row", [LOST, LIST], ids=["no-answer", "a-list"])
+@pytest.mark.parametrize("where", ["row", "scenario"])
+@pytest.mark.parametrize("mark", ["skip", "xfail"])
+def test_an_invalid_row_is_marked_as_any(
+    project: Project, run: Run, mark: str, where: str, row: dict[str, object]
+) -> None:
+    """[E7] By its own column, and by a condition."""
+    text = "name: qa\ndataset: qa.jsonl\nmetrics: [em]\ngates: {unscored: 0.2}\n"
+    if where == "scenario":
+        text += f"{mark}: [{{where: {{id: a9}}, reason: answer was lost}}]\n"
+        project.rows([*GOOD, row])
+    else:
+        project.rows([*GOOD, {**row, mark: "answer was lost"}])
+    project.scenario(text)
+    result = run("-rsx")
+    result.assert_outcomes(passed=10, **{"skipped" if mark == "skip" else "xfailed": 1})
+    assert "answer was lost" in result.stdout.str()
+    assert project.outcomes()["a9"] == ("skipped" if mark == "skip" else "xfailed")
+
+
+def test_an_invalid_row_that_is_expected_to_fail_counts_as_unscored(project: Project) -> None:
+    """[E7, A19] As a sample does; on_invalid: xfail alone says that rows may be none."""
+    project.rows([*GOOD, {**LOST, "xfail": "tables are cut in two"}])
+    text = "name: qa\ndataset: {path: qa.jsonl, on_invalid: MODE}\nmetrics: [em]\n"
+    project.scenario(text.replace("MODE", "fail"))
+    project.pytest().assert_outcomes(passed=9, xfailed=1, failed=1)
+    assert project.gates() == {"unscored": "failed"}
+    project.scenario(text.replace("MODE", "xfail"))
+    project.pytest().assert_outcomes(passed=9, xfailed=1)
+
+
+@pytest.mark.parametrize("row", [LOST, LIST], ids=["no-answer", "a-list"])
+def test_an_invalid_row_has_its_tags(project: Project, row: dict[str, object]) -> None:
+    """[E7] ``-m`` selects it."""
+    project.rows([*GOOD, {**row, "tags": ["slow"]}])
+    project.scenario("name: qa\ndataset: qa.jsonl\nmetrics: [em]\n")
+    project.pytest("-m", "slow").assert_outcomes(errors=1, passed=0)
+    assert project.outcomes() == {"a9": "error"}

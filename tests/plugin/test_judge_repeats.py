@@ -60,6 +60,26 @@ def test_a_judge_that_is_steady_flips_nothing(judged: JudgedProject) -> None:
     result.stdout.fnmatch_lines(["2 repeats: 0 of 2 samples pass in some and fail in others"])
 
 
+def test_repeats_that_are_not_in_the_cache_are_errors_in_replay(judged: JudgedProject) -> None:
+    """[C6, E9] Kept was one of three for each sample: a mean of that one is another figure."""
+    judged.scenario(["0.9", "0.2"], gates={"graded": 0.1})
+    judged.pytest().assert_outcomes(passed=4)
+    result = judged.pytest("--rag-cache=replay", "--rag-set", "judge.repeats=3")
+    result.assert_outcomes(errors=2, failed=2)
+    assert all(error.startswith("replay: ") for error in judged.errors.values())
+
+
+def test_a_budget_that_ends_among_the_repeats_turns_no_gate_green(judged: JudgedProject) -> None:
+    """[C6, E10] 3 USD a call, twice for each of two samples, and 10 to spend: three calls."""
+    price = {"input": 1_000_000, "output": 0}
+    judge = {"price": price, "concurrency": 1, "repeats": 2}
+    judged.scenario(["0.10", "0.11"], gates={"graded": 0, "unscored": 1}, judge=judge)
+    judged.pytest("--rag-budget", "10")
+    assert len(judged.asked) == 3
+    assert list(judged.project.outcomes().values()) == ["passed", "error"]
+    assert set(judged.project.gates().values()) == {"failed"}
+
+
 def test_without_repeats_nothing_is_said_of_them(judged: JudgedProject) -> None:
     """[C6]"""
     judged.scenario(["0.9", "0.2"], thresholds={"graded": 0.5})

@@ -127,7 +127,8 @@ def test_a_score_that_is_no_plain_float_is_written_as_one(project: Project, run:
     project.conftest(
         """
         import numpy
-        from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo
+        from pytest_rageval.metrics.base import MetricDefinition, MetricInfo
+        from pytest_rageval.metrics.registry import METRIC_REGISTRY
         from pytest_rageval.model import Score
 
         class Metric:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 ODD_METRIC = """
     import pathlib
     import numpy
-    from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo
+    from pytest_rageval.metrics.base import MetricDefinition, MetricInfo
+    from pytest_rageval.metrics.registry import METRIC_REGISTRY
     from pytest_rageval.model import Score
 
     DETAILS = {

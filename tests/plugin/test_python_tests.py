@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_rageval.engine import bind_cases
+
 if TYPE_CHECKING:
     from tests.plugin.conftest import Project, Run
 
@@ -486,3 +488,245 @@ def test_what_was_retrieved_is_scored_and_not_what_the_data_hold(
         {"mrr": 0.5, "hit_rate@1": 0.0},
         {"mrr": 0.0, "hit_rate@1": 0.0},
     ]
+
+
+def test_subtests_leave_the_scores_alone(bot: Project, run: Run) -> None:
+    """pytest reports each with the node id of its test, and fails a test with one that failed.
+
+    b has a subtest that fails, c is below its threshold.
+    """
+    if not hasattr(pytest, "Subtests"):
+        pytest.skip("pytest has no subtests before 9")
+    python_file(
+        bot,
+        TEST.replace("(rag_sample, rageval)", "(rag_sample, rageval, subtests)")
+        + """
+        for context in ("c1", "c2"):
+            with subtests.test("context", context=context):
+                assert rag_sample.id != "b" or context == "c1"
+    """,
+    )
+    bot.pytester.makeconftest(SEEN)
+    result = run("test_bot.py")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert [one["weighted_score"] for one in bot.results()["samples"]] == [1.0, 0.75, 0.0]
+    assert bot.outcomes() == {"a": "passed", "b": "failed", "c::[1]": "failed"}
+    assert sorted(seen(bot)) == ["a passed 1.0", "b failed 0.75", "c::[1] failed 0.0"]
+
+
+SEEN = """
+    def pytest_rageval_sample_scored(result):
+        with open("seen.txt", "a") as file:
+            file.write(f"{result.sample_id} {result.outcome} {result.weighted_score}\\n")
+"""
+# As a plugin that repeats failed tests does it: the reports of an attempt that is not the last one
+# have an outcome of the plugin's own.
+RERUNS = """
+    import pytest
+
+    def pytest_runtest_protocol(item, nextitem):
+        from _pytest.runner import runtestprotocol
+
+        for turn in range(3):
+            reports = runtestprotocol(item, nextitem=nextitem, log=False)
+            again = turn < 2 and any(report.failed for report in reports)
+            for report in reports:
+                if again and report.failed:
+                    report.outcome = "rerun"
+                item.ihook.pytest_runtest_logreport(report=report)
+            if not again:
+                return True
+
+    def pytest_report_teststatus(report):
+        if report.outcome == "rerun":
+            return "rerun", "R", "RERUN"
+"""
+
+
+def seen(project: Project) -> list[str]:
+    return (project.path / "seen.txt").read_text(encoding="utf-8").splitlines()
+
+
+def test_an_attempt_that_is_repeated_is_no_result(bot: Project, plain: Run) -> None:
+    """a fails by itself, b is below its threshold, c gives no answer; each is right the next time.
+
+    c gives None, which is then not the answer of the second attempt, nor an error of it.
+    """
+    bot.pytester.makeconftest(RERUNS + SEEN)
+    python_file(
+        bot,
+        """
+        import pytest
+
+        TURNS = {}
+
+        @pytest.mark.rag_scenario("qa.rageval.yaml")
+        def test_bot(rag_sample, rageval):
+            name = rag_sample.id[0]
+            TURNS[name] = TURNS.get(name, 0) + 1
+            if TURNS[name] == 1:
+                assert name != "a"
+                rageval.check(None if name == "c" else "Rome")
+            rageval.check("Paris")
+        """,
+    )
+    plain("test_bot.py").assert_outcomes(passed=6)
+    assert seen(bot) == ["a passed 1.0", "b passed 1.0", "c::[1] passed 1.0"]
+
+
+def test_a_repeated_attempt_of_a_case_of_a_file_is_no_result(project: Project, plain: Run) -> None:
+    """The system under test does not answer the first question."""
+    project.file(
+        "app.py",
+        "ASKED = []\n\ndef answer(question):\n    ASKED.append(question)\n"
+        "    return 'Paris' if len(ASKED) > 1 else ''\n",
+    )
+    project.scenario("""
+    name: qa
+    target: app:answer
+    metrics: [em]
+    dataset:
+      - {id: a, question: q, references: [Paris]}
+    """)
+    project.pytester.makeconftest(RERUNS + SEEN)
+    plain("qa.rageval.yaml").assert_outcomes(passed=1)
+    assert seen(project) == ["a passed 1.0"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("None", "rageval.check: returned nothing (None); expected a text"),
+        ("''", "rageval.check: returned an empty answer"),
+        ("3.5", "rageval.check: returned 3.5 (float); expected a text"),
+    ],
+)
+def test_what_is_no_answer_is_an_error_and_never_the_answer_of_the_data(
+    bot: Project, run: Run, answer: str, said: str
+) -> None:
+    """The data hold the right answer; the files say what was wrong with the one that was given."""
+    bot.scenario(SCENARIO.replace("question:", "answer: Paris, question:"))
+    python_file(bot, TEST.replace("ask(rag_sample.question)", answer))
+    result = run("test_bot.py")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert f"em unscored, for instance: {said}" in result.stdout.str()
+    for sample in bot.results()["samples"]:
+        assert sample["outcome"] == "error"
+        assert sample["answer"] is None
+        assert sample["scores"] == {"em": None, "acc": None}
+        assert [text.startswith(said) for text in sample["errors"].values()] == [True, True]
+
+
+def test_a_test_that_is_skipped_has_no_error(bot: Project, run: Run) -> None:
+    """As a row of a scenario file: by its row, by a marker, or by the test itself."""
+    bot.scenario(SCENARIO.replace("{id: a,", "{id: a, skip: not yet,"))
+    python_file(
+        bot,
+        """
+        import pytest
+
+        @pytest.mark.rag_scenario("qa.rageval.yaml")
+        def test_bot(rag_sample, rageval):
+            if rag_sample.id == "b":
+                pytest.skip("not today")
+            rageval.check("Paris")
+        """,
+    )
+    run("test_bot.py")
+    assert bot.outcomes() == {"a": "skipped", "b": "skipped", "c::[1]": "passed"}
+    assert [sample["errors"] for sample in bot.results()["samples"]] == [{}, {}, {}]
+
+
+VARIANTS = """
+    import pytest
+
+    @pytest.mark.parametrize("model", ["gpt", "llama"])
+    @pytest.mark.rag_scenario("qa.rageval.yaml")
+    def test_bot(rag_sample, rageval, model):
+        rageval.check(rag_sample.question.removeprefix("say "))
+"""
+
+
+def test_a_hook_that_knows_the_scenario_by_its_name_changes_the_samples_of_each_variant(
+    bot: Project, run: Run
+) -> None:
+    """It is called once, and each variant is complete with the two samples that it leaves."""
+    python_file(bot, VARIANTS)
+    bot.conftest("""
+        def pytest_rageval_samples(scenario, samples):
+            assert scenario.name == "qa"
+            return samples[:2]
+    """)
+    run("test_bot.py").assert_outcomes(passed=10)
+    for name in ("qa[gpt]", "qa[llama]"):
+        assert set(bot.gates(name).values()) == {"passed"}
+        assert bot.results(name)["counts"]["samples"] == 2
+
+
+def test_the_data_of_a_test_with_other_parameters_are_read_once(
+    bot: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads: list[object] = []
+    load = bind_cases.load_dataset
+    monkeypatch.setattr(bind_cases, "load_dataset", lambda *args: loads.append(args) or load(*args))
+    python_file(bot, VARIANTS)
+    bot.pytest("test_bot.py").assert_outcomes(passed=10, failed=2)
+    assert len(loads) == 1
+
+
+def test_the_name_of_a_variant_is_no_override(bot: Project) -> None:
+    python_file(bot, VARIANTS)
+    bot.pytest("test_bot.py")
+    scenario = bot.results("qa[gpt]")["scenario"]
+    assert scenario["name"] == "qa[gpt]"
+    assert scenario["overridden"] == []
+    (snapshot,) = bot.folder("qa[gpt]").glob("*.snapshot.yaml")
+    assert "name: qa[gpt]\n" in snapshot.read_text("utf-8")
+
+
+def test_each_variant_is_compared_with_its_own_saved_run(bot: Project, run: Run) -> None:
+    """[E15] Nothing is saved under the scenario's own name, and nothing is looked for there."""
+    python_file(bot, VARIANTS)
+    bot.pytest("test_bot.py", "--rag-save", "main")
+    python_file(bot, VARIANTS.replace('removeprefix("say ")', 'replace("say Paris", model)'))
+    run("test_bot.py", "--rag-compare", "main")
+    for name in ("qa[gpt]", "qa[llama]"):
+        # em before: a alone, 1/3. Now none.
+        assert bot.results(name)["comparison"]["metrics"]["em"]["diff"] == pytest.approx(-1 / 3)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "@pytest.mark.rag_scenario('qa.rageval.yaml')\n@pytest.mark.rag_scenario('no.yaml')",
+        "pytestmark = [pytest.mark.rag_scenario('a.yaml'), pytest.mark.rag_scenario('b.yaml')]\n",
+    ],
+    ids=["function", "module"],
+)
+def test_two_markers_in_one_place_are_refused(bot: Project, head: str) -> None:
+    bot.file("test_bot.py", f"import pytest\n\n{head}\ndef test_bot(rageval):\n    pass\n")
+    result = bot.pytest("test_bot.py")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert "2 markers 'rag_scenario' in one place" in result.stdout.str()
+
+
+def test_the_marker_of_a_function_goes_before_that_of_its_class(bot: Project) -> None:
+    """Also a class's before that of the class it extends."""
+    python_file(
+        bot,
+        """
+        import pytest
+
+        @pytest.mark.rag_scenario("no.yaml")
+        class TestBase:
+            @pytest.mark.rag_scenario("qa.rageval.yaml")
+            def test_it(self, rageval):
+                rageval.check("Paris")
+
+        @pytest.mark.rag_scenario("qa.rageval.yaml")
+        class TestBot(TestBase):
+            def test_other(self, rageval):
+                rageval.check("Paris")
+        """,
+    )
+    bot.pytest("test_bot.py").assert_outcomes(passed=18)

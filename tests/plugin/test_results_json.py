@@ -149,6 +149,29 @@ def test_samples_are_in_dataset_order_with_all_that_is_known(mixed: Project) -> 
     ]
 
 
+def test_a_row_that_is_expected_to_fail_says_why(project: Project) -> None:
+    """[E7] By its own column, with a reason or without, or by the scenario; passed or not."""
+    project.scenario("""
+        name: qa
+        metrics: [em]
+        thresholds: {em: 1}
+        xfail: [{where: {id: three}, reason: tables are hard}]
+        dataset:
+          - {id: one, answer: a, references: [a]}
+          - {id: two, answer: a, references: [a], xfail: true}
+          - {id: three, answer: b, references: [a]}
+          - {id: four, answer: b, references: [a], xfail: issue 41}
+    """)
+    project.pytest().assert_outcomes(passed=1, xpassed=1, xfailed=2)
+    samples = project.results()["samples"]
+    assert "xfail" not in samples[0]
+    assert [(sample["xfail"], sample["outcome"]) for sample in samples[1:]] == [
+        ("", "passed"),
+        ("tables are hard", "xfailed"),
+        ("issue 41", "xfailed"),
+    ]
+
+
 def test_what_was_not_scored_is_null(mixed: Project) -> None:
     """[A6] The skipped and the invalid row, never 0."""
     skipped, invalid = mixed.results()["samples"][3:]

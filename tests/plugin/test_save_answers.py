@@ -181,6 +181,27 @@ def test_what_a_test_function_checks_can_be_saved(project: Project, run: Run) ->
     assert json.loads(line) == {**rows[0], "answer": "Paris", "contexts": [{"text": "c"}]}
 
 
+@pytest.mark.parametrize("call", ["assert False", "rageval.check(None)", "pass"])
+def test_the_answer_of_the_data_is_not_saved_for_one_that_did_not_come(
+    project: Project, run: Run, call: str
+) -> None:
+    """[E6] Else a later run without the system would score it."""
+    row = {"id": "a", "question": "Where?", "references": ["Paris"], "relevant_ids": ["d1"]}
+    old = {"answer": "Paris", "contexts": ["old"], "retrieved_ids": ["d1"]}
+    plain = {"name": "qa", "dataset": [{**row, **old}], "metrics": ["em"]}
+    project.file("qa.rageval.yaml", json.dumps(plain))
+    project.file(
+        "test_bot.py",
+        "import pytest\n\n"
+        "@pytest.mark.rag_scenario('qa.rageval.yaml')\n"
+        f"def test_bot(rag_sample, rageval):\n    {call}\n",
+    )
+    run("test_bot.py", "--rag-save-answers=answers.jsonl")
+    (line,) = (project.path / "answers.jsonl").read_text("utf-8").splitlines()
+    saved = json.loads(line)
+    assert {name for name in saved if saved[name] in old.values()} == set()
+
+
 def test_results_do_not_depend_on_it(online: Project) -> None:
     """[E2] The rows travel with the results, and are in no other file."""
     online.pytest()

@@ -359,6 +359,53 @@ def test_answers_are_kept_when_that_is_asked_for(
     assert project.results()["run"]["answer_latency_s"] == {}
 
 
+def test_who_was_never_asked_did_not_answer(project: Project, scenario: Scenario, run: Run) -> None:
+    """[E9] A mark of the conftest.py keeps q1 from being run: neither asked, nor from the cache."""
+    project.conftest(
+        """
+        import pytest
+
+        def pytest_collection_modifyitems(items):
+            items[1].add_marker(pytest.mark.xfail(run=False))
+        """
+    )
+    scenario(["say Paris", "say Rome", "none x"], KEPT[0])
+    for more in (", median *", ", 1 of them from the cache"):
+        result = run()
+        assert project.outcomes()["q1"] == "xfailed"
+        result.stdout.fnmatch_lines([f"target *: 1 of 2 answered{more}"])
+    assert asked(project) == ["none x", "none x", "say Paris"]
+
+
+def test_what_a_conftest_skips_is_not_asked(project: Project, scenario: Scenario, run: Run) -> None:
+    """Also by a condition; one that does not hold, and one in words that does not, skip nothing.
+
+    q0 and q1 are skipped, q2 to q5 run.
+    """
+    project.conftest(
+        """
+        import pytest
+
+        MARKS = [
+            pytest.mark.skipif(True, reason="r"),
+            pytest.mark.skipif("sys.maxsize > 0"),
+            pytest.mark.skipif(False, reason="r"),
+            pytest.mark.skipif("sys.maxsize < 0"),
+            pytest.mark.xfail(False, run=False, reason="r"),
+            pytest.mark.xfail("sys.maxsize < 0", run=False),
+        ]
+
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                item.add_marker(MARKS[int(item.name.removeprefix("q"))])
+        """
+    )
+    scenario([f"say {at}" for at in range(6)], KEPT[0])
+    run()
+    assert [project.outcomes()[f"q{at}"] for at in range(2)] == ["skipped", "skipped"]
+    assert sorted(asked(project)) == ["say 2", "say 3", "say 4", "say 5"]
+
+
 def test_the_cache_follows_its_mode(project: Project, scenario: Scenario) -> None:
     """[E9] off, read, refresh, replay: as for replies of models."""
     scenario(["say Paris"], KEPT[0])
@@ -509,6 +556,22 @@ def test_a_budget_is_for_the_model_under_test_too(
     assert result.parseoutcomes()["errors"] == 3
     assert model.chats == []
     assert "the budget of 1 USD" in errors(project)["q0"]
+
+
+def test_a_budget_that_ends_at_the_model_under_test_turns_no_gate_green(
+    project: Project, scenario: Scenario, model: FakeOpenAI
+) -> None:
+    """[E10] Whatever the gates allow; the message counts all samples that were not asked for."""
+    target = {"type": "chat", "model": "m", "base_url": model.base_url, "price": 1e6}
+    gates = {"em": 0, "unscored": 0.95}
+    scenario([f"say {at}" for at in range(10)], {**target, "concurrency": 1}, gates=gates)
+    result = project.pytest("--rag-budget=9")
+    answered = len(model.chats)
+    assert 0 < answered < 10
+    assert set(project.gates().values()) == {"failed"}
+    said = f"the budget is spent: {10 - answered} of 10 samples not asked for"
+    assert all(said in gate["message"] for gate in project.results()["gates"])
+    assert "not answered: budget: chat 'm': " in result.stdout.str()
 
 
 def test_answers_of_a_model_are_kept_when_that_is_asked_for(

@@ -152,7 +152,8 @@ def test_bands_grade_a_metric_as_it_is_weighed(
     """[A13] Ratings of 0 to 5 by their share, and where lower is better the other way round."""
     project.conftest(
         """
-        from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo
+        from pytest_rageval.metrics.base import MetricDefinition, MetricInfo
+        from pytest_rageval.metrics.registry import METRIC_REGISTRY
         from pytest_rageval.model import Score
 
         def make(value):

@@ -17,7 +17,7 @@ from pytest_rageval.metrics.rubric_prompts import TEMPLATES, fill_prompt
 from pytest_rageval.model import Sample
 from pytest_rageval.text.reply import (
     UnreadableReplyError,
-    find_json,
+    find_objects,
     read_reason,
     read_score,
     read_verdict,
@@ -57,9 +57,9 @@ def test_a_reply_is_read_within_the_scale_or_refused(reply: str) -> None:
 def test_the_other_readers_raise_nothing_else(reply: str) -> None:
     """B6."""
     assert isinstance(read_reason(reply), str)
-    for read in (read_verdict, find_json):
-        with suppress(UnreadableReplyError):
-            read(reply)
+    assert isinstance(find_objects(reply), list)
+    with suppress(UnreadableReplyError):
+        read_verdict(reply)
 
 
 FORMS = (
@@ -77,17 +77,21 @@ def test_a_score_is_the_same_in_every_form(score: float, form: str, thought: str
     assert read_score(f"<think>{thought} Score: 1</think>\n{reply}", 0, 5) == score
 
 
-@given(value=values, before=plain, after=plain, is_fenced=st.booleans())
+@given(
+    value=st.dictionaries(st.text(max_size=8), values),
+    before=plain,
+    after=plain,
+    is_fenced=st.booleans(),
+)
 def test_json_comes_back_out_of_any_reply(
     value: Any, before: str, after: str, is_fenced: bool
 ) -> None:
     """What other metrics rely on."""
-    assume(isinstance(value, dict | list))
     assume(not re.search(r"(?i)[<◁]\s*/?\s*th|[<◁]\s*/?\s*rea", json.dumps(value)))
     written = json.dumps(value, ensure_ascii=False)
     assume("```" not in written)
     reply = f"{before}\n```json\n{written}\n```\n{after}" if is_fenced else before + written + after
-    assert find_json(reply) == value
+    assert find_objects(reply) == [value]
 
 
 @given(thought=plain, rest=plain)

@@ -10,6 +10,7 @@ from pytest_rageval.errors import (
     RagevalError,
     ScenarioError,
     UserError,
+    did_you_mean,
     nearest,
     shorten,
     unknown_name,
@@ -38,6 +39,13 @@ def test_an_unknown_name_lists_what_is_known() -> None:
 )
 def test_the_nearest_name_is_guessed_in_any_case(name: str, guess: str | None) -> None:
     assert nearest(name, ["em", "rouge-l", "f1"]) == guess
+
+
+def test_a_hint_is_there_only_where_something_is_near() -> None:
+    """It begins with a blank: it is what a message goes on with."""
+    assert did_you_mean("rougel", ["em", "rouge-l"]) == " Did you mean 'rouge-l'?"
+    assert did_you_mean("zzz", ["em", "rouge-l"]) == ""
+    assert did_you_mean("zzz", []) == ""
 
 
 def test_long_text_is_cut_with_an_ellipsis() -> None:

@@ -303,9 +303,30 @@ def test_the_files_of_a_run_are_written_where_one_says(path: Path, in_folder: Pa
     written = json.loads((latest / "results.json").read_text())
     assert written["metrics"]["f1"]["mean"] == result.metrics["f1"].mean
     assert written["run"]["usage"] is None
+    assert written["run"]["answer_latency_s"] is None
     assert list(written["run"]["latency_s"]) == ["a", "b", "c"]
     evaluate(path, write_to=in_folder / "runs")
     assert not (latest / "evaluation_rows.json").exists()
+
+
+def test_the_files_of_a_run_say_when_and_of_what_it_was(
+    in_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A21: how long the target took, and the commit, as after a run of pytest."""
+    monkeypatch.setenv("GITHUB_SHA", "c0ffee1")
+
+    def answer(question: str) -> str:
+        if question == "z":
+            raise ValueError("no such page")
+        time.sleep(0.01)
+        return question
+
+    evaluate(ASKING, target=answer, write_to="runs")
+    latest = in_folder / "runs" / "s" / "latest"
+    took = json.loads((latest / "results.json").read_text())["run"]["answer_latency_s"]
+    assert list(took) == ["a", "b"]
+    assert all(0.01 <= seconds < 1 for seconds in took.values())
+    assert json.loads((latest / "metadata.json").read_text())["commit"] == "c0ffee1"
 
 
 @pytest.mark.parametrize(

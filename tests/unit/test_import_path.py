@@ -240,6 +240,11 @@ class TestAModuleThatRaises:
         folder = write("own_exit.py", "raise SystemExit(3)")
         assert "importing 'own_exit' raised SystemExit: 3" in refusal("own_exit:x", folder)
 
+    def test_a_module_that_raises_what_pytest_does(self, write: Write) -> None:
+        """Its skip, that of importorskip too, would leave out the scenario, gates and all."""
+        folder = write("own_fails.py", "import pytest\npytest.fail('no model')")
+        assert "importing 'own_fails' raised Failed: no model" in refusal("own_fails:x", folder)
+
     def test_ctrl_c_gets_through(self, write: Write) -> None:
         folder = write("own_interrupted.py", "raise KeyboardInterrupt")
         with pytest.raises(KeyboardInterrupt):

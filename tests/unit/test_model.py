@@ -99,6 +99,11 @@ def test_a_result_survives_json() -> None:
         5,
         "raw",
         0.5,
+        0.25,
+        {"answer": ""},
+        "known",
+        is_kept=True,
+        judged_by={"reference_ids": "0a"},
     )
     assert SampleResult.from_row(json.loads(json.dumps(found.to_row()))) == found
 
@@ -135,3 +140,8 @@ def test_an_info_survives_json(info: Callable[..., ScenarioInfo]) -> None:
 def test_whether_a_score_was_to_be_had(outcome: str, invalid: str | None, expected: bool) -> None:
     found = SampleResult("s", 0, outcome, invalid=invalid)  # type: ignore[arg-type]
     assert found.is_expected is expected
+
+
+def test_a_row_that_is_marked_itself_may_not_be_invalid_for_that() -> None:
+    """E7, A19: ``xfail: tables are cut in two`` says nothing of a row that is none."""
+    assert SampleResult("s", 0, "xfailed", invalid="no answer", xfail="known").is_expected

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_rageval.clients.foreign import is_ours
 from pytest_rageval.metrics.base import Models, ScoringContext
 from pytest_rageval.metrics.custom.signature import CustomMetricError, Given, Signature
 from pytest_rageval.metrics.custom.values import as_score
@@ -35,8 +36,10 @@ class CustomFunction:
         given = dict.fromkeys(call.signature.gives, context)
         try:
             found = call.function(sample, **given, **call.keywords)
-        except SystemExit as error:
-            raise CustomMetricError(f"SystemExit: {error}") from error
+        except (Exception, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # of sys.exit, pytest.skip: no word on the whole sample
+            raise CustomMetricError(f"{type(error).__name__}: {error}") from error
         return as_score(self._name, found, says_bool=call.signature.says_bool)
 
 
@@ -62,19 +65,11 @@ class CustomCoroutine:
         except Exception:
             raise
         except BaseException as error:
-            if _is_ours(error):
+            if is_ours(error):
                 raise
             # It would end the loop that serves the whole run.
             raise CustomMetricError(f"{type(error).__name__}: {error}") from error
         return as_score(self._name, found, says_bool=call.signature.says_bool)
-
-
-def _is_ours(error: BaseException) -> bool:
-    """Return whether it is we who stop the function."""
-    if isinstance(error, asyncio.CancelledError):
-        task = asyncio.current_task()
-        return task is not None and task.cancelling() > 0
-    return isinstance(error, GeneratorExit)
 
 
 def _given(what: Given, models: Models) -> object:

@@ -11,10 +11,9 @@ from typing import Any, Final, TypeVar
 from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.metrics.base import MetricInfo, Role
 from pytest_rageval.metrics.custom.signature import CustomMetricError, Signature
-from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
+from pytest_rageval.scenario.fields import FIELD_OF, NEEDED_FIELDS
 
 _ATTRIBUTE = "__rageval_metric__"
-_NEEDED = sorted(FIELD_ALIASES.keys() - {"id", "tags", "skip", "xfail"})
 _ROLES = ("judge", "embedding")
 _LISTS = (tuple, list, set, frozenset)
 _KINDS: Final[dict[str, tuple[type, ...]]] = {
@@ -108,7 +107,6 @@ def info_of(declared: Declared, signature: Signature, name: str, shown: str) -> 
     return MetricInfo(
         name,
         _fields(declared.needs or (), shown),
-        family="custom",
         range=_range(declared.range, shown),
         higher_is_better=declared.higher_is_better is not False,
         version=declared.version or 1,
@@ -133,8 +131,8 @@ def _asks(said: Collection[Role] | None, signature: Signature, shown: str) -> fr
 
 def _fields(needs: Iterable[str], shown: str) -> frozenset[str]:
     for need in needs:
-        if FIELD_OF.get(need) not in _NEEDED:
-            raise CustomMetricError(f"{shown}: needs: {unknown_name('field', need, _NEEDED)}")
+        if FIELD_OF.get(need) not in NEEDED_FIELDS:
+            raise CustomMetricError(f"{shown}: needs: {unknown_name('field', need, NEEDED_FIELDS)}")
     return frozenset(FIELD_OF[need] for need in needs)
 
 

@@ -162,7 +162,9 @@ def _made(
 ) -> CustomFunction | CustomCoroutine:
     try:
         function, keywords = way.bind(cast("CallOptions", options))
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also of sys.exit, pytest.skip
         kind, text = type(error).__name__, shorten(str(error), 300)
         raise CustomMetricError(f"{shown}(...) raised {kind}: {text}") from error
     call = Call(function, keywords, way.signature)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 IGNORED: Final = ("llm_client", "model_name")
 """Parameters of a constructor that mean a model of DB-GPT's: here the judge is asked."""
 
+_PARSE: Final = "_parse_evaluate_response"
 _RETRIEVER = "RetrieverEvaluationMetric"
 _LLM = "LLMEvaluationMetric"
 _ANY = "EvaluationMetric"
@@ -56,8 +57,8 @@ def scoring(found: object, shown: str) -> _Scoring:
     """Return what makes of an instance the function that scores a sample."""
     kind, made = _kind(found), found if inspect.isclass(found) else type(found)
     if kind == _LLM:
-        if _is_missing(made, "_parse_evaluate_response"):
-            raise CustomMetricError(f"{shown} does not define '_parse_evaluate_response(text)'")
+        if _is_missing(made, _PARSE):
+            raise CustomMetricError(f"{shown} does not define '{_PARSE}(text)'")
         return _asked
     if not _is_missing(made, "sync_compute"):
         return lambda metric: _computed(metric, is_retriever=kind == _RETRIEVER)
@@ -122,7 +123,7 @@ def _asked(metric: Any) -> Callable[..., Any]:
 
         prompt = _prompt(metric, sample)
         reply = await judge.complete([Message("user", prompt)], accept=_accept(metric))
-        return _result(metric._parse_evaluate_response(reply.text))  # noqa: SLF001
+        return _result(getattr(metric, _PARSE)(reply.text))
 
     return ascore
 
@@ -132,7 +133,7 @@ def _accept(metric: Any) -> Callable[[str], object]:
 
     def accept(text: str) -> None:
         try:
-            metric._parse_evaluate_response(text)  # noqa: SLF001
+            getattr(metric, _PARSE)(text)
         except ValueError:
             raise
         except Exception:  # noqa: BLE001  (a defect of the metric, which no other reply mends)

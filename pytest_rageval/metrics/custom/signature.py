@@ -198,7 +198,7 @@ def _resolved(annotation: Any, names: Mapping[str, Any]) -> Any:
         return annotation
     try:
         return eval(annotation, dict(names))  # noqa: S307  (the user's own code, just imported)
-    except Exception:  # noqa: BLE001
+    except Exception:  # noqa: BLE001  (which may raise anything)
         return annotation
 
 

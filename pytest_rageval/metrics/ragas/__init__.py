@@ -44,7 +44,6 @@ def _definition(
         name,
         needs=frozenset(needs.split()),
         aliases=aliases,
-        family="ragas",
         extra="ragas",
         asks=frozenset({"judge"}),
         keeps_scores=True,

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from pytest_rageval.clients.base import ChatClient, EmbeddingClient, Message, ReplySchema
 from pytest_rageval.clients.errors import ClientError
-from pytest_rageval.clients.usage import asking, current_purpose
+from pytest_rageval.clients.purpose import asking, current_purpose
 from pytest_rageval.errors import shorten
 from pytest_rageval.metrics.ragas.replies import Check, check_reply, read_reply
 from pytest_rageval.metrics.similarity import cosine

@@ -132,13 +132,17 @@ class RagasMetric:
         return Embedder(_given(models.embedding)) if self._embeds else None
 
     async def _prompts_for(self, ragas: Ragas, models: Models) -> Mapping[str, Prompt]:
-        """Return the prompts in the metric's language, made by the first sample for all."""
+        """Return the prompts in the metric's language, made by the first sample for all.
+
+        Where that failed, the samples that waited fail with it, and the next one makes them anew.
+        """
         language = language_name(self._options.language or models.language)
-        if language not in self._prompts:
+        made = self._prompts.get(language)
+        if made is None or _has_failed(made):
             making = prepare_prompts(self._templates(ragas, models), language, _given(models.judge))
-            self._prompts[language] = asyncio.ensure_future(making)
+            made = self._prompts[language] = asyncio.ensure_future(making)
         # A sample that is cancelled must not take the others' prompts with it.
-        return await asyncio.shield(self._prompts[language])
+        return await asyncio.shield(made)
 
     def _templates(self, ragas: Ragas, models: Models) -> Mapping[str, Any]:
         ragas.llm_base.register(Judge)
@@ -220,6 +224,10 @@ def _rubrics(cell: Any) -> Mapping[str, str] | None:
     if not isinstance(cell, Mapping) or not all(isinstance(text, str) for text in cell.values()):
         return None
     return {str(level): text for level, text in cell.items()}
+
+
+def _has_failed(future: asyncio.Future[Any]) -> bool:
+    return future.done() and (future.cancelled() or future.exception() is not None)
 
 
 def _given(client: Client | None) -> Client:

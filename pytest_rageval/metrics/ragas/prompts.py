@@ -9,7 +9,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from pytest_rageval.clients.base import ChatClient, Message
-from pytest_rageval.clients.usage import Purpose, asking
+from pytest_rageval.clients.purpose import Purpose, asking
 from pytest_rageval.metrics.ragas.judge import Prompt, reply_schema, together
 from pytest_rageval.metrics.ragas.replies import read_reply
 

@@ -6,35 +6,50 @@ among zeros and ones, or one verdict for four claims, makes a score that looks l
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
+
+from pytest_rageval.text.reply import find_objects
 
 M = TypeVar("M", bound=BaseModel)
 
 Check = Callable[[Any], None]
 """Looks at a reply and raises ValueError, with what is wrong, if it cannot be right."""
 
-_THOUGHTS = re.compile(r"^\s*<think>.*?</think>", re.DOTALL)
 _BINARY = frozenset({"verdict", "attributed", "noncommittal"})
 
 
 def read_reply(text: str, model: type[M]) -> M:
     """Return the JSON object in ``text`` as an instance of ``model``.
 
-    A fence, a think block or a sentence around it does no harm. Raises ValueError with what is
-    wrong, in words that the judge can be told.
+    Fences, thoughts, sentences around it and small mistakes of its JSON do no harm. Raises
+    ValueError with what is wrong, in words that the judge can be told; also where several objects
+    would do and say different things.
     """
-    body = _THOUGHTS.sub("", text)
-    start, end = body.find("{"), body.rfind("}")
-    if start < 0 or end < start:
-        raise ValueError("there is no JSON object in it")
     try:
-        return model.model_validate_json(body[start : end + 1])
+        return model.model_validate_json(text)  # as most judges reply
     except ValidationError as error:
-        raise ValueError(_in_words(error)) from None
+        return _found(text, model, error)
+
+
+def _found(text: str, model: type[M], error: ValidationError) -> M:
+    """Return the one object in ``text`` that is an instance; ``error`` is that of the whole."""
+    problems = [error] if text.lstrip().startswith("{") else []
+    found: list[M] = []
+    for plain in find_objects(text):
+        try:
+            reply = model.model_validate(plain)
+        except ValidationError as problem:
+            problems.append(problem)
+        else:
+            found += [reply] if reply not in found else []
+    if len(found) > 1:
+        raise ValueError("there are several JSON objects in it, which differ")
+    if not found:
+        raise ValueError(_in_words(problems[0]) if problems else "there is no JSON object in it")
+    return found[0]
 
 
 def check_reply(reply: BaseModel, inputs: Mapping[str, Any]) -> None:

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
+from pytest_rageval.gates.slices import slice_value
 from pytest_rageval.model import (
-    BUDGET,
-    REPLAY,
     WEIGHTED_SCORE,
     Baseline,
     MetricColumn,
@@ -23,7 +22,6 @@ from pytest_rageval.reports.page.embed import embedded_json
 from pytest_rageval.reports.page.gates import (
     plain_bound,
     plain_gates,
-    power_factor,
     required_names,
 )
 from pytest_rageval.reports.page.texts import (
@@ -34,11 +32,9 @@ from pytest_rageval.reports.page.texts import (
     longest_that_fits,
 )
 from pytest_rageval.reports.run_points import RunPoint
-from pytest_rageval.stats.verdict import score_of
+from pytest_rageval.stats.paired import power_factor
+from pytest_rageval.stats.verdict import is_beyond_budget, score_of, was_not_asked
 from pytest_rageval.stats.weights import is_scored
-
-NO_VALUE: Final = "(none)"
-"""What the gate ``by`` calls the samples without a value."""
 
 _BYTES_A_THOUSAND: Final = 980_000
 _MOST_THOUSANDS: Final = 10
@@ -91,15 +87,11 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
         "guards_itself": not info.gates,
         "complete": result.complete,
         "total": result.counts.samples,
-        "beyond_budget": sum(_is_beyond_budget(sample) for sample in result.samples),
+        "beyond_budget": sum(is_beyond_budget(sample) for sample in result.samples),
         "doc_weights": [
             [cut(name, _DOC_WIDTH), weight] for name, weight in info.doc_weights.items()
         ],
     }
-
-
-def _is_beyond_budget(sample: SampleResult) -> bool:
-    return any(error.startswith(BUDGET) for error in sample.errors.values())
 
 
 def _run(run: RunInfo, trend: Sequence[RunPoint]) -> dict[str, Any]:
@@ -157,6 +149,7 @@ def _comparison(result: ScenarioResult) -> dict[str, Any] | None:
         "test": found.test,
         "alpha": found.alpha,
         "power_factor": power_factor(found.alpha),
+        "compares_all": result.info.compare is not None and not result.info.compare.metrics,
         "metrics": {name: asdict(metric) for name, metric in found.metrics.items()},
         "only_a": _counted(found.only_a),
         "only_b": _counted(found.only_b),
@@ -173,6 +166,7 @@ def _baseline(baseline: Baseline, result: ScenarioResult) -> dict[str, Any]:
     return {
         "name": baseline.name,
         "is_weighed": WEIGHTED_SCORE in baseline.scores,
+        "lacks": [at for at, sample in enumerate(result.samples) if sample.sample_id not in theirs],
         "scores": {
             name: [
                 _number(scores.get(sample.sample_id)) if sample.sample_id in theirs else None
@@ -196,6 +190,7 @@ def _columns(result: ScenarioResult) -> dict[str, Any]:
         "doc": [-1 if s.doc_name is None else number[s.doc_name] for s in samples],
         "invalid": [at for at, sample in enumerate(samples) if sample.invalid is not None],
         "unjudged": _unjudged(result),
+        "xfail": [at for at, sample in enumerate(samples) if sample.xfail is not None],
     }
 
 
@@ -207,14 +202,10 @@ def _unjudged(result: ScenarioResult) -> list[int]:
         for at, sample in enumerate(result.samples)
         if any(
             not is_scored(score_of(sample, name))
-            and (name in required or _was_not_asked(sample, name))
+            and (name in required or was_not_asked(sample, name))
             for name in sample.scores
         )
     ]
-
-
-def _was_not_asked(sample: SampleResult, name: str) -> bool:
-    return sample.errors.get(name, "").startswith((BUDGET, REPLAY))
 
 
 def _texts(result: ScenarioResult, pool: TextPool) -> dict[str, Any]:
@@ -274,7 +265,7 @@ def _field_names(info: ScenarioInfo) -> tuple[str, ...]:
 
 def _field(pool: TextPool, name: str, samples: Sequence[SampleResult]) -> dict[str, Any]:
     """Return a field that samples can be grouped by: its values, sorted, and each sample's."""
-    found = [_value(sample, name) for sample in samples]
+    found = [slice_value(sample, name) for sample in samples]
     values = sorted(set(found))
     number = {value: at for at, value in enumerate(values)}
     return {
@@ -282,11 +273,6 @@ def _field(pool: TextPool, name: str, samples: Sequence[SampleResult]) -> dict[s
         "values": [pool.add(value, 2) for value in values],
         "at": [number[value] for value in found],
     }
-
-
-def _value(sample: SampleResult, field: str) -> str:
-    value = sample.doc_name if field == "doc_name" else sample.metadata.get(field)
-    return NO_VALUE if value is None else str(value)
 
 
 def _all_texts(result: ScenarioResult) -> Iterator[tuple[str, int]]:
@@ -302,4 +288,4 @@ def _all_texts(result: ScenarioResult) -> Iterator[tuple[str, int]]:
         for kind, _, text in _remarks(sample):
             yield text, _SHARES[kind]
         for name in _field_names(result.info):
-            yield _value(sample, name), 2
+            yield slice_value(sample, name), 2

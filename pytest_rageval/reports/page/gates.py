@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import singledispatch
-from statistics import NormalDist
 from typing import Any
 
 from pytest_rageval.gates.base import make_gates
@@ -15,8 +14,7 @@ from pytest_rageval.gates.regression import RegressionGate
 from pytest_rageval.gates.slices import SliceGate
 from pytest_rageval.gates.unscored import UnscoredGate
 from pytest_rageval.model import Bound, ScenarioInfo, ScenarioResult
-
-_POWER = 0.8
+from pytest_rageval.stats.paired import power_factor
 
 
 def plain_gates(result: ScenarioResult) -> Iterator[dict[str, Any]]:
@@ -86,20 +84,14 @@ def _(gate: RegressionGate) -> dict[str, Any]:
         "max_drop": gate.max_drop,
         "relative": gate.relative,
         "mode": gate.mode,
-        "alpha": gate.plan.alpha,
-        "power_factor": power_factor(gate.plan.alpha),
+        "alpha": gate.test.alpha,
+        "power_factor": power_factor(gate.test.alpha),
     }
 
 
 def plain_bound(bound: Bound) -> list[float | None]:
     """Return the two ends, None where there is none."""
     return [bound.min, bound.max]
-
-
-def power_factor(alpha: float) -> float:
-    """Return how many standard errors a difference must have to be found with a power of 80 %."""
-    normal = NormalDist()
-    return normal.inv_cdf(1.0 - alpha / 2.0) + normal.inv_cdf(_POWER)
 
 
 def required_names(info: ScenarioInfo) -> frozenset[str]:

@@ -6,15 +6,22 @@ A request is read as JSON or as YAML. Our own keys may stand beside its own: a `
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import PurePath
-from typing import Any
+from typing import Any, Final
 
 from pytest_rageval.errors import Problem, shorten
 from pytest_rageval.scenario.overrides import SHORT_FORMS, widen_dataset
 from pytest_rageval.scenario.targets import named_target
-from pytest_rageval.scenario.yaml_tree import YamlTree
+from pytest_rageval.scenario.yaml_tree import YamlPath, YamlTree
 
 _SCENES = {"recall": "space", "app": "app"}
+_GIVES_ROWS: Final = {
+    ("dataset",),
+    ("dataset", "path"),
+    ("dataset", "rows"),
+    ("dataset", "qrels_path"),
+}
 _ACCOUNT = (
     "user_name",
     "user_id",
@@ -40,10 +47,11 @@ _COLUMNS = {
 }
 
 
-def translate(tree: YamlTree) -> list[str]:
+def translate(tree: YamlTree, given: Collection[YamlPath] = ()) -> list[str]:
     """Rewrite a request in ``tree``; return a warning for each key without a counterpart.
 
-    A tree that is no request is left as it is. What is wrong goes to the tree's problems.
+    A tree that is no request is left as it is. ``given`` are the paths of ours at which
+    the command line says something afterwards. What is wrong goes to the tree's problems.
     """
     data = tree.data
     if not isinstance(data, dict) or not (tree.has(("scene_key",)) or _METRICS in data):
@@ -55,8 +63,8 @@ def translate(tree: YamlTree) -> list[str]:
     if scene == "recall" and not tree.has(("match",)):
         data["match"] = "exact"  # as it compares
     _move(tree, _METRICS, ("metrics",))
-    _translate_data(tree, scene)
-    warnings += _translate_context(tree, scene)
+    _translate_data(tree, scene, given)
+    warnings += _translate_context(tree, scene, given)
     warnings += _translate_scene_value(tree, scene)
     return warnings + _translate_parallel_num(tree)
 
@@ -82,8 +90,8 @@ def _scene(tree: YamlTree) -> str:
     retriever = bool(names) and all(str(name).startswith("Retriever") for name in names)
     guess = "recall" if retriever else "app"
     scene = tree.data.pop("scene_key", guess)
-    if scene in _SCENES:
-        return str(scene)
+    if isinstance(scene, str) and scene in _SCENES:
+        return scene
     message = f"scene_key: expected 'recall' or 'app', found {shorten(repr(scene))}"
     tree.problems.append(Problem(tree.where(("scene_key",)), message))
     return guess
@@ -113,7 +121,7 @@ def _translate_account(tree: YamlTree) -> list[str]:
     return [f"{', '.join(dropped)}: {reason}"] if dropped else []
 
 
-def _translate_data(tree: YamlTree, scene: str) -> None:
+def _translate_data(tree: YamlTree, scene: str, coming: Collection[YamlPath]) -> None:
     name, rows = tree.data.pop("datasets_name", None), tree.data.get("datasets")
     if tree.has(("dataset",)):
         widen_dataset(tree)
@@ -123,26 +131,27 @@ def _translate_data(tree: YamlTree, scene: str) -> None:
     if rows is not None:
         _move(tree, "datasets", ("dataset", "path" if isinstance(rows, str) else "rows"))
     given = tree.data.get("dataset") or {}
-    if not given.keys() & {"path", "rows"}:
+    if not (given.keys() & {"path", "rows"} or _GIVES_ROWS & {*coming}):
         found = f", and {shorten(repr(name))} is one that DB-GPT keeps" if name else ""
         message = f"datasets: needs the rows, or the path of a file with them{found}"
         tree.problems.append(Problem(tree.where(("datasets_name",)), message))
         tree.put(("dataset", "rows"), [])
     elif name and not tree.has(("description",)):
         tree.data["description"] = str(name)
-    columns = _columns(tree, scene)
-    if columns:
-        tree.data["dataset"]["key_map"] = {**columns, **(given.get("key_map") or {})}
+    columns, own = _columns(tree, scene, coming), given.get("key_map") or {}
+    if columns and isinstance(own, dict):  # validation reports what else it is
+        tree.put(("dataset", "key_map"), {**columns, **own})
 
 
-def _columns(tree: YamlTree, scene: str) -> dict[str, str]:
+def _columns(tree: YamlTree, scene: str, coming: Collection[YamlPath]) -> dict[str, str]:
     """Return under which columns the rows hold what this scene compares."""
-    dataset, is_answered = tree.data["dataset"], tree.has(("target",))
+    dataset, keys = tree.data.get("dataset", {}), {path[0] for path in coming}
+    is_answered = tree.has(("target",)) or "target" in keys
     rows = dataset.get("rows")
     (given, recorded, others), expected = _COLUMNS[scene]
     if not isinstance(rows, list):  # a file, into which nobody looks here
         found = {} if is_answered else {given: recorded}
-        needs_expected = scene == "recall" and not tree.has(("corpus",))
+        needs_expected = scene == "recall" and not (tree.has(("corpus",)) or "corpus" in keys)
         return found | ({expected[0]: expected[1]} if needs_expected else {})
     present = {str(key) for row in rows if isinstance(row, dict) for key in row}
     found = {} if is_answered or recorded not in present else {given: recorded}
@@ -158,7 +167,7 @@ def _columns(tree: YamlTree, scene: str) -> dict[str, str]:
     return found
 
 
-def _translate_context(tree: YamlTree, scene: str) -> list[str]:
+def _translate_context(tree: YamlTree, scene: str, coming: Collection[YamlPath]) -> list[str]:
     """``top_k`` is ours, ``model`` that of the judge; the rest is kept in DB-GPT."""
     context = tree.data.pop("context", None) or {}
     if not isinstance(context, dict):
@@ -172,7 +181,7 @@ def _translate_context(tree: YamlTree, scene: str) -> list[str]:
         if key == "top_k":
             tree.data.setdefault("top_k", value)
         elif key == "model" and scene == "app":
-            warnings += _take_judge(tree, value)
+            warnings += _take_judge(tree, value, coming)
         elif key == "prompt" and scene == "app":
             hint = "give its text: 'AnswerRelevancyMetric: {prompt: ...}' under 'metrics'"
             warnings.append(f"context.prompt: a prompt that DB-GPT keeps; {hint}")
@@ -181,13 +190,14 @@ def _translate_context(tree: YamlTree, scene: str) -> list[str]:
     return warnings
 
 
-def _take_judge(tree: YamlTree, model: Any) -> list[str]:
+def _take_judge(tree: YamlTree, model: Any, coming: Collection[YamlPath]) -> list[str]:
     """Have ``model`` judge, unless the file says who does."""
     judge = tree.data.get("judge")
-    if isinstance(judge, str) or (isinstance(judge, dict) and {"model", "profile"} & judge.keys()):
+    own = {} if judge is None else judge
+    if not isinstance(own, dict) or {"model", "profile"} & own.keys():
         return ["context.model: not used, 'judge' says who judges"]
     tree.put(("judge", "model"), model)
-    if isinstance(judge, dict) and judge.get("base_url"):
+    if own.get("base_url") or ("judge", "base_url") in coming:
         return []
     hint = "unless judge.base_url says where else it is"
     return [f"context.model: {shorten(repr(model))} is asked for at OpenAI, {hint}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from pytest_rageval.errors import Problem, shorten
@@ -22,29 +23,40 @@ _WITHOUT_EFFECT = {
 _RUNTIME_KEYS = ("batch_size", "app_concurrency", "metric_concurrency", "max_samples")
 
 
-def translate(tree: YamlTree) -> list[str]:
+def translate(tree: YamlTree, given: Collection[YamlPath] = ()) -> list[str]:
     """Rewrite rag_eval's keys in ``tree`` and return a warning for each without a counterpart.
 
-    A tree without such keys is left as it is. What is wrong goes to the tree's problems.
+    A tree without such keys is left as it is. ``given`` are the paths of ours at
+    which the command line says something afterwards. What is wrong goes to the tree's problems.
     """
     if not isinstance(tree.data, dict):
         return []
     for old, new in _MOVES:
-        if tree.has(old) and tree.has(new[:1]):
+        if tree.has(old) and _is_said(tree, new):
             message = f"{old[0]} and {new[0]} say the same; keep one of them"
             tree.problems.append(Problem(tree.where(old), message))
             tree.data.pop(old[0])
         elif tree.has(old):
             tree.move(old, new)
-    return [*_translate_mode(tree), *_translate_runtime(tree)]
+    return [*_translate_mode(tree, given), *_translate_runtime(tree)]
 
 
-def _translate_mode(tree: YamlTree) -> list[str]:
+def _is_said(tree: YamlTree, path: YamlPath) -> bool:
+    """Return whether our key says it already: a ``judge`` without a model says the rest alone."""
+    said = tree.data.get(path[0], {})
+    if len(path) == 1 or not isinstance(said, dict):
+        return path[0] in tree.data
+    return bool({path[1], "profile"} & said.keys())
+
+
+def _translate_mode(tree: YamlTree, given: Collection[YamlPath]) -> list[str]:
     """Make a target of the adapter of ``mode: online``; return what of it has no counterpart."""
     mode = tree.data.pop("mode", None)
-    if mode == "online" and (tree.has(("app_adapter",)) or not tree.has(("target",))):
+    adapter, target = tree.data.get("app_adapter"), tree.data.get("target")
+    is_named = target is not None or any(path[0] == "target" for path in given)
+    if mode == "online" and (adapter is not None or not is_named):
         return translate_adapter(tree)
-    adapter = tree.data.pop("app_adapter", None)
+    tree.data.pop("app_adapter", None)
     if mode is None and adapter is None:
         return []
     if mode not in (None, "offline", "online"):
@@ -55,7 +67,7 @@ def _translate_mode(tree: YamlTree) -> list[str]:
     elif adapter is not None:
         message = "app_adapter: has no place in mode 'offline', where the data holds the answers"
         tree.problems.append(Problem(tree.where(("app_adapter",)), message))
-    elif mode == "offline" and tree.data.get("target") is not None:
+    elif mode == "offline" and target is not None:
         message = "mode: 'offline' asks nobody, and a target stands there; keep one of them"
         tree.problems.append(Problem(tree.where(("mode",)), message))
     return []

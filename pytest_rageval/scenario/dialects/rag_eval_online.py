@@ -20,20 +20,13 @@ _PLACE = re.compile(r"\{[A-Za-z_]\w*(?:\.[^{}]+)?\}")
 
 def translate_adapter(tree: YamlTree) -> list[str]:
     """Rewrite ``app_adapter`` into ``target``; return a warning for each key without a place."""
-    adapter = tree.data.get(_ADAPTER)
-    if not isinstance(adapter, dict):
+    problem = _problem(tree)
+    if problem is not None:
+        tree.problems.append(problem)
         tree.data.pop(_ADAPTER, None)
-        message = "mode: online needs 'app_adapter' (or a 'target'), the system that is asked"
-        place = _ADAPTER if (_ADAPTER,) in tree.lines else "mode"
-        tree.problems.append(Problem(tree.where((place,)), message))
         return []
-    kind = adapter.get("type")
-    if kind not in _MOVES:
-        found = "missing" if kind is None else f"found {shorten(repr(kind))}"
-        message = f"app_adapter.type: expected 'http' or 'python', {found}"
-        tree.problems.append(Problem(tree.where((_ADAPTER, "type")), message))
-        del tree.data[_ADAPTER]
-        return []
+    adapter = tree.data[_ADAPTER]
+    kind = adapter["type"]
     for key in [key for key, value in adapter.items() if value is None]:
         del adapter[key]
     _require(tree, adapter, "endpoint" if kind == "http" else "callable")
@@ -44,6 +37,24 @@ def translate_adapter(tree: YamlTree) -> list[str]:
         if old in adapter:
             _put(tree, (_ADAPTER, old), new, adapter[old])
     return _finish(tree, adapter, kind)
+
+
+def _problem(tree: YamlTree) -> Problem | None:
+    """Return why the adapter cannot become a target, if so."""
+    adapter = tree.data.get(_ADAPTER)
+    if not isinstance(adapter, dict):
+        place = _ADAPTER if (_ADAPTER,) in tree.lines else "mode"
+        message = "mode: online needs 'app_adapter' (or a 'target'), the system that is asked"
+        return Problem(tree.where((place,)), message)
+    kind = adapter.get("type")
+    if not isinstance(kind, str) or kind not in _MOVES:
+        found = "missing" if kind is None else f"found {shorten(repr(kind))}"
+        message = f"app_adapter.type: expected 'http' or 'python', {found}"
+        return Problem(tree.where((_ADAPTER, "type")), message)
+    if not isinstance(tree.data.get("target"), dict | None):
+        message = "app_adapter and target say the same; keep one of them"
+        return Problem(tree.where((_ADAPTER,)), message)
+    return None
 
 
 def _require(tree: YamlTree, adapter: dict[str, Any], key: str) -> None:

@@ -108,7 +108,7 @@ def _translate_runs(tree: YamlTree) -> list[str]:
         elif tree.data["run_path"] != tree.data["run_new_path"]:
             warnings.append("run_new_path: is another file than run_path, which is evaluated")
         tree.data.pop("run_new_path", None)
-    if tree.has(("run_old_path",)) and isinstance(tree.data.get("compare", {}), str):
+    if tree.has(("run_old_path",)) and not isinstance(tree.data.get("compare"), dict | None):
         message = "compare: give either 'baseline' or 'run_old_path'"
         tree.problems.append(Problem(tree.where(("run_old_path",)), message))
         del tree.data["run_old_path"]

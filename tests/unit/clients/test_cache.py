@@ -12,8 +12,8 @@ import pytest
 from pytest_rageval.clients.base import Message
 from pytest_rageval.clients.cache import Cache
 from pytest_rageval.clients.keys import Key, chat_key
+from pytest_rageval.clients.purpose import Purpose
 from pytest_rageval.clients.settings import CacheMode, ClientSettings, RunSettings
-from pytest_rageval.clients.usage import Purpose
 
 VALUE = {"text": "yes", "model": "m"}
 

@@ -20,9 +20,10 @@ from pytest_rageval.clients.errors import (
     ReplayMissError,
     TruncatedError,
 )
+from pytest_rageval.clients.ledger import run_usage
+from pytest_rageval.clients.purpose import Purpose, asking
 from pytest_rageval.clients.settings import ClientSettings, Price, RunSettings
 from pytest_rageval.clients.stack import Clients
-from pytest_rageval.clients.usage import Purpose, asking, run_usage
 
 SCHEMA = ReplySchema("Verdict", {"type": "object", "properties": {"score": {"type": "integer"}}})
 Ask = Callable[..., Any]

@@ -15,9 +15,10 @@ from pytest_rageval.clients.base import Usage, Vector
 from pytest_rageval.clients.cache import Cache
 from pytest_rageval.clients.embed import CachedEmbeddings
 from pytest_rageval.clients.errors import BadRequestError, ReplayMissError, ServerError
+from pytest_rageval.clients.ledger import Ledger
+from pytest_rageval.clients.purpose import Purpose, asking, current_purpose
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.clients.stack import Clients
-from pytest_rageval.clients.usage import Ledger, Purpose, asking, current_purpose
 
 Run = Callable[..., RunSettings]
 Settings = Callable[..., ClientSettings]

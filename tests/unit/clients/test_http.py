@@ -298,7 +298,8 @@ def test_what_a_server_says_is_found_in_any_form(raw: bytes, words: str) -> None
     ("base_url", "problem"),
     [
         ("ftp://host/v1", "base_url: 'ftp://host/v1' is no http or https URL"),
-        ("host/v1", "base_url: '://host/v1' is no http or https URL"),
+        ("host/v1", "base_url: 'host/v1' is no http or https URL"),
+        ("user:pass@host/v1", "base_url: 'host/v1' is no http or https URL"),
         ("https://user:pass@host/v1", "base_url: must not hold a user or password"),
     ],
 )

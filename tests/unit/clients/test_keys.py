@@ -9,8 +9,8 @@ import pytest
 
 from pytest_rageval.clients.base import Message, ReplySchema
 from pytest_rageval.clients.keys import Key, chat_key, explain_difference, nearest, vector_key
+from pytest_rageval.clients.purpose import Purpose
 from pytest_rageval.clients.settings import ClientSettings
-from pytest_rageval.clients.usage import Purpose
 
 SETTINGS = ClientSettings("m", base_url="http://host/v1", extra_body={"top_p": 1})
 MESSAGES = [Message("system", "You judge."), Message("user", "Is the sky blue?")]
@@ -106,6 +106,17 @@ def test_a_vector_is_known_by_model_and_text_and_a_local_one_has_no_endpoint() -
     local = vector_key(SETTINGS, "a text", is_local=True)
     moved = replace(SETTINGS, base_url="http://other/v1")
     assert local.sha256 == vector_key(moved, "a text", is_local=True).sha256
+
+
+def test_a_vector_of_changed_code_is_another_one() -> None:
+    """What has no code that is known has the key that it had before."""
+    one, other = (
+        vector_key(replace(SETTINGS, source_sha256=digest), "a text", is_local=True)
+        for digest in ("0" * 64, "1" * 64)
+    )
+    assert one.sha256 != other.sha256
+    assert explain_difference(one.material, other.material) == "the function's file has changed"
+    assert "source" not in vector_key(SETTINGS, "a text", is_local=True).material
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -14,10 +15,14 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from pytest_rageval.clients import source_digest as source_digest_module
 from pytest_rageval.clients.base import Usage
 from pytest_rageval.clients.errors import LocalModelError
+from pytest_rageval.clients.foreign import Raised
+from pytest_rageval.clients.local_embeddings import LocalEmbeddings
 from pytest_rageval.clients.model_thread import ModelThread
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
+from pytest_rageval.clients.source_digest import source_digest
 from pytest_rageval.clients.stack import Clients, check_embedding
 from pytest_rageval.errors import MissingExtraError
 
@@ -74,6 +79,26 @@ def no_rows(texts: list[str]) -> Any:
     return None
 
 
+def ends(texts: list[str]) -> Any:
+    sys.exit("no model here")
+
+
+async def async_ends(texts: list[str]) -> Any:
+    sys.exit("no model here")
+
+
+async def async_cancels(texts: list[str]) -> Any:
+    raise asyncio.CancelledError
+
+
+def interrupts(texts: list[str]) -> Any:
+    raise KeyboardInterrupt
+
+
+def cancels(texts: list[str]) -> Any:
+    raise asyncio.CancelledError("not by us")
+
+
 threads: list[str] = []
 
 
@@ -90,7 +115,8 @@ def _packages(monkeypatch: pytest.MonkeyPatch) -> None:
         setattr(module, attribute.__name__, attribute)
         monkeypatch.setitem(sys.modules, name, module)
     own = ModuleType("my_embeddings")
-    for function in (rows, async_rows, broken, too_few, uneven, not_finite, no_rows):
+    functions = (rows, async_rows, broken, too_few, uneven, not_finite, no_rows)
+    for function in (*functions, ends, async_ends, interrupts, cancels, async_cancels):
         setattr(own, function.__name__, function)
     monkeypatch.setitem(sys.modules, "my_embeddings", own)
     monkeypatch.setattr("pytest_rageval.extras.installed", lambda module: True)
@@ -153,6 +179,11 @@ def test_a_function_runs_in_a_thread_and_gets_its_options(within: Within) -> Non
         ("not_finite", "returned a vector that is not finite"),
         ("no_rows", "TypeError: 'NoneType' object is not iterable"),
         ("absent", "has no attribute 'absent'"),
+        ("ends", ": SystemExit: no model here"),
+        ("async_ends", ": SystemExit: no model here"),
+        ("interrupts", ": KeyboardInterrupt"),
+        ("cancels", ": CancelledError: not by us"),
+        ("async_cancels", ": CancelledError"),
     ],
 )
 def test_whatever_a_function_does_wrong_is_the_models_error(
@@ -173,6 +204,40 @@ def test_a_module_beside_the_scenario_is_found(
     assert [list(vector) for vector in vectors] == [[1.0, 0.0]]
 
 
+def test_the_digest_of_a_functions_file_is_known_without_importing_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It is that of the code which is loaded: a file that was edited since is other code."""
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "elsewhere")])
+    monkeypatch.setattr(source_digest_module, "_SEEN", {})
+    folders = (tmp_path / "pkg", tmp_path)
+    for name, text in {
+        "pkg/__init__.py": "",
+        "pkg/vectors.py": "raise ImportError\n",
+        "other.py": "a = 1\r\n",
+        "elsewhere/mine.py": "a = 1\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(text.encode())
+
+    def digest(path: str, mode: Any = "prepend") -> str:
+        return source_digest(path, folders, mode)
+
+    assert digest("pkg.vectors:encode") == sha256(b"raise ImportError\n").hexdigest()
+    assert digest("pkg:encode") == sha256(b"").hexdigest()
+    # As it is checked out on Windows, too.
+    assert digest("other:encode") == digest("mine:encode") == sha256(b"a = 1\n").hexdigest()
+    assert digest("other:encode", "importlib") == digest("no_such_1:f") == digest("sys:f") == ""
+    (tmp_path / "other.py").write_text("a = 2\n")
+    edited = digest("other:encode")
+    assert edited == sha256(b"a = 2\n").hexdigest()
+    module = ModuleType("other")
+    module.__file__ = str(tmp_path / "other.py")
+    monkeypatch.setitem(sys.modules, "other", module)
+    (tmp_path / "other.py").write_text("a = 3\n")
+    assert digest("other:encode") == edited
+
+
 def test_a_module_that_is_nowhere_is_told_with_near_names(
     within: Within, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -180,6 +245,15 @@ def test_a_module_that_is_nowhere_is_told_with_near_names(
     (tmp_path / "my_own.py").write_text("")
     with pytest.raises(LocalModelError, match="no module named 'my_on'.* Did you mean 'my_own'"):
         embed(within, "a", provider="python", model="my_on:rows", folders=(tmp_path,))
+
+
+def test_a_module_that_ends_python_is_the_models_error(
+    within: Within, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "my_exit.py").write_text("import sys\nsys.exit('no licence')\n")
+    with pytest.raises(LocalModelError, match="SystemExit: no licence"):
+        embed(within, "a", provider="python", model="my_exit:rows", folders=(tmp_path,))
 
 
 def test_a_package_that_is_not_installed_is_told_with_its_pip_command(
@@ -237,3 +311,45 @@ def test_a_cancelled_call_never_begins_and_errors_come_back() -> None:
 
     asyncio.run(main())
     assert ran == []
+
+
+@pytest.mark.parametrize(
+    "error", [SystemExit("over"), KeyboardInterrupt(), asyncio.CancelledError()]
+)
+def test_what_would_end_the_loop_comes_back_as_an_exception(error: BaseException) -> None:
+    """The loop serves the whole run, and ends with a task that has a SystemExit."""
+
+    def fail() -> None:
+        raise error
+
+    async def main() -> BaseException:
+        thread = ModelThread("ending")
+        try:
+            with pytest.raises(Raised) as caught:
+                async with asyncio.timeout(5):
+                    await thread.run(fail)
+        finally:
+            thread.close()
+        return caught.value.error
+
+    assert asyncio.run(main()) is error
+
+
+def test_a_cancelled_question_is_no_error_of_the_model() -> None:
+    """Ctrl-C and -x."""
+    began = asyncio.Event()
+
+    async def waits(texts: list[str]) -> Any:
+        began.set()
+        await asyncio.sleep(600)
+
+    async def main() -> None:
+        backend = LocalEmbeddings(ClientSettings("m", role="embedding"), lambda: waits)
+        task = asyncio.create_task(backend.embed(["a"]))
+        await began.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await backend.aclose()
+
+    asyncio.run(main())

@@ -18,9 +18,9 @@ from fake_openai import FakeOpenAI
 from pytest_rageval.clients import locks, slots
 from pytest_rageval.clients.cache import Cache
 from pytest_rageval.clients.flights import Flights
+from pytest_rageval.clients.ledger import run_usage
 from pytest_rageval.clients.limits import open_limits
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
-from pytest_rageval.clients.usage import run_usage
 
 pytestmark = pytest.mark.skipif(not locks.AVAILABLE, reason="no file locks on this system")
 

@@ -13,9 +13,9 @@ import pytest
 from pytest_rageval.clients import scores
 from pytest_rageval.clients.base import Usage
 from pytest_rageval.clients.cache import Cache
+from pytest_rageval.clients.ledger import Ledger
 from pytest_rageval.clients.scores import KeptScores, Place, define, kept_among
 from pytest_rageval.clients.settings import CacheMode, ClientSettings, RunSettings
-from pytest_rageval.clients.usage import Ledger
 from pytest_rageval.model import Score
 
 JUDGE = ClientSettings("m", base_url="http://host/v1")

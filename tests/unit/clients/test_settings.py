@@ -6,7 +6,8 @@ import pytest
 
 from pytest_rageval.clients.credentials import missing_credentials, read_credentials
 from pytest_rageval.clients.errors import AuthError
-from pytest_rageval.clients.settings import ClientSettings, Price
+from pytest_rageval.clients.settings import CACHE_MODES, ClientSettings, Price, RunSettings
+from pytest_rageval.errors import OptionError
 
 KEY = "sk-live-0123456789abcdef"
 
@@ -97,3 +98,14 @@ def test_keys_are_taken_out_of_what_a_server_says() -> None:
         hide("Incorrect API key provided: sk-liv***cdef.") == "Incorrect API key provided: sk-***"
     )
     assert hide("attempt 1 of 2") == "attempt 1 of 2"
+
+
+def test_a_mode_of_the_cache_that_does_not_exist_is_refused() -> None:
+    """With a slip of the pen in its place, replay would ask."""
+    with pytest.raises(OptionError) as caught:
+        RunSettings(cache_mode="replya")  # type: ignore[arg-type]
+    assert str(caught.value) == (
+        "cache_mode: unknown mode of the cache 'replya'. Did you mean 'replay'? "
+        "Known: off, read, readwrite, refresh, replay"
+    )
+    assert [RunSettings(cache_mode=mode).cache_mode for mode in CACHE_MODES] == [*CACHE_MODES]

@@ -17,9 +17,9 @@ import pytest
 from fake_openai import FakeOpenAI
 
 from pytest_rageval.clients.base import CHAT_REGISTRY, EMBEDDING_REGISTRY, Message, Usage
+from pytest_rageval.clients.purpose import Purpose, asking
 from pytest_rageval.clients.settings import ClientSettings, Price, RunSettings
 from pytest_rageval.clients.stack import Clients, check_chat, check_embedding
-from pytest_rageval.clients.usage import Purpose, asking
 from pytest_rageval.registry import UnknownNameError
 
 Run = Callable[..., RunSettings]

@@ -91,6 +91,7 @@ def test_a_newer_schema_is_refused(refused: Callable[[Any], str], schema: Any) -
         {**SAVED, "samples": [{"id": 7, "scores": {}}]},
         {**SAVED, "samples": [{"id": "a", "scores": [1]}]},
         {**SAVED, "samples": [{"id": "a", "scores": {"f1": "high"}}]},
+        {**SAVED, "samples": [{"id": "a", "scores": {}, "judged_by": ["x"]}]},
         {**SAVED, "scenario": []},
         {**SAVED, "scenario": {"definitions": []}},
     ],

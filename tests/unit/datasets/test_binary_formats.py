@@ -205,3 +205,15 @@ def test_without_the_package_the_command_that_installs_it_is_named(
     monkeypatch.setattr(extras, "installed", lambda module: module != package)
     with pytest.raises(MissingExtraError, match=rf"reading {name} needs the package '{package}'"):
         load(name, b"x")
+
+
+def test_grades_come_as_structures_and_as_maps(samples: Samples) -> None:
+    """A18, D4: a structure has every key in every row, null where nothing was judged."""
+    pyarrow = pytest.importorskip("pyarrow")
+    structures = parquet(answer=["x", "y"], reference_ids=[{"a": 2, "b": None}, {"b": 1}])
+    grades = pyarrow.map_(pyarrow.string(), pyarrow.int64())
+    pairs = pyarrow.array([[("a", 2)], [("b", 1), ("c", 0)], None], type=grades)
+    maps = parquet(answer=["x", "y", "z"], reference_ids=pairs)
+    assert [one.reference_ids for one in samples("s.parquet", structures)] == [{"a": 2}, {"b": 1}]
+    found = [one.reference_ids for one in samples("m.parquet", maps)]
+    assert found == [{"a": 2}, {"b": 1, "c": 0}, None]

@@ -165,3 +165,27 @@ def test_bytes_that_are_no_text_name_the_corpus_and_its_key(
     (problem,) = refused("c.csv", "doc_name,text\n指南.pdf,双源\n".encode("gb18030"))
     assert problem.startswith("c.csv:")
     assert "corpus.encoding: gb18030" in problem
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("c.jsonl", '{"doc_name": "a", "text": "%s"}\n'),
+        ("c.json", '[{"doc_name": "a", "text": "%s"}]'),
+        ("c.csv", "doc_name,text\na,%s\n"),
+    ],
+)
+def test_a_chunk_that_is_too_long_names_no_key_that_a_corpus_lacks(
+    refused: Callable[..., list[str]], name: str, content: str
+) -> None:
+    """E12: a corpus has no max_row_mb, and that of the data set is not about it."""
+    (problem,) = refused(name, content % ("x" * (2**24 + 1)))
+    assert problem.endswith(": longer than 16 MB")
+
+
+def test_a_list_that_is_json_lines_names_the_key_of_the_corpus(
+    refused: Callable[..., list[str]],
+) -> None:
+    """E12."""
+    (problem,) = refused("c.json", lines({"text": "one", "doc_name": "a"}) * 2)
+    assert "set corpus.format: jsonl" in problem

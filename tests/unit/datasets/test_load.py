@@ -158,3 +158,12 @@ def test_an_inline_row_that_is_too_long_is_invalid(tmp_path: Path) -> None:
     found = load_dataset(DatasetSpec(rows=rows, max_row_mb=0.001), tmp_path, "s.yaml:2")
     assert getattr(found.cases[0], "reason", "") == "longer than 0.001 MB (dataset.max_row_mb)"
     assert isinstance(found.cases[1], Sample)
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").is_file(), reason="needs a file of Linux")
+def test_a_file_that_is_there_and_cannot_be_read_is_the_users_problem(tmp_path: Path) -> None:
+    """E12: its first page is nobody's, whoever asks: not even root can read it."""
+    (tmp_path / "r.jsonl").symlink_to("/proc/self/mem")
+    with pytest.raises(ScenarioError) as caught:
+        load_dataset(DatasetSpec(path="r.jsonl"), tmp_path, "s.yaml:2")
+    assert str(caught.value) == "r.jsonl: cannot be read: Input/output error"

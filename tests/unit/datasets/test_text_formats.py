@@ -181,7 +181,7 @@ def test_an_item_of_a_json_list_that_is_no_object_is_an_invalid_row(invalid: Inv
         2: "expected an object, found a number",
         4: "expected an object, found a list",
     }
-    assert (found[2].raw, found[4].raw) == ("3", "['x']")
+    assert (found[2].raw, found[4].raw) == ("3", '["x"]')
 
 
 # CSV and TSV
@@ -212,13 +212,40 @@ def test_a_record_says_on_which_line_it_begins(invalid: Invalid) -> None:
         2: (5, "has 1 cells where the header has 2"),
         4: (7, "has 3 cells where the header has 2"),
     }
-    assert found[2].raw == "['only one']"
+    assert (found[2].raw, found[4].raw) == ("only one", "a,b,c")
 
 
 def test_a_record_that_is_no_csv_is_one_invalid_row(invalid: Invalid) -> None:
-    found = invalid("r.csv", 'answer,references\n"a"b,x\nz,w\n"open,x\n')
+    found = invalid("r.csv", 'answer,references\n"a"b,x\nz,w\n"c"d,x\n')
     assert list(found) == [1, 3]
-    assert found[1].reason.startswith("not a valid table row: ")
+    assert found[1].reason == "not a valid table row: ',' expected after '\"'"
+    assert found[1].raw == '"a"b,x'
+
+
+def test_a_stray_quote_costs_its_own_row_only(load: Load) -> None:
+    """A19: it opens a cell that ends at the next quote, three lines further down."""
+    text = 'answer,references\na,x\nb,"x\nc,x\nd,x\ne,"x"\nf,x\n'
+    cases = load("r.csv", text).cases
+    broken = [case for case in cases if isinstance(case, InvalidRow)]
+    assert [(case.row, case.line, case.raw) for case in broken] == [(2, 3, 'b,"x')]
+    assert broken[0].reason == (
+        "not a valid table row: ',' expected after '\"' on line 6; is the quote on line 3 closed?"
+    )
+    good = [case.answer for case in cases if isinstance(case, Sample)]
+    assert good == ["a", "c", "d", "e", "f"]
+    # Lines are counted on behind it.
+    later = load("r.csv", text + "only one\n").cases[-1]
+    assert isinstance(later, InvalidRow)
+    assert (later.row, later.line) == (7, 8)
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_a_quote_that_is_never_closed_refuses_the_file(refused: Refused, newline: str) -> None:
+    """A19: 97 rows must not vanish in one cell; the file may have been cut off."""
+    lines = ["answer,references", '"a', '""b""",x', 'b,"x', *["c,x"] * 97]
+    (problem,) = refused("r.csv", newline.join([*lines, ""]))
+    assert problem.startswith("r.csv:4: the quote in this row is not closed: all that follows, to ")
+    assert "to line 101, would be one cell" in problem
 
 
 def test_a_cell_that_is_too_long_is_an_invalid_row(invalid: Invalid) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.datasets.trec import load_trec
+from pytest_rageval.datasets.trec_files import read_run
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.model import InvalidRow, Sample
 from pytest_rageval.scenario.data_specs import DatasetSpec
@@ -177,11 +178,49 @@ def test_warnings_are_about_the_queries_that_were_chosen(trec: LoadTrec) -> None
 
 def test_both_files_are_part_of_the_digest(trec: LoadTrec) -> None:
     """A12: and the judgements have one of their own, for comparisons of two runs."""
-    one, other_run, other_qrels = trec(), trec(run=RUN + "\n"), trec(qrels=QRELS + "\n")
+    one, other_run, other_qrels = trec(), trec(run=RUN + "\n"), trec(qrels=QRELS + "q3 0 d4 1\n")
     assert len({one.sha256, other_run.sha256, other_qrels.sha256}) == 3
     assert one.judgements_sha256 == other_run.judgements_sha256 != other_qrels.judgements_sha256
-    inner = hashlib.sha256(QRELS.encode()).digest()
-    assert one.judgements_sha256 == hashlib.sha256(inner).hexdigest()
+    inner = hashlib.sha256(QRELS.encode()).digest() + hashlib.sha256(RUN.encode()).digest()
+    assert one.sha256 == hashlib.sha256(inner).hexdigest()
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        QRELS.replace("\n", "\r\n"),
+        "\ufeff" + QRELS,
+        "# judged by hand\n" + QRELS.replace(" ", "\t"),
+        "q3 0 d3 1\n" + QRELS.replace("q3 0 d3 1\n", ""),
+        QRELS.replace("0 d1 2", "1 d1 2.0"),
+    ],
+)
+def test_the_same_judgements_have_the_same_digest(trec: LoadTrec, same: str) -> None:
+    """D6: other line ends, a mark at the beginning, tabs, another order of queries."""
+    assert trec(same).judgements_sha256 == trec().judgements_sha256
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        QRELS.replace("q2 0 d1 2", "q2 0 d1 1"),
+        QRELS.replace("q2 0 d1 2", "q2 0 d2 2"),
+        QRELS.replace("q2 0 d1", "q25 0 d1"),
+        QRELS.replace("q2 0 d1 2\n", ""),
+        QRELS.replace("q2 0 d1 2\nq3 0", "q2 0 d1 2\nq2 0"),
+        QRELS.replace("q1 0 d1 1\nq1 0 d2 0", "q1 0 d1 0\nq1 0 d2 1"),
+    ],
+)
+def test_other_judgements_have_another_digest(trec: LoadTrec, other: str) -> None:
+    assert trec(other).judgements_sha256 != trec().judgements_sha256
+
+
+def test_packed_judgements_are_the_same(tmp_path: Path, trec: LoadTrec) -> None:
+    plain = trec()
+    (tmp_path / "q.txt.gz").write_bytes(gzip.compress(QRELS.encode()))
+    spec = DatasetSpec(qrels_path="q.txt.gz", run_path="r.txt")
+    packed = load_trec(spec, tmp_path, lambda _key: "s.yaml:2")
+    assert packed.judgements_sha256 == plain.judgements_sha256
 
 
 def test_what_the_data_has_is_known(trec: LoadTrec) -> None:
@@ -223,3 +262,16 @@ def test_both_files_missing_are_two_problems(tmp_path: Path) -> None:
     text = str(caught.value)
     assert "'a.txt'" in text
     assert "'b.txt'" in text
+
+
+def test_files_that_go_away_while_they_are_read_are_the_users_problem(
+    refused: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """E12: they are opened once more, for what tells one state of the data from another."""
+
+    def read_and_remove(*args: Any) -> dict[str, tuple[str, ...]]:
+        (tmp_path / "q.txt").unlink()
+        return read_run(*args)
+
+    monkeypatch.setattr("pytest_rageval.datasets.trec.read_run", read_and_remove)
+    assert refused() == ["q.txt: cannot be read: No such file or directory"]

@@ -519,7 +519,7 @@ def test_a_line_longer_than_a_row_may_be_is_not_read(tmp_path: Path) -> None:
     """The limit is 1 MB here; what is left of a block before the line counts to it."""
     content = "q1 0 d1 1\n\nq1 0 " + "x" * 2**21 + " 1\n"
     file = data_file(tmp_path, "q.txt", content, max_row_mb=1)
-    assert problems(read_qrels, file) == ["q.txt:3: longer than 1 MB"]
+    assert problems(read_qrels, file) == ["q.txt:3: longer than 1 MB (dataset.max_row_mb)"]
     assert len(read_qrels(data_file(tmp_path, "q.txt", content, max_row_mb=2.1))["q1"]) == 2
 
 

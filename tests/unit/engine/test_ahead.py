@@ -25,7 +25,7 @@ class FakeJudge:
         self.ended: list[str] = []
         self.cancelled: list[str] = []
         self.most_open = 0
-        self.raises: dict[str, Exception] = {}
+        self.raises: dict[str, BaseException] = {}
         self._open = 0
         self._gates: dict[str, asyncio.Event] = {}
         self.holds = False
@@ -208,16 +208,26 @@ def test_ctrl_c_gets_through_while_a_judge_is_waited_for(
     assert judge.cancelled == ["s0"]
 
 
-@pytest.mark.parametrize("error", [RuntimeError("broken"), TimeoutError("too slow"), OSError(2)])
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("broken"),
+        TimeoutError("too slow"),
+        OSError(2),
+        SystemExit("over"),
+        KeyboardInterrupt(),
+    ],
+)
 def test_what_a_judge_raises_is_raised_to_who_waits(
-    ahead: Ahead, judge: FakeJudge, error: Exception
+    ahead: Ahead, judge: FakeJudge, error: BaseException
 ) -> None:
-    """Also what looks like "not yet"; the next sample is judged all the same."""
+    """Also what looks like "not yet", or would end the loop; the next sample is judged as ever."""
     judge.raises["s0"] = error
     ahead.feed(SAMPLES[:2])
+    for_ever = after(400, AssertionError("waited for ever"))
     with pytest.raises(type(error)):
-        ahead.wait(SAMPLES[0], after(200, AssertionError("waited for ever")))
-    assert ahead.wait(SAMPLES[1], nothing).scores["m"].value == 0.1
+        ahead.wait(SAMPLES[0], for_ever)
+    assert ahead.wait(SAMPLES[1], for_ever).scores["m"].value == 0.1
 
 
 def test_closing_cancels_what_is_in_work_and_begins_nothing_more(

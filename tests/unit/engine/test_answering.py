@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.clients.errors import RateLimitError, ServerError
+from pytest_rageval.clients.errors import BudgetError, RateLimitError, ServerError
 from pytest_rageval.clients.limits import open_limits
 from pytest_rageval.clients.retry import RetryPolicy
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
@@ -125,11 +125,16 @@ def test_top_k_cuts_what_is_answered() -> None:
     [
         (TargetError("returned nothing"), "app: returned nothing"),
         (ServerError("host: HTTP 500"), "app: host: HTTP 500"),
+        # As of a judge's metric: gates look for the prefix, and a run that stopped is not green.
+        (BudgetError("the budget is spent"), "budget: app: the budget is spent"),
         (KeyError("chunks"), "app: KeyError: 'chunks'"),
         (TimeoutError("its own"), "app: TimeoutError: its own"),
+        # These would end the event loop, with everybody in it, or look as if we had cancelled.
+        (asyncio.CancelledError("its own"), "app: CancelledError: its own"),
+        (SystemExit(3), "app: SystemExit: 3"),
     ],
 )
-def test_every_failure_is_an_error_with_its_words(error: Exception, message: str) -> None:
+def test_every_failure_is_an_error_with_its_words(error: BaseException, message: str) -> None:
     """[A21] The sample is as it was."""
     found = once(Fake(error))
     assert found.sample is SAMPLE
@@ -142,6 +147,24 @@ def test_a_target_that_hangs_is_left_alone() -> None:
     found = once(target, timeout_s=0.05)
     assert found.error == "app: did not answer within 0.05 s (timeout_s)"
     assert target.open == 0  # cancelled
+
+
+def test_cancelling_reaches_the_target_and_comes_back() -> None:
+    """Ctrl-C and -x: a cancelled sample has no error."""
+    target, run = Fake(Answer("late"), wait_s=60.0), RunSettings()
+    asked = plan(target)
+
+    async def stop() -> None:
+        asker = Answering(asked, run, open_limits(asked.settings, run), no_clients)
+        task = asyncio.ensure_future(asker.answer(SAMPLE, 0))
+        while not target.open:
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(stop())
+    assert target.open == 0
 
 
 def test_what_fails_in_passing_is_asked_again() -> None:

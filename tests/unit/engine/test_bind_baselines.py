@@ -208,6 +208,84 @@ def test_other_references_are_refused(folder: Folder) -> None:
     )
 
 
+SEARCH = "name: s\nmetrics: [recall]\n"
+
+
+def searched(*relevant: str, **more: Any) -> str:
+    """Return a data set without questions whose samples all found ``a`` and ``b``."""
+    lines = [
+        {"retrieved_ids": ["a", "b"], "reference_ids": [name], "references": ["x"], "answer": "x"}
+        for name in relevant
+    ]
+    return "dataset: " + json.dumps([{**line, **more} for line in lines]) + "\n"
+
+
+def test_other_reference_ids_are_refused(folder: Folder) -> None:
+    """D6: recall was 1 and is 1/3, and nobody searched worse."""
+    folder.save(SEARCH + searched("a", "a"))
+    now = searched("a", "a", reference_ids=["a", "y", "z"])
+    (problem,) = folder.refused(SEARCH + MAIN + now)
+    assert (
+        "2 of 2 shared samples have other reference_ids (first: 'sample-1'); save a new" in problem
+    )
+
+
+@pytest.mark.parametrize("grades", [{"a": 1, "b": 2}, {"a": 2, "b": 0}])
+def test_other_grades_are_refused(folder: Folder, grades: Any) -> None:
+    folder.save(SEARCH + searched("a", reference_ids={"a": 2, "b": 1}))
+    (problem,) = folder.refused(SEARCH + MAIN + searched("a", reference_ids=grades))
+    assert "1 of 1 shared samples have other reference_ids" in problem
+
+
+def test_a_row_in_front_of_rows_without_ids_is_noticed(folder: Folder) -> None:
+    """D6: sample-2 is another row then."""
+    folder.save(SEARCH + searched("a", "b"))
+    (problem,) = folder.refused(SEARCH + MAIN + searched("b", "a", "b"))
+    assert "2 of 2 shared samples have other reference_ids" in problem
+
+
+def test_the_order_of_judgements_makes_no_difference(folder: Folder) -> None:
+    folder.save(SEARCH + searched("a", reference_ids=["a", "z"]))
+    assert folder.compare(SEARCH + MAIN + searched("a", reference_ids=["z", "a"]))
+
+
+def test_judgements_that_no_compared_metric_reads_may_change(folder: Folder) -> None:
+    """D6: f1 reads the references, which are the same."""
+    text = "name: s\nmetrics: [f1, recall]\ncompare: {baseline: main, metrics: [f1]}\n"
+    folder.save("name: s\nmetrics: [f1, recall]\n" + searched("a"))
+    assert list(folder.compare(text + searched("z")).metrics) == ["f1"]
+
+
+def test_a_corpus_that_was_cut_in_another_way_is_refused(folder: Folder) -> None:
+    """D6: what the samples of a document expect are its chunks."""
+    head = "name: s\nmetrics: [recall]\ncorpus: c.jsonl\n"
+    data = "dataset: [{id: a, doc_name: d, contexts: [one]}]\n"
+    chunks = ['{"text": "one", "doc_name": "d"}\n', '{"text": "two", "doc_name": "d"}\n']
+    folder.save(head + data, {"c.jsonl": chunks[0]})
+    assert folder.compare(head + MAIN + data, {"c.jsonl": chunks[0]})
+    (problem,) = folder.refused(head + MAIN + data, {"c.jsonl": "".join(chunks)})
+    assert "1 of 1 shared samples have other reference_contexts" in problem
+
+
+def test_groups_of_the_same_references_are_compared(folder: Folder) -> None:
+    """D6: a metric that wants one of each group has another score."""
+    head = "name: s\nmetrics: [em]\n"
+    folder.save(head + "dataset: [{id: a, answer: x, references: [[x], [y]]}]\n")
+    data = "dataset: [{id: a, answer: x, references: [[x, y]]}]\n"
+    (problem,) = folder.refused(head + MAIN + data)
+    assert "1 of 1 shared samples have other reference_groups" in problem
+
+
+def test_a_run_without_digests_is_compared_as_before(folder: Folder) -> None:
+    """Those of an older version have none."""
+    folder.save(SEARCH + searched("a"))
+    file = folder.path / ".rageval/s/baselines/main.json"
+    plain = json.loads(file.read_text("utf-8"))
+    assert list(plain["samples"][0].pop("judged_by")) == ["reference_ids"]
+    file.write_text(json.dumps(plain), "utf-8")
+    assert folder.compare(SEARCH + MAIN + searched("z")).metrics["recall"].diff == -1.0
+
+
 def test_no_common_sample_is_refused(folder: Folder) -> None:
     """D6: the wrong baseline."""
     folder.save(HEAD + rows(*BEFORE))
@@ -283,6 +361,40 @@ def test_new_metrics_are_left_out_and_named(folder: Folder) -> None:
 def test_a_run_without_any_metric_of_this_scenario_is_refused(folder: Folder) -> None:
     folder.save(HEAD + rows(*BEFORE))
     folder.refused("name: s\nmetrics: [acc]\n" + MAIN + rows(*NOW))
+
+
+WITH_ZERO = "name: s\nmetrics: [f1, em, acc]\nmetric_weights: {f1: 1, em: 1, acc: 0}\n"
+GATE = "gates: {no_regression: {baseline: main, mode: any}}\n"
+
+
+def test_a_new_metric_that_does_not_count_leaves_the_weighted_score(folder: Folder) -> None:
+    """E5, A14: weight 0; B (1 + 1/4)/2, A (1 + 0)/2 as without it, and the gate is decided."""
+    folder.save(HEAD + rows(*BEFORE))
+    result = folder.run(WITH_ZERO + MAIN + GATE + rows(*NOW))
+    assert result.comparison is not None
+    assert list(result.comparison.metrics) == ["f1", "em", "weighted_score"]
+    overall = result.comparison.metrics["weighted_score"]
+    assert (overall.a_mean, overall.b_mean) == (0.5, 0.625)
+    assert result.gates[0].outcome == "failed"
+    (told,) = result.info.remarks
+    assert "it has no acc; only" in told
+
+
+def test_options_of_a_metric_that_does_not_count_may_change(folder: Folder) -> None:
+    """E5: the gate asks for the weighted score alone."""
+    folder.save(WITH_ZERO + rows(*BEFORE))
+    text = WITH_ZERO.replace("acc]", "{acc: {normalizer: squad}}]")
+    assert folder.run(text + GATE + rows(*NOW)).gates[0].outcome == "failed"
+    (problem,) = folder.refused(text + MAIN + rows(*NOW))  # the table shows acc
+    assert "acc was" in problem
+
+
+def test_the_metric_for_want_of_which_there_is_no_weighted_score_is_named(folder: Folder) -> None:
+    folder.save(HEAD + rows(*BEFORE))
+    (problem,) = folder.refused("name: s\nmetrics: [f1, em, acc]\n" + GATE + rows(*NOW))
+    assert "the baseline 'main' has no weighted_score, because it has no acc; it has: em, f1" in (
+        problem
+    )
 
 
 # Gates

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from pytest_rageval.engine.bind_models import ModelPlan
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning import make_plan
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.metrics.base import METRIC_REGISTRY, MetricDefinition, MetricInfo, Role
+from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, Role
+from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import Sample, Score
 
 URL = "http://127.0.0.1:9/v1"
@@ -381,3 +383,18 @@ def test_a_mistake_shows_no_secret(problems: Problems, mistake: str, where: str)
         return
     assert found
     assert SECRET not in "\n".join(found)
+
+
+def test_the_code_of_an_embedding_function_is_part_of_what_it_is(
+    plan: Plans, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """E9: vectors in the cache are those of this file; nothing is imported."""
+    monkeypatch.setattr("sys.path", [])
+    found = []
+    for code in ("raise ImportError  # 1", "raise ImportError  # 2", "raise ImportError  # 1"):
+        embedding = "embedding: {provider: callable, model: 'own_vectors_1:encode'}"
+        made = plan(text("embeds", embedding), {"own_vectors_1.py": code}).models
+        assert made.embedding is not None
+        found.append(made.embedding.source_sha256)
+    assert found[0] == found[2] == sha256(b"raise ImportError  # 1").hexdigest()
+    assert found[1] == sha256(b"raise ImportError  # 2").hexdigest()

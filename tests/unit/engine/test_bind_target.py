@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_rageval.clients.settings import RunSettings
+from pytest_rageval.engine.bind_target import with_value
 from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.planning import make_plan
+from pytest_rageval.errors import ScenarioError
+from pytest_rageval.places import Places
 
 pytest.importorskip("aiohttp")
 
@@ -128,3 +135,90 @@ def test_an_answer_of_another_version_is_another_answer(
     text = "target: {use: 'os.path:basename', version: 'v${GIT_SHA_1}', cache_answers: true}"
     found = target(plan, text)
     assert (found.identity["version"], found.cache_answers) == ("vabc", True)
+
+
+def one(question: str) -> str:
+    return question
+
+
+def two(question: str) -> str:
+    return question
+
+
+def placed(root: Path, folder: str, text: str, given: object = None, **run: Any) -> Any:
+    """Return the target of a scenario in a folder of a checkout."""
+    path = root / folder / "s.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(HEAD + text, "utf-8")
+    settings = RunSettings(**{"cache_dir": root / "kept", **run})
+    return make_plan(path, places=Places(root), run=settings, give_target=lambda _: given).target
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["target: {type: fixture, cache_answers: true}", "target: {fixture: app_url, url: /ask}"],
+)
+def test_a_fixture_of_another_folder_is_another_system(tmp_path: Path, text: str) -> None:
+    """[E9] Each conftest.py has its own; the place of the checkout itself does not matter."""
+    checkouts = tmp_path / "one", tmp_path / "two"
+    (a, b), (other_a, _) = (
+        [placed(root, folder, text).identity for folder in "ab"] for root in checkouts
+    )
+    assert (a["scenario"], b["scenario"]) == ("a/s.yaml", "b/s.yaml")
+    assert a == other_a
+
+
+def test_another_function_of_a_fixture_is_another_system(tmp_path: Path) -> None:
+    """[E9]"""
+    plan = placed(tmp_path, "a", "target: {type: fixture, cache_answers: true}")
+    assert with_value(plan, one).identity == with_value(plan, one).identity
+    assert with_value(plan, one).identity != with_value(plan, two).identity
+
+
+def test_an_import_path_that_leads_to_another_file_is_another_system(tmp_path: Path) -> None:
+    """[E9] Two folders may have an app.py each; scenarios of one folder share its answers."""
+    text, found = "target: {use: 'app_in_two_folders:answer', cache_answers: true}", []
+    for folder in ("a", "b", "a"):
+        file = tmp_path / folder / "app_in_two_folders.py"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("def answer(question):\n    return 'x'\n", "utf-8")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sys.path", [str(file.parent)])
+            found.append(placed(tmp_path, folder, text).identity)
+            del sys.modules["app_in_two_folders"]
+    assert found[0] == found[2] != found[1]
+
+
+@pytest.mark.parametrize("own", ["type: hook", "use: 'os.path:basename'"])
+def test_answers_of_a_given_function_are_kept_under_a_version_only(
+    tmp_path: Path, own: str
+) -> None:
+    """[E9] Two objects of one class, a bot for each tenant, cannot be told apart."""
+    text = f"target: {{{own}, cache_answers: true}}"
+    with pytest.raises(ScenarioError) as caught:
+        placed(tmp_path, "a", text, one)
+    (problem,) = caught.value.problems
+    assert str(problem).endswith(
+        ":4: target: cache_answers: of a function that is given it is not known which system it "
+        "asks: add a 'version' that is another one for each system, or leave out cache_answers"
+    )
+    assert placed(tmp_path, "a", text, one, cache_mode="off").cache_answers
+    assert placed(tmp_path, "a", text, one, cache_dir=None).cache_answers
+    versioned = text.replace("cache_answers", "version: v1, cache_answers")
+    first = placed(tmp_path, "a", versioned, one).identity
+    assert first == placed(tmp_path, "a", versioned, one).identity
+    assert first != placed(tmp_path, "a", versioned, two).identity
+    assert first != placed(tmp_path, "b", versioned, one).identity
+    assert first != placed(tmp_path, "a", versioned.replace("v1", "v2"), one).identity
+
+
+def test_a_version_of_a_variable_that_is_not_set_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[E9]"""
+    monkeypatch.delenv("GIT_SHA_1", raising=False)
+    text = "target: {type: hook, version: '${GIT_SHA_1}', cache_answers: true}"
+    with pytest.raises(ScenarioError, match="add a 'version'"):
+        placed(tmp_path, "a", text, one)
+    monkeypatch.setenv("GIT_SHA_1", "abc")
+    assert placed(tmp_path, "a", text, one).identity["version"] == "abc"

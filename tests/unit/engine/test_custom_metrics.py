@@ -54,6 +54,8 @@ class TestScoring:
             ("return True", "returned True, not a number (annotate it '-> bool' for 1 and 0)"),
             ("return '0.5'", "returned '0.5' (str), not a number or a Score"),
             ("raise SystemExit(2)", "CustomMetricError: SystemExit: 2"),
+            # What pytest raises is no Exception: its skip would take the whole sample along.
+            ("import pytest; pytest.fail('bad')", "CustomMetricError: Failed: bad"),
             ("return sample.answer.upper", "not a number or a Score"),
         ],
     )
@@ -201,6 +203,7 @@ class TestProblems:
             ),
             ("{use: 'own_metrics:m', needs: [contexts]}", "metric 'm' needs 'contexts'; "),
             ("{use: 'own_metrics:m', name: weighted_score}", "is a reserved name"),
+            ("{use: 'own_metrics:m', name: retrieval}", "'retrieval' is a reserved name"),
             ("{use: 'own_metrics:j'}", "metric 'j' asks a model: name it under 'judge'"),
             ("{use: 'own_metrics:m', asks: [judge]}", "only an async function can ask models"),
             (

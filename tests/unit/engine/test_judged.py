@@ -11,8 +11,14 @@ from typing import Any
 import pytest
 
 from pytest_rageval.clients.base import Message
-from pytest_rageval.clients.errors import AuthError, ClientError, RateLimitError
-from pytest_rageval.clients.usage import Purpose, calling, current_purpose
+from pytest_rageval.clients.errors import (
+    AuthError,
+    BudgetError,
+    ClientError,
+    RateLimitError,
+    ReplayMissError,
+)
+from pytest_rageval.clients.purpose import Purpose, calling, current_purpose
 from pytest_rageval.engine.ahead import Judgement
 from pytest_rageval.engine.bind_models import ModelPlan
 from pytest_rageval.engine.binding import BoundMetric
@@ -143,10 +149,14 @@ def test_metrics_and_repeats_are_asked_at_once(scores_of: Scores) -> None:
         (ValueError("no number"), "ValueError: no number"),
         (KeyError("verdicts"), "KeyError: 'verdicts'"),
         (TimeoutError(), "TimeoutError: "),
+        # These would end the event loop, with everybody in it, or look as if we had cancelled.
+        (SystemExit("boom"), "SystemExit: boom"),
+        (KeyboardInterrupt(), "KeyboardInterrupt: "),
+        (asyncio.CancelledError("its own"), "CancelledError: its own"),
     ],
 )
 def test_what_a_metric_raises_is_its_error_on_this_sample(
-    scores_of: Scores, raised: Exception, error: str
+    scores_of: Scores, raised: BaseException, error: str
 ) -> None:
     """A20: in words where they are ours, with the type where they are not; the others go on."""
     found = scores_of(fake("a", raised), fake("b", 0.5))
@@ -261,6 +271,22 @@ def test_a_repeat_without_a_score_is_left_out_and_told(scores_of: Scores) -> Non
     assert repeats["spread"] == pytest.approx(math.sqrt(0.08), abs=1e-15)
 
 
+@pytest.mark.parametrize(
+    ("stopped", "error"),
+    [
+        (BudgetError("the budget of 1 USD is spent"), "budget: the budget of 1 USD is spent"),
+        (ReplayMissError("no reply in the cache"), "replay: no reply in the cache"),
+    ],
+)
+def test_a_repeat_that_the_run_did_not_ask_for_leaves_no_score(
+    scores_of: Scores, stopped: ClientError, error: str
+) -> None:
+    """E8, E9, E10: the mean of the others is of fewer repeats than the scenario asks for."""
+    for says in ((0.2, stopped, 0.6), (stopped, 0.2, 0.6), (ClientError("away"), 0.2, stopped)):
+        score = scores_of(fake("a", *says), repeats=3)["a"]
+        assert (score.value, score.error) == (None, error)
+
+
 def test_one_scored_repeat_has_no_spread_to_speak_of(scores_of: Scores) -> None:
     """C6."""
     silent = Score("a", None, reason="no claims")
@@ -284,7 +310,7 @@ def test_repeats_of_nan_are_errors_not_values(scores_of: Scores) -> None:
     assert repeats["values"] == [None, 0.5]
 
 
-@pytest.mark.parametrize("error", [None, ValueError("the first one failed")])
+@pytest.mark.parametrize("error", [None, ValueError("the first one failed"), SystemExit()])
 def test_calls_that_a_metric_leaves_behind_end_before_its_score_is_there(
     error: Exception | None, plan_of: Callable[..., Plan]
 ) -> None:

@@ -13,9 +13,10 @@ import pytest
 from pytest_rageval.clients.base import Usage
 from pytest_rageval.clients.cache import Cache
 from pytest_rageval.clients.errors import AuthError, BudgetError, ReplayMissError
+from pytest_rageval.clients.ledger import Ledger
+from pytest_rageval.clients.purpose import count_answer, current_purpose
 from pytest_rageval.clients.scores import KeptScores
 from pytest_rageval.clients.settings import CacheMode, ClientSettings, RunSettings
-from pytest_rageval.clients.usage import Ledger, count_answer, current_purpose
 from pytest_rageval.engine.bind_models import ModelPlan
 from pytest_rageval.engine.binding import BoundMetric
 from pytest_rageval.engine.judged import judge_sample

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.planning import make_plan
+from pytest_rageval.errors import BaselineError, ScenarioError
+from pytest_rageval.gates.base import make_gates
 from pytest_rageval.model import Bound, InvalidRow, Sample
+from pytest_rageval.places import Places
 from pytest_rageval.scenario.overrides import number_override, set_override
 
 MakePlan = Callable[..., Plan]
@@ -110,6 +117,15 @@ def test_a_document_weight_that_cannot_be_is_refused(
         ("[em, em]", "s.yaml:2: metrics[1]: 'em' is named twice; give it a name of its own"),
         ("[em, exact_match]", "s.yaml:2: metrics[1]: 'em' is named twice"),
         ("[{f1: {name: weighted_score}}]", "'weighted_score' is a reserved name"),
+        ("[{f1: {name: target}}]", "'target' is a reserved name; give it a name of its own"),
+        ("[{f1: {name: retrieval}}]", "metrics[0]: 'retrieval' is a reserved name"),
+        ("[{f1: {name: row}}]", "'row' is a reserved name"),
+        ("[{f1: {name: pass_rate}}]", "'pass_rate' is a reserved name"),
+        ("[{f1: {name: unscored}}]", "'unscored' is a reserved name"),
+        ("[{f1: {name: by}}]", "'by' is a reserved name"),
+        ("[{f1: {name: no_regression}}]", "'no_regression' is a reserved name"),
+        ("[{f1: {name: compare_fail}}]", "'compare_fail' is a reserved name"),
+        ("[{f1: {name: fail_under}}]", "'fail_under' is a reserved name"),
         ("[{f1: {normalizr: squad}}]", "metrics[0].f1: unknown option 'normalizr'. Did you mean"),
         ("[{f1: {normalizer: sqad}}]", "metrics[0].f1.normalizer: expected 'ultrarag', 'squad' or"),
         ("[{f1: squad}]", "the options of 'f1' must be a mapping, found 'squad'"),
@@ -216,14 +232,59 @@ def test_every_bad_gate_is_reported_with_its_line(problems: Problems) -> None:
     assert found[2] == "s.yaml:11: gates.by.doc_name.f1: min 7 is outside the range 0..1"
 
 
+def test_keys_of_the_users_own_are_ignored_wherever_keys_are_ours(plan: MakePlan) -> None:
+    """As the reference says; a metric may have such a name all the same."""
+    text = (
+        "name: s\nmetrics: [em, {f1: {name: x-f1, x-why: German}}]\nmetric_options: {x-why: 1}\n"
+        "dataset: [{answer: a, references: a, doc_name: d}]\n"
+        "metric_weights: {em: 2, x-f1: 3, x-old: 1}\nthresholds: {x-f1: 0.4, x-em: {min: 0.3}}\n"
+        "gates: {x-why: 3, x-f1: 0.5, by: {doc_name: {em: 0.1, x-why: 1}, x-a: 1}, unscored: 0}\n"
+    )
+    made = plan(text)
+    assert [gate.name for gate in make_gates(made.info.gates, made.info)] == [
+        "x-f1.mean",
+        "by.doc_name.em.mean",
+        "unscored",
+    ]
+    assert weights_of(made) == {"em": 2.0, "x-f1": 3.0}
+    assert made.info.thresholds == {"x-f1": Bound(min=0.4)}
+
+
+def test_an_option_of_a_gate_that_cannot_be_is_told_with_its_own_line(problems: Problems) -> None:
+    text = "gates:\n  no_regression:\n    baseline: main\n    alpha: high\n"
+    (problem,) = problems(BASE + text)
+    expected = "gates.no_regression.alpha: expected a number between 0 and 1, found 'high'"
+    assert problem == f"s.yaml:9: {expected}"
+
+
 def test_gates_may_name_a_metric_by_any_of_its_names(plan: MakePlan) -> None:
     made = plan(BASE + "gates: {exact_match: 0.5, by: {level: {token_f1: 0.1}}}\n")
     assert made.required == {"em", "f1"}
     assert "em" in made.info.gates
 
 
+def test_an_override_by_another_name_replaces_what_the_scenario_says(plan: MakePlan) -> None:
+    """A14: by the name that the table shows, or any other."""
+    text = (
+        "name: s\nmetrics: [nDCG@10, RR]\ndataset: [{retrieved_ids: [a], reference_ids: [a]}]\n"
+        "metric_weights: {nDCG@10: 1, RR: 2}\nthresholds: {nDCG@10: 0.1}\ngates: {nDCG@10: 0.1}\n"
+    )
+    given = [
+        number_override("metric_weights")("--rag-metric-weight", "mrr=3"),
+        number_override("thresholds")("--rag-threshold", "ndcg@10=0.2"),
+        number_override("gates")("--rag-gate", "NDCG@10=0.3"),
+    ]
+    made = plan(text, overrides=given)
+    assert weights_of(made) == {"ndcg@10": 1.0, "mrr": 3.0}
+    assert made.info.thresholds == {"ndcg@10": Bound(min=0.2)}
+    assert made.info.gates == {"ndcg@10": 0.3}
+    assert made.info.overridden == ("metric_weights.RR", "thresholds.nDCG@10", "gates.nDCG@10")
+
+
 def test_two_gates_for_one_metric_are_refused_and_none_is_lost(problems: Problems) -> None:
     """A10: otherwise the second would take the place of the first in silence."""
+    found = problems(BASE + "gates: {compare_fail: {em: 0.1, exact_match: 0.2}}\n")
+    assert found[0].endswith("gates.compare_fail: 'em' is named twice")
     (problem,) = problems(BASE + "gates: {em: 0.9, exact_match: 0.1}\n")
     assert "gates" in problem
     assert "named twice" in problem
@@ -264,6 +325,55 @@ def test_a_metric_that_needs_a_column_that_no_row_has(problems: Problems) -> Non
         "s.yaml:2: metric 'em' needs 'answer'; s.yaml has no such field (key_map?); did you mean "
         "the column 'answr'? Columns: answr, references"
     )
+
+
+@pytest.mark.parametrize(
+    ("file", "row", "metric", "is_said"),
+    [
+        ("s.rageval.yaml", "question: x, references: [x]", "em", True),
+        ("s.yaml", "question: x, references: [x]", "em", False),
+        ("s.rageval.yaml", "answr: x, references: [x]", "em", False),
+        ("s.rageval.yaml", "answer: x", "em", False),
+        ("s.rageval.yaml", "question: x", "mrr", False),
+    ],
+    ids=["no answers", "another name", "a misspelt column", "no references", "no search"],
+)
+def test_a_file_that_a_test_function_uses_should_not_be_run_by_itself(
+    tmp_path: Path, file: str, row: str, metric: str, is_said: bool
+) -> None:
+    """Its data hold no answers, and its name makes pytest collect it."""
+    path = tmp_path / file
+    path.write_text(f"name: s\nmetrics: [{metric}]\ndataset:\n  - {{{row}}}\n", encoding="utf-8")
+    with pytest.raises(ScenarioError) as error:
+        make_plan(path, shown=file)
+    hint = "if a test function asks it (rag_scenario), name this file otherwise, like s.yaml"
+    assert (hint in str(error.value)) is is_said
+
+
+def test_a_plan_of_another_name_differs_in_its_name_alone(tmp_path: Path) -> None:
+    """The samples are the same objects; the node id and the snapshot go with the name."""
+    path = tmp_path / "s.yaml"
+    path.write_text(BASE, encoding="utf-8")
+    made = make_plan(path, shown="s.yaml", nodeid="t.py::test", answers_given=True)
+    named = made.named("s[a]", "t.py::test(a)")
+    assert named.cases is made.cases
+    assert (named.info.name, named.info.nodeid) == ("s[a]", "t.py::test(a)")
+    assert named.info.snapshot == made.info.snapshot.replace("name: s\n", "name: s[a]\n")
+    assert named.info.snapshot_sha256 == sha256(named.info.snapshot.encode()).hexdigest()
+    same = ("name", "nodeid", "snapshot", "snapshot_sha256")
+    assert replace(named.info, **{name: getattr(made.info, name) for name in same}) == made.info
+
+
+def test_a_plan_is_compared_with_nothing_before_it_has_a_name(tmp_path: Path) -> None:
+    """What is saved nowhere is missed under the name that the run has, and under no other."""
+    path = tmp_path / "s.yaml"
+    path.write_text(BASE + "gates: {no_regression: {baseline: main}}\n", encoding="utf-8")
+    places = Places(tmp_path)
+    made = make_plan(path, shown="s.yaml", places=places, answers_given=True)
+    with pytest.raises(BaselineError, match="main"):
+        made.named("s[a]", "t.py::test(a)")
+    with pytest.raises(BaselineError, match="main"):
+        make_plan(path, shown="s.yaml", places=places)
 
 
 def test_a_row_that_no_metric_can_score_is_invalid(plan: MakePlan) -> None:

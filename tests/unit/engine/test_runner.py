@@ -188,3 +188,24 @@ def test_a_coroutine_that_ignores_its_cancellation_does_not_hang_the_run(
 def _close_quietly(runner: Runner) -> None:
     with contextlib.suppress(TimeoutError):
         runner.close()
+
+
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt])
+def test_no_task_of_anyones_ends_the_loop_for_all_others(
+    runner: Runner, kind: type[BaseException]
+) -> None:
+    """A metric's own task may exit; who awaits it is told, and the rest goes on."""
+
+    async def leaves() -> None:
+        raise kind("enough")
+
+    async def starts_a_task() -> str:
+        try:
+            await asyncio.gather(leaves())
+        except kind as error:
+            return str(error)
+        return "went on"
+
+    other = runner.submit(asyncio.sleep(0.2, "done"))
+    assert runner.submit(starts_a_task()).result(5) == "enough"
+    assert other.result(5) == "done"

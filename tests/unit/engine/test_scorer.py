@@ -26,7 +26,7 @@ class Fake:
         self.says = says
 
     def score(self, sample: Sample, context: ScoringContext) -> Any:
-        if isinstance(self.says, Exception):
+        if isinstance(self.says, BaseException):
             raise self.says
         return self.says
 
@@ -314,3 +314,16 @@ def test_a_sample_that_is_expected_to_fail(
     made = plan_of(fake("m", says), thresholds={"m": Bound(min=0.5)}, required=frozenset({"m"}))
     found: SampleResult = run_case(made, replace(SAMPLE, xfail="known"))
     assert found.outcome == outcome
+
+
+def test_what_ends_a_test_or_a_program_is_an_error_of_the_metric(
+    plan_of: Callable[..., Plan],
+) -> None:
+    """A20: or the sample would be skipped, and be missed by no gate. Ctrl-C gets through."""
+    skipped = pytest.skip.Exception("no GPU here")
+    made = plan_of(fake("m", Score("m", 1.0)), fake("n", skipped), fake("o", SystemExit(3)))
+    result = score_case(made, SAMPLE)
+    assert result.scores == {"m": 1.0, "n": None, "o": None}
+    assert result.errors == {"n": "Skipped: no GPU here", "o": "SystemExit: 3"}
+    with pytest.raises(KeyboardInterrupt):
+        score_case(plan_of(fake("m", KeyboardInterrupt())), SAMPLE)

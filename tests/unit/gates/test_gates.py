@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.gates.base import GateOptionError, each_gate, make_gates, parse_bound
+from pytest_rageval.gates.slices import slice_value
 from pytest_rageval.model import Bound, GateResult, MetricColumn, SampleResult, ScenarioResult
 
 Result = Callable[..., ScenarioResult]
@@ -49,6 +50,34 @@ def test_a_number_is_the_least_that_the_mean_may_be(result: Result) -> None:
 def test_the_forms_of_a_mean_gate_are_one_gate(result: Result, options: Any) -> None:
     (found,) = check(result, {"f1": options}, scored(0.4)).values()
     assert (found.name, found.outcome, found.bound) == ("f1.mean", "failed", 0.5)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"mean": 0.5, "x-why": "agreed in May"},
+        {"mean": {"min": 0.5, "x-why": ["a", "b"]}},
+        {"min": 0.5, "x-max": 0.1},
+    ],
+)
+def test_keys_of_the_users_own_are_no_checks(result: Result, options: Any) -> None:
+    (found,) = check(result, {"f1": options}, scored(0.4)).values()
+    assert (found.name, found.outcome, found.bound) == ("f1.mean", "failed", 0.5)
+
+
+def test_keys_of_the_users_own_are_in_no_bound(result: Result) -> None:
+    options = {"unscored": {"max": 0.5, "x-why": 1}, "f1": {"quantile": {0.1: 0.3, "x-why": 1}}}
+    found = check(result, options, scored(0.4, None))
+    assert {name: gate.outcome for name, gate in found.items()} == {
+        "unscored": "passed",
+        "f1.quantile.0.1": "passed",
+    }
+
+
+def test_a_number_may_be_one_that_yaml_takes_for_text(result: Result) -> None:
+    """YAML 1.1 reads 4e-1 as text."""
+    (found,) = check(result, {"f1": {"min": "4e-1"}}, scored(0.4)).values()
+    assert (found.outcome, found.bound) == ("passed", 0.4)
 
 
 def test_the_mean_is_weighted_by_sample(result: Result) -> None:
@@ -179,6 +208,30 @@ def test_a_slice_without_any_score_fails_and_a_skipped_one_is_left_out(result: R
     assert check(result, options, [skipped])["by.doc_name.f1.mean"].outcome == "failed"
 
 
+def test_a_slice_of_nothing_but_rows_that_may_be_invalid_is_left_out(result: Result) -> None:
+    """A row that is no sample has no document, and must not become a slice of its own."""
+    (good,) = scored(1.0, doc_name=["a"])
+    options = {"by": {"doc_name": {"f1": 0.5}}}
+    row = SampleResult("r", 1, "xfailed", invalid="not valid JSON", scores={"f1": None})
+    gate = check(result, options, [good, row])["by.doc_name.f1.mean"]
+    assert (gate.outcome, gate.message) == (
+        "passed",
+        "all 1 values of doc_name, worst 1.0000 >= 0.5000",
+    )
+    # One that must not be invalid is an error, and fails its slice.
+    row = SampleResult("r", 1, "error", invalid="not valid JSON", scores={"f1": None})
+    gate = check(result, options, [good, row])["by.doc_name.f1.mean"]
+    assert gate.message == "1 of 2 values of doc_name: (none): no sample has a f1"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("doc_name", "a.pdf"), ("level", "1"), ("empty", ""), ("no_one", "(none)")]
+)
+def test_a_slice_is_called_by_its_value_as_text(field: str, value: str) -> None:
+    sample = SampleResult("s", 0, doc_name="a.pdf", metadata={"level": 1, "empty": ""})
+    assert slice_value(sample, field) == value
+
+
 def test_many_failing_slices_are_counted(result: Result) -> None:
     samples = scored(*[0.1] * 8, doc_name=[f"d{at}" for at in range(8)])
     (gate,) = check(result, {"by": {"doc_name": {"f1": 0.5}}}, samples).values()
@@ -207,6 +260,11 @@ def test_every_gate_can_be_asked_of_slices(result: Result) -> None:
     [
         ({"f11": 0.5}, ("f11",), "unknown gate or metric 'f11'. Did you mean 'f1'?"),
         ({"f1": {"mena": 1}}, ("f1", "mena"), "unknown check of 'f1' 'mena'. Did you mean 'mean'?"),
+        (
+            {"f1": {"zz": 1}},
+            ("f1", "zz"),
+            "unknown check of 'f1' 'zz'. Known: lower_bound, mean, quantile",
+        ),
         ({"f1": 1.5}, ("f1",), "min 1.5 is outside the range 0..1"),
         ({"f1": -0.1}, ("f1",), "min -0.1 is outside the range 0..1"),
         ({"f1": {"mean": {"max": 2}}}, ("f1", "mean"), "max 2 is outside the range 0..1"),

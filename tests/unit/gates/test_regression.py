@@ -102,6 +102,13 @@ def test_a_fall_that_chance_explains_passes() -> None:
     assert "5 samples differ: p cannot fall below 0.0625; 6 would be needed" in found.message
 
 
+def test_alpha_may_be_a_number_that_yaml_takes_for_text() -> None:
+    """YAML 1.1 reads 1e-2 as text, and so it is read as the number that was meant. p = 0.03125."""
+    for alpha, outcome in (("4e-2", "failed"), ("1e-2", "passed")):
+        found = check({"alpha": alpha}, {"f1": FELL}, {"f1": BEFORE})
+        assert found.outcome == outcome
+
+
 def test_alpha_decides_what_chance_explains() -> None:
     options = {"metrics": ["f1"], "alpha": 0.1}
     assert check(options, {"f1": FELL[:5]}, {"f1": BEFORE[:5]}).outcome == "failed"
@@ -218,6 +225,21 @@ def test_a_rise_is_a_regression_where_lower_is_better(mode: str) -> None:
 # Several metrics
 
 SAME = (0.5,) * 6
+
+
+@pytest.mark.parametrize(("column", "word"), [(F1, "falls"), (NOISE, "rises")])
+def test_what_this_many_samples_show_is_what_would_be_worse(
+    column: MetricColumn, word: str
+) -> None:
+    """Of noise, less is better: a fall would be an improvement."""
+    now, before = {column.name: (0.5, 0.6, 0.4)}, {column.name: (0.4, 0.6, 0.5)}
+    found = check({"metrics": [column.name]}, now, before, columns=[column])
+    assert f"; this n shows {word} from 0." in found.message
+
+
+def test_keys_of_the_users_own_are_no_options() -> None:
+    found = check({"x-why": "agreed in May"}, {"f1": BEFORE}, {"f1": BEFORE})
+    assert found.outcome == "passed"
 
 
 def test_several_metrics_are_adjusted_together() -> None:
@@ -343,6 +365,53 @@ def test_a_slice_must_not_fall_either() -> None:
     assert sliced.observed == pytest.approx(-0.1, abs=1e-12)
 
 
+def sliced(docs: Sequence[str], ids: Sequence[str], **options: Any) -> GateResult:
+    """Return the verdict for each document; only the samples ``ids`` are in the run ``main``."""
+    samples = run_of({"f1": [0.5] * len(docs)}, doc_name=docs)
+    half = dict.fromkeys(ids, 0.5)
+    baseline = Baseline("main", ids, {"f1": half, WEIGHTED_SCORE: half})
+    info = ScenarioInfo("s", "s.yaml", "s.yaml", (F1,), baselines={"main": baseline})
+    options = {"by": {"doc_name": {"no_regression": {"baseline": "main", **options}}}}
+    (gate,) = make_gates(options, info)
+    return gate.check(summarize_scenario(info, samples, True))
+
+
+def test_a_slice_that_is_new_since_the_baseline_is_left_out_and_named() -> None:
+    """Rows may be added: there is nothing that they could have fallen from."""
+    found = sliced(("a", "a", "b", "c"), ("s0", "s1"))
+    assert found.outcome == "passed"
+    assert found.message.startswith("all 1 values of doc_name, worst weighted_score: A 0.5000")
+    assert found.message.endswith("; not in main, left out: b, c")
+
+
+def test_many_new_slices_are_counted() -> None:
+    found = sliced(("a", *"bcdefgh"), ("s0",))
+    assert found.message.endswith("; not in main, left out: b, c, d, e, f, and 2 more")
+
+
+def test_a_slice_that_is_not_new_and_has_no_pair_fails() -> None:
+    """Missing is not equal: s1 is in both runs, and main has no score of it."""
+    samples = run_of({"f1": (0.5, 0.5, 0.5)}, doc_name=("a", "b", "c"))
+    scores: dict[str, float | None] = {"s0": 0.5, "s1": None}
+    baseline = Baseline("main", ("s0", "s1"), {"f1": scores, WEIGHTED_SCORE: scores})
+    info = ScenarioInfo("s", "s.yaml", "s.yaml", (F1,), baselines={"main": baseline})
+    (gate,) = make_gates({"by": {"doc_name": {"no_regression": {"baseline": "main"}}}}, info)
+    found = gate.check(summarize_scenario(info, samples, True))
+    assert (found.outcome, found.message) == (
+        "failed",
+        "1 of 2 values of doc_name: b: weighted_score: no sample was scored in both runs"
+        "; not in main, left out: c",
+    )
+
+
+def test_where_all_slices_are_new_the_gate_fails() -> None:
+    found = sliced(("a", "b"), ("gone",))
+    assert (found.outcome, found.message) == (
+        "failed",
+        "there are no slices to look at; not in main, left out: a, b",
+    )
+
+
 # compare_fail
 
 
@@ -390,7 +459,7 @@ def info() -> ScenarioInfo:
         (None, "expected a mapping, for instance {baseline: main}"),
         ({}, "needs a run to compare with: give 'baseline', or compare the run"),
         ({"metrics": ["f1"]}, "needs a run to compare with"),
-        ({"max_drp": 1}, "unknown option 'max_drp'. Did you mean 'max_drop'? Known: baseline, "),
+        ({"max_drp": 1}, "unknown option 'max_drp'. Did you mean 'max_drop'? Known: alpha, "),
         ({"baseline": 5}, "baseline: expected the name of a saved run, found 5"),
         ({"baseline": ""}, "baseline: expected the name of a saved run, found ''"),
         ({"metrics": "f1"}, "metrics: expected a list of metrics, found 'f1'"),
@@ -405,7 +474,9 @@ def info() -> ScenarioInfo:
         ({"max_drop": "-5%"}, "max_drop: expected a number >= 0, or per cent"),
         ({"alpha": 0}, "alpha: expected a number between 0 and 1, found 0"),
         ({"alpha": 1.0}, "alpha: expected a number between 0 and 1, found 1.0"),
-        ({"alpha": "0.05"}, "alpha: expected a number between 0 and 1, found '0.05'"),
+        ({"alpha": "low"}, "alpha: expected a number between 0 and 1, found 'low'"),
+        ({"alpha": "nan"}, "alpha: expected a number between 0 and 1, found 'nan'"),
+        ({"alpha": True}, "alpha: expected a number between 0 and 1, found True"),
         (
             {"test": "chi2"},
             "test: expected permutation or t or wilcoxon or bootstrap, found 'chi2'",
@@ -420,17 +491,25 @@ def info() -> ScenarioInfo:
             {"baseline": "main", "metrics": ["em", "f1"]},
             "the baseline 'main' has no em; it has: f1",
         ),
-        ({"baseline": "main"}, "the baseline 'main' has no weighted_score; it has: f1"),
+        (
+            {"baseline": "main"},
+            "the baseline 'main' has no weighted_score, because it has no em; it has: f1",
+        ),
     ],
 )
 def test_what_is_no_regression_gate_is_refused_where_it_stands(
     info: ScenarioInfo, options: Any, message: str
 ) -> None:
-    """E12."""
+    """E12: an option that is wrong is named by the path, so that its own line is told."""
     with pytest.raises(GateOptionError) as caught:
         make_gates({"no_regression": options}, info)
-    assert caught.value.path == ("no_regression",)
-    assert message in str(caught.value)
+    option, colon, said = message.partition(": expected")
+    if colon:
+        assert caught.value.path == ("no_regression", option)
+        assert str(caught.value).startswith(f"expected{said}")
+    else:
+        assert caught.value.path[0] == "no_regression"
+        assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -439,8 +518,8 @@ def test_what_is_no_regression_gate_is_refused_where_it_stands(
         (0.02, ("compare_fail",), "expected a mapping, for instance {f1: 0.02}"),
         ({}, ("compare_fail",), "expected a mapping, for instance {f1: 0.02}"),
         ({"f1": 0.02}, ("compare_fail", "f1"), "needs a run to compare with"),
-        ({"f1": -1}, ("compare_fail", "f1"), "max_drop: expected a number >= 0"),
-        ({"f1": {"mode": "x"}}, ("compare_fail", "f1"), "mode: expected significant or"),
+        ({"f1": -1}, ("compare_fail", "f1", "max_drop"), "expected a number >= 0"),
+        ({"f1": {"mode": "x"}}, ("compare_fail", "f1", "mode"), "expected significant or"),
     ],
 )
 def test_what_is_no_short_form_is_refused_where_it_stands(

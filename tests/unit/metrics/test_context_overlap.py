@@ -8,8 +8,9 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_rageval.metrics import context_overlap
-from pytest_rageval.metrics.base import METRIC_REGISTRY, ScoringContext
+from pytest_rageval.metrics.base import ScoringContext
 from pytest_rageval.metrics.context_overlap import METRICS
+from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.metrics.string_similarity import SIMILARITIES
 from pytest_rageval.model import Sample, Score
 

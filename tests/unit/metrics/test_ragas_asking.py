@@ -14,11 +14,12 @@ from judged_scoring import NLI, SAMPLE, STATEMENTS, input_of, metric, score
 from scripted_models import ScriptedEmbeddings, ScriptedJudge, nli
 
 from pytest_rageval.clients.base import Reply
-from pytest_rageval.clients.errors import InvalidOutputError
-from pytest_rageval.clients.usage import Purpose, asking, current_purpose
-from pytest_rageval.metrics.base import METRIC_REGISTRY, Models
+from pytest_rageval.clients.errors import InvalidOutputError, ServerError
+from pytest_rageval.clients.purpose import Purpose, asking, current_purpose
+from pytest_rageval.metrics.base import Models
 from pytest_rageval.metrics.ragas.backend import load_ragas
 from pytest_rageval.metrics.ragas.options import RagasOptions
+from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import Sample, Score
 
 pytest.importorskip("ragas")
@@ -321,6 +322,57 @@ def test_a_cancelled_sample_leaves_the_translation_to_the_others() -> None:
 
     assert asyncio.run(main()).value == 1.0
     assert judge.translations == 4
+
+
+def test_a_translation_that_failed_is_asked_for_again_by_the_next_sample() -> None:
+    """A judge that was away for a moment leaves one sample unscored, not all that follow."""
+
+    class Away(Translating):
+        is_away = True
+
+        async def complete(self, messages: Any, **rest: Any) -> Reply:
+            if self.is_away:
+                raise ServerError("away", is_transient=True)
+            return await super().complete(messages, **rest)
+
+    judge = Away()
+    made = metric("faithfulness", language="zh")
+
+    async def main() -> Score:
+        with pytest.raises(ServerError, match="away"):
+            await made.ascore(SAMPLE, Models(judge))
+        judge.is_away = False
+        found: Score = await made.ascore(SAMPLE, Models(judge))
+        return found
+
+    assert asyncio.run(main()).value == 1.0
+    assert judge.translations == 4
+
+
+def test_a_translation_that_was_cancelled_is_asked_for_again_in_another_run() -> None:
+    """What plugins run again after the loop was closed."""
+
+    class Hanging(Translating):
+        hangs = True
+
+        async def complete(self, messages: Any, **rest: Any) -> Reply:
+            if self.hangs:
+                await asyncio.sleep(600)
+            return await super().complete(messages, **rest)
+
+    judge = Hanging()
+    made = metric("faithfulness", language="zh")
+
+    async def begin() -> None:
+        asking = asyncio.create_task(made.ascore(SAMPLE, Models(judge)))
+        await load_ragas()
+        for _ in range(9):
+            await asyncio.sleep(0)
+        assert not asking.done()
+
+    asyncio.run(begin())  # and cancel what is left
+    judge.hangs = False
+    assert asyncio.run(made.ascore(SAMPLE, Models(judge))).value == 1.0
 
 
 def test_chinese_text_is_chinese_in_every_prompt() -> None:

@@ -16,10 +16,10 @@ import pytest
 from judged_scoring import metric
 from scripted_models import ScriptedJudge
 
-from pytest_rageval.metrics.base import METRIC_REGISTRY
 from pytest_rageval.metrics.ragas import METRICS, backend
 from pytest_rageval.metrics.ragas import metric as ragas_metric
 from pytest_rageval.metrics.ragas.prompts import ENGLISH, prepare_prompts
+from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import Sample
 
 RUBRICS = {"score1_description": "bad", "score2_description": "good"}

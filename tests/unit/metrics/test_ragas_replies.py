@@ -36,6 +36,15 @@ def verdicts(*values: int) -> Verdicts:
         'Sure! Here it is:\n{"attributed": 1}\nAnything else?',
         '<think>{"attributed": 0}? No.</think>\n{"attributed": 1}',
         '{"attributed": true, "remark": "not asked for"}',
+        # Thoughts that a server has cut the beginning of, and those of other models' tags.
+        '{"attributed": 0} or so? No.</think>{"attributed": 1}',
+        '◁think▷{"attributed": 0}?◁/think▷{"attributed": 1}',
+        '<thinking>{"attributed": 0}?</thinking>\n{"attributed": 1}',
+        '{"attributed": 1} (of the form {"attributed": ...}, as {asked})',
+        'It is {"attributed": 1}, so:\n```json\n{"attributed": 1}\n```',
+        "{'attributed': 1, 'reason': 'it\\'s there',}",
+        '[{"attributed": 1}]',
+        '{"example": {"attributed": 0}} {"attributed": 1}',
     ],
 )
 def test_the_object_is_found_whatever_stands_around_it(text: str) -> None:
@@ -52,8 +61,11 @@ def test_the_object_is_found_whatever_stands_around_it(text: str) -> None:
         ('{"attributed": "yes"}', "attributed: Input should be a valid integer"),
         ('{"attributed": 0.5}', "attributed: Input should be a valid integer"),
         ('{"attributed": null, "noncommittal": []}', "attributed: .*, and 1 more"),
-        ('{"attributed": 1', "there is no JSON object in it"),
+        ('{"attributed": 1', "Invalid JSON: EOF while parsing"),
         ('{"attributed": {"a": 1}', "Invalid JSON"),
+        ('First {"a": 1}, then {"b": 2}', "attributed: Field required"),
+        ('{"attributed": 0} No: {"attributed": 1}', "several JSON objects in it, which differ"),
+        ('```{"attributed": 0}```{"attributed": 1}', "several JSON objects in it, which differ"),
     ],
 )
 def test_what_is_wrong_is_said_in_words(text: str, message: str) -> None:

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from pytest_rageval.metrics.base import METRIC_REGISTRY, ScoringContext
+from pytest_rageval.metrics.base import ScoringContext
 from pytest_rageval.metrics.notation import parse_notation
 from pytest_rageval.metrics.ranking import RankingMetric, score_rankings
+from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import Sample, Score
 
 # b, d and x are relevant (3 of them), b and d were found at the ranks 2 and 4; c and e are not
@@ -283,13 +284,13 @@ def test_ir_measures_is_asked_once_for_a_batch(monkeypatch: pytest.MonkeyPatch) 
     import ir_measures
 
     calls: list[Any] = []
-    original: Callable[..., Any] = ir_measures.iter_calc
+    original: Callable[..., Any] = ir_measures.pytrec_eval.iter_calc
 
     def counted(measures: Any, qrels: Any, run: Any) -> Any:
         calls.append((sorted(map(str, measures)), len(qrels)))
         return original(measures, qrels, run)
 
-    monkeypatch.setattr(ir_measures, "iter_calc", counted)
+    monkeypatch.setattr(ir_measures.pytrec_eval, "iter_calc", counted)
     samples = [search(at, "abc", {"b": 1}) for at in range(50)]
     score_rankings([make("mrr"), make("mrr@2"), make("hit_rate@1"), make("P@2")], samples)
     assert calls == [(["P@2", "RR"], 50)]

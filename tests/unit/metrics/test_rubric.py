@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from pytest_rageval.clients.base import Accept, Message, Reply, ReplySchema
 from pytest_rageval.clients.errors import InvalidOutputError
-from pytest_rageval.metrics.base import METRIC_REGISTRY, Models
+from pytest_rageval.metrics.base import Models
+from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import MetricColumn, Sample, Score
 
 PROMPT = "Q {query} C {context} A {answer}"

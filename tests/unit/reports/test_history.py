@@ -29,7 +29,6 @@ from pytest_rageval.reports.history import (
     DATABASE,
     HistoryError,
     all_runs,
-    rebuild,
     record,
     trend_of,
 )
@@ -195,14 +194,14 @@ def test_the_trend_is_the_same_with_and_without_the_file(ran: Ran, base: Path, s
     ran(1, 0.6)
     ran(2, 0.7)
     if state in ("whole", "newer"):
-        assert rebuild(base) == 2
+        assert len(all_runs(base)[0]) == 2
     if state == "newer":
         with closing(sqlite3.connect(base / DATABASE)) as database:
             database.execute("PRAGMA user_version = 2")
     if state == "empty":
         (base / DATABASE).touch()
     if state == "behind":
-        rebuild(base)
+        all_runs(base)
         ran(3, 0.8)
     if state == "damaged":
         (base / DATABASE).write_bytes(b"not a database, but long enough" * 100)
@@ -216,7 +215,7 @@ def test_the_trend_is_the_same_with_and_without_the_file(ran: Ran, base: Path, s
 def test_what_the_file_has_is_not_read_again(ran: Ran, base: Path) -> None:
     """Else a hundred runs would be a hundred files to read, for every report."""
     folder = ran(1, 0.6)
-    rebuild(base)
+    all_runs(base)
     (folder / "results.json").write_text("no longer readable", "utf-8")
     assert means(trend_of(base, "s")) == [0.6]
 
@@ -311,14 +310,15 @@ def test_the_first_record_takes_in_what_is_there(ran: Ran, base: Path) -> None:
     assert rows_of(base) == [(f"s/{first.name}", 0.1), (f"s/{second.name}", 0.2)]
 
 
-def test_rebuild_reads_every_folder_again(ran: Ran, base: Path) -> None:
+def test_without_the_file_every_folder_is_read_again(ran: Ran, base: Path) -> None:
     folder = ran(1, 0.1)
     all_runs(base)
     path = folder / "results.json"
     path.write_text(path.read_text("utf-8").replace('"mean": 0.1', '"mean": 0.9'), "utf-8")
     assert means(all_runs(base)[0]) == [0.1]
-    assert rebuild(base) == 1
+    (base / DATABASE).unlink()
     assert means(all_runs(base)[0]) == [0.9]
+    assert rows_of(base) == [(f"s/{folder.name}", 0.9)]
 
 
 # What can be wrong with the file
@@ -336,9 +336,6 @@ def broken(path: Path, how: str) -> str:
     """Make the file one that cannot be used; return a word of what is said about it."""
     if how == "text":
         path.write_bytes(b"these are notes of mine\n" * 200)
-        return "is damaged, or no history"
-    if how == "cut":
-        path.write_bytes(path.read_bytes()[:5000])
         return "is damaged, or no history"
     if how == "folder":
         path.unlink()
@@ -359,14 +356,14 @@ def broken(path: Path, how: str) -> str:
         return "cannot be used: no such table: runs"
 
 
-HOW = ["text", "cut", "folder", "foreign", "tables", "newer", "table gone"]
+HOW = ["text", "folder", "foreign", "tables", "newer", "table gone"]
 
 
 @pytest.mark.parametrize("how", HOW)
 def test_a_file_that_cannot_be_used_is_left_alone_and_named(ran: Ran, base: Path, how: str) -> None:
     """The runs are listed all the same, with a remark; adding one is an error in words."""
     folder = ran(1, 0.1)
-    rebuild(base)
+    all_runs(base)
     path = base / DATABASE
     said = broken(path, how)
     before = path.read_bytes() if path.is_file() else None
@@ -383,20 +380,60 @@ def test_a_file_that_cannot_be_used_is_left_alone_and_named(ran: Ran, base: Path
     assert (path.read_bytes() if path.is_file() else None) == before
 
 
-def test_rows_of_another_shape_are_a_damaged_file(ran: Ran, base: Path) -> None:
-    """Whoever wrote into it by hand."""
-    ran(1, 0.1)
-    rebuild(base)
-    with closing(sqlite3.connect(base / DATABASE, isolation_level=None)) as database:
+def damaged(path: Path, how: str) -> None:
+    """Damage the file, which stays a history by what it says of itself."""
+    if how == "cut":
+        path.write_bytes(path.read_bytes()[:5000])
+        return
+    if how == "overwritten":
+        path.write_bytes(path.read_bytes()[:1000] + b"\xff" * (path.stat().st_size - 1000))
+        return
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
         database.execute("UPDATE runs SET overridden = 'no JSON'")
-    points, (remark,) = all_runs(base)
-    assert "is damaged" in remark
+
+
+@pytest.mark.parametrize("how", ["cut", "overwritten", "row"])
+def test_a_history_that_is_damaged_is_made_anew(ran: Ran, base: Path, how: str) -> None:
+    """With a remark; not by a run that is to be added, which has better to do."""
+    folder = ran(1, 0.1)
+    all_runs(base)
+    path = base / DATABASE
+    damaged(path, how)
+    before = path.read_bytes()
+    assert means(trend_of(base, "s")) == [0.1]
+    if how != "row":  # which adding another one need not read
+        point = read_point(base, f"s/{folder.name}")
+        assert point is not None
+        with pytest.raises(HistoryError, match="damaged .* 'pytest --rag-history' makes it anew"):
+            record(base, point)
+    assert path.read_bytes() == before
+    points, remarks = all_runs(base)
     assert means(points) == [0.1]
+    assert remarks == [f"{path}: was damaged, and was made anew from the run folders"]
+    assert rows_of(base) == [(f"s/{folder.name}", 0.1)]
+    assert all_runs(base)[1] == []
+
+
+def test_a_damaged_history_that_cannot_be_removed_is_named(
+    ran: Ran, base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where another process has it open, on Windows."""
+    ran(1, 0.1)
+    all_runs(base)
+    damaged(base / DATABASE, "cut")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError("used by another process")
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    points, (remark,) = all_runs(base)
+    assert means(points) == [0.1]
+    assert "is damaged" in remark
 
 
 def test_a_locked_file_is_waited_for_and_then_named(ran: Ran, base: Path) -> None:
     folder = ran(1, 0.1)
-    rebuild(base)
+    all_runs(base)
     ran(2, 0.2)
     point = read_point(base, f"s/{folder.name}")
     assert point is not None
@@ -438,7 +475,7 @@ def test_a_change_happens_whole_or_not_at_all(
     ran: Ran, base: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran(1, 0.1)
-    rebuild(base)
+    all_runs(base)
     ran(2, 0.2)
     monkeypatch.setattr(history, "_marks", lambda values: "?" + ", ?" * len(values))
     points, (remark,) = all_runs(base)

@@ -29,9 +29,10 @@ from pytest_rageval.reports.base import REPORT_REGISTRY, RunFolder
 from pytest_rageval.reports.html import HtmlReport
 from pytest_rageval.reports.page import assemble
 from pytest_rageval.reports.page.embed import embedded_json
-from pytest_rageval.reports.page.gates import plain_gate, power_factor
+from pytest_rageval.reports.page.gates import plain_gate
 from pytest_rageval.reports.page.texts import TextPool, longest_that_fits
 from pytest_rageval.reports.store import write_run
+from pytest_rageval.stats.paired import power_factor
 
 RUN = RunInfo("20261121T093011-123456", "2026-11-21T09:30:11", "2026-11-21T09:30:12", "0.1.0")
 Result = Callable[..., ScenarioResult]
@@ -114,6 +115,15 @@ def test_the_policy_allows_the_very_script_and_style(
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         assert rules[rule] == f"'sha256-{digest}'"
     assert page.count("http") == page.count("http-equiv") + page.count("http://www.w3.org/2000/svg")
+
+
+def test_no_two_scripts_have_a_function_of_one_name() -> None:
+    """They share one scope, in which the second takes the place of the first without a word."""
+    assets = Path(assemble.__file__).with_name("assets")
+    script = "\n".join(assets.joinpath(name).read_text("utf-8") for name in assemble.SCRIPTS)
+    names = re.findall(r"^(?:async )?(?:function|const|let|class) (\w+)", script, re.MULTILINE)
+    assert len(names) > 200
+    assert [name for name in set(names) if names.count(name) > 1] == []
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ import pytest
 from pytest_rageval.engine.decide import Extent, decide_gates
 from pytest_rageval.model import RunInfo, SampleResult, ScenarioResult
 from pytest_rageval.reports.base import RunFolder, write_atomically
-from pytest_rageval.reports.store import folder_name, run_id, write_run
+from pytest_rageval.reports.run_info import run_id
+from pytest_rageval.reports.store import folder_name, save_baseline, write_run
 from pytest_rageval.reports.tables import csv_lines
 
 RUN = RunInfo("20261121T093011-123456", "2026-11-21T09:30:11", "2026-11-21T09:30:12", "0.1.0")
@@ -95,6 +96,50 @@ def test_a_run_has_all_its_files(folder: Path, tmp_path: Path) -> None:
     ]
     assert (tmp_path / "out" / ".gitignore").read_text() == "*\n"
     assert (tmp_path / "out" / "CACHEDIR.TAG").read_text().startswith("Signature: 8a477f597d28d172")
+
+
+def test_a_folder_with_other_files_is_not_hidden_from_git_and_backups(
+    ran: ScenarioResult, tmp_path: Path
+) -> None:
+    """A12: the scenario's own folder below it is, be it the first run or the second."""
+    (tmp_path / "paper.tex").write_text("mine")
+    for name in ("first", "second"):
+        write_run(ran, replace(RUN, id=name), tmp_path, tmp_path)
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["paper.tex", "s"]
+        assert (tmp_path / "s" / ".gitignore").read_text() == "*\n"
+        assert (tmp_path / "s" / "CACHEDIR.TAG").exists()
+    save_baseline(ran, RUN, tmp_path / "eval" / "main.json", tmp_path)
+    assert [path.name for path in (tmp_path / "eval").iterdir()] == ["main.json"]
+    assert not (tmp_path / ".gitignore").exists()
+
+
+def test_no_folder_of_the_users_is_hidden_that_has_the_scenarios_name(
+    ran: ScenarioResult, tmp_path: Path
+) -> None:
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "code.py").write_text("mine")
+    folder = write_run(ran, RUN, tmp_path, tmp_path)
+    assert sorted(path.name for path in folder.parent.iterdir()) == [RUN.id, "code.py", "latest"]
+
+
+@pytest.mark.parametrize("first", ["", ".cache/x", "history.sqlite", ".gitignore", "CACHEDIR.TAG"])
+def test_a_folder_with_nothing_but_our_own_is_marked(
+    ran: ScenarioResult, tmp_path: Path, first: str
+) -> None:
+    """A12: replies are kept before the run is written; an older folder is one already."""
+    output = tmp_path / "out"
+    if first == "CACHEDIR.TAG":
+        write_run(ran, RUN, tmp_path, output)
+        (output / ".gitignore").unlink()
+    elif first:
+        (output / first).parent.mkdir(parents=True)
+        (output / first).write_text("*\n")
+    else:
+        output.mkdir()
+    folder = write_run(ran, RUN, tmp_path, output)
+    assert (output / ".gitignore").read_text() == "*\n"
+    assert (output / "CACHEDIR.TAG").exists()
+    assert not (folder.parent / ".gitignore").exists()
 
 
 def test_results_json_has_the_keys_of_the_contract(folder: Path) -> None:
@@ -218,7 +263,8 @@ def test_scores_csv_has_metadata_metrics_and_errors(folder: Path) -> None:
         "error",
     ]
     assert (found[0]["level"], found[0]["f1"], found[0]["sample_weight"]) == ("1", "0.5", "2.0")
-    assert (found[1]["f1"], found[1]["error"]) == ("", "f1: ValueError: boom")
+    assert (found[1]["f1"], found[1]["em"]) == ("", "")
+    assert found[1]["error"] == "f1: ValueError: boom; em: no claims"
     assert (found[2]["outcome"], found[2]["error"]) == ("error", "row: no answer")
 
 
@@ -264,7 +310,7 @@ def test_summary_md_has_means_gates_and_the_worst_samples(folder: Path) -> None:
     assert "| **weighted_score** | **0.5000** | - | | 1/3 |" in text
     assert "| f1.mean | **FAILED** | 0.5000 &#60; 0.9000" in text
     assert "- overridden: `gates.f1`" in text
-    assert "| a | 0.5000 | passed | q? |" in text
+    assert "| a | 0.5000 | passed |  | q? |" in text
 
 
 def test_summary_md_of_a_partial_run_says_so(ran: ScenarioResult, tmp_path: Path) -> None:
@@ -278,7 +324,7 @@ def test_text_of_the_data_cannot_break_the_tables_of_summary_md(
     sample = SampleResult("x|y", 0, weighted_score=0.5, question="a|b\n| c <script>", scores={})
     text = (write_run(result([sample]), RUN, tmp_path, tmp_path) / "summary.md").read_text()
     (line,) = [line for line in text.splitlines() if "script" in line]
-    assert line.count("|") == 5
+    assert line.count("|") == 6
     assert "<script>" not in line
 
 

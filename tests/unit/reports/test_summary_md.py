@@ -11,6 +11,7 @@ import pytest
 from pytest_rageval.engine.decide import Extent, decide_gates
 from pytest_rageval.model import (
     Baseline,
+    Bound,
     Comparing,
     Comparison,
     GateResult,
@@ -182,7 +183,7 @@ def test_a_baseline_that_measured_less_has_no_list_of_samples(result: Made) -> N
 def test_text_of_the_data_means_nothing_in_a_comment(result: Made, text: str, shown: str) -> None:
     """Nobody gets a message, no issue is linked, nothing is rendered: it is shown as it is."""
     made = lines(result([sample("a", 0, 0.5, question=text)]))
-    assert f"| a | 0.5000 | passed | {shown} |" in made
+    assert f"| a | 0.5000 | passed |  | {shown} |" in made
 
 
 def test_a_path_with_a_back_quote_does_not_end_the_code(result: Made) -> None:
@@ -199,7 +200,11 @@ def test_a_path_with_a_back_quote_does_not_end_the_code(result: Made) -> None:
 def test_no_run_is_too_long_for_a_comment(result: Made, long: str) -> None:
     """65,536 characters are what GitHub takes; everything here is as long as it can be."""
     metrics = [MetricColumn(f"m{at}{long}") for at in range(500)]
-    samples = [sample(f"s{at}{long}", at, 0.0, question=long) for at in range(500)]
+    errors = {column.name: long for column in metrics}
+    samples = [
+        sample(f"s{at}{long}", at, 0.0, question=long, errors=errors, outcome="error")
+        for at in range(500)
+    ]
     made = result(samples, *metrics, overridden=tuple(f"{at}`{long}" for at in range(500)))
     then = {one.sample_id: 1.0 for one in samples}
     found = {
@@ -221,7 +226,7 @@ def test_no_run_is_too_long_for_a_comment(result: Made, long: str) -> None:
     )
     text = summary_text(made, RUN)
     assert 40_000 < len(text) < 65_536
-    for heading in ("Metric Means (weighted)", "Compared with", "Worse than", "Gates", "Lowest"):
+    for heading in ("Metric Means (weighted)", "Compared with", "Worse than", "Gates", "Worst"):
         assert f"\n## {heading}" in text
     assert "| **weighted_score** | **0.0000** |" in text
 
@@ -249,6 +254,48 @@ def test_an_ordinary_run_has_all_its_rows(result: Made) -> None:
 def test_ten_samples_are_listed_lowest_first(result: Made) -> None:
     """Of equal ones the first in the data."""
     samples = [sample(f"s{at:02}", at, 1.0 if at % 2 else 0.0) for at in range(24)]
-    made = lines(result([*samples, sample("none", 24, None)]))
-    listed = [line.split()[1] for line in made[made.index("## Lowest samples") :] if "| s" in line]
-    assert listed[1:] == [f"s{at:02}" for at in range(0, 20, 2)]
+    made = lines(result([*samples, sample("none", 24, None, outcome="skipped")]))
+    assert [row[0] for row in worst(made)] == [f"s{at:02}" for at in range(0, 20, 2)]
+
+
+def worst(made: list[str]) -> list[list[str]]:
+    """Return the cells of the table of the worst samples, without its head."""
+    rows = [line for line in made[made.index("## Worst samples") :] if line.startswith("|")]
+    assert rows[0] == "| sample | weighted_score | outcome | why | question |"
+    return [[cell.strip() for cell in row.split(" | ")] for row in (r[1:-1] for r in rows[2:])]
+
+
+def test_what_could_not_be_judged_stands_first_with_the_reason(result: Made) -> None:
+    """A20: a comment that says FAILED for an error names the sample, and the error."""
+    samples = [
+        sample("low", 0, 0.25, outcome="failed"),
+        sample("lost", 1, None, outcome="error", errors={"target": "ValueError: a|b\nboom"}),
+        sample("unscored", 2, None, outcome="failed", errors={"f1": "check was not called"}),
+        sample("bare", 3, None, outcome="error", reasons={"f1": "the row has no references"}),
+        sample("fine", 4, 1.0),
+        sample("expected", 5, None, outcome="xfailed", errors={"f1": "known"}),
+    ]
+    made = lines(result(samples, thresholds={"f1": Bound(min=0.5)}))
+    assert worst(made) == [
+        ["lost", "-", "error", "target: ValueError: a&#124;b boom", ""],
+        ["bare", "-", "error", "f1: the row has no references", ""],
+        ["unscored", "-", "failed", "f1: check was not called", ""],
+        ["low", "0.2500", "failed", "f1 0.2500 &#60; 0.5000", ""],
+        ["fine", "1.0000", "passed", "", ""],
+    ]
+
+
+def test_a_metric_that_could_not_score_all_says_why_once(result: Made) -> None:
+    """As the terminal does: the first reason stands for the others."""
+    columns = (MetricColumn("f1"), MetricColumn("em"))
+    samples = [
+        sample("a", 0, 1.0),
+        sample("b", 1, None, outcome="error", reasons={"f1": "the row has no references"}),
+        sample("c", 2, None, outcome="error", errors={"f1": "TimeoutError"}),
+    ]
+    made = lines(result(samples, *columns))
+    assert "- f1 unscored, for instance: the row has no references" in made
+    assert not any(line.startswith("- em") for line in made)
+    assert made.index("## Worst samples") > made.index(
+        "- f1 unscored, for instance: the row has no references"
+    )

@@ -106,6 +106,13 @@ def test_what_stands_beside_a_request_is_kept(load: Load) -> None:
     assert loaded.warnings[0] == "context.model: not used, 'judge' says who judges"
 
 
+def test_a_judge_whose_name_is_a_number_is_one(load: Load) -> None:
+    loaded = load({**APP, "judge": 1, "context": {"model": "zhipu"}})
+    assert loaded.scenario.judge is not None
+    assert loaded.scenario.judge.model == "1"
+    assert loaded.warnings[0] == "context.model: not used, 'judge' says who judges"
+
+
 def test_options_of_the_command_line_reach_a_request(load: Load) -> None:
     """A14, B12."""
     sets = ("dataset.limit=1", "judge.base_url='http://127.0.0.1:9/v1'", "top_k=2")
@@ -191,6 +198,8 @@ def test_the_scene_follows_from_the_metrics_where_it_is_not_named(load: Load) ->
     ("change", "message"),
     [
         ({"scene_key": "dataset"}, "scene_key: expected 'recall' or 'app', found 'dataset'"),
+        ({"scene_key": ["app"]}, "scene_key: expected 'recall' or 'app', found ['app']"),
+        ({"context": {"model": "m"}, "judge": ["x"]}, "judge: expected text, found a list"),
         ({"datasets": None}, "datasets: needs the rows, or the path of a file with them"),
         ({"datasets": None, "datasets_name": "m"}, "and 'm' is one that DB-GPT keeps"),
         ({"metrics": ["em"]}, "evaluate_metrics and metrics say the same; keep one of them"),

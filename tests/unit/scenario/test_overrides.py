@@ -248,3 +248,104 @@ def test_a_check_beside_the_short_form_of_a_mean() -> None:
     data, name = applied("gates: {f1: 0.5}", override)
     assert data == {"gates": {"f1": {"mean": 0.5, "lower_bound": 0.3}}}
     assert name == "gates.f1.lower_bound"
+
+
+@pytest.mark.parametrize(
+    ("gate", "mean"),
+    [("0.9", 0.9), ("{min: 0.1}", {"min": 0.1}), ("{min: 0, max: 1}", {"min": 0, "max": 1})],
+)
+def test_a_check_beside_any_short_form_of_a_mean(gate: str, mean: Any) -> None:
+    """A14: a number, or the ends of a bound; at the top, and for each value of a field."""
+    parse = number_override("gates")
+    data, _ = applied(f"gates: {{f1: {gate}}}", parse("--rag-gate", "f1.quantile.0.5=0.01"))
+    assert data == {"gates": {"f1": {"mean": mean, "quantile": {"0.5": 0.01}}}}
+    override = parse("--rag-gate", "by.lang.f1.lower_bound=0.01")
+    data, name = applied(f"gates: {{by: {{lang: {{f1: {gate}}}}}}}", override)
+    assert data["gates"]["by"] == {"lang": {"f1": {"mean": mean, "lower_bound": 0.01}}}
+    assert name == "gates.by.lang.f1.lower_bound"
+
+
+@pytest.mark.parametrize(
+    ("text", "override", "expected"),
+    [
+        ("{acc: {min: 0.1}}", "acc.min=0.2", {"acc": {"min": 0.2}}),
+        ("{acc: {min: 0.1}}", "acc.max=0.9", {"acc": {"min": 0.1, "max": 0.9}}),
+        ("{acc: {min: 0.1}}", "acc.mean=0.2", {"acc": {"mean": 0.2}}),
+        (
+            "{acc: {mean: 0.1, unscored: 0}}",
+            "acc.lower_bound=0.2",
+            {"acc": {"mean": 0.1, "unscored": 0, "lower_bound": 0.2}},
+        ),
+        (
+            "{by: {lang: {f1: {mean: 0.1, unscored: 0}}}}",
+            "by.lang.f1=0.2",
+            {"by": {"lang": {"f1": {"mean": 0.2, "unscored": 0}}}},
+        ),
+        (
+            "{compare_fail: {f1: {max_drop: 0.1}}}",
+            "compare_fail.f1.max_drop=0.2",
+            {"compare_fail": {"f1": {"max_drop": 0.2}}},
+        ),
+    ],
+)
+def test_what_is_no_short_form_is_not_widened(text: str, override: str, expected: Any) -> None:
+    data, _ = applied(f"gates: {text}", number_override("gates")("--rag-gate", override))
+    assert data["gates"] == expected
+
+
+# Metrics by other names
+
+
+NAMES = {"nDCG@10": "ndcg@10", "NDCG@10": "ndcg@10", "RR": "mrr", "recip_rank": "mrr"}
+
+
+def by_name(text: str, option: str) -> tuple[Any, str | None]:
+    tree = parse_yaml(text, "s.yaml")
+    name = set_override("--rag-set", option).apply(tree, lambda name: NAMES.get(name, name))
+    return tree.data, name
+
+
+@pytest.mark.parametrize(
+    ("text", "option", "name"),
+    [
+        ("metric_weights: {nDCG@10: 1, RR: 2}", "metric_weights.mrr=9", "metric_weights.RR"),
+        ("metric_weights: {mrr: 2}", "metric_weights.recip_rank=9", "metric_weights.mrr"),
+        ("thresholds: {nDCG@10: 0.1}", "thresholds.ndcg@10=9", "thresholds.nDCG@10"),
+        ("gates: {nDCG@10: 0.1}", "gates.NDCG@10=9", "gates.nDCG@10"),
+        ("gates: {RR: {mean: 1, unscored: 0}}", "gates.mrr=9", "gates.RR.mean"),
+        ("gates: {RR: {mean: 1}}", "gates.mrr.lower_bound=9", "gates.RR.lower_bound"),
+        ("gates: {by: {lang: {RR: 1}}}", "gates.by.lang.mrr=9", "gates.by.lang.RR"),
+        ("gates: {compare_fail: {RR: 1}}", "gates.compare_fail.mrr=9", "gates.compare_fail.RR"),
+    ],
+)
+def test_a_metric_by_another_name_is_replaced_and_not_named_twice(
+    text: str, option: str, name: str
+) -> None:
+    """A14: weights, thresholds and gates may use any name of a metric, and so may overrides."""
+    before = parse_yaml(text, "s.yaml")
+    before.put(tuple(name.split(".")), 9)
+    assert by_name(text, option) == (before.data, name)
+
+
+@pytest.mark.parametrize(
+    ("text", "option", "weights"),
+    [
+        # Its own name comes first, whatever else it could mean.
+        ("metric_weights: {RR: 1, mrr: 2}", "metric_weights.mrr=9", {"RR": 1, "mrr": 9}),
+        (
+            "metrics: [mrr, {mrr: {k: 3, name: RR}}]\nmetric_weights: {RR: 1}",
+            "metric_weights.mrr=9",
+            {"RR": 1, "mrr": 9},
+        ),
+        (
+            "metrics: [mrr, {use: 'm:f', name: RR}]\nmetric_weights: {mrr: 1}",
+            "metric_weights.RR=9",
+            {"RR": 9, "mrr": 1},
+        ),
+        ("metric_weights: {f1: 1}", "metric_weights.mrr=9", {"f1": 1, "mrr": 9}),
+    ],
+)
+def test_a_name_of_its_own_means_no_other_metric(text: str, option: str, weights: Any) -> None:
+    """A14: ``name: RR`` is the name of a metric that is not mrr."""
+    data, _ = by_name(text, option)
+    assert data["metric_weights"] == weights

@@ -16,6 +16,7 @@ from pytest_rageval import UserError, extras, patch_scenario
 from pytest_rageval.errors import MissingExtraError, ScenarioError
 from pytest_rageval.scenario import patch
 from pytest_rageval.scenario.loader import load_scenario
+from pytest_rageval.scenario.yaml_tree import parse_yaml
 
 pytest.importorskip("ruamel.yaml")
 
@@ -458,3 +459,99 @@ def test_without_ruamel_the_pip_command_is_the_message(
     monkeypatch.setattr(extras, "installed", lambda _module: False)
     with pytest.raises(MissingExtraError, match=r'pip install "pytest-rageval\[edit\]"'):
         patch_scenario(path, {"name": "other"})
+
+
+def test_the_rest_of_a_judge_stands_beside_the_model_of_a_rag_eval_file(scenario: Any) -> None:
+    """A15, A23."""
+    path = scenario("scenario_name: s\ndataset: r.jsonl\njudge_model: a  # !\nmetrics: [em]\n")
+    names, gone, fresh = patched(path, {"judge": {"model": "b", "temperature": 0.2}})
+    assert names == ("judge_model", "judge.temperature")
+    assert (gone, fresh) == (
+        ["judge_model: a  # !\n"],
+        ["judge_model: b  # !\n", "judge: {temperature: 0.2}\n"],
+    )
+    judge = load_scenario(path).scenario.judge
+    assert judge is not None
+    assert (judge.model, judge.temperature) == ("b", 0.2)
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "lost"),
+    [
+        (
+            "benchmark: {path: r.jsonl, limit: 5}\nevaluation: {metrics: [em]}\n",
+            {"dataset": {"limit": 7}},
+            "dataset.limit",
+        ),
+        (
+            "scenario_name: s\ndataset: r.jsonl\nmetrics: [em]\nruntime: {max_samples: 5}\n",
+            {"dataset.limit": 7},
+            "dataset.limit",
+        ),
+    ],
+    ids=["ultrarag", "rag_eval"],
+)
+def test_what_would_change_nothing_is_not_written(
+    scenario: Any, text: str, changes: dict[str, Any], lost: str
+) -> None:
+    """A15: the file says it by the other system's key; that one can be changed."""
+    path = scenario(text)
+    with pytest.raises(UserError, match=rf"{lost}: has no effect in this file"):
+        patch_scenario(path, changes)
+    assert path.read_text() == text
+    own = "benchmark.limit" if "benchmark" in text else "runtime.max_samples"
+    assert patch_scenario(path, {own: 7}) == (own,)
+    assert load_scenario(path).scenario.dataset.limit == 7
+
+
+@pytest.mark.parametrize(
+    ("section", "changes", "name", "line"),
+    [
+        ("metric_weights: {RR: 2}", {"metric_weights": {"mrr": 3}}, "RR", "{RR: 3}"),
+        ("thresholds: {nDCG@10: 0.1}", {"thresholds.ndcg@10": 0.2}, "nDCG@10", "{nDCG@10: 0.2}"),
+        ("gates: {RR: 0.1}", {"gates": {"mrr": 0.2}}, "RR", "{RR: 0.2}"),
+        ("gates: {RR: 0.1}", {"gates": {"recip_rank": 0.1}}, "", "{RR: 0.1}"),
+        (
+            "gates: {by: {lang: {RR: 0.1}}}",
+            {"gates": {"by": {"lang": {"mrr": 0.2}}}},
+            "by.lang.RR",
+            "{by: {lang: {RR: 0.2}}}",
+        ),
+    ],
+)
+def test_a_metric_by_another_name_is_changed_where_it_stands(
+    write: Write, section: str, changes: dict[str, Any], name: str, line: str
+) -> None:
+    """A15: it would be named twice otherwise."""
+    rows = "dataset: [{retrieved_ids: [a], reference_ids: [a], lang: de}]\n"
+    path = write(f"name: s\nmetrics: [nDCG@10, RR]\n{rows}{section}\n")
+    key = section.partition(":")[0]
+    names, _, fresh = patched(path, changes)
+    assert names == ((f"{key}.{name}",) if name else ())
+    assert fresh == ([f"{key}: {line}\n"] if name else [])
+
+
+@pytest.mark.parametrize(
+    ("gates", "expected"),
+    [
+        ("{by: {lang: {em: 0.9}}}", "{by: {lang: {em: {mean: 0.9, lower_bound: 0.01}}}}"),
+        (
+            "{by: {lang: {em: {min: 0.9}}}}",
+            "{by: {lang: {em: {mean: {min: 0.9}, lower_bound: 0.01}}}}",
+        ),
+    ],
+)
+def test_a_check_is_added_beside_the_short_form_of_a_mean(
+    write: Write, gates: str, expected: str
+) -> None:
+    """A15: at the top and in slices; the bound of the mean stays."""
+    head = "name: s\nmetrics: [em]\ndataset: [{answer: x, references: [x], lang: de}]\n"
+    path = write(f"{head}gates: {gates}\n")
+    check = {"em": {"lower_bound": 0.01}}
+    assert patch_scenario(path, {"gates": {"by": {"lang": check}}}) == (
+        "gates.by.lang.em.lower_bound",
+    )
+    assert load_scenario(path).scenario.gates == parse_yaml(expected, "").data
+    path = write(f"{head}gates: {gates.removeprefix('{by: {lang: ').removesuffix('}}')}\n")
+    assert patch_scenario(path, {"gates": check}) == ("gates.em.lower_bound",)
+    assert load_scenario(path).scenario.gates == parse_yaml(expected, "").data["by"]["lang"]

@@ -191,6 +191,7 @@ def test_what_an_adapter_has_without_a_counterpart_is_a_warning(
             "app_adapter: {type: grpc}",
             "app_adapter.type: expected 'http' or 'python', found 'grpc'",
         ),
+        ("app_adapter: {type: [http]}", "expected 'http' or 'python', found ['http']"),
         ("app_adapter: {endpoint: x}", "app_adapter.type: expected 'http' or 'python', missing"),
         ("app_adapter: {type: http}", "app_adapter.endpoint: required, and missing"),
         ("app_adapter: {type: python}", "app_adapter.callable: required, and missing"),
@@ -210,6 +211,26 @@ def test_a_target_of_ours_runs_in_mode_online(load: Callable[[str], LoadedScenar
     assert load(ONLINE + "target: 'os.path:basename'\n").scenario.target is not None
     (problem,) = refused(load, BASE + "target: 'os.path:basename'\n")
     assert "mode: 'offline' asks nobody, and a target stands there" in problem
+
+
+@pytest.mark.parametrize("target", ["my_app:answer", "[x]", "7"])
+def test_a_target_of_ours_and_an_adapter_are_one_too_many(
+    load: Callable[[str], LoadedScenario], target: str
+) -> None:
+    """A21, A23."""
+    found = refused(load, f"{ONLINE}target: {target}\napp_adapter: {{type: python, callable: a:b}}")
+    (problem,) = [problem for problem in found if "app_adapter" in problem]
+    assert problem == "s.yaml:9: app_adapter and target say the same; keep one of them"
+
+
+def test_an_adapter_that_is_null_leaves_a_target_of_ours(
+    load: Callable[[str], LoadedScenario],
+) -> None:
+    """A21, A23: so an option can take the adapter away; nobody is no target."""
+    text = ONLINE + "app_adapter: null\ntarget: "
+    assert load(text + "'os.path:basename'\n").scenario.target is not None
+    (problem,) = refused(load, text + "null\n")
+    assert "mode: online needs 'app_adapter' (or a 'target')" in problem
 
 
 def test_the_concurrency_of_nobody_is_a_warning(load: Callable[[str], LoadedScenario]) -> None:

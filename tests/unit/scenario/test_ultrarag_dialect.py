@@ -154,7 +154,9 @@ def test_lines_of_problems_are_those_of_the_file(load: Load) -> None:
     assert problem.startswith("nq.yaml:8: dataset.limit: 0 would run nothing")
 
 
-@pytest.mark.parametrize("compare", ["compare: main\n", "compare: {baseline: main}\n"])
+@pytest.mark.parametrize(
+    "compare", ["compare: main\n", "compare: 7\n", "compare: {baseline: main}\n"]
+)
 def test_a_second_run_beside_another_comparison_is_refused(load: Load, compare: str) -> None:
     """E12: a problem of the file, in whichever form."""
     text = TREC.replace("run_path", "run_new_path") + "  run_old_path: b.txt\n" + compare

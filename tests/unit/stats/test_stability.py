@@ -52,6 +52,36 @@ def test_details_of_other_kinds_are_no_repeats(found: Found) -> None:
 
 
 @pytest.mark.parametrize(
+    "repeats",
+    [
+        2,
+        None,
+        [0.2, 0.8],
+        {},
+        {"values": 3, "spread": 0.1},
+        {"values": [0.2, 0.8]},
+        {"values": [0.2], "spread": 0.0},
+        {"values": [], "spread": 0.0},
+        {"values": ["a", "b"], "spread": 0.1},
+        {"values": [True, False], "spread": 0.1},
+        {"values": [0.2, 0.8], "spread": "wide"},
+        {"values": [0.2, 0.8], "spread": 0.1, "of": "chunks"},
+    ],
+)
+def test_details_of_the_users_that_are_called_repeats_are_none(found: Found, repeats: Any) -> None:
+    """They have the name, and not the shape of what a judge said several times."""
+    other = SampleResult("s", 0, scores={"a": 0.5}, details={"a": {"repeats": repeats}})
+    assert found([other], a=HALF) is None
+
+
+def test_what_the_target_returns_is_never_a_repeat(found: Found) -> None:
+    """Whatever its shape: only metrics are judged."""
+    said = {"repeats": {"values": [0.2, 0.8], "spread": 0.1}}
+    other = SampleResult("s", 0, scores={"a": 0.5}, details={"target": said})
+    assert found([other], a=HALF) is None
+
+
+@pytest.mark.parametrize(
     ("values", "flips"),
     [
         ([0.2, 0.4, 0.3], 0),

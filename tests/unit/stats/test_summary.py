@@ -181,6 +181,26 @@ def test_a_share_that_is_reached_but_for_rounding_is_reached() -> None:
     assert weighted_quantile(values, [1 / 3] * 10, 0.7) == 0.6
 
 
+@pytest.mark.parametrize(
+    ("q", "expected"),
+    [(1e-9, 0.1), (0.2499999, 0.1), (0.25, 0.2), (0.5, 0.3), (0.75, 0.9), (0.76, 0.9), (1, 0.9)],
+)
+def test_an_upper_quantile_is_the_smallest_value_that_goes_beyond_the_share(
+    q: float, expected: float
+) -> None:
+    """E5: of four, each has a quarter; up to 0.1 lies exactly a quarter, up to 0.2 more."""
+    assert weighted_quantile([0.9, 0.1, 0.3, 0.2], [1.0] * 4, q, side="upper") == expected
+
+
+@pytest.mark.parametrize("n", [10, 20, 30, 100, 1000, 100_000])
+@pytest.mark.parametrize("weight", [1.0, 0.1, 0.7, 1 / 3])
+def test_a_share_that_is_reached_exactly_is_not_gone_beyond(n: int, weight: float) -> None:
+    """E5: a tenth scores 0, the rest 1: a tenth does not exceed 0, and nine tenths reach 1."""
+    values = [0.0] * (n // 10) + [1.0] * (n - n // 10)
+    assert weighted_quantile(values, [weight] * n, 0.1) == 0.0
+    assert weighted_quantile(values, [weight] * n, 0.1, side="upper") == 1.0
+
+
 def test_a_quantile_weighs_values() -> None:
     """Weights 1, 2, 1: up to 0.5 lie 3 of 4."""
     values, weights = [0.1, 0.5, 0.9], [1.0, 2.0, 1.0]

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
 from pytest_rageval.model import Bound, SampleResult
-from pytest_rageval.stats.verdict import score_of, shortfalls
+from pytest_rageval.stats.verdict import (
+    badness,
+    is_beyond_budget,
+    score_of,
+    shortfalls,
+    shown_errors,
+    was_not_asked,
+)
 
 
 def sample(weighted: float | None = None, **scores: float | None) -> SampleResult:
@@ -47,3 +55,66 @@ def test_both_ends_of_a_bound_count() -> None:
     bound = {"f1": Bound(min=0.2, max=0.8)}
     found = [bool(shortfalls(sample(f1=score), bound)) for score in (0.1, 0.2, 0.5, 0.8, 0.9)]
     assert found == [True, False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("error", "beyond_budget", "not_asked"),
+    [
+        ("budget: 1 USD is spent", True, True),
+        ("replay: not in the cache", False, True),
+        ("HTTP 500 of the budget: service", False, False),
+    ],
+)
+def test_a_score_that_lacks_for_a_reason_of_the_run(
+    error: str, beyond_budget: bool, not_asked: bool
+) -> None:
+    found = SampleResult("s", 0, scores={"f1": None, "em": 1.0}, errors={"f1": error})
+    assert is_beyond_budget(found) is beyond_budget
+    assert was_not_asked(found, "f1") is not_asked
+    assert was_not_asked(found, "em") is False
+
+
+NO_FIELD = {"f1": "the row has no references"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "shown"),
+    [
+        ({"outcome": "error", "scores": {"f1": None}, "reasons": NO_FIELD}, NO_FIELD),
+        # Optional metrics: another one scored, and the case was judged.
+        ({"weighted_score": 1.0, "scores": {"em": 1.0, "f1": None}, "reasons": NO_FIELD}, {}),
+        ({"outcome": "error", "errors": {"target": "boom"}, "scores": {"f1": None}}, "target"),
+        ({"outcome": "error", "errors": {"row": "no answer"}}, "row"),
+        # What a metric says of a score that it gave is no error.
+        (
+            {"outcome": "error", "scores": {"f1": 0.5, "em": None}, "weighted_score": 0.5}
+            | {"reasons": {"f1": "half of it", "em": "no claims"}},
+            "em",
+        ),
+        ({"weighted_score": 1.0, "scores": {"f1": 1.0}, "reasons": {"f1": "all of it"}}, {}),
+        ({"outcome": "skipped", "scores": {"f1": None}}, {}),
+        (
+            {"outcome": "error", "scores": {"f1": 1.0}},
+            {"weighted_score": "all metrics that have a score weigh 0"},
+        ),
+    ],
+)
+def test_what_could_not_be_judged_says_why(fields: dict[str, Any], shown: Any) -> None:
+    """A20: be it an error, or a metric's reason to give no score."""
+    found = shown_errors(SampleResult("s", 0, **fields))
+    assert found == shown if isinstance(shown, dict) else list(found) == [shown]
+
+
+def test_the_worst_is_what_could_not_be_judged_then_the_lowest() -> None:
+    """An error that has a score, too: of the metric that lacks it, nobody knows."""
+    samples = [
+        SampleResult("high", 0, weighted_score=0.9),
+        SampleResult("low", 1, "failed", weighted_score=0.1),
+        SampleResult("odd", 2, "error", weighted_score=0.9),
+        SampleResult("unscored", 3, "failed"),
+        SampleResult("error", 4, "error"),
+        SampleResult("nan", 5, "error", weighted_score=math.nan),
+        SampleResult("as low", 6, weighted_score=0.1),
+    ]
+    ordered = [one.sample_id for one in sorted(samples, key=badness)]
+    assert ordered == ["error", "nan", "odd", "unscored", "low", "as low", "high"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from pydantic import BaseModel
@@ -24,6 +24,24 @@ class Reply:
 class Model(BaseModel):
     response: str
     retrieved_contexts: list[str]
+
+
+class Found(NamedTuple):
+    answer: str
+    contexts: list[str]
+    tokens: int
+
+
+class Swapped(NamedTuple):
+    contexts: list[str]
+    answer: str
+
+
+class Pair(NamedTuple):
+    """Its names say nothing, its places do."""
+
+    said: str
+    seen: list[str]
 
 
 @dataclass
@@ -50,6 +68,9 @@ class Document:
         (SimpleNamespace(answer="Paris", contexts=["a"], other=1), "Paris", ("a",), {}),
         ({"contexts": ["a"]}, None, ("a",), {}),
         (Answer("Paris", (" a ", " "), ("x.md", None)), "Paris", ("a",), {}),
+        (Found("Paris", ["a"], 3), "Paris", ("a",), {"tokens": 3}),
+        (Swapped(["a"], "Paris"), "Paris", ("a",), {}),
+        (Pair("Paris", ["a"]), "Paris", ("a",), {}),
     ],
 )
 def test_an_answer_has_many_forms(

@@ -11,9 +11,9 @@ import pytest
 from fake_openai import FakeOpenAI
 
 from pytest_rageval.clients.errors import ClientError
+from pytest_rageval.clients.ledger import run_usage
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.clients.stack import Clients
-from pytest_rageval.clients.usage import run_usage
 from pytest_rageval.model import Sample
 from pytest_rageval.targets.base import TARGET_REGISTRY, Answer, TargetContext, TargetError
 from pytest_rageval.targets.chat import ChatOptions, ChatTarget

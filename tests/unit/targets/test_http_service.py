@@ -115,6 +115,11 @@ def test_a_user_in_the_url_becomes_a_header(app: FakeApp, ask: Ask) -> None:
     assert app.seen[0].headers["authorization"] == "Basic dXNlcjpwQHNz"
 
 
+def test_an_at_sign_in_the_query_leads_nowhere_else(app: FakeApp, ask: Ask) -> None:
+    ask(url=f"http://127.0.0.1:{app.port}?mail=a@b.test/c")
+    assert app.seen[0].query == {"mail": ["a@b.test/c"]}
+
+
 # What the reply means.
 
 
@@ -435,6 +440,42 @@ def test_another_server_body_or_header_is_another_target(monkeypatch: pytest.Mon
         assert HttpOptions(**{**base, **change}).identity() != own
     monkeypatch.setenv("APP_KEY", "two")
     assert HttpOptions(**base).identity() == own
+
+
+@pytest.mark.parametrize(
+    ("part", "is_another"),
+    [
+        ({"body": {"pipeline": "${PIPELINE}", "q": "{question}"}}, True),
+        ({"body": {"deep": [{"pipeline": "v${PIPELINE}"}], "q": "{question}"}}, True),
+        ({"body": "pipeline=${PIPELINE}&q={question}"}, True),
+        ({"query": {"pipeline": "${PIPELINE}"}}, True),
+        ({"headers": {"X-Tenant": "${PIPELINE}"}}, True),
+        ({"headers": {"X-Keywords": "${PIPELINE}"}}, True),
+        ({"url": "http://h.test/${PIPELINE}"}, True),
+        ({"url": "http://h.test/ask?pipeline=${PIPELINE}"}, True),
+        ({"body": {"max_tokens": "${MAX_TOKENS}", "q": "{question}"}}, True),
+        # A key that is renewed is no other system; replay has none at all.
+        ({"headers": {"Authorization": "Bearer ${PIPELINE}"}}, False),
+        ({"headers": {"X-Api-Key": "${PIPELINE}"}}, False),
+        ({"headers": {"X-Caller": "${APP_TOKEN}"}}, False),
+        ({"body": {"secret": "${APP_SECRET}", "q": "{question}"}}, False),
+        ({"url": "http://h.test/ask?k=${APP_API_KEY}"}, False),
+        ({"url": "http://${PIPELINE}:${APP_PASSWORD}@h.test/ask"}, False),
+    ],
+)
+def test_another_value_of_a_variable_is_another_target_unless_it_is_a_secret(
+    part: dict[str, Any], is_another: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[E9] Only digests of the values are in the key."""
+    names = ("PIPELINE", "MAX_TOKENS", "APP_TOKEN", "APP_SECRET", "APP_API_KEY", "APP_PASSWORD")
+    options, found = HttpOptions(**{"url": "http://h.test/ask", **part}), []
+    for value in ("value-one", "value-two"):
+        for name in names:
+            monkeypatch.setenv(name, value)
+        found.append(options.identity())
+        hidden = {name: value for name, value in found[-1].items() if name != "url"}
+        assert value not in json.dumps(hidden)
+    assert (found[0] != found[1]) is is_another
 
 
 def test_only_what_is_sent_is_shown_to_the_service() -> None:

@@ -151,6 +151,17 @@ async def araise(question: str) -> str:
     raise ValueError("two\nlines")
 
 
+async def acancelled(question: str) -> str:
+    async def search() -> str:
+        raise asyncio.CancelledError("its own")
+
+    return await asyncio.create_task(search())
+
+
+async def aexit(question: str) -> str:
+    raise SystemExit(3)
+
+
 def test_what_it_raises_is_told_with_its_last_frames() -> None:
     """[A21] Its own files and lines, none of ours."""
     with pytest.raises(TargetError) as caught:
@@ -168,6 +179,9 @@ def test_what_it_raises_is_told_with_its_last_frames() -> None:
     ("function", "first"),
     [
         (araise, "ValueError: two lines"),
+        (acancelled, "CancelledError: its own"),
+        (raising(asyncio.CancelledError("its own")), "CancelledError: its own"),
+        (aexit, "SystemExit: 3"),
         (raising(SystemExit(3)), "SystemExit: 3"),
         (raising(StopIteration("x")), "StopIteration: x"),
         (raising(SecretiveError()), "SecretiveError"),
@@ -181,6 +195,22 @@ def test_any_failure_is_an_error_of_the_target(function: Callable[..., Any], fir
     with pytest.raises(TargetError) as caught:
         ask(function)
     assert str(caught.value).splitlines()[0].startswith(first)
+
+
+def test_we_can_cancel_it() -> None:
+    async def hangs(question: str) -> str:
+        await asyncio.sleep(60)
+        return "late"
+
+    async def stop() -> bool:
+        task = asyncio.ensure_future(CallableTarget(hangs).answer(SAMPLE))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return task.cancelled()
+
+    assert asyncio.run(stop())
 
 
 def test_many_are_asked_at_once() -> None:
@@ -212,6 +242,27 @@ def test_a_class_is_made_once_and_its_instance_called(tmp_path: Path) -> None:
         assert answers[0] == answers[1]
     finally:
         sys.modules.pop("app_of_a_class")
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [("OSError", "OSError"), ("SystemExit", "SystemExit"), ("pytest.fail.Exception", "Failed")],
+)
+def test_a_class_that_cannot_be_made_is_the_targets_error(
+    tmp_path: Path, error: str, kind: str
+) -> None:
+    """[E12] Also what pytest raises: its skip would leave out the scenario, gates and all."""
+    body = f"    def __init__(self):\n        raise {error}('no index')\n"
+    text = f"import pytest\nclass App:\n{body}"
+    (tmp_path / "app_that_raises.py").write_text(text, encoding="utf-8")
+    context = TargetContext(folders=(tmp_path,))
+    options = PythonOptions(use="app_that_raises:App")
+    try:
+        with pytest.raises(TargetError) as caught:
+            TARGET_REGISTRY.get("python").make(options, context)
+        assert str(caught.value) == f"app_that_raises:App: to make it raised {kind}: no index"
+    finally:
+        sys.modules.pop("app_that_raises")
 
 
 def test_the_identity_shows_the_path_and_no_value() -> None:

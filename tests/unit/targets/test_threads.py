@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from pytest_rageval.clients.foreign import Raised
 from pytest_rageval.targets import threads
-from pytest_rageval.targets.threads import Raised, in_thread
+from pytest_rageval.targets.threads import in_thread
 
 NAME: contextvars.ContextVar[str] = contextvars.ContextVar("name", default="none")
 

@@ -34,14 +34,15 @@ function comparisonSection(app) {
 function comparisonRow(app, found, reach) {
   const { run } = app;
   const p =
-    found.p_adjusted === null
+    found.p_adjusted === null || found.isOpen
       ? "–"
       : found.p_adjusted < 0.0001
         ? "<0.0001"
         : fixed(found.p_adjusted);
-  const asRun = found.isStale
-    ? el("span", { class: "as-run", title: say("as_run_title") }, say("as_run"))
-    : null;
+  const asRun =
+    found.isStale && !found.isOpen
+      ? el("span", { class: "as-run", title: say("as_run_title") }, say("as_run"))
+      : null;
   return el(
     "tr",
     {},
@@ -61,13 +62,15 @@ function comparisonRow(app, found, reach) {
       "td",
       {},
       comparisonVerdict(run, found),
+      " ",
       asRun,
-      found.note ? el("span", { class: "note" }, found.note) : null,
+      found.note && !found.isOpen ? el("span", { class: "note" }, found.note) : null,
     ),
   );
 }
 
 function comparisonVerdict(run, found) {
+  if (found.isOpen) return el("span", { class: "note" }, say("takes_a_run"));
   if (found.significant && found.diff) {
     const isBetter = found.diff > 0 === metricOf(run, found.name).higher_is_better;
     const sign = el("span", { class: "sign", "aria-hidden": "true" }, found.diff > 0 ? "▲" : "▼");
@@ -85,7 +88,7 @@ function comparisonVerdict(run, found) {
 }
 
 function differences(app, plan) {
-  const names = Object.keys(plan.metrics);
+  const names = app.state.comparison.map((found) => found.name);
   if (!names.includes(app.differing))
     app.differing = names.includes(WEIGHTED) ? WEIGHTED : names[0];
   if (app.differing === undefined) return null;

@@ -136,9 +136,15 @@ function checkLowerBound(state, gate, samples) {
 
 function checkQuantile(state, gate, samples) {
   const [values, weights] = scoredOf(state, gate.target, samples);
-  const observed = weightedQuantile(values, weights, gate.q);
   const missing = () => say("no_sample_has", { target: gate.target });
-  return boundResult(gate.ends, observed, missing, () => say("n", { n: values.length }));
+  const remark = () => say("n", { n: values.length });
+  const found = (ends, side) =>
+    boundResult(ends, weightedQuantile(values, weights, gate.q, side), missing, remark);
+  const [min, max] = gate.ends;
+  const ends = [];
+  if (min !== null) ends.push(found([min, null], "upper"));
+  if (max !== null) ends.push(found([null, max], "lower"));
+  return ends.reduce((best, end) => (marginOf(end) < marginOf(best) ? end : best));
 }
 
 function checkPassRate(state, gate, samples) {
@@ -169,14 +175,16 @@ function checkUnscored(state, gate, samples) {
 }
 
 function checkSlices(state, gate, samples) {
-  const verdicts = sliceVerdicts(state, gate, samples);
+  const [slices, added] = judgedSlices(state, gate, samples);
+  const verdicts = sliceVerdicts(state, gate, slices);
+  const leftOut = () => (added.length ? leftOutSlices(state, gate, added) : "");
   if (!verdicts.length) {
     return {
       outcome: "failed",
       observed: null,
       bound: null,
       margin: null,
-      message: () => say("no_slices", {}),
+      message: () => say("no_slices", {}) + leftOut(),
     };
   }
   if (verdicts.every((found) => found.outcome === "skipped")) {
@@ -200,23 +208,33 @@ function checkSlices(state, gate, samples) {
     margin: null,
     isAsRun,
     message: () =>
-      failed.length
+      (failed.length
         ? say("failed_slices", { ...figures, list: listedSlices(state, failed) })
-        : say("all_slices", { ...figures, worst: worst.message() }),
+        : say("all_slices", { ...figures, worst: worst.message() })) + leftOut(),
   };
 }
 
-function sliceVerdicts(state, gate, samples) {
+/** The slices to look at, and those of whose samples the run compared with has none. */
+function judgedSlices(state, gate, samples) {
   const field = state.run.fields.get(gate.field);
-  const slices = field.values.map(() => []);
-  for (const at of samples) slices[field.at[at]].push(at);
-  return slices
-    .map((slice, value) => ({ slice, value }))
-    .filter(({ slice }) => slice.some((at) => state.run.data.samples.outcome[at] !== "skipped"))
-    .map(({ slice, value }) => ({
-      ...checked(state, gate.inner, slice),
-      text: field.values[value],
-    }));
+  const slices = field.values.map((text) => ({ text, samples: [] }));
+  for (const at of samples) slices[field.at[at]].samples.push(at);
+  const there = slices.filter((slice) => slice.samples.some((at) => state.run.isExpected[at]));
+  const baseline = state.run.baselines.get(leafOf(gate).baseline);
+  if (!baseline) return [there, []];
+  const lacks = new Set(baseline.lacks);
+  const isAdded = (slice) => slice.samples.every((at) => lacks.has(at));
+  return [there.filter((slice) => !isAdded(slice)), there.filter(isAdded)];
+}
+
+function sliceVerdicts(state, gate, slices) {
+  return slices.map(({ text, samples }) => ({ ...checked(state, gate.inner, samples), text }));
+}
+
+function leftOutSlices(state, gate, slices) {
+  const list = slices.slice(0, 5).map((slice) => textAt(state.run, slice.text));
+  const more = slices.length > 5 ? say("and_more_names", { n: slices.length - 5 }) : "";
+  return say("left_out", { baseline: leafOf(gate).baseline, list: list.join(", ") + more });
 }
 
 function listedSlices(state, failed) {

@@ -104,14 +104,14 @@ function standardDeviation(values) {
   return Math.sqrt(sumOf(values.length, (at) => squared(values[at] - mean)) / (values.length - 1));
 }
 
-/** The smallest value such that those up to it hold a share q of the weight. */
-function weightedQuantile(values, weights, q) {
+/** The smallest value such that those up to it hold a share q of the weight; upper: more than q. */
+function weightedQuantile(values, weights, q, side = "lower") {
   const sizes = tame(weights);
   const pairs = values.map((value, at) => [value, sizes[at]]).filter((pair) => pair[1] > 0);
   if (pairs.length === 0) return null;
   pairs.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   let wanted = q * fsum(pairs.map((pair) => pair[1]));
-  wanted -= 1e-12 * wanted;
+  wanted += 1e-9 * (side === "upper" ? wanted : -wanted);
   let reached = 0;
   for (const [value, weight] of pairs) {
     reached += weight;

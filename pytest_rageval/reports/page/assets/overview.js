@@ -101,8 +101,9 @@ function verdictLine({ state, run }) {
   const why = [];
   if (verdict.failedGates) why.push(say("failed_gates", { n: verdict.failedGates }));
   if (verdict.failedSamples) why.push(say("failed_samples", { n: verdict.failedSamples }));
-  if (verdict.outcome === "partial") why.push(say("open_gates"));
+  if (verdict.outcome === "partial") why.push(say("part_ran"));
   if (verdict.outcome === "passed") why.push(say("all_kept"));
+  if (verdict.openGates) why.push(say("open_gates", { n: verdict.openGates }));
   if (verdict.isAsRun) why.push(say("gates_as_run"));
   return el(
     "p",
@@ -206,6 +207,7 @@ function gateRow(gate, before) {
       isFlipped
         ? el("span", { class: "was" }, say("flipped_from", { outcome: say(before) }))
         : null,
+      " ",
       gate.isAsRun
         ? el("span", { class: "as-run", title: say("as_run_title") }, say("as_run"))
         : null,

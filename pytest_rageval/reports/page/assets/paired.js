@@ -54,17 +54,34 @@ function affects(state, target) {
   return state.changed.docs || (target === WEIGHTED && state.changed.metrics);
 }
 
-/** The comparison with p values as run; `isStale` marks those that other weights would change. */
+/**
+ * The comparison with p values as run; `isStale` marks those that other weights would change, and
+ * `isOpen` what only a run can tell: a difference that was not tested, or turned.
+ */
 function comparisonOf(state) {
   const plan = state.run.data.comparison;
   if (plan === null) return null;
   const baseline = state.baselines.get(plan.baseline);
   // Holm's adjustment is over all metrics together: one that changes may change them all.
-  const isStale = Object.keys(plan.metrics).some((name) => affects(state, name));
-  return Object.entries(plan.metrics).map(([name, asRun]) => ({
-    ...asRun,
-    ...comparePaired(state, baseline, name, plan.alpha, plan.power_factor, state.run.all),
-    name,
-    isStale,
-  }));
+  const names = comparedNames(state, plan, baseline);
+  const tested = Object.keys(plan.metrics);
+  const isStale = [...tested, ...names].some((name) => affects(state, name));
+  return names.map((name) => {
+    const asRun = plan.metrics[name] ?? UNTESTED;
+    const now = comparePaired(state, baseline, name, plan.alpha, plan.power_factor, state.run.all);
+    const hasTurned = asRun.significant && Math.sign(now.diff ?? 0) !== Math.sign(asRun.diff);
+    const isOpen = isStale && (asRun === UNTESTED || hasTurned);
+    return { ...asRun, ...now, name, isStale, isOpen };
+  });
+}
+
+const UNTESTED = { p_value: null, p_adjusted: null, significant: false, method: "", note: "" };
+
+/** The weighted score is compared where it is more than the one metric that weighs anything. */
+function comparedNames(state, plan, baseline) {
+  const names = Object.keys(plan.metrics);
+  if (!plan.compares_all || !(WEIGHTED in baseline.scores)) return names;
+  const others = names.filter((name) => name !== WEIGHTED);
+  const weighing = state.run.metrics.filter(({ name }) => state.weights.metrics[name] > 0);
+  return weighing.length === 1 ? others : [...others, WEIGHTED];
 }

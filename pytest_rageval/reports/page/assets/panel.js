@@ -200,11 +200,25 @@ function updatePanel(app) {
   const yaml = changedYaml(app);
   app.panel.yaml.value = yaml || say("nothing_changed");
   app.panel.yaml.rows = Math.min(Math.max(yaml.split("\n").length, 3), 14);
-  app.panel.copy.disabled = !yaml;
+  sayRefusal(app, refusalOf(app, total));
+  app.panel.copy.disabled = !yaml || app.panel.isRefused;
   app.panel.copy.textContent = say("copy_yaml");
   app.panel.reset.disabled = !isChanged(app);
-  if (total === 0) app.panel.note.textContent = say("all_zero");
   app.panel.changes.replaceChildren(...changeList(app));
+}
+
+/** Why no run would take these weights, null where it would. */
+function refusalOf({ run, state }, total) {
+  if (total === 0) return "all_zero";
+  const samples = run.all.filter((at) => !run.isInvalid[at]);
+  const isAnyCounted = samples.some((at) => state.sampleWeights[at] > 0);
+  return samples.length && !isAnyCounted ? "no_sample_weighs" : null;
+}
+
+function sayRefusal({ panel }, refusal) {
+  if (refusal !== null) panel.note.textContent = say(refusal);
+  else if (panel.isRefused) panel.note.textContent = "";
+  panel.isRefused = refusal !== null;
 }
 
 function isChanged(app) {

@@ -19,6 +19,7 @@ function start() {
     state: () => app.state,
   };
   openLinked(app);
+  window.addEventListener("hashchange", () => openLinked(app));
 }
 
 /** The names whose figures are not those of the run: none, or this page has a defect. */
@@ -169,7 +170,7 @@ function update(app) {
   app.bar = bar;
 }
 
-/** `report.html#sample=ID` opens that sample. */
+/** `report.html#sample=ID` opens that sample, also where the report is open already. */
 function openLinked(app) {
   const found = /^#sample=(.*)$/.exec(location.hash);
   if (!found) return;

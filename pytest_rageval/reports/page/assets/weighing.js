@@ -7,8 +7,10 @@ function prepare(data) {
   const samples = data.samples;
   const n = samples.id.length;
   const isInvalid = flags(n, samples.invalid);
+  const isMarked = flags(n, samples.xfail);
   const isExpected = samples.outcome.map(
-    (outcome, at) => outcome !== "skipped" && !(isInvalid[at] && outcome === "xfailed"),
+    (outcome, at) =>
+      outcome !== "skipped" && !(isInvalid[at] && outcome === "xfailed" && !isMarked[at]),
   );
   const run = {
     data,
@@ -17,6 +19,7 @@ function prepare(data) {
     isInvalid,
     isExpected,
     isUnjudged: flags(n, samples.unjudged),
+    isMarked,
     metrics: data.metrics.map((metric) => ({ ...metric, range: rangeOf(metric) })),
     rules: null,
     docs: samples.docs.map((name) => ({ name, nfc: name.normalize("NFC") })),
@@ -163,17 +166,19 @@ function shortfallsOf(state, at) {
   return missed;
 }
 
+const PLAIN = { isExpectedToFail: false, isStrict: false };
+const EXPECTED = { isExpectedToFail: true, isStrict: false };
+const STRICT = { isExpectedToFail: true, isStrict: true }; // xfail_strict: a pass is a failure
+
 /**
  * How a sample's outcome follows from its scores: `null` where it does not (skipped, invalid, or
- * decided by something else than thresholds), else whether a failure of it is expected.
+ * decided by something else than thresholds), else the rule that gave it as run. The mark of a row
+ * may have been ignored (--runxfail); one that a conftest.py gave shows in the outcome alone.
  */
 function ruleOf(run, outcome, at) {
   if (outcome === "skipped" || run.isInvalid[at]) return null;
-  const isShort = run.asRun.shortfalls[at].length > 0;
-  const isUnjudged = unjudged(run.asRun, at);
-  const isTolerated = run.data.scenario.tolerate && isShort && !isUnjudged;
-  const rule = { isExpectedToFail: outcome === "xfailed" && !isTolerated };
-  return naturalOutcome(run.asRun, rule, at) === outcome ? rule : null;
+  const rules = run.isMarked[at] ? [EXPECTED, STRICT, PLAIN] : [PLAIN, EXPECTED];
+  return rules.find((rule) => naturalOutcome(run.asRun, rule, at) === outcome) ?? null;
 }
 
 function unjudged(state, at) {
@@ -182,7 +187,7 @@ function unjudged(state, at) {
 
 function naturalOutcome(state, rule, at) {
   if (unjudged(state, at)) return rule.isExpectedToFail ? "xfailed" : "error";
-  if (state.shortfalls[at].length === 0) return "passed";
+  if (state.shortfalls[at].length === 0) return rule.isStrict ? "failed" : "passed";
   return rule.isExpectedToFail || state.run.data.scenario.tolerate ? "xfailed" : "failed";
 }
 
@@ -208,13 +213,15 @@ function countsOf(state) {
   return counts;
 }
 
-/** What pytest would say: failed by a case or a gate, or passed; partial where gates wait. */
+/** What the run's summary would say: failed by a case or a gate, else passed where all ran. */
 function verdictOf(state) {
   const failedGates = state.gates.filter((gate) => gate.outcome === "failed").length;
   const openGates = state.gates.filter((gate) => gate.outcome === "skipped").length;
   const failedSamples = state.counts.failed + state.counts.error;
-  const outcome = failedGates || failedSamples ? "failed" : openGates ? "partial" : "passed";
-  return { outcome, failedGates, failedSamples, isAsRun: state.gates.some((gate) => gate.isAsRun) };
+  const isComplete = state.run.data.scenario.complete;
+  const outcome = failedGates || failedSamples ? "failed" : isComplete ? "passed" : "partial";
+  const isAsRun = state.gates.some((gate) => gate.isAsRun);
+  return { outcome, failedGates, openGates, failedSamples, isAsRun };
 }
 
 /** The good / warn / bad band of a score of `target`, null where there is no score. */

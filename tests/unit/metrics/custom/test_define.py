@@ -10,15 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import pytest
 from pydantic import ValidationError
 
-from pytest_rageval.metrics.base import (
-    METRIC_REGISTRY,
-    MetricDefinition,
-    Models,
-    ScoringContext,
-)
+from pytest_rageval.metrics.base import MetricDefinition, Models, ScoringContext
 from pytest_rageval.metrics.custom.declared import Declared, metric
 from pytest_rageval.metrics.custom.define import define_metric, define_metrics
 from pytest_rageval.metrics.custom.signature import CustomMetricError
+from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import Sample, Score
 
 if TYPE_CHECKING:
@@ -210,7 +206,7 @@ class TestWhatIsSaid:
     def test_nothing_is_a_range_of_0_to_1_and_higher_is_better(self) -> None:
         info = defined(length).info
         assert (info.range, info.higher_is_better, info.version) == ((0.0, 1.0), True, 1)
-        assert (info.name, info.needs, info.family) == ("own", frozenset(), "custom")
+        assert (info.name, info.needs) == ("own", frozenset())
 
     def test_a_scenario_says_it(self) -> None:
         said: dict[str, Any] = {"range": (0, None), "needs": ["ground_truth"], "version": 2}
@@ -360,13 +356,19 @@ class TestWhatIsNoMetric:
 
         assert "my_metrics:own.score needs 'word', which nobody gives it" in refusal(Greedy)
 
-    def test_a_constructor_that_raises(self) -> None:
+    @pytest.mark.parametrize(
+        "error",
+        [ValueError("not today"), SystemExit("not today"), pytest.fail.Exception("not today")],
+    )
+    def test_a_constructor_that_raises(self, error: BaseException) -> None:
+        """Also what pytest raises: its skip would leave out the scenario, gates and all."""
+
         class Fussy(Tone):
             def __init__(self) -> None:
-                raise ValueError("not today")
+                raise error
 
-        definition = defined(Fussy)
-        with pytest.raises(CustomMetricError, match=r"own\(\.\.\.\) raised ValueError: not today"):
+        definition, kind = defined(Fussy), type(error).__name__
+        with pytest.raises(CustomMetricError, match=rf"own\(\.\.\.\) raised {kind}: not today"):
             definition.make("x", definition.options())
 
 
@@ -404,6 +406,13 @@ class TestStopping:
 
         with pytest.raises(CustomMetricError, match="SystemExit: 3"):
             score(leaves)
+
+    def test_ctrl_c_in_a_function_ends_the_run(self) -> None:
+        def is_interrupted(sample: Sample) -> float:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            score(is_interrupted)
 
     def test_we_can_cancel_it(self) -> None:
         async def hangs(sample: Sample) -> float:

@@ -1,23 +1,15 @@
-"""Usage, purposes and the budget."""
+"""What was used, by which process and scenario, and the budget of all of them."""
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
 
 from pytest_rageval.clients.base import Usage
 from pytest_rageval.clients.errors import BudgetError
-from pytest_rageval.clients.usage import (
-    Ledger,
-    Purpose,
-    asking,
-    calling,
-    current_purpose,
-    run_usage,
-    scenario_usage,
-)
+from pytest_rageval.clients.ledger import Ledger, run_usage, scenario_usage
+from pytest_rageval.clients.purpose import Purpose, asking
 
 
 def test_usage_adds_up_and_an_unknown_price_is_not_zero() -> None:
@@ -25,76 +17,6 @@ def test_usage_adds_up_and_an_unknown_price_is_not_zero() -> None:
     assert priced + Usage(1, 2, cached=3) == Usage(101, 12, calls=1, cached=3, cost_usd=0.25)
     assert priced + priced == Usage(200, 20, calls=2, cost_usd=0.5)
     assert (Usage(calls=1) + Usage(calls=1)).cost_usd is None
-
-
-def test_a_purpose_is_known_inside_its_block_and_in_the_tasks_started_there() -> None:
-    async def purpose_in_a_task() -> Purpose:
-        with asking(Purpose("faithfulness", sample="s1")):
-            return await asyncio.create_task(_current())
-
-    async def _current() -> Purpose:
-        return current_purpose()
-
-    assert asyncio.run(purpose_in_a_task()).sample == "s1"
-    assert current_purpose() == Purpose()
-    assert str(Purpose("f1", sample="s1")) == "sample 's1', metric f1"
-
-
-def test_a_block_inside_another_counts_for_both() -> None:
-    ledger = Ledger()
-    with asking(Purpose(sample="s1")) as sample:
-        with asking(Purpose("faithfulness")) as one:
-            ledger.count(Usage(calls=1))
-        with asking(Purpose("recall")) as other:
-            ledger.count(Usage(calls=2))
-    ledger.count(Usage(calls=4))
-    assert (one.usage.calls, other.usage.calls) == (1, 2)
-    assert sample.usage.calls == 3
-    assert ledger.usage.calls == 7
-
-
-def test_a_block_can_wait_for_calls_that_nobody_waits_for() -> None:
-    """Of a block inside of it, too; another's are none of its business."""
-    ended: list[str] = []
-
-    async def call(name: str, turns: int) -> None:
-        with calling():
-            for _ in range(turns):
-                await asyncio.sleep(0)
-        ended.append(name)
-
-    async def main() -> list[str]:
-        with asking(Purpose(sample="other")):
-            other = asyncio.create_task(call("other", 1000))
-        with asking(Purpose(sample="s1")) as sample:
-            outer = asyncio.create_task(call("outer", 20))
-            with asking(Purpose("recall")):
-                inner = asyncio.create_task(call("inner", 10))
-            await asyncio.sleep(0)
-            assert ended == []
-            await sample.settle()
-            await sample.settle()  # nothing is left to wait for
-        found = list(ended)
-        await asyncio.gather(other, outer, inner)
-        return found
-
-    assert asyncio.run(main()) == ["inner", "outer"]
-
-
-def test_tallies_of_concurrent_tasks_do_not_mix() -> None:
-    ledger = Ledger()
-
-    async def count(calls: int) -> int:
-        with asking(Purpose(sample=str(calls))) as tally:
-            for _ in range(calls):
-                await asyncio.sleep(0)
-                ledger.count(Usage(calls=1))
-        return tally.usage.calls
-
-    async def main() -> list[int]:
-        return await asyncio.gather(*map(count, range(5)))
-
-    assert asyncio.run(main()) == [0, 1, 2, 3, 4]
 
 
 def test_the_budget_stops_before_it_would_be_exceeded() -> None:

@@ -1,0 +1,135 @@
+"""Samples that someone's code made, as the data would have given them: of plain values only."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+from pytest_rageval.errors import shorten
+from pytest_rageval.model import NOTHING, Sample, json_plain
+
+
+class NoSampleError(ValueError):
+    """A field of a sample holds what no data could; the message names both, and what it holds."""
+
+
+def plain_sample(sample: Sample) -> Sample:
+    """Return the sample with metadata that JSON can say, and tuples for lists.
+
+    Metadata become what ``json_plain`` makes of them; a sample that is plain comes back as it is.
+    Raises NoSampleError for any other field whose value is of a wrong type, and for metadata that
+    cannot be written.
+    """
+    plain: dict[str, Any] = {}
+    if not _is_written(sample.metadata):
+        plain["metadata"] = _metadata(sample)
+    for name, kind in _KINDS.items():
+        value = getattr(sample, name)
+        if not kind.holds(value):
+            message = f"whose {name} must be {kind.expected}, found {shown(value)}"
+            raise NoSampleError(f"the sample {shown(sample.id)}, {message}")
+        if _has_lists(value):
+            plain[name] = tuple(tuple(part) if isinstance(part, list) else part for part in value)
+    return replace(sample, **plain) if plain else sample
+
+
+def shown(value: object) -> str:
+    """Return the beginning of the text of any object, its type where even that raises."""
+    try:
+        return shorten(repr(value))
+    except Exception:  # noqa: BLE001  (the text of an object is anyone's code)
+        return f"an object of the type {type(value).__name__!r}"
+
+
+def _has_lists(value: object) -> bool:
+    return isinstance(value, list) or (isinstance(value, tuple) and list in map(type, value))
+
+
+def _is_written(metadata: object) -> bool:
+    """Return whether JSON can say metadata as they are, and they would read back the same."""
+    if type(metadata) is not dict:
+        return metadata is NOTHING
+    return all(
+        type(name) is str and (type(value) in _SIMPLE or _is_ordinary(value))
+        for name, value in metadata.items()
+    )
+
+
+_SIMPLE: Final = frozenset([str, bool, type(None)])
+_NUMBERS: Final = frozenset([int, float])
+
+
+def _is_ordinary(value: object) -> bool:
+    """Return whether a value is a number, neither endless nor too long to be spelled."""
+    return isinstance(value, int | float) and type(value) in _NUMBERS and abs(value) < 1e300
+
+
+def _metadata(sample: Sample) -> Mapping[str, Any]:
+    given: object = sample.metadata
+    whose = f"the sample {shown(sample.id)}, whose metadata"
+    if not isinstance(given, Mapping):
+        raise NoSampleError(f"{whose} must be a mapping, found {shown(given)}")
+    try:
+        plain: dict[str, Any] = json_plain(given)
+        json.dumps(plain, allow_nan=False)  # a number may be too long for it
+    except Exception as error:  # the text of an object is anyone's code, a list may hold itself
+        raise NoSampleError(f"{whose} cannot be saved: {shown(error)}") from error
+    return plain
+
+
+class _Kind(NamedTuple):
+    """What a field may hold, in words and as a check."""
+
+    expected: str
+    holds: Callable[[Any], bool]
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _list_of(holds: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list | tuple) and all(map(holds, value))
+
+
+def _or_none(holds: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or holds(value)
+
+
+def _are_grades(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(
+        isinstance(name, str) and _is_number(grade) for name, grade in value.items()
+    )
+
+
+_TEXTS: Final = _list_of(_is_text)
+_TEXT_OR_NONE: Final = _Kind("text or None", _or_none(_is_text))
+_TEXTS_OR_NONE: Final = _Kind("a list of texts or None", _or_none(_TEXTS))
+
+_KINDS: Final[Mapping[str, _Kind]] = {
+    "id": _Kind("text", _is_text),
+    "index": _Kind("a whole number", _is_number),
+    "row": _Kind("a whole number", _is_number),
+    "question": _TEXT_OR_NONE,
+    "answer": _TEXT_OR_NONE,
+    "contexts": _TEXTS_OR_NONE,
+    "references": _TEXTS_OR_NONE,
+    "reference_groups": _Kind("a list of lists of texts or None", _or_none(_list_of(_TEXTS))),
+    "reference_contexts": _TEXTS_OR_NONE,
+    "doc_name": _TEXT_OR_NONE,
+    "context_docs": _Kind(
+        "a list of texts, some of them None, or None", _or_none(_list_of(_or_none(_is_text)))
+    ),
+    "retrieved_ids": _TEXTS_OR_NONE,
+    "reference_ids": _Kind("whole numbers by document or None", _or_none(_are_grades)),
+    "tags": _Kind("a list of texts", _TEXTS),
+    "skip": _TEXT_OR_NONE,
+    "xfail": _TEXT_OR_NONE,
+}
+"""What each field of a sample may hold, but for its metadata."""

@@ -1,0 +1,89 @@
+"""E7: which rows the conditions under skip and xfail meet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pytest_rageval.engine.plan import Plan
+
+MakePlan = Callable[..., Plan]
+
+CSV = "id,answer,references,active,level,doc_name\n"
+SCENARIO = "name: s\ndataset: rows.csv\nmetrics: [em]\n"
+
+
+def skipped(made: Plan) -> list[str]:
+    return [case.id for case in made.cases if case.skip is not None]
+
+
+def of_table(plan: MakePlan, cell: str, where: str) -> Plan:
+    """Return the plan of a CSV file whose row ``b`` alone has ``cell`` under ``active``."""
+    rows = f"a,x,x,,1,a.pdf\nb,x,x,{cell},2,b.pdf\n"
+    return plan(SCENARIO + f"skip: [{{where: {where}}}]\n", {"rows.csv": CSV + rows})
+
+
+@pytest.mark.parametrize("cell", ["true", "TRUE", "True"])
+def test_a_boolean_meets_the_text_of_a_table_in_any_case(plan: MakePlan, cell: str) -> None:
+    """E7: a spreadsheet writes TRUE, JSON true, Python True."""
+    made = of_table(plan, cell, "{active: true}")
+    assert skipped(made) == ["b"]
+    assert made.info.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "where"),
+    [("true", "TRUE"), ("true", "'true'"), ("false", "false"), ("2", "2.0"), ("'2'", "2")],
+)
+def test_values_meet_their_texts(plan: MakePlan, value: str, where: str) -> None:
+    rows = f"dataset: [{{id: b, answer: x, references: [x], active: {value}}}]\n"
+    made = plan(f"name: s\n{rows}metrics: [em]\nskip: [{{where: {{active: {where}}}}}]\n")
+    assert skipped(made) == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("value", "where"),
+    [("true", "false"), ("true", "1"), ("1", "true"), ("yes", "YES"), ("null", "'None'")],
+)
+def test_values_that_are_not_equal_as_text(plan: MakePlan, value: str, where: str) -> None:
+    """E7: only of booleans does the case of letters mean nothing."""
+    rows = f"dataset: [{{id: b, answer: x, references: [x], active: {value}}}]\n"
+    made = plan(f"name: s\n{rows}metrics: [em]\nskip: [{{where: {{active: {where}}}}}]\n")
+    assert skipped(made) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"), [("u\u0308", "\u00fc"), ("\u00fc", "u\u0308")], ids=["NFC", "NFD"]
+)
+@pytest.mark.parametrize("where", ["Pr{}fung.pdf", "[x.pdf, Pr{}fung.pdf]"])
+def test_a_document_is_found_in_either_unicode_form(
+    plan: MakePlan, given: str, wanted: str, where: str
+) -> None:
+    """E7: file names from macOS are in NFD, what is typed elsewhere in NFC."""
+    rows = f"a,x,x,,1,Pr{given}fung.pdf\nb,x,x,,2,b.pdf\n"
+    text = f"skip: [{{where: {{doc_name: {where.format(wanted)}}}}}]\n"
+    made = plan(SCENARIO + text, {"rows.csv": CSV + rows})
+    assert skipped(made) == ["a"]
+    assert made.info.warnings == ()
+
+
+def test_a_condition_that_no_row_meets_is_a_warning(plan: MakePlan) -> None:
+    """E7, E12: ``level: 3`` of three conditions; the second is met by a row of another reason."""
+    text = (
+        SCENARIO
+        + "skip: [{where: {level: [1, 2]}}, {where: {id: a}}]\n"
+        + "xfail: [{where: {level: 2}}, {where: {level: 3, doc_name: b.pdf}}]\n"
+    )
+    made = plan(text, {"rows.csv": CSV + "a,x,x,,1,a.pdf\nb,x,x,,2,b.pdf\n"})
+    assert skipped(made) == ["a", "b"]
+    assert made.info.warnings == ("s.yaml: xfail[1].where: no row has level 3, doc_name 'b.pdf'",)
+
+
+def test_a_field_that_no_row_has_is_a_problem_and_no_warning_besides(problems: Any) -> None:
+    (problem,) = problems(
+        "name: s\nmetrics: [em]\ndataset: [{answer: x, references: [x]}]\n"
+        "skip: [{where: {levle: 1}}]\n"
+    )
+    assert "unknown field 'levle'" in problem

@@ -1,0 +1,77 @@
+"""What a service replied, read as an answer: a stream says the same as one JSON object."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pytest_rageval.targets.base import Answer
+from pytest_rageval.targets.http_exchange import HttpReply
+from pytest_rageval.targets.http_reply import ReplyReader
+from pytest_rageval.targets.json_path import parse_path
+
+
+def reply(kind: str, text: str) -> HttpReply:
+    return HttpReply(kind, "utf-8", text.encode())
+
+
+def read(kind: str, text: str, **paths: str) -> Answer:
+    return ReplyReader({name: parse_path(path) for name, path in paths.items()}).read(
+        reply(kind, text)
+    )
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"contexts": ["good"], "retrieved_contexts": ["other"]},
+        {"retrieved_contexts": ["other"], "contexts": ["good"]},
+        {"contexts": ["good"], "retrieved_contexts": None},
+        {"contexts": None, "retrieved_contexts": ["other"]},
+        {"retrieved_contexts": ["other"]},
+        {"retrieved_ids": ["1"], "retrieved_context_ids": ["2"]},
+        {"contexts": ["good"], "context_docs": ["a.md"]},
+    ],
+)
+def test_a_stream_takes_the_name_that_one_object_takes(said: dict[str, Any]) -> None:
+    """[A21] The first name that is there, whatever stands under the others."""
+    whole = read("application/json", json.dumps({"answer": "a", **said}))
+    for kind, begins, ends in (("application/x-ndjson", "", "\n"),
+                               ("text/event-stream", "data: ", "\n\n")):  # fmt: skip
+        found = read(kind, f"{begins}{json.dumps({'answer': 'a', **said})}{ends}")
+        assert (found.text, found.contexts) == (whole.text, whole.contexts)
+        assert (found.context_docs, found.retrieved_ids) == (
+            whole.context_docs,
+            whole.retrieved_ids,
+        )
+
+
+def test_of_a_stream_what_came_last_counts_and_null_says_nothing() -> None:
+    """[A21]"""
+    events = [{"token": "a", "contexts": ["1"]}, {"contexts": ["2"]}, {"contexts": None}]
+    found = read("application/jsonl", "\n".join(map(json.dumps, events)))
+    assert (found.text, found.contexts) == ("a", ("2",))
+
+
+def test_a_path_of_ones_own_replaces_the_names() -> None:
+    """[A21]"""
+    events = [{"token": "a", "contexts": ["no"], "hits": [{"t": "1"}, {"t": "2"}]}]
+    found = read("application/jsonl", "\n".join(map(json.dumps, events)), contexts="hits[*].t")
+    assert found.contexts == ("1", "2")
+
+
+def test_an_answer_in_several_parts_is_one_text() -> None:
+    """[A21]"""
+    text = json.dumps({"parts": [{"text": "Pa"}, {"text": "ris"}]})
+    assert read("application/json", text, answer="parts[*].text").text == "Paris"
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_only_a_line_feed_ends_a_line_of_json(line_end: str) -> None:
+    """[A21] JSON may hold U+2028 and U+0085 as they are; a text editor sees line ends in them."""
+    events = [{"token": "a\u2028b"}, {"token": "c\x85d", "contexts": ["e\u2029f"]}]
+    lines = [json.dumps(event, ensure_ascii=False) for event in events]
+    found = read("application/x-ndjson", line_end.join(["", *lines, ""]))
+    assert (found.text, found.contexts) == ("a\u2028bc\x85d", ("e\u2029f",))
