@@ -37,7 +37,7 @@ class Override:
 
     def apply(self, tree: YamlTree, name_of: NameOf = str) -> str | None:
         """Put the value into the tree and return the dotted name of what was overridden."""
-        if self.only_present and not _is_present(tree, self.path[0]):
+        if self.only_present and not isinstance(tree.data.get(self.path[0]), str | dict):
             return None
         _make_room(tree, self.path, self.value)
         steps = _list_index(tree, as_named(tree.data, self.path, name_of))
@@ -92,11 +92,6 @@ def _given_names(data: Any) -> set[Any]:
     given = [one for one in metrics if isinstance(one, dict)] if isinstance(metrics, list) else []
     given += [options for one in given for options in one.values() if isinstance(options, dict)]
     return {name for one in given if isinstance(name := one.get("name"), str)}
-
-
-def _is_present(tree: YamlTree, key: str) -> bool:
-    keys = ("target", "app_adapter") if key == "target" else (key,)
-    return any(isinstance(tree.data.get(one), str | dict) for one in keys)
 
 
 def _make_room(tree: YamlTree, path: tuple[str, ...], value: Any) -> None:

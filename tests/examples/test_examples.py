@@ -302,6 +302,7 @@ def test_the_folder_of_an_example_with_a_test_is_run_as_it_is(tmp_path: Path) ->
 
     12 questions each, and 2, 2, 3 and 2 gates, and "unscored" of each: 4 * 12 + 9 + 4 = 61.
     """
+    pytest.importorskip("aiohttp")
     shutil.copytree(EXAMPLES / "rag_app", tmp_path / "rag_app")
     (tmp_path / "pytest.ini").write_text(SETTINGS, encoding="utf-8")
     done = subprocess.run(

@@ -36,6 +36,7 @@ def target_of(plan: MakePlan) -> Callable[..., Any]:
     ],
 )
 def test_of_a_url_is_shown_where_it_leads(url: str, target_of: Callable[..., Any]) -> None:
+    pytest.importorskip("aiohttp")
     assert target_of({"type": "http", "url": url})["url"] == "http://h.test/ask"
 
 
