@@ -16,7 +16,7 @@ from pytest_rageval.engine.bind_cases import missing_fields
 from pytest_rageval.engine.binding import BoundMetric
 from pytest_rageval.engine.kept import Kept
 from pytest_rageval.engine.scorer import checked_score, describe_error
-from pytest_rageval.errors import MissingExtraError, shorten
+from pytest_rageval.errors import MissingExtraError
 from pytest_rageval.metrics.base import JudgedMetric, Models
 from pytest_rageval.model import BUDGET, REPEATS, REPLAY, Sample, Score
 
@@ -70,12 +70,10 @@ async def _once(
         return Score(name, None, error=f"{REPLAY}{error}")
     except (ClientError, MissingExtraError) as error:
         return Score(name, None, error=str(error))
-    except Exception as error:  # noqa: BLE001
-        return Score(name, None, error=describe_error(error))
     except BaseException as error:
         if is_ours(error):
             raise
-        return Score(name, None, error=f"{type(error).__name__}: {shorten(str(error), 300)}")
+        return Score(name, None, error=describe_error(error))
 
 
 async def _kept_or_made(

@@ -277,24 +277,11 @@ def test_the_answers_are_the_same_however_the_system_is_asked(run_example: RunEx
 @each_mode
 def test_a_test_function_asks_the_system(tmp_path: Path, mode: str) -> None:
     """[E6] 12 questions, of which "mondays" is wrong and has no threshold; two gates, unscored."""
-    shutil.copytree(EXAMPLES / "rag_app", tmp_path / "rag_app")
-    (tmp_path / "pytest.ini").write_text(SETTINGS, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "rag_app/test_garden.py", *MODES[mode]],
-        cwd=tmp_path,
-        env=_environment(tmp_path, "rag_app"),
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout
-    assert "15 passed" in done.stdout
-    assert "rageval: rag-app-by-test (rag_app/test_garden.py::test_answers_are_passages)" in (
-        done.stdout
-    )
+    output = _run_rag_app(tmp_path, "rag_app", "rag_app/test_garden.py", *MODES[mode])
+    assert "15 passed" in output
+    assert "rageval: rag-app-by-test (rag_app/test_garden.py::test_answers_are_passages)" in output
     # 11 of 12
-    assert re.search(r"gate hit_rate@1\.mean +passed +0\.9167 >= 0\.9000\n", done.stdout)
+    assert re.search(r"gate hit_rate@1\.mean +passed +0\.9167 >= 0\.9000\n", output)
 
 
 def test_the_folder_of_an_example_with_a_test_is_run_as_it_is(tmp_path: Path) -> None:
@@ -303,19 +290,24 @@ def test_the_folder_of_an_example_with_a_test_is_run_as_it_is(tmp_path: Path) ->
     12 questions each, and 2, 2, 3 and 2 gates, and "unscored" of each: 4 * 12 + 9 + 4 = 61.
     """
     pytest.importorskip("aiohttp")
+    assert "61 passed" in _run_rag_app(tmp_path, "rag_app/by_http", "rag_app")
+
+
+def _run_rag_app(tmp_path: Path, example: str, *args: str) -> str:
+    """Run pytest in a copy of the application's folder; return what a green run printed."""
     shutil.copytree(EXAMPLES / "rag_app", tmp_path / "rag_app")
     (tmp_path / "pytest.ini").write_text(SETTINGS, encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "rag_app"],
+        [sys.executable, "-m", "pytest", *args],
         cwd=tmp_path,
-        env=_environment(tmp_path, "rag_app/by_http"),
+        env=_environment(tmp_path, example),
         capture_output=True,
         encoding="utf-8",
         timeout=120,
         check=False,
     )
     assert done.returncode == 0, done.stdout
-    assert "61 passed" in done.stdout
+    return done.stdout
 
 
 def test_the_recording_of_judge_holds_no_more_than_its_replies() -> None:
