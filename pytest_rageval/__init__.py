@@ -1,7 +1,6 @@
-"""Evaluations of retrieval-augmented generation as pytest tests: the names that others rely on.
+"""Evaluations of retrieval-augmented generation as pytest tests: the public names.
 
-Every name is loaded at its first use (PEP 562), so that importing the package costs a pytest start
-next to nothing.
+Each name is loaded at its first use (PEP 562), so importing the package hardly slows down pytest.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from pytest_rageval.errors import RagevalError, UserError
     from pytest_rageval.evaluation import evaluate
     from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, Models
-    from pytest_rageval.metrics.custom.declared import metric
+    from pytest_rageval.metrics.custom.declaration import metric
     from pytest_rageval.model import (
         GateResult,
         Sample,
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
         Score,
     )
     from pytest_rageval.patching import patch_scenario
-    from pytest_rageval.plugin.python_tests import Checker
+    from pytest_rageval.plugin.collect.python_tests import Checker
     from pytest_rageval.scenario.schema import Scenario
     from pytest_rageval.stats.weights import (
         compute_weighted_score,
@@ -60,36 +59,27 @@ __all__ = [
     "weighted_metric_means",
 ]
 
-_HOMES = {
-    "RagevalError": "errors",
-    "UserError": "errors",
-    "Sample": "model",
-    "SampleResult": "model",
-    "ScenarioResult": "model",
-    "Score": "model",
-    "compute_weighted_score": "stats.weights",
-    "resolve_weight": "stats.weights",
-    "weighted_metric_means": "stats.weights",
-    "RunSettings": "clients.settings",
-    "Scenario": "scenario.schema",
-    "evaluate": "evaluation",
-    "patch_scenario": "patching",
-    "Checker": "plugin.python_tests",
-    "GateResult": "model",
-    "ScenarioView": "model",
-    "MetricDefinition": "metrics.base",
-    "MetricInfo": "metrics.base",
-    "Models": "metrics.base",
-    "Message": "clients.base",
-    "metric": "metrics.custom.declared",
+_NAMES = {
+    "clients.base": ("Message",),
+    "clients.settings": ("RunSettings",),
+    "errors": ("RagevalError", "UserError"),
+    "evaluation": ("evaluate",),
+    "metrics.base": ("MetricDefinition", "MetricInfo", "Models"),
+    "metrics.custom.declaration": ("metric",),
+    "model": ("GateResult", "Sample", "SampleResult", "ScenarioResult", "ScenarioView", "Score"),
+    "patching": ("patch_scenario",),
+    "plugin.collect.python_tests": ("Checker",),
+    "scenario.schema": ("Scenario",),
+    "stats.weights": ("compute_weighted_score", "resolve_weight", "weighted_metric_means"),
 }
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
+    module = _MODULES.get(name)
+    if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{home}"), name)
+    value: object = getattr(import_module(f"{__name__}.{module}"), name)
     globals()[name] = value
     return value
 

@@ -1,4 +1,4 @@
-"""``evaluate``: a scenario from a script or a notebook, to its figures and its files."""
+"""``evaluate`` runs a scenario in a script or notebook and writes its files."""
 
 from __future__ import annotations
 
@@ -7,25 +7,27 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, TextIO
 
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.evaluate import Evaluated, Progress, evaluate_plan
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.engine.planning import make_plan
-from pytest_rageval.errors import OptionError, Problem, ScenarioError
+from pytest_rageval.engine.planning.plan_scenario import make_plan
+from pytest_rageval.errors import OptionError, Problem, ScenarioError, UserError
 from pytest_rageval.model import ScenarioResult
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.reports.base import requested_reports
 from pytest_rageval.reports.run_info import run_info
-from pytest_rageval.reports.store import write_run
-from pytest_rageval.scenario.changes import Changes, overrides_of
-from pytest_rageval.scenario.in_memory import tree_of
+from pytest_rageval.reports.write_run import write_run
+from pytest_rageval.run_paths import EVALUATION_ROWS
+from pytest_rageval.scenario.in_memory import Changes, overrides_of, tree_of
 from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.scenario.schema import Scenario
+from pytest_rageval.text.printable import one_line
 
 _EVERY_S = 0.1
 
@@ -41,35 +43,41 @@ def evaluate(  # noqa: PLR0913  (all but the scenario are options)
     write_to: str | os.PathLike[str] | None = None,
     reports: Iterable[str] = (),
 ) -> ScenarioResult:
-    """Return the result of a scenario, every case scored in this process and all gates decided.
+    """Score every case of a scenario in this process, decide its gates, and return the result.
 
-    ``scenario`` is the path of a file, a Scenario, or a mapping of what a file would say; data
-    files of the latter two are relative to ``folder`` (by default the working directory).
-    ``overrides`` is a mapping, ``{"metric_weights": {"f1": 2}}``, or a list of texts as
-    ``--rag-set`` takes them, ``["metric_weights.f1=2"]``. ``target`` is a function that answers,
-    async or not, in the place of the scenario's own and within its limits; a mapping may also hold
-    it as its ``target``.
+    ``scenario`` is the path of a file, a Scenario, or a mapping with the content of a file. The
+    data files of a Scenario or mapping are relative to ``folder`` (default: the working directory).
+    ``overrides`` is a mapping, ``{"metric_weights": {"f1": 2}}``, or a list of texts as for
+    ``--rag-set``, ``["metric_weights.f1=2"]``. ``target`` is a function, async or not, that answers
+    instead of the scenario's own target, within that target's limits; a mapping may also hold it
+    under ``target``.
 
-    ``progress`` is called as ``progress(done, total)`` with numbers of samples; True is a line on
-    stderr, at a terminal or in a notebook. ``run`` says where replies of judges are kept, and what
-    they may cost; without it they are kept nowhere. ``write_to`` is a folder for the files of the
-    run, as ``--rag-output``; ``reports`` are those to write on top, as ``--rag-report``.
+    ``progress`` is called as ``progress(done, total)`` with numbers of samples; True writes a line
+    to stderr, at a terminal or in a notebook. ``run`` says where replies are cached and what
+    they may cost; without it nothing is cached. ``write_to`` is a folder for the files of the run,
+    as for ``--rag-output``; ``reports`` names additional ones, as for ``--rag-report``.
 
-    It may be called where an event loop runs. Raises ScenarioError, with all problems in one go,
-    when the scenario or its data cannot be used, and OptionError for the other arguments.
+    It may be called while an event loop runs. Raises ScenarioError, which lists all problems, when
+    the scenario or its data cannot be used, and OptionError for other arguments.
     """
+    __tracebackhide__ = methodcaller("errisinstance", UserError)
     requested = _requested(reports, write_to)
     run, started = run or RunSettings(), datetime.now(UTC)
-    plan = _plan(scenario, overrides_of(overrides), folder, target, run)
-    with _shown(progress, plan.info.name) as told:
-        evaluated = evaluate_plan(plan, run, told)
+    try:
+        plan = _plan(scenario, overrides_of(overrides), folder, target, run)
+        plan = replace(plan, keeps_expected=EVALUATION_ROWS in requested)
+    except UserError as error:
+        # Without our own frames and causes: --showlocals would print the whole scenario.
+        raise error.with_traceback(None) from None
+    with _progress(progress, plan.info.name) as listener:
+        evaluated = evaluate_plan(plan, run, listener)
     if write_to is not None:
         _write(evaluated, started, Path(write_to), requested)
     return evaluated.result
 
 
 def _requested(reports: Iterable[str], write_to: object) -> tuple[str, ...]:
-    """Return the reports that are asked for, before anything is paid for."""
+    """Return the names of the reports; mistakes in them are found before anything is paid for."""
     names = [reports] if isinstance(reports, str) else list(reports)
     if names and write_to is None:
         raise OptionError([Problem("reports", "need a folder, write_to")])
@@ -86,10 +94,9 @@ def _plan(
     target: Callable[..., Any] | None,
     run: RunSettings,
 ) -> Plan:
-    """Return the plan of a scenario, in whichever form it is."""
     if isinstance(scenario, str | os.PathLike):
         if folder is not None:
-            message = "is for scenarios that are no file: data files are relative to the file"
+            message = "only for scenarios without a file; in a file, paths are relative to the file"
             raise OptionError([Problem("folder", message)])
         path, tree = Path(scenario), None
     else:
@@ -114,7 +121,7 @@ def _runnable(plan: Plan, given: Callable[..., Any] | None) -> Plan:
         return replace(plan, target=replace(target, shown=f"function {name!r}"))
     if target.make is not None:
         return plan
-    message = f"target: {target.shown} is there when pytest runs the scenario only"
+    message = f"target: {target.shown} exists only when pytest runs the scenario"
     hint = "use an import path, or evaluate(..., target=function)"
     raise ScenarioError([Problem(plan.info.path, f"{message}; {hint}")])
 
@@ -129,8 +136,8 @@ def _write(
 
 
 @contextmanager
-def _shown(progress: bool | Progress | None, name: str) -> Iterator[Progress | None]:
-    """Provide what is told of the progress."""
+def _progress(progress: bool | Progress | None, name: str) -> Iterator[Progress | None]:
+    """Provide the function to call with the progress, or None."""
     if not isinstance(progress, bool):
         yield progress
         return
@@ -138,36 +145,34 @@ def _shown(progress: bool | Progress | None, name: str) -> Iterator[Progress | N
     if not progress or not (stream.isatty() or "ipykernel" in sys.modules):
         yield None
         return
-    line = ProgressLine(name, stream)
+    line = ProgressLine(one_line(name), stream)
     try:
         yield line
     finally:
         line.end()
 
 
+@dataclass
 class ProgressLine:
-    """Shows ``support-bot: 12/120 samples`` on one line, written over ten times a second."""
+    """Shows ``support-bot: 12/120 samples`` on one line, updated at most ten times a second."""
 
-    def __init__(
-        self, name: str, stream: TextIO, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._name = name
-        self._stream = stream
-        self._clock = clock
-        self._next = 0.0
-        self._is_open = False
+    name: str
+    stream: TextIO
+    clock: Callable[[], float] = time.monotonic
+    _next: float = field(default=0.0, init=False)
+    _is_open: bool = field(default=False, init=False)
 
     def __call__(self, done: int, total: int) -> None:
         """Show that ``done`` of ``total`` samples are done."""
-        now = self._clock()
+        now = self.clock()
         if now >= self._next or done == total:
             self._next = now + _EVERY_S
             self._is_open = True
-            self._stream.write(f"\r{self._name}: {done}/{total} samples")
-            self._stream.flush()
+            self.stream.write(f"\r{self.name}: {done}/{total} samples")
+            self.stream.flush()
 
     def end(self) -> None:
-        """End the line, where one was begun."""
+        """End the line, if one was begun."""
         if self._is_open:
-            self._stream.write("\n")
-            self._stream.flush()
+            self.stream.write("\n")
+            self.stream.flush()

@@ -1,9 +1,9 @@
-"""Objects by import path, ``pkg.mod:attr``: found as pytest finds test modules, or a clear message.
+"""Imports objects by path, ``pkg.mod:attr``, and finds their modules as pytest finds test modules.
 
 pytest puts the folder of a test file on ``sys.path`` (``--import-mode=prepend``, the default, or
-``append``) or leaves ``sys.path`` alone (``importlib``; the ini value ``pythonpath`` is for that).
-The folder of a scenario and the rootdir are treated the same way, when a scenario names an object
-by its path and not before.
+``append``) or leaves ``sys.path`` alone (``importlib``, with the ini value ``pythonpath``). The
+folder of a scenario and the rootdir are treated the same way, once a scenario names an object by
+its path.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Final
 from pytest_rageval.errors import RagevalError, shorten
 
 if TYPE_CHECKING:
-    from pytest_rageval.places import ImportMode
+    from pytest_rageval.run_paths import ImportMode
 
-# One thread at a time changes sys.path and imports; a module may itself ask for another one.
+# One thread at a time changes sys.path and imports. A module may import others, hence the RLock.
 _LOCK: Final = threading.RLock()
 _LISTED = 10
 _GUESSES = 3
@@ -33,16 +33,16 @@ _FOREIGN_FRAMES = ("<frozen importlib", str(importlib.__file__), __file__)
 
 
 class ImportPathError(RagevalError):
-    """An import path that leads to nothing; the message says how far it led, and near names."""
+    """An import path that names no object; the message says how far it led, and near names."""
 
 
 def import_object(path: str, folders: Sequence[Path] = (), mode: ImportMode = "prepend") -> object:
     """Return the object that ``path``, ``pkg.mod:attr`` or ``pkg.mod:attr.sub``, names.
 
-    ``folders`` (that of the scenario, then the rootdir) come to ``sys.path`` as ``mode`` says;
-    of a folder that is a package, the one above it that is none. Raises ImportPathError when the
-    path is none, no such module is there, the module raises, comes from elsewhere than the first
-    folder that has it, or lacks the attribute.
+    ``folders`` (the scenario's, then the rootdir) are added to ``sys.path`` as ``mode`` says; for a
+    package, the folder that contains it. Raises ImportPathError when ``path`` is malformed, or the
+    module does not exist, raises, lacks the attribute, or is loaded from another place than the
+    first folder that has it.
     """
     module_name, attributes = split_path(path)
     folders = [folder.absolute() for folder in folders]
@@ -56,10 +56,7 @@ def import_object(path: str, folders: Sequence[Path] = (), mode: ImportMode = "p
 
 
 def find_file(name: str, folders: Sequence[Path], mode: ImportMode = "prepend") -> Path | None:
-    """Return the file of the module that ``import_object`` would find; None for one without.
-
-    Nothing is imported.
-    """
+    """Return the file of the module that ``import_object`` would find, or None; imports nothing."""
     loaded = getattr(sys.modules.get(name), "__file__", None)
     if loaded is not None:
         return Path(loaded)
@@ -70,14 +67,14 @@ def find_file(name: str, folders: Sequence[Path], mode: ImportMode = "prepend") 
         for base in (*own, *map(Path, sys.path))
         for ending in ("/__init__.py", ".py")
     )
-    # That of Path raises for a name that is too long.
+    # Path.is_file raises for a name that is too long.
     return next((file for file in candidates if isfile(file)), None)  # noqa: PTH113
 
 
 def split_path(path: str) -> tuple[str, list[str]]:
     """Return the module and the attributes of ``pkg.mod:attr.sub``.
 
-    Nothing is imported. Raises ImportPathError with what was probably meant.
+    Nothing is imported. Raises ImportPathError, with a guess if possible.
 
     >>> split_path("pkg.mod:attr.sub")
     ('pkg.mod', ['attr', 'sub'])
@@ -92,7 +89,7 @@ def split_path(path: str) -> tuple[str, list[str]]:
 
 
 def _meant(path: str) -> str | None:
-    """Return the import path that a file's path or a dotted name most likely stands for."""
+    """Return the import path that a file's path or a dotted name most likely means."""
     module, colon, attribute = path.partition(":")
     if not colon:
         module, _, attribute = path.rpartition(".")
@@ -103,14 +100,14 @@ def _meant(path: str) -> str | None:
 
 
 def _base(folder: Path) -> Path:
-    """Return ``folder``, or where it is a package the folder that its modules are imported from."""
+    """Return ``folder``; for a package, the folder from which it is imported."""
     while (folder / "__init__.py").is_file() and folder.parent != folder:
         folder = folder.parent
     return folder
 
 
 def _extend_sys_path(folders: Sequence[Path], mode: ImportMode) -> None:
-    """Put what is not there yet to the beginning or the end of ``sys.path``, in this order."""
+    """Add the missing folders to the beginning or the end of ``sys.path``, in this order."""
     missing = [text for text in dict.fromkeys(map(str, folders)) if text not in sys.path]
     if mode == "prepend":
         sys.path[:0] = missing
@@ -119,16 +116,16 @@ def _extend_sys_path(folders: Sequence[Path], mode: ImportMode) -> None:
 
 
 def _module(name: str, folders: Sequence[Path], mode: ImportMode) -> ModuleType:
-    importlib.invalidate_caches()  # the file may be younger than the last look into its folder
+    importlib.invalidate_caches()  # the file may be newer than the cached listing of its folder
     try:
         module = importlib.import_module(name)
     except ModuleNotFoundError as error:
-        if _frames(error):  # of the module itself: it imports what is not there
+        if _frames(error):  # the module itself imports something that does not exist
             raise ImportPathError(_raised("importing", name, error)) from error
         raise ImportPathError(_not_found(error.name or name, folders, mode)) from error
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # also of sys.exit, pytest.skip
+    except BaseException as error:  # also sys.exit and pytest.skip
         raise ImportPathError(_raised("importing", name, error)) from error
     if mode != "importlib":
         _check_origin(name, folders)
@@ -145,7 +142,7 @@ def _frames(error: BaseException) -> list[traceback.FrameSummary]:
 
 
 def _raised(doing: str, name: str, error: BaseException) -> str:
-    """Return the message for a module that is there and cannot be imported."""
+    """Return the message for a module or attribute that raised an error."""
     text = " ".join(str(error).split())
     frames = _frames(error)
     where = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
@@ -155,20 +152,20 @@ def _raised(doing: str, name: str, error: BaseException) -> str:
 
 
 def _not_found(name: str, folders: Sequence[Path], mode: ImportMode) -> str:
-    """Return the message for a module that is nowhere: where it was looked for, and near names."""
+    """Return the message for a missing module: where it was looked for, and near names."""
     parent = sys.modules.get(name.rpartition(".")[0])
     if parent is not None:
         return f"no module named {name!r}{_in_parent(parent, name)}"
-    beside = next((folder for folder in folders if name in _modules_in([folder])), None)
-    if beside is not None and mode == "importlib":
+    holder = next((folder for folder in folders if name in _modules_in([folder])), None)
+    if holder is not None and mode == "importlib":
         return (
-            f"no module named {name!r} on sys.path. {beside} has one, but with "
-            "--import-mode=importlib sys.path stays as it is: name that folder in the ini value "
+            f"no module named {name!r} on sys.path. {holder} has one, but "
+            "--import-mode=importlib does not change sys.path: add that folder to the ini value "
             "'pythonpath'"
         )
-    if beside is not None and beside != _base(beside):
-        package = ".".join(beside.relative_to(_base(beside)).parts)
-        hint = f"{beside} is a package; did you mean '{package}.{name}'?"
+    if holder is not None and holder != _base(holder):
+        package = ".".join(holder.relative_to(_base(holder)).parts)
+        hint = f"{holder} is a package; did you mean '{package}.{name}'?"
         return f"no module named {name!r}. {hint}"
     bases = list(dict.fromkeys(_base(folder) for folder in folders))
     looked = ", ".join([*map(str, bases), "sys.path"])
@@ -184,7 +181,7 @@ def _in_parent(parent: ModuleType, name: str) -> str:
 
 
 def _own_paths(folders: Sequence[Path]) -> Iterator[Path]:
-    """Yield what is on ``sys.path`` below the folders: the ini value ``pythonpath``, mostly."""
+    """Yield the entries of ``sys.path`` below the folders, mostly from the ini ``pythonpath``."""
     for text in sys.path:
         if any(Path(text).is_relative_to(folder) for folder in folders):
             yield Path(text)
@@ -195,7 +192,7 @@ def _modules_in(folders: Iterable[Path]) -> list[str]:
 
 
 def _check_origin(name: str, folders: Sequence[Path]) -> None:
-    """Refuse a module of the right name from the wrong place: another folder's was there first."""
+    """Raise ImportPathError if another folder's module of the same name was imported instead."""
     top = name.partition(".")[0]
     file = getattr(sys.modules.get(top), "__file__", None)
     for folder in map(_base, folders):
@@ -203,14 +200,13 @@ def _check_origin(name: str, folders: Sequence[Path]) -> None:
             if candidate.is_file():
                 if file is None or not Path(file).is_file() or not candidate.samefile(file):
                     raise ImportPathError(
-                        f"{candidate} cannot be imported: {top!r} is {file or 'part of Python'} "
-                        "already; give one of them another name"
+                        f"{candidate} cannot be imported: {top!r} is already "
+                        f"{file or 'part of Python'}; rename one of them"
                     )
                 return
 
 
 def _attribute(holder: object, name: str, shown: str) -> object:
-    """Return an attribute of a module or of what was found in it."""
     try:
         return getattr(holder, name)
     except AttributeError:
@@ -223,12 +219,12 @@ def _attribute(holder: object, name: str, shown: str) -> object:
 
 
 def _shown(holder: object) -> str:
-    """Return the file of a module, the type of anything else."""
+    """Return the file of a module, or the type of another object."""
     return getattr(holder, "__file__", None) or f"of type {type(holder).__name__}"
 
 
 def _public_names(holder: object) -> list[str]:
-    """Return the names that ``holder`` defines itself, without what it only imported."""
+    """Return the public names that ``holder`` defines itself, without its imports."""
     own = getattr(holder, "__name__", None)
     return (
         sorted(

@@ -1,31 +1,37 @@
-"""``patch_scenario``: values written into a scenario file, which is checked before."""
+"""The public ``patch_scenario``: checks changes, then has them written into a scenario file."""
 
 from __future__ import annotations
 
 import os
 from functools import partial
+from operator import methodcaller
 
-from pytest_rageval.engine.binding import metric_name
-from pytest_rageval.engine.check import find_problems
+from pytest_rageval.engine.planning.binding import metric_name
+from pytest_rageval.engine.planning.check_scenario import find_problems
+from pytest_rageval.errors import UserError
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.scenario import patch
-from pytest_rageval.scenario.changes import Changes
+from pytest_rageval.scenario.in_memory import Changes
 
 
 def patch_scenario(path: str | os.PathLike[str], changes: Changes) -> tuple[str, ...]:
-    """Write ``changes`` into the scenario file at ``path``; return the names of what changed.
+    """Write ``changes`` into the scenario file at ``path``; return the names of the changed keys.
 
     ``changes`` is nested as the scenario is; None removes a key::
 
         patch_scenario("bot.yaml", {"metric_weights": {"f1": 0.4}, "judge": "gpt-4o-mini"})
         # ('metric_weights.f1', 'judge.model')
 
-    A value that is there already is no change; without changes the file is not touched. All else
-    in the file stays as it is, to the character. Short forms are widened: ``judge: gpt-4o``
-    becomes a mapping when its temperature is set. Lists are replaced as a whole.
+    Equal values are not changes; without changes the file is not touched. Every other character of
+    the file stays. Short forms are widened: ``judge: gpt-4o`` becomes a mapping when its
+    temperature is set. Lists are replaced as a whole.
 
-    The file is replaced in one step, and only by one that has no new problems: else ScenarioError.
-    It is raised, too, for keys and passwords. Needs ruamel.yaml: MissingExtraError without it.
+    The file is replaced in one step. Raises ScenarioError if the new file would have new problems,
+    or would hold keys or passwords, and MissingExtraError without ruamel.yaml.
     """
+    __tracebackhide__ = methodcaller("errisinstance", UserError)
     name_of = partial(metric_name, known=METRIC_REGISTRY)
-    return patch.patch_file(path, changes, find_problems, name_of)
+    try:
+        return patch.patch_file(path, changes, find_problems, name_of)
+    except UserError as error:  # as in ``evaluate``
+        raise error.with_traceback(None) from None

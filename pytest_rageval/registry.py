@@ -1,8 +1,7 @@
-"""Names to objects: built-in drop-in modules, entry points of other distributions, aliases.
+"""Finds objects by name: in the modules of a folder, and in entry points of other distributions.
 
-A folder of drop-in modules (metrics, dataset formats, gates, reports) is scanned at the first
-look-up: each module that defines the registry's attribute adds what that attribute lists. To add
-one, drop a file there; nothing else is touched.
+A folder (metrics, dataset formats, gates, reports) is scanned at the first look-up: each module
+that defines the registry's attribute adds the objects listed in it. To add one, add a file.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from pytest_rageval.errors import shorten, unknown_name
 
 
 class Named(Protocol):
-    """What a registry holds: an object with a name and other names that mean the same."""
+    """An entry of a registry: an object with a name and its aliases."""
 
     @property
     def name(self) -> str: ...
@@ -30,20 +29,20 @@ class Named(Protocol):
 T = TypeVar("T", bound=Named)
 
 Adopt: TypeAlias = Callable[[Any, EntryPoint], Iterable[T]]
-"""(what an entry point loads to, the entry point) -> the entries that this is."""
+"""(the object that an entry point loads, the entry point) -> the entries made of it."""
 
 
 class UnknownNameError(LookupError):
-    """A name that no entry of a registry answers to; the message lists the known ones."""
+    """A name that a registry does not know; the message lists the known ones."""
 
 
 class Registry(Generic[T]):
     """The objects of one ``kind``, found in a package's modules and in an entry-point group.
 
-    ``attribute`` is the module-level tuple that a drop-in module fills. ``group``, where given, is
-    the entry-point group whose entries each load to one object or to a tuple of them; ``adopt``
-    makes entries of what else they may load to. An entry point that cannot be used is named by the
-    messages for names that are unknown without it, and spoils nothing else.
+    ``attribute`` is the tuple that a drop-in module defines. ``group`` is an optional entry-point
+    group; each entry point loads one object or a tuple of them, and ``adopt`` makes entries of
+    other objects. A broken entry point is named in the messages for unknown names, and has no
+    other effect.
     """
 
     def __init__(
@@ -65,7 +64,7 @@ class Registry(Generic[T]):
         self._broken: dict[str, str] = {}
 
     def get(self, name: str) -> T:
-        """Return the object called ``name`` (or one of its aliases, in any case of letters).
+        """Return the object with this name or alias; aliases match in upper and lower case.
 
         Raises UnknownNameError with the nearest guess.
         """
@@ -76,8 +75,8 @@ class Registry(Generic[T]):
         return self._built_in()[canonical]
 
     def canonical(self, name: str) -> str | None:
-        """Return the registered name that ``name`` stands for, or None."""
-        # The entry points of all that is installed take milliseconds to read: they are asked last.
+        """Return the registered name for a name or alias, or None."""
+        # Reading the entry points of all distributions takes milliseconds, so they come last.
         return self._find(name, self._built_in()) or self._find(name, self._load())
 
     def names(self) -> list[str]:
@@ -89,17 +88,17 @@ class Registry(Generic[T]):
         return iter([entries[name] for name in sorted(entries)])
 
     def add(self, entry: T) -> None:
-        """Register ``entry``; a name that is taken already is an error of the one who adds it."""
+        """Register ``entry``; ValueError for a name that is already taken."""
         self._insert(self._load(), entry)
 
     def extended(self, entries: Iterable[T]) -> Registry[T]:
-        """Return a registry that has these entries besides; ValueError for a name that is taken."""
+        """Return a copy with these entries added; ValueError for a name that is already taken."""
         made = copy(self)
         made._extend(self._built_in(), entries)  # noqa: SLF001  (another of this class)
         return made
 
     def _extend(self, known: dict[str, T], entries: Iterable[T]) -> None:
-        """Hold ``known`` and ``entries`` in dictionaries of one's own."""
+        """Replace the dictionaries by copies, and add ``entries``."""
         self._entries, self._aliases = dict(known), dict(self._aliases)
         self._broken = dict(self._broken)
         for entry in entries:
@@ -109,7 +108,7 @@ class Registry(Generic[T]):
         return name if name in entries else self._aliases.get(name.lower())
 
     def _built_in(self) -> dict[str, T]:
-        """Return what is registered so far, the drop-in modules at least."""
+        """Return the entries so far, at least those of the drop-in modules."""
         if self._entries is None:
             entries: dict[str, T] = {}
             for entry in self._drop_ins():
@@ -118,7 +117,7 @@ class Registry(Generic[T]):
         return self._entries
 
     def _load(self) -> dict[str, T]:
-        """Return everything, that of other distributions included."""
+        """Return all entries, including those of other distributions."""
         entries = self._built_in()
         if not self._is_complete:
             self._is_complete = True

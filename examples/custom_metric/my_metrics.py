@@ -1,4 +1,4 @@
-"""Metrics of our own: a function, a class with options, and one written for DB-GPT."""
+"""Custom metrics: a function, a class with options, and one written for DB-GPT."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Language models. A module of this folder that defines CHATS or EMBEDDINGS adds a provider."""
+"""Language models: clients that metrics and targets use."""

@@ -1,4 +1,4 @@
-"""What a provider of chat completions or embeddings must offer, and what metrics are given.
+"""What providers of chat completions and embeddings must offer, and which clients metrics get.
 
 Metrics see ``ChatClient`` and ``EmbeddingClient``: cached, limited, retried. A provider offers the
 bare ``ChatBackend`` or ``EmbeddingBackend``; to add one, write a module here with
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias
 
+from pytest_rageval import extras
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.registry import Registry
 
@@ -50,15 +51,15 @@ class ReplySchema:
 
     @cached_property
     def text(self) -> str:
-        """The schema as JSON, for servers that must be told in words."""
+        """The schema as JSON, for servers that need it in the prompt."""
         return json.dumps(self.schema, ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What was used. ``calls`` were answered by a model, ``cached`` by the cache, free of charge.
+    """What calls used. ``calls`` were answered by a model, ``cached`` by the cache, free of charge.
 
-    ``cost_usd`` is None where no price is known; a sum is over what has a price.
+    ``cost_usd`` is None if no price is known; a sum adds up what has a price.
     """
 
     prompt_tokens: int = 0
@@ -87,8 +88,8 @@ def _sum(one: float | None, other: float | None) -> float | None:
 class Reply:
     """A model's answer.
 
-    ``usage`` is what this ask cost, re-asks included; ``latency_s`` is how long the model took when
-    it was really asked; ``model`` is what the server calls itself.
+    ``usage`` is what this question cost, re-asks included; ``latency_s`` is how long the model
+    took, also for a reply from the cache; ``model`` is the name that the server gives.
     """
 
     text: str
@@ -149,11 +150,11 @@ class ChatBackend(Protocol):
     """Sends one request, once. Opens nothing before the first one."""
 
     async def ask(self, request: ChatRequest) -> Reply:
-        """Return the reply, whatever it says; raise ClientError or AskAgain."""
+        """Return the reply, usable or not; raise ClientError or AskAgain."""
         ...
 
     async def aclose(self) -> None:
-        """Close whatever was opened."""
+        """Close what was opened."""
         ...
 
 
@@ -165,7 +166,7 @@ class EmbeddingBackend(Protocol):
         ...
 
     async def aclose(self) -> None:
-        """Close whatever was opened."""
+        """Close what was opened."""
         ...
 
 
@@ -173,8 +174,8 @@ class EmbeddingBackend(Protocol):
 class ChatProvider:
     """A way to get chat completions, as the registry holds it.
 
-    ``check(settings)`` returns what is wrong with them that can be known without a request;
-    ``preload()`` begins to load what the first one needs, in the background.
+    ``check(settings)`` returns what is wrong with them, as far as no request is needed to know;
+    ``preload()`` loads what the first one needs; it is called in a thread.
     """
 
     name: str
@@ -196,9 +197,17 @@ class EmbeddingProvider:
     preload: Callable[[], None] | None = None
 
 
+def missing_package(module: str, extra: str, settings: ClientSettings) -> list[str]:
+    """Return the pip command for a package that is not installed, as the only problem."""
+    if extras.installed(module):
+        return []
+    command = f'pip install "pytest-rageval[{extra}]"'
+    return [f"provider: {settings.provider} needs the package {module}: {command}"]
+
+
 CHAT_REGISTRY: Registry[ChatProvider] = Registry(
-    "judge provider", "pytest_rageval.clients", "CHATS"
+    "judge provider", "pytest_rageval.clients.providers", "CHATS"
 )
 EMBEDDING_REGISTRY: Registry[EmbeddingProvider] = Registry(
-    "embedding provider", "pytest_rageval.clients", "EMBEDDINGS"
+    "embedding provider", "pytest_rageval.clients.providers", "EMBEDDINGS"
 )

@@ -1,4 +1,4 @@
-"""The chat client that metrics use: cache around re-asks around the line to the model."""
+"""The chat client that metrics use: the cache, then re-asks, then the call to the model."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pytest_rageval.clients.accounting.call_context import count_answer, current_purpose, in_flight
+from pytest_rageval.clients.accounting.ledger import Ledger
 from pytest_rageval.clients.base import (
     Accept,
     ChatBackend,
@@ -15,19 +17,19 @@ from pytest_rageval.clients.base import (
     ReplySchema,
     Usage,
 )
-from pytest_rageval.clients.cache import Cache
+from pytest_rageval.clients.cache.keys import Key, chat_key
+from pytest_rageval.clients.cache.reply_cache import Cache
 from pytest_rageval.clients.errors import (
     ClientError,
     InvalidOutputError,
+    NotAskedError,
     RefusedError,
     ReplayMissError,
     TruncatedError,
 )
-from pytest_rageval.clients.flights import Flights
-from pytest_rageval.clients.keys import Key, chat_key
-from pytest_rageval.clients.ledger import Ledger
-from pytest_rageval.clients.line import Line
-from pytest_rageval.clients.purpose import calling, count_answer, current_purpose
+from pytest_rageval.clients.limits.limited_call import LimitedCall
+from pytest_rageval.clients.limits.retry import Patience
+from pytest_rageval.clients.limits.single_flight import SingleFlight
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.errors import shorten
 
@@ -41,14 +43,14 @@ class CachedChat:
         self,
         settings: ClientSettings,
         backend: ChatBackend,
-        line: Line,
+        call: LimitedCall,
         cache: Cache,
         ledger: Ledger,
-        flights: Flights[Reply],
+        flights: SingleFlight[Reply],
     ) -> None:
         self._settings = settings
         self._backend = backend
-        self._line = line
+        self._call = call
         self._cache = cache
         self._ledger = ledger
         self._flights = flights
@@ -61,7 +63,7 @@ class CachedChat:
         accept: Accept | None = None,
     ) -> Reply:
         """Return the reply to ``messages``; see ChatClient."""
-        with calling():
+        with in_flight():
             reply = await self._complete(messages, schema, accept)
         count_answer()
         return reply
@@ -80,55 +82,65 @@ class CachedChat:
             reply = await self._flights.run(
                 key.sha256,
                 lambda: self._look(key, accept),
-                lambda: self._ask_and_keep(key, request, accept),
+                lambda: self._ask_and_cache(key, request, accept),
                 _shared,
             )
         if reply.cached:
+            self._call.unusable.add_usable()
             self._ledger.count(_FROM_CACHE)
         return reply
 
     def _look(self, key: Key, accept: Accept | None) -> Reply | None:
         """Return the reply in the cache; None also for one that is not acceptable any more."""
-        reply = _from_plain(self._cache.get("reply", key))
+        reply = _from_plain(self._cache.get("reply", key.sha256))
         return None if reply is None or _refusal(reply, accept) else reply
 
     def _miss(self, key: Key, accept: Accept | None) -> ClientError:
-        kept = _from_plain(self._cache.get("reply", key))
+        kept = _from_plain(self._cache.get("reply", key.sha256))
         if kept is not None:
             return self._unusable(kept, _refusal(kept, accept))
         purpose = current_purpose()
         why = self._cache.explain_miss("reply", key, purpose.sample)
         asked_by = f" for {purpose}" if str(purpose) else ""
         return ReplayMissError(
-            f"{self._settings.shown}: no reply in the cache{asked_by} (replay asks nobody); {why}"
+            f"{self._settings.shown}: no reply in the cache{asked_by} "
+            f"(replay sends no requests); {why}"
         )
 
-    async def _ask_and_keep(self, key: Key, request: ChatRequest, accept: Accept | None) -> Reply:
+    async def _ask_and_cache(self, key: Key, request: ChatRequest, accept: Accept | None) -> Reply:
         reply = await self._ask(request, accept)
         if self._cache.writes:
             self._cache.put("reply", key, _to_plain(reply), current_purpose().sample)
         return reply
 
     async def _ask(self, request: ChatRequest, accept: Accept | None) -> Reply:
-        """Ask until the reply can be used, telling the model what was wrong with the last one."""
-        usage, asks = Usage(), 0
-        while True:
-            reply, used = await self._send(request)
-            usage, asks = usage + used, asks + 1
+        """Ask until the reply can be used; tell the model what was wrong with the one before."""
+        usage, patience, most = Usage(), self._call.patience(), 1 + self._settings.reasks
+        error: ClientError | None = None
+        for asks in range(1, most + 1):
+            try:
+                reply, used = await self._send(request, patience)
+            except NotAskedError as not_asked:  # the error of its own reply says more
+                raise error or not_asked from None
+            usage += used
             why = _refusal(reply, accept)
             if why is None:
+                self._call.unusable.add_usable()
                 return replace(reply, usage=usage)
-            if reply.finish_reason == "refused" or asks > self._settings.reasks:
-                error = self._unusable(reply, why, request.max_tokens)
-                error.attempts = asks
-                raise error
+            self._call.unusable.add(reply.text)
+            error = self._unusable(reply, why, request.max_tokens)
+            error.attempts = asks
+            if reply.finish_reason == "refused":
+                break
             request = _again(request, reply, why)
+        assert error is not None
+        raise error
 
-    async def _send(self, request: ChatRequest) -> tuple[Reply, Usage]:
-        return await self._line.ask(
+    async def _send(self, request: ChatRequest, patience: Patience) -> tuple[Reply, Usage]:
+        return await self._call.ask(
             [message.content for message in request.messages],
             lambda: self._backend.ask(request),
-            self._ledger.count,
+            patience,
         )
 
     def _unusable(
@@ -159,22 +171,17 @@ class DirectChat:
     For a model under test: what is cut off, or declines, is its answer.
     """
 
-    def __init__(
-        self, settings: ClientSettings, backend: ChatBackend, line: Line, ledger: Ledger
-    ) -> None:
+    def __init__(self, settings: ClientSettings, backend: ChatBackend, call: LimitedCall) -> None:
         self._settings = settings
         self._backend = backend
-        self._line = line
-        self._ledger = ledger
+        self._call = call
 
     async def complete(self, messages: Sequence[Message]) -> Reply:
         """Return the reply to ``messages``; raises ClientError."""
         request = ChatRequest(messages, None, self._settings.max_tokens)
-        with calling():
-            reply, _ = await self._line.ask(
-                [message.content for message in messages],
-                lambda: self._backend.ask(request),
-                self._ledger.count,
+        with in_flight():
+            reply, _ = await self._call.ask(
+                [message.content for message in messages], lambda: self._backend.ask(request)
             )
         count_answer()
         return reply
@@ -207,7 +214,7 @@ def _again(request: ChatRequest, reply: Reply, why: str) -> ChatRequest:
 
 
 def _shared(reply: Reply) -> Reply:
-    """Return a reply as those get it who waited for another's call."""
+    """Return the reply for callers who waited for another caller's request."""
     return replace(reply, cached=True, usage=_FROM_CACHE)
 
 

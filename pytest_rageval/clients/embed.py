@@ -1,6 +1,6 @@
-"""The embedding client that metrics use: cache around batches around the model.
+"""The embedding client that metrics use: the cache, then batches, then the model.
 
-Metrics ask for a few texts at a time; what they ask within a moment is sent together.
+Metrics ask for a few texts at a time; texts that are asked for within a moment are sent together.
 """
 
 from __future__ import annotations
@@ -9,51 +9,44 @@ import asyncio
 import base64
 import sys
 from array import array
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
 
-from pytest_rageval.clients.base import Usage, Vector
-from pytest_rageval.clients.cache import Cache
-from pytest_rageval.clients.errors import BadRequestError, ReplayMissError
-from pytest_rageval.clients.keys import Key, vector_key
-from pytest_rageval.clients.ledger import Ledger
-from pytest_rageval.clients.purpose import (
+from pytest_rageval.clients.accounting.call_context import (
     context_for,
     count_answer,
     current_purpose,
     current_scenario,
 )
+from pytest_rageval.clients.accounting.ledger import Ledger
+from pytest_rageval.clients.base import EmbeddingBackend, Usage, Vector
+from pytest_rageval.clients.cache.keys import Key, vector_key
+from pytest_rageval.clients.cache.reply_cache import Cache
+from pytest_rageval.clients.errors import BadRequestError, ReplayMissError
+from pytest_rageval.clients.limits.limited_call import LimitedCall
 from pytest_rageval.clients.settings import ClientSettings
 
 GATHER_S = 0.005
 """How long a text waits for others to share its request."""
 
 
-class AskBatch(Protocol):
-    """Embeds one batch, with all that stands between us and the model."""
-
-    async def __call__(self, texts: Sequence[str]) -> Sequence[Vector]:
-        """Return the vectors in the order of the texts."""
-        ...
-
-
 class CachedEmbeddings:
-    """Implements EmbeddingClient over a function that embeds one batch."""
+    """Implements EmbeddingClient over a backend; without ``call`` it is a model in this process."""
 
     def __init__(
         self,
         settings: ClientSettings,
-        ask: AskBatch,
+        backend: EmbeddingBackend,
+        call: LimitedCall | None,
         cache: Cache,
         ledger: Ledger,
-        *,
-        is_local: bool = False,
     ) -> None:
         self._settings = settings
-        self._is_local = is_local
+        self._backend = backend
+        self._call = call
         self._cache = cache
         self._ledger = ledger
-        self._batches = _Batches(ask, settings.batch_size, self._keep)
+        self._batches = _Batches(self._ask, settings.batch_size, self._keep)
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         """Return one vector for each text; see EmbeddingClient."""
@@ -66,7 +59,7 @@ class CachedEmbeddings:
             raise self._miss(keys[missing[0]], len(missing))
         is_asked = any(self._batches.is_new(text) for text in missing)
         asked = await self._batches.embed({text: keys[text] for text in missing})
-        if texts and not is_asked:  # another's request may have brought it just now
+        if texts and not is_asked:  # another caller's request may just have brought it
             self._ledger.count(Usage(cached=1))
         if texts:
             count_answer()
@@ -76,11 +69,20 @@ class CachedEmbeddings:
         """Cancel what is being asked."""
         await self._batches.aclose()
 
+    async def _ask(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """Return the vectors of one batch."""
+        if self._call is not None:
+            answer, _ = await self._call.ask(texts, lambda: self._backend.embed(texts))
+        else:
+            answer = await self._backend.embed(texts)
+            self._ledger.count(answer.usage)
+        return answer.vectors
+
     def _key(self, text: str) -> Key:
-        return vector_key(self._settings, text, is_local=self._is_local)
+        return vector_key(self._settings, text, is_local=self._call is None)
 
     def _look(self, key: Key) -> Vector | None:
-        return _from_plain(self._cache.get("vector", key)) if self._cache.reads else None
+        return _from_plain(self._cache.get("vector", key.sha256)) if self._cache.reads else None
 
     def _keep(self, key: Key, vector: Vector) -> None:
         if self._cache.writes:
@@ -91,12 +93,12 @@ class CachedEmbeddings:
         asked_by = f" for {purpose}" if str(purpose) else ""
         return ReplayMissError(
             f"{self._settings.shown}: {count} of the vectors are not in the cache{asked_by} "
-            f"(replay asks nobody); {self._cache.explain_miss('vector', key)}"
+            f"(replay sends no requests); {self._cache.explain_miss('vector', key)}"
         )
 
 
 class _Wanted:
-    """A text that somebody waits for."""
+    """A text whose vector callers wait for; ``waiting`` is how many."""
 
     def __init__(self, text: str, key: Key) -> None:
         self.text = text
@@ -108,13 +110,18 @@ class _Wanted:
 
 
 class _Batches:
-    """Collects texts and sends them together, each once however many wait for it.
+    """Collects texts and sends them together, each once however many callers wait for it.
 
-    A text that nobody waits for any more leaves the queue; a batch for nobody is cancelled. The
-    texts of a batch are all of one scenario, that of whoever asked first: it is put down to that.
+    A text that no caller waits for any more leaves the queue; a batch of such texts is cancelled.
+    The texts of a batch are all of one scenario, that of the first caller, which pays for it.
     """
 
-    def __init__(self, ask: AskBatch, size: int, keep: Callable[[Key, Vector], None]) -> None:
+    def __init__(
+        self,
+        ask: Callable[[list[str]], Awaitable[Sequence[Vector]]],
+        size: int,
+        keep: Callable[[Key, Vector], None],
+    ) -> None:
         self._ask = ask
         self._size = size
         self._keep = keep
@@ -124,7 +131,7 @@ class _Batches:
         self._running: dict[asyncio.Task[None], list[_Wanted]] = {}
 
     def is_new(self, text: str) -> bool:
-        """Return whether nobody waits for a text as yet."""
+        """Return whether no caller waits for a text yet."""
         return text not in self._wanted
 
     async def embed(self, texts: Mapping[str, Key]) -> dict[str, Vector]:
@@ -167,7 +174,7 @@ class _Batches:
         batch = self._running.get(one.batch, ())
         if not any(other.waiting for other in batch):
             one.batch.cancel()
-            for other in batch:  # who asks for these from now on starts anew
+            for other in batch:  # a later caller asks for these anew
                 self._forget(other)
 
     def _send_soon(self) -> None:
@@ -188,7 +195,7 @@ class _Batches:
             self._start(scenario, batch)
 
     def _start(self, scenario: str, batch: list[_Wanted]) -> None:
-        # Not in the context of whoever came first: a batch is not that sample's alone.
+        # Not in the context of the first caller: the batch serves other samples too.
         loop = asyncio.get_running_loop()
         task = loop.create_task(self._run(batch), context=context_for(scenario))
         self._running[task] = batch
@@ -204,7 +211,7 @@ class _Batches:
                 self._fail(batch, error)
             else:
                 await self._run_halves(batch)
-        except Exception as error:  # noqa: BLE001  (each of those who wait raises it)
+        except Exception as error:  # noqa: BLE001  (each caller that waits raises it)
             self._fail(batch, error)
         else:
             for one, vector in zip(batch, vectors, strict=True):
@@ -212,7 +219,7 @@ class _Batches:
                 one.vector.set_result(vector)
 
     async def _run_halves(self, batch: list[_Wanted]) -> None:
-        """Find the text that a server does not take: the others in its batch are not at fault."""
+        """Find the text that the server refuses; the others in its batch get their vectors."""
         middle = len(batch) // 2
         await self._run(batch[:middle])
         await self._run(batch[middle:])
@@ -220,7 +227,7 @@ class _Batches:
     def _fail(self, batch: list[_Wanted], error: Exception) -> None:
         for one in batch:
             one.vector.set_exception(error)
-            one.vector.exception()  # seen, also where nobody waits any more
+            one.vector.exception()  # retrieved, so that asyncio does not warn where no caller waits
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         for one in self._running.pop(task):

@@ -1,4 +1,4 @@
-"""How a model is reached and used, and what the processes of a run share: plain values.
+"""Settings as plain values: how a model is reached and used, and what a run's processes share.
 
 Nothing here reads the environment or the disk; the scenario's schema fills these in.
 """
@@ -13,8 +13,8 @@ from typing import Any, Final, Literal, get_args
 from urllib.parse import SplitResult, urlsplit
 
 from pytest_rageval.errors import OptionError, Problem, unknown_name
-from pytest_rageval.places import ImportMode
 from pytest_rageval.redaction import shown_url
+from pytest_rageval.run_paths import ImportMode
 
 CacheMode = Literal["off", "read", "readwrite", "refresh", "replay"]
 CACHE_MODES: Final[tuple[CacheMode, ...]] = get_args(CacheMode)
@@ -53,22 +53,23 @@ class ClientSettings:
     ``concurrency`` requests are in flight at most and ``rpm`` requests and ``tpm`` tokens start in
     any minute, over all processes of a run. A request may take ``timeout_s``; one that fails for a
     passing reason is repeated ``retries`` times, with waits of ``max_wait_s`` altogether at most; a
-    reply that cannot be used is asked for again ``reasks`` times. ``batch_size`` is the number of
-    texts embedded at once. ``folders`` are where the module of a ``pkg.mod:attr`` may be beside
-    ``sys.path``, and ``import_mode`` is how they come to it; ``source_sha256`` is a digest of its
-    code, "" where that is not known.
+    reply above ``max_mb`` is an error, and one that cannot be used is asked for again ``reasks``
+    times; after ``max_failures`` such replies and no other the model is not asked any more (None:
+    it always is). ``batch_size`` is the number of texts embedded at once. ``folders`` may hold the
+    module of a ``pkg.mod:attr``, in addition to ``sys.path``; ``import_mode`` says how they are
+    added to it; ``source_sha256`` is a digest of its code, "" if that is not known.
     """
 
     model: str
     role: str = "judge"
     provider: str = "openai"
-    base_url: str | None = None
+    base_url: str | None = field(default=None, repr=False)
     api_key_env: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     temperature: float | None = 0.0
     max_tokens: int | None = None
     seed: int | None = None
-    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    extra_body: Mapping[str, Any] = field(default_factory=dict, repr=False)
     form: ReplyForm = "auto"
     concurrency: int = 32
     rpm: int | None = None
@@ -76,7 +77,9 @@ class ClientSettings:
     timeout_s: float = 60.0
     retries: int = 4
     max_wait_s: float = 120.0
+    max_mb: float = 8.0
     reasks: int = 2
+    max_failures: int | None = 20
     batch_size: int = 64
     price: Price | None = None
     folders: tuple[Path, ...] = ()
@@ -90,7 +93,7 @@ class ClientSettings:
 
     @property
     def endpoint(self) -> str:
-        """Where requests go as it may be shown: without user, password and query."""
+        """Where requests go, without user, password and query, so that it can be shown."""
         return shown_url(self.url.geturl()).rstrip("/")
 
     @property
@@ -104,13 +107,13 @@ class RunSettings:
     """What the processes of a run have in common.
 
     ``cache_dir`` outlives the run; without one the mode counts as off. ``shared_dir`` is a folder
-    for this run alone, the same for all of its processes: limits, claims and the account of what
-    was spent. Without one, or on a system without file locks, limits are divided by ``processes``
-    and a budget holds for one process. ``started_at`` (seconds since 1970), which must be the same
-    in all processes, names the run together with the folder: by that refresh knows what the run
-    itself has asked. The budget is over everything asked, embeddings included.
+    for this run alone, the same for all of its processes: limits, claims and the ledger. Without
+    one, or on a system without file locks, limits are divided by ``processes`` and a budget holds
+    for one process. ``started_at`` (seconds since 1970) must be the same in all processes; with the
+    folder it names the run, so that refresh knows what the run itself has asked. The budget covers
+    all calls, embeddings included.
 
-    Raises OptionError for a mode that does not exist: whoever means replay would have asked.
+    Raises OptionError for an unknown mode: a misspelled replay must not send requests.
     """
 
     cache_dir: Path | None = None

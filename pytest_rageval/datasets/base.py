@@ -1,30 +1,37 @@
-"""What a data format must provide: a reader that turns a file into rows, one mapping each.
+"""The interface of data formats: a reader turns a file into rows, one mapping each.
 
-To add a format, write a module here with ``READERS = (YourReader(),)``.
+To add a format, write a module in ``formats`` with ``READERS = (DatasetReader(...),)``.
 """
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import hashlib
 import io
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
+from pytest_rageval.datasets.encodings import encoding_hint
 from pytest_rageval.errors import Problem, ScenarioError
 from pytest_rageval.registry import Registry
 from pytest_rageval.scenario.data_specs import DatasetSpec
 
+_MAX_MB = 4096
+_MAX_MB_WHOLE = 64
+_MAX_BLANK_LINES = 1_000_000
+_BUFFER = 2**17
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row as it stands in the file: ``number`` from 1, the first ``line`` where it has one.
+    """A row of the file: ``number`` from 1, its first ``line`` if the format has lines.
 
-    ``tabular`` says that the format has no lists, so that a cell may spell one in its text.
+    ``tabular``: the format has no lists, so that a cell may spell one as text.
     """
 
     number: int
@@ -35,7 +42,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class BrokenRow:
-    """A row that could not be read, and why; the file goes on after it."""
+    """A row that could not be read, and why; reading continues after it."""
 
     number: int
     line: int | None
@@ -45,7 +52,7 @@ class BrokenRow:
 
 @dataclass(frozen=True)
 class DataFile:
-    """A data file to read: where it is, how messages call it, and what its scenario says of it."""
+    """A data file to read: its path, its name in messages, and its options in the scenario."""
 
     path: Path
     shown: str
@@ -59,8 +66,26 @@ class DataFile:
         return int(self.spec.max_row_mb * 2**20)
 
     @property
+    def is_packed(self) -> bool:
+        """Whether the file's name ends in ``.gz``."""
+        return self.path.suffix == ".gz"
+
+    def max_bytes(self, *, is_whole: bool = False) -> int:
+        """Return how many bytes the file may have, unpacked.
+
+        ``is_whole``: it is packed, and read as a whole.
+        """
+        given = self.spec.max_mb
+        return int((given or (_MAX_MB_WHOLE if is_whole else _MAX_MB)) * 2**20)
+
+    def too_large(self, limit: int) -> ScenarioError:
+        """Return the error for a file with more than ``limit`` bytes."""
+        key = "corpus" if self.section == "corpus" else "dataset"
+        return self.refuse(f"more than {limit / 2**20:g} MB, unpacked ({key}.max_mb allows more)")
+
+    @property
     def too_long(self) -> str:
-        """What is wrong with a row that has more bytes."""
+        """The message for a row with more bytes."""
         return too_long(self.spec.max_row_mb, self.section)
 
     def refuse(self, message: str, line: int | None = None) -> ScenarioError:
@@ -68,22 +93,29 @@ class DataFile:
         return ScenarioError([Problem(f"{self.shown}:{line}" if line else self.shown, message)])
 
     @contextmanager
-    def open(self) -> Iterator[IO[bytes]]:
-        """Open the file as bytes, unpacked where its name ends in ``.gz``."""
+    def open(self, *, is_whole: bool = False) -> Iterator[IO[bytes]]:
+        """Open the file as bytes, unpacked if its name ends in ``.gz``.
+
+        ``is_whole``: the caller reads it as a whole. Reading beyond the largest size raises
+        ScenarioError.
+        """
+        limit = self.max_bytes(is_whole=is_whole and self.is_packed)
         try:
-            if self.path.suffix == ".gz":
+            if self.is_packed:
                 with gzip.open(self.path, "rb") as packed:
-                    yield io.BufferedReader(packed)
+                    yield io.BufferedReader(_Limited(packed, limit, self), _BUFFER)
+            elif self.path.stat().st_size > limit:
+                raise self.too_large(limit)
             else:
                 with self.path.open("rb") as plain:
                     yield plain
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise self.refuse(f"a damaged or cut off gzip file: {error}") from error
+            raise self.refuse(f"a damaged or truncated gzip file: {error}") from error
         except OSError as error:
             raise self._unreadable(error) from error
 
     def sha256(self) -> hashlib._Hash:
-        """Return the hash of the file's bytes, packed ones as they are; raises ScenarioError."""
+        """Return the hash of the file's bytes, not unpacked; raises ScenarioError."""
         try:
             with self.path.open("rb") as stream:
                 return hashlib.file_digest(stream, "sha256")
@@ -107,21 +139,92 @@ class DataFile:
             raise self.refuse(f"not {self.spec.encoding}: {error}") from error
         return text.removeprefix("\ufeff")
 
+    @contextmanager
+    def text(self) -> Iterator[io.TextIOWrapper]:
+        """Open the file as text, line ends unchanged; raises ScenarioError as ``decode`` does."""
+        try:
+            with self.open() as stream:
+                text = io.TextIOWrapper(stream, self.spec.encoding, newline="")
+                yield text
+                text.detach()  # the caller's context closes the stream
+        except UnicodeError as error:
+            self._find_undecodable()
+            raise self.refuse(f"not {self.spec.encoding}: {error}") from error
+
+    def _find_undecodable(self) -> None:
+        """Raise ScenarioError at the first bytes that are not text; reads the file again."""
+        decoder = codecs.getincrementaldecoder(self.spec.encoding)()
+        offset = lines = 0
+        with self.open() as stream:
+            raw = b"begin"
+            while raw:
+                raw = stream.read(_BUFFER) + stream.readline(_BUFFER)
+                try:
+                    decoder.decode(raw, final=not raw)
+                except UnicodeDecodeError as error:
+                    # The decoder put bytes left from the previous block in front of these.
+                    part = bytes(error.object)
+                    line = lines + raw.count(b"\n", 0, error.start) + 1
+                    at = offset + len(raw) - len(part)
+                    raise self.refuse(self.undecodable(error, part, at), line) from error
+                offset += len(raw)
+                lines += raw.count(b"\n")
+
     def undecodable(self, error: UnicodeDecodeError, raw: bytes, offset: int = 0) -> str:
         """Return the message for bytes that are not text, with the offset in the file."""
         at = offset + error.start
         found = f"byte 0x{raw[error.start]:02x} at offset {at}"
-        return f"not {self.spec.encoding}: {found}{_guess(raw, self.spec.encoding, self.section)}"
+        hint = encoding_hint(raw, error.start, self.spec.encoding, self.section)
+        return f"not {self.spec.encoding}: {found}{hint}"
+
+
+class _Limited(io.RawIOBase):
+    """Unpacked bytes, up to the largest size that a file may have."""
+
+    def __init__(self, packed: gzip.GzipFile, limit: int, file: DataFile) -> None:
+        self._packed = packed
+        self._limit = limit
+        self._read = 0
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = self._packed.readinto(buffer)
+        self._read += count
+        if self._read > self._limit:
+            raise self._file.too_large(self._limit)
+        return count
+
+
+class BlankLines:
+    """Counts consecutive blank lines: a file of nothing else would be read for minutes."""
+
+    def __init__(self, file: DataFile) -> None:
+        self._file = file
+        self._count = 0
+
+    def note(self, line: int) -> None:
+        """Count a blank line; raises ScenarioError if there are too many before the next row."""
+        self._count += 1
+        if self._count > _MAX_BLANK_LINES:
+            message = f"more than {_MAX_BLANK_LINES:,} blank lines before a row; remove them"
+            raise self._file.refuse(message, line)
+
+    def end(self) -> None:
+        """Start counting again, at a row."""
+        self._count = 0
 
 
 def too_long(max_row_mb: float, section: str) -> str:
-    """Return the message for a longer row, with the option that allows it where there is one."""
+    """Return the message for a row that is too long, with the option that allows more, if any."""
     option = "" if section == "corpus" else " (dataset.max_row_mb)"
     return f"longer than {max_row_mb:g} MB{option}"
 
 
 def row_place(shown: str, line: int | None, number: int) -> str:
-    """Return how messages call the place of a row: by its line, by its number where it has none.
+    """Return the place of a row for messages: its line or, in files without lines, its number.
 
     >>> row_place("qa.jsonl", 7, 5), row_place("qa.parquet", None, 5)
     ('qa.jsonl:7', 'qa.parquet: row 5')
@@ -129,31 +232,21 @@ def row_place(shown: str, line: int | None, number: int) -> str:
     return f"{shown}:{line}" if line else f"{shown}: row {number}"
 
 
-def _guess(raw: bytes, encoding: str, section: str) -> str:
-    candidate = "utf-16" if raw.startswith((b"\xff\xfe", b"\xfe\xff")) else "gb18030"
-    try:
-        raw.decode(candidate)
-    except UnicodeError:
-        candidate = encoding
-    if candidate.lower() == encoding.lower():
-        return f" (set {section}.encoding, or save the file as UTF-8)"
-    return f" (it can be read as {candidate}: set {section}.encoding: {candidate})"
+@dataclass(frozen=True, slots=True)
+class DatasetReader:
+    """A data format as the registry holds it; name and ``aliases`` are file suffixes without dot.
 
+    ``read(file)`` yields the rows in file order; it raises ScenarioError for a file that cannot be
+    used as a whole. ``hint(columns, spec)`` returns what to write in the scenario if the columns
+    look misread, else "".
+    """
 
-class DatasetReader(Protocol):
-    """Reads one data format. ``aliases`` are the file suffixes without their dot."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def aliases(self) -> tuple[str, ...]: ...
-
-    def read(self, file: DataFile) -> Iterator[Row | BrokenRow]:
-        """Yield the rows in file order; raise ScenarioError for a file unusable as a whole."""
-        ...
+    name: str
+    read: Callable[[DataFile], Iterator[Row | BrokenRow]]
+    aliases: tuple[str, ...] = ()
+    hint: Callable[[Sequence[str], DatasetSpec], str] = lambda _columns, _spec: ""
 
 
 READER_REGISTRY: Registry[DatasetReader] = Registry(
-    "data format", "pytest_rageval.datasets", "READERS"
+    "data format", "pytest_rageval.datasets.formats", "READERS"
 )

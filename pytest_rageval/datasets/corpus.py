@@ -1,4 +1,4 @@
-"""The chunks of a knowledge base: what a question about a document is expected to retrieve."""
+"""The chunks of a knowledge base, which questions about their document should retrieve."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_rageval.datasets.base import BrokenRow, Row, row_place
-from pytest_rageval.datasets.key_map import DOCUMENT_KEYS, PASSAGE_KEYS, passage_document
-from pytest_rageval.datasets.load import data_file, read_rows
+from pytest_rageval.datasets.columns.passages import DOCUMENT_KEYS, PASSAGE_KEYS, passage_document
+from pytest_rageval.datasets.load import data_file, reader_of
 from pytest_rageval.errors import Problem, ScenarioError
 from pytest_rageval.scenario.data_specs import CorpusSpec, DatasetSpec
 
@@ -25,21 +25,21 @@ class Corpus:
     chunks: Mapping[str, tuple[str, ...]]
 
     def of_document(self, doc_name: str) -> tuple[str, ...] | None:
-        """Return the chunks of a document, None when there are none."""
+        """Return the chunks of a document, None if it has none."""
         return self.chunks.get(unicodedata.normalize("NFC", doc_name))
 
 
 def load_corpus(spec: CorpusSpec, base_dir: Path, where: str) -> Corpus:
     """Return the chunks in the file of ``spec``, whose path is relative to ``base_dir``.
 
-    Any data format will do; a chunk has a text and a ``doc_name``. Raises ScenarioError with the
-    rows that have not.
+    The file may have any data format; each row needs a text and a ``doc_name``. Raises
+    ScenarioError that names the rows without them.
     """
-    as_dataset = DatasetSpec(path=spec.path, format=spec.format, encoding=spec.encoding)
+    as_dataset = DatasetSpec(**dict(spec))
     file = data_file(as_dataset, base_dir, where, "corpus")
     found: dict[str, dict[str, None]] = {}
     problems: list[Problem] = []
-    for row in read_rows(file, where, "corpus"):
+    for row in reader_of(file, where, "corpus").read(file):
         chunk = _chunk(row)
         if isinstance(chunk, str):
             problems.append(Problem(row_place(file.shown, row.line, row.number), chunk))
@@ -56,7 +56,7 @@ def load_corpus(spec: CorpusSpec, base_dir: Path, where: str) -> Corpus:
 
 
 def _chunk(row: Row | BrokenRow) -> tuple[str, str] | str:
-    """Return document and text of a chunk, or why it is none."""
+    """Return document and text of a chunk, or what it lacks."""
     if isinstance(row, BrokenRow):
         return row.reason
     doc_name = passage_document(row.fields)

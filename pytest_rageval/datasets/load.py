@@ -1,4 +1,4 @@
-"""The cases of a data set: rows read, shuffled and cut as its scenario says, ids checked."""
+"""Loads the cases of a data set: reads, shuffles and limits the rows, and checks their ids."""
 
 from __future__ import annotations
 
@@ -6,19 +6,28 @@ import hashlib
 import json
 import random
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
-from pytest_rageval.datasets.base import READER_REGISTRY, BrokenRow, DataFile, Row, row_place
-from pytest_rageval.datasets.inline import rows_of
-from pytest_rageval.datasets.key_map import KeyMap
+from pytest_rageval.datasets.base import (
+    READER_REGISTRY,
+    BrokenRow,
+    DataFile,
+    DatasetReader,
+    Row,
+    row_place,
+)
+from pytest_rageval.datasets.columns.key_map import KeyMap
+from pytest_rageval.datasets.formats.inline import rows_of
 from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten
-from pytest_rageval.model import Case
+from pytest_rageval.model import NOTHING, Case, json_plain
 from pytest_rageval.registry import UnknownNameError
+from pytest_rageval.scenario.column_names import column_meant
 from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.text.json_path import head_of
 
 _LISTED = 5
 T = TypeVar("T")
@@ -35,8 +44,12 @@ class Dataset:
     sha256: str
     shown: str
     warnings: tuple[str, ...] = ()
+    left_out: int | None = 0
+    """How many rows ``limit`` left out; None if the rest could not be read."""
+    hint: str = ""
+    """What to write in the scenario if the columns look misread, else ""."""
     judgements_sha256: str = ""
-    """A hash of what the samples are judged by, where that is a file of its own (qrels)."""
+    """A hash of the judgements, if they are in a file of their own (qrels)."""
 
 
 def load_dataset(
@@ -44,38 +57,55 @@ def load_dataset(
     base_dir: Path,
     where: str,
     row_lines: Sequence[int | None] | None = None,
+    where_mapped: Callable[[str], str] | None = None,
+    fallbacks: Mapping[str, str] = NOTHING,
 ) -> Dataset:
     """Return the cases of ``spec``, whose path is relative to ``base_dir``.
 
-    ``where`` is the place in the scenario that names the data, ``row_lines`` are those of inline
-    rows. Raises ScenarioError when the data as a whole cannot be used: no such file, an unreadable
-    one, no rows, ids that occur twice, a mapped column that no row has.
+    ``where`` is the place in the scenario that names the data, ``row_lines`` are the lines of
+    inline rows, ``where_mapped`` returns the place of a field of the ``key_map``; KeyMap explains
+    ``fallbacks``. Raises ScenarioError if the data as a whole cannot be used: a missing or
+    unreadable file, no rows, duplicate ids, a mapped column or path that no row has.
     """
     if spec.rows is not None:
-        # The rows stand in the scenario file, so its name is the one to send the reader to.
+        # The rows are in the scenario file, so messages name that file.
         shown = where.rpartition(":")[0] or where
         rows: Iterable[Row | BrokenRow] = rows_of(spec.rows, spec.max_row_mb, "dataset", row_lines)
-        digest = hashlib.sha256(json.dumps(spec.rows, sort_keys=True, default=str).encode())
+        read_hint = None
+        digest = hashlib.sha256(json.dumps(json_plain(spec.rows), sort_keys=True).encode())
     else:
         file = data_file(spec, base_dir, where, "dataset")
         shown = file.shown
-        rows = read_rows(file, where, "dataset")
+        reader = reader_of(file, where, "dataset")
+        rows, read_hint = reader.read(file), reader.hint
         digest = file.sha256()
-    chosen = choose(rows, spec)
+    chosen, left_out = choose(rows, spec)
     if not chosen:
         raise ScenarioError([Problem(shown, "no rows: an empty data set tests nothing")])
-    key_map = KeyMap(spec.key_map)
+    key_map = KeyMap(spec.key_map, spec.blank_answer, fallbacks)
     cases = [key_map.case(row, index) for index, row in enumerate(chosen)]
-    problems = [*_unknown_columns(spec, key_map, shown), *_duplicate_ids(cases, chosen, shown)]
+    hint = read_hint(tuple(key_map.columns), spec) if read_hint is not None else ""
+    problems = [
+        *_unknown_columns(spec, key_map, shown, where_mapped, hint),
+        *_duplicate_ids(cases, chosen, shown),
+    ]
     if problems:
         raise ScenarioError(problems)
-    columns, metadata = tuple(key_map.columns), tuple(key_map.metadata_columns)
-    lines = [row.line for row in chosen]
-    return Dataset(cases, lines, columns, metadata, digest.hexdigest(), shown)
+    return Dataset(
+        cases,
+        [row.line for row in chosen],
+        tuple(key_map.columns),
+        key_map.metadata_columns,
+        digest.hexdigest(),
+        shown,
+        warnings=tuple(_of_two_names(key_map, shown)),
+        left_out=left_out,
+        hint=hint,
+    )
 
 
 def data_file(spec: DatasetSpec, base_dir: Path, where: str, section: str) -> DataFile:
-    """Return the file of ``spec``; raises ScenarioError, at ``where``, when there is none.
+    """Return the file of ``spec``; raises ScenarioError, at ``where``, if there is none.
 
     ``section`` is the key of the scenario that names the file.
     """
@@ -100,36 +130,69 @@ def _missing_file(path: Path, written: str, section: str) -> str:
     return f"{section}: no file {written!r} in {str(folder)!r}.{hint}"
 
 
-def read_rows(file: DataFile, where: str, section: str) -> Iterable[Row | BrokenRow]:
-    """Return the rows of a data file by the reader of its format; raises ScenarioError."""
+def reader_of(file: DataFile, where: str, section: str) -> DatasetReader:
+    """Return the reader of a data file's format; raises ScenarioError if there is none."""
     suffixes = [suffix for suffix in file.path.suffixes if suffix != ".gz"]
     wanted = file.spec.format or (suffixes[-1].lstrip(".") if suffixes else "")
     try:
-        reader = READER_REGISTRY.get(wanted)
+        return READER_REGISTRY.get(wanted)
     except UnknownNameError as error:
         raise ScenarioError([Problem(where, f"{section}: {error}")]) from error
-    return reader.read(file)
 
 
-def choose(rows: Iterable[T], spec: DatasetSpec) -> list[T]:
-    """Shuffle all rows, then cut: UltraRAG's order, for the same seed the same rows."""
+def choose(rows: Iterable[T], spec: DatasetSpec) -> tuple[list[T], int | None]:
+    """Shuffle all rows, then apply the limit: as UltraRAG does, the same seed gives the same rows.
+
+    Also return how many rows were left out; None if those after the limit cannot be read.
+    """
     limit = None if spec.limit == -1 else min(spec.limit, sys.maxsize)
-    if not spec.shuffle:
-        return list(islice(rows, limit))
-    everything = list(rows)
-    random.Random(spec.seed).shuffle(everything)
-    return everything[:limit]
+    if spec.shuffle:
+        everything = list(rows)
+        random.Random(spec.seed).shuffle(everything)
+        chosen = everything[:limit]
+        return chosen, len(everything) - len(chosen)
+    rest = iter(rows)
+    chosen = list(islice(rest, limit))
+    try:
+        return chosen, sum(1 for _ in rest)
+    except ScenarioError:
+        return chosen, None
 
 
-def _unknown_columns(spec: DatasetSpec, key_map: KeyMap, shown: str) -> Iterator[Problem]:
+def _unknown_columns(
+    spec: DatasetSpec,
+    key_map: KeyMap,
+    shown: str,
+    where_mapped: Callable[[str], str] | None,
+    misread: str,
+) -> Iterator[Problem]:
     for name, column in spec.key_map.items():
-        if column not in key_map.columns and column.partition(".")[0] not in key_map.columns:
-            hint = did_you_mean(column, key_map.columns)
+        where = where_mapped(name) if where_mapped else shown
+        if column in key_map.columns:
+            continue
+        if head_of(column) not in key_map.columns:
+            guess = column_meant(column, name, key_map.metadata_columns)
+            hint = f" Did you mean {guess!r}?" if guess else ""
             known = ", ".join(sorted(key_map.columns)[:20])
-            message = (
-                f"key_map: no row has the column {column!r} for {name!r}.{hint} Known: {known}"
-            )
-            yield Problem(shown, message)
+            message = f"no row has the column {column!r} for {name!r}.{hint} Known: {known}"
+            message += f". {misread}" if misread else ""
+        elif key_map.lost.get(column):
+            found = key_map.lost[column].removeprefix("nothing")
+            message = f"for {name!r}, no row has anything{found}"
+        else:
+            continue
+        yield Problem(where, f"key_map: {message}")
+
+
+def _of_two_names(key_map: KeyMap, shown: str) -> Iterator[str]:
+    """Yield warnings of rows with different values in two columns of one field."""
+    for (name, column, other), count in key_map.clashes.items():
+        rows = "1 row has" if count == 1 else f"{count} rows have"
+        yield (
+            f"{shown}: {rows} different values in {column!r} and {other!r}, both names of "
+            f"{name!r}; {column!r} counts. To choose, write key_map: {{{name}: {column}}} or "
+            f"{{{name}: {other}}}"
+        )
 
 
 def _duplicate_ids(
@@ -143,12 +206,9 @@ def _duplicate_ids(
             continue
         found += 1
         if found <= _LISTED:
-            earlier = rows[before].line or f"row {rows[before].number}"
+            line = rows[before].line
+            earlier = f"line {line}" if line else f"row {rows[before].number}"
             where = row_place(shown, rows[at].line, rows[at].number)
-            yield Problem(where, f"duplicate id {shorten(case.id)!r} (first on {_place(earlier)})")
+            yield Problem(where, f"duplicate id {shorten(case.id)!r} (first on {earlier})")
     if found > _LISTED:
         yield Problem(shown, f"and {found - _LISTED} more duplicate ids")
-
-
-def _place(earlier: int | str) -> str:
-    return f"line {earlier}" if isinstance(earlier, int) else earlier

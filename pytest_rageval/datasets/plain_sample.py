@@ -1,4 +1,4 @@
-"""Samples that someone's code made, as the data would have given them: of plain values only."""
+"""Checks samples that user code made, and converts them to plain values as data have them."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from pytest_rageval.model import NOTHING, Sample, json_plain
 
 
 class NoSampleError(ValueError):
-    """A field of a sample holds what no data could; the message names both, and what it holds."""
+    """A field of a sample has a value that data cannot have; the message names all three."""
 
 
 def plain_sample(sample: Sample) -> Sample:
-    """Return the sample with metadata that JSON can say, and tuples for lists.
+    """Return the sample with JSON-plain metadata, and tuples for lists.
 
-    Metadata become what ``json_plain`` makes of them; a sample that is plain comes back as it is.
-    Raises NoSampleError for any other field whose value is of a wrong type, and for metadata that
-    cannot be written.
+    ``json_plain`` converts the metadata; a plain sample is returned unchanged. Raises NoSampleError
+    for another field with a value of the wrong type, and for metadata that cannot be written.
     """
     plain: dict[str, Any] = {}
     if not _is_written(sample.metadata):
@@ -36,10 +35,10 @@ def plain_sample(sample: Sample) -> Sample:
 
 
 def shown(value: object) -> str:
-    """Return the beginning of the text of any object, its type where even that raises."""
+    """Return the beginning of an object's repr, or its type if that raises."""
     try:
         return shorten(repr(value))
-    except Exception:  # noqa: BLE001  (the text of an object is anyone's code)
+    except Exception:  # noqa: BLE001  (repr may run any code)
         return f"an object of the type {type(value).__name__!r}"
 
 
@@ -48,7 +47,7 @@ def _has_lists(value: object) -> bool:
 
 
 def _is_written(metadata: object) -> bool:
-    """Return whether JSON can say metadata as they are, and they would read back the same."""
+    """Return whether metadata can be written as JSON and read back unchanged."""
     if type(metadata) is not dict:
         return metadata is NOTHING
     return all(
@@ -62,7 +61,7 @@ _NUMBERS: Final = frozenset([int, float])
 
 
 def _is_ordinary(value: object) -> bool:
-    """Return whether a value is a number, neither endless nor too long to be spelled."""
+    """Return whether a value is a number, neither infinite nor too long for JSON."""
     return isinstance(value, int | float) and type(value) in _NUMBERS and abs(value) < 1e300
 
 
@@ -73,14 +72,14 @@ def _metadata(sample: Sample) -> Mapping[str, Any]:
         raise NoSampleError(f"{whose} must be a mapping, found {shown(given)}")
     try:
         plain: dict[str, Any] = json_plain(given)
-        json.dumps(plain, allow_nan=False)  # a number may be too long for it
-    except Exception as error:  # the text of an object is anyone's code, a list may hold itself
+        json.dumps(plain, allow_nan=False)  # a number may be too long
+    except Exception as error:  # repr may run any code, a list may contain itself
         raise NoSampleError(f"{whose} cannot be saved: {shown(error)}") from error
     return plain
 
 
 class _Kind(NamedTuple):
-    """What a field may hold, in words and as a check."""
+    """The values that a field may have: in words, and as a check."""
 
     expected: str
     holds: Callable[[Any], bool]
@@ -132,4 +131,4 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "skip": _TEXT_OR_NONE,
     "xfail": _TEXT_OR_NONE,
 }
-"""What each field of a sample may hold, but for its metadata."""
+"""The values that each field of a sample may have, except metadata."""

@@ -1,4 +1,4 @@
-"""Rows written as a data set that reads back as the samples they were made of."""
+"""Writes samples as the rows of a data set that reads back as the same samples."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_rageval.datasets.csv_text import csv_text
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
+from pytest_rageval.text.csv_text import QUOTE_COLUMN, csv_text, quoted
+from pytest_rageval.text.json_path import head_of
 
 _PLAIN_FIELDS = ("question", "doc_name", "skip", "xfail")
 _LISTED_FIELDS = ("reference_contexts", "retrieved_ids", "tags")
 
 
 def columns_of(key_map: Mapping[str, str]) -> dict[str, str]:
-    """Return for each field of a sample the column that a reader with ``key_map`` looks for."""
+    """Return for each field of a sample the column that a reader with ``key_map`` expects."""
     named = {FIELD_OF[name]: column for name, column in key_map.items()}
-    taken = {part for column in named.values() for part in (column, column.partition(".")[0])}
+    taken = {part for column in named.values() for part in (column, head_of(column))}
     return {
         name: named.get(name)
         or next((alias for alias in aliases if alias not in taken), aliases[0])
@@ -26,10 +27,9 @@ def columns_of(key_map: Mapping[str, str]) -> dict[str, str]:
 
 
 def row_of(sample: Sample, columns: Mapping[str, str]) -> dict[str, Any]:
-    """Return a row with everything that is known of a sample; what is missing is left out.
+    """Return a row with all values of a sample; missing ones are left out.
 
-    Metadata stand in the columns that they came from, contexts are objects that name their
-    document.
+    Metadata are in the columns that they came from; contexts are objects that name their document.
     """
     known: dict[str, Any] = {"id": sample.id}
     known |= {name: getattr(sample, name) for name in _PLAIN_FIELDS}
@@ -57,7 +57,8 @@ def _contexts(sample: Sample) -> list[dict[str, str]] | None:
 def rows_text(rows: Sequence[Mapping[str, Any]], suffix: str) -> Iterator[str]:
     """Yield the text of a data file, ``.jsonl``, ``.json`` or ``.csv``, in parts.
 
-    A list, or any other value that a table cannot hold, is spelled as JSON in its cell.
+    In a table, a list or object is written as JSON. Texts that a spreadsheet would run as formulas
+    are quoted, which an extra column tells the reader.
     """
     if suffix == ".csv":
         yield from _table(rows)
@@ -71,7 +72,11 @@ def rows_text(rows: Sequence[Mapping[str, Any]], suffix: str) -> Iterator[str]:
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     header = list(dict.fromkeys(name for row in rows for name in row))
-    yield from csv_text([header, *([_cell(row.get(name)) for name in header] for row in rows)])
+    table: list[list[Any]] = [header, *([row.get(name) for name in header] for row in rows)]
+    if any(isinstance(value, str) and value != quoted(value) for row in table for value in row):
+        table = [[*(quoted(v) if isinstance(v, str) else v for v in row), None] for row in table]
+        table[0][-1] = QUOTE_COLUMN
+    yield from csv_text([_cell(value) for value in row] for row in table)
 
 
 def _cell(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Retrieval from TREC files: one case for each judged query, with what a run returned for it."""
+"""Loads TREC files: one case for each judged query, with the documents that a run returned."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from pytest_rageval.datasets.base import DataFile
+from pytest_rageval.datasets.formats.trec_files import Qrels, read_qrels, read_run
 from pytest_rageval.datasets.load import Dataset, choose, data_file
-from pytest_rageval.datasets.trec_files import Qrels, read_qrels, read_run
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.model import Case, InvalidRow, Sample
 from pytest_rageval.scenario.data_specs import DatasetSpec
@@ -24,7 +24,7 @@ def load_trec(
 ) -> Dataset:
     """Return a case for each query of the qrels file, in its order.
 
-    ``where`` returns the place in the scenario of a key; ``run_key`` is the one that names the run.
+    ``where`` returns the place of a key in the scenario; ``run_key`` is the key that names the run.
     Raises ScenarioError for files that cannot be read, and for a run without any judged query.
     """
     qrels_file, missing = _attempt(
@@ -38,7 +38,7 @@ def load_trec(
     if qrels is None or run is None:
         raise ScenarioError([*problems, *more])
     _check_overlap(qrels, run, run_file, qrels_file.shown)
-    queries = choose(enumerate(qrels.items(), start=1), spec)
+    queries, left_out = choose(enumerate(qrels.items(), start=1), spec)
     cases = []
     for index, (row, (query, judged)) in enumerate(queries):
         sample = Sample(query, index, row, retrieved_ids=run.get(query, ()), reference_ids=judged)
@@ -52,6 +52,7 @@ def load_trec(
         sha256=_digest(qrels_file, run_file),
         shown=run_file.shown,
         warnings=tuple(_warnings(spec, chosen, run, qrels_file.shown, run_file.shown)),
+        left_out=left_out,
         judgements_sha256=_judgements_digest(qrels),
     )
 
@@ -65,7 +66,7 @@ def _file(
 def _check_overlap(
     qrels: Qrels, run: Mapping[str, Sequence[str]], run_file: DataFile, qrels_shown: str
 ) -> None:
-    """Raise ScenarioError when the run holds none of the judged queries: the wrong file."""
+    """Raise ScenarioError if the run has none of the judged queries: it is the wrong file."""
     if not qrels.keys() & run.keys():
         ours, theirs = shorten(next(iter(run))), shorten(next(iter(qrels)))
         raise run_file.refuse(
@@ -82,7 +83,7 @@ def _attempt(read: Callable[[], T]) -> tuple[T | None, Sequence[Problem]]:
 
 
 def _case(spec: DatasetSpec, sample: Sample, run_shown: str, *, is_missing: bool) -> Case:
-    """Return a query as a case; one that the run lacks is what ``missing_queries`` says."""
+    """Return a query as a case; ``missing_queries`` decides about one that the run lacks."""
     reason = f"no results for this query in {run_shown}"
     if is_missing and spec.missing_queries == "error":
         return InvalidRow(sample.id, sample.index, sample.row, None, reason)
@@ -99,7 +100,7 @@ def _warnings(
     run_shown: str,
 ) -> Iterator[str]:
     missing = [query for query in qrels if query not in run]
-    if missing and spec.missing_queries == "zero":  # else their cases say it
+    if missing and spec.missing_queries == "zero":  # otherwise their cases say so
         share = f"{len(missing)} of {len(qrels)} judged queries"
         yield f"{share} have no results in {run_shown}: {_list(missing)} (see missing_queries)"
     hopeless = [query for query, judged in qrels.items() if max(judged.values()) < 1]
@@ -116,7 +117,7 @@ def _list(names: Sequence[str]) -> str:
 
 
 def _judgements_digest(qrels: Qrels) -> str:
-    """Return a hash of who judged what how; line ends, packing and the queries' order are not."""
+    """Return a hash of the judgements, whatever the line ends, packing and order of queries."""
     whole = hashlib.sha256()
     for query in sorted(qrels):
         judged = qrels[query]

@@ -1,16 +1,15 @@
-"""A scenario ready to be scored: its metrics and cases bound to objects."""
+"""The plan: a scenario ready to run, with its cases, metrics and gates."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from pytest_rageval.engine.batches import Batches
-from pytest_rageval.engine.bind_models import ModelPlan
-from pytest_rageval.engine.bind_target import TargetPlan
-from pytest_rageval.engine.binding import BoundMetric
+from pytest_rageval.engine.batch_scores import BatchScores
+from pytest_rageval.engine.bound import BoundMetric, ModelPlan, TargetPlan
 from pytest_rageval.model import Case, ScenarioInfo
+from pytest_rageval.scenario.schema import EmptyAnswer
 
 
 @dataclass(frozen=True)
@@ -29,8 +28,14 @@ class Plan:
     """The system under test; None where the data hold the answers."""
     saved_columns: Mapping[str, str] | None = None
     """The column of each field, where the run saves its answers as a data set."""
+    keeps_expected: bool = False
+    """Whether a report shows the expected contexts in full: results carry them then."""
+    empty_answer: EmptyAnswer | None = "worst"
+    """What an empty answer counts as; None leaves it to each metric."""
+    left_out: int = 0
+    """How many rows of the data ``dataset.limit`` left out, 1 at least where it did."""
     rename: Callable[[Plan, str, str], Plan] | None = None
-    """What gives it the name and node id of its run, where they are not settled: see ``named``."""
+    """What gives it the name and node id of its run, if they are not known yet: see ``named``."""
 
     def named(self, name: str, nodeid: str) -> Plan:
         """Return the plan of a run called ``name``, compared with the runs saved under that name.
@@ -41,6 +46,10 @@ class Plan:
         assert self.rename is not None
         return self.rename(self, name, nodeid)
 
+    def as_part(self) -> Plan:
+        """Return the plan as that of a part of the data, where ``dataset.limit`` left rows out."""
+        return replace(self, info=replace(self.info, total=self.info.total + self.left_out))
+
     @cached_property
     def judged(self) -> tuple[BoundMetric, ...]:
         """The metrics that ask a model, or wait for something else."""
@@ -48,7 +57,7 @@ class Plan:
 
     @property
     def is_asked(self) -> bool:
-        """Whether somebody is asked about the samples: the system under test, or models."""
+        """Whether the system under test or a model is asked about the samples."""
         return self.target is not None or bool(self.judged)
 
     @property
@@ -57,9 +66,9 @@ class Plan:
         return self.models.repeats
 
     @cached_property
-    def batches(self) -> Batches:
+    def batches(self) -> BatchScores:
         """The scores of the metrics that score all samples at once."""
-        return Batches(self.metrics, self.cases)
+        return BatchScores(self.metrics, self.cases)
 
     @cached_property
     def weights(self) -> tuple[float, ...]:

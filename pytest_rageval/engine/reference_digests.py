@@ -1,6 +1,6 @@
-"""What a sample is judged by, in a few digits: what ``results.json`` does not hold in whole.
+"""Digests of what a sample is judged by and ``results.json`` does not hold in full.
 
-The references themselves stand there; grades, expected contexts and groups of references do not.
+It has the references themselves, but no grades, expected contexts or groups of references.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def reference_digests(sample: Sample) -> Mapping[str, str]:
 
 @lru_cache(maxsize=1024)
 def _of_contexts(contexts: tuple[str, ...]) -> str:
-    """Keep what was made: of a corpus, all samples of a document expect the same chunks."""
+    """Cached: with a corpus, all samples of a document expect the same chunks."""
     return _digest(sorted(contexts))
 
 

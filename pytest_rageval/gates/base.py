@@ -1,17 +1,17 @@
-"""What a gate must provide, and how the ``gates`` of a scenario become gates.
+"""The interface of gates, and how the ``gates`` of a scenario are read.
 
-Two kinds: a scenario gate stands under ``gates`` by its own name (``pass_rate: 0.9``); a metric
-gate stands under a metric or ``weighted_score`` (``f1: {mean: 0.8}``), where a bare value means
-``mean``.
+Two kinds: ``gates`` names a scenario gate itself (``pass_rate: 0.9``), and a metric gate under a
+metric or ``weighted_score`` (``f1: {mean: 0.8}``), where a bare value means ``mean``.
 To add one, write a module here with ``GATES = (GateKind(...),)``.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final, Literal, Protocol
 
 from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.model import (
@@ -27,7 +27,7 @@ from pytest_rageval.registry import Registry
 
 
 class GateOptionError(ValueError):
-    """The options of a gate cannot be used; ``path`` leads to them below ``gates``."""
+    """The options of a gate cannot be used; ``path`` is their place below ``gates``."""
 
     def __init__(self, path: tuple[str, ...], message: str) -> None:
         self.path = path
@@ -35,11 +35,11 @@ class GateOptionError(ValueError):
 
 
 class BaselineOptionError(GateOptionError):
-    """The saved run that a gate compares with lacks what the gate is about."""
+    """The saved run lacks a metric that the gate compares."""
 
 
 class NoThresholdsError(GateOptionError):
-    """A gate is about thresholds, and the scenario has none, or none that can be used."""
+    """A gate needs thresholds, and the scenario has none that can be used."""
 
 
 class Gate(Protocol):
@@ -47,7 +47,7 @@ class Gate(Protocol):
 
     @property
     def name(self) -> str:
-        """What the gate is called in node ids and tables."""
+        """The gate's name in node ids and tables."""
         ...
 
     def check(self, result: ScenarioResult) -> GateResult:
@@ -60,25 +60,31 @@ class GateKind:
     """A kind of gate as the registry holds it.
 
     ``make(target, options, path, info)`` returns its gates: ``target`` is the metric's name (empty
-    for a scenario gate), ``path`` where the options stand below ``gates``. It raises
-    GateOptionError for options that cannot be used.
+    for a scenario gate), ``path`` the place of the options below ``gates``. It raises
+    GateOptionError for options that cannot be used. Editors show ``description``, and the ``keys``
+    of a mapping of options with their meanings.
     """
 
     name: str
     scope: Literal["scenario", "metric"]
     make: Callable[[str, Any, tuple[str, ...], ScenarioInfo], list[Gate]]
     aliases: tuple[str, ...] = ()
+    description: str = ""
+    keys: Mapping[str, str] = field(default_factory=dict)
 
+
+BOUND_KEYS: Final = MappingProxyType(
+    {"min": "the least that passes", "max": "the most that passes"}
+)
+"""The keys of a bound, for editors."""
 
 GATE_REGISTRY: Registry[GateKind] = Registry("gate", "pytest_rageval.gates", "GATES")
 
 
-def make_gates(
-    options: Mapping[str, Any], info: ScenarioInfo, path: tuple[str, ...] = ()
-) -> list[Gate]:
-    """Return the gates that ``options`` ask for; raises GateOptionError for the first bad one."""
+def make_gates(options: Mapping[str, Any], info: ScenarioInfo) -> list[Gate]:
+    """Return the gates in ``options``; raises GateOptionError for the first bad one."""
     gates: list[Gate] = []
-    for found in each_gate(options, info, path):
+    for found in each_gate(options, info):
         if isinstance(found, GateOptionError):
             raise found
         gates += found
@@ -88,7 +94,7 @@ def make_gates(
 def each_gate(
     options: Mapping[str, Any], info: ScenarioInfo, path: tuple[str, ...] = ()
 ) -> Iterator[list[Gate] | GateOptionError]:
-    """Yield for each entry of ``options`` its gates, or the error that it is."""
+    """Yield for each entry of ``options`` its gates, or its error."""
     for key, value in options.items():
         here = (*path, key)
         try:
@@ -102,22 +108,31 @@ def each_gate(
 
 
 def targets_of(info: ScenarioInfo) -> dict[str, MetricColumn]:
-    """Return what a metric gate can be about: the metrics, ``weighted_score`` among them."""
+    """Return what a metric gate can be about: the metrics and ``weighted_score``."""
     weighted = MetricColumn(WEIGHTED_SCORE)
     return {metric.name: metric for metric in (*info.metrics, weighted)}
 
 
+def gate_targets(gate: object) -> Iterable[str]:
+    """Return the metrics that a gate, or the one inside a slice gate, is about."""
+    if hasattr(gate, "inner"):
+        return gate_targets(gate.inner)
+    target: str | None = getattr(gate, "target", None)
+    several: Iterable[str] = getattr(gate, "targets", ())
+    return several if target is None else (target,)
+
+
 def without_own_keys(value: Any) -> Any:
-    """Return a mapping without the keys that begin with ``x-``: these are the user's own."""
+    """Return a mapping without the user's own keys, which begin with ``x-``."""
     if not isinstance(value, Mapping):
         return value
     return {key: inner for key, inner in value.items() if not str(key).startswith("x-")}
 
 
 def read_number(value: Any) -> float | None:
-    """Return the number that is written, None for what is none.
+    """Return the number that is written, None for anything else.
 
-    YAML 1.1 takes ``1e-2`` for text; it is the number that was meant.
+    Text such as ``1e-2``, which YAML 1.1 does not read as a number, is accepted.
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
@@ -153,10 +168,10 @@ def parse_bound(
     value_range: tuple[float, float],
     higher_is_better: bool = True,
 ) -> Bound:
-    """Return the bound that a number or ``{min, max}`` asks for.
+    """Return the bound that a number or ``{min, max}`` means.
 
-    A bare number is a minimum, or a maximum where lower is better. Raises GateOptionError for what
-    is no number or lies outside ``value_range``, where it could never or always hold.
+    A bare number is a minimum, or a maximum where lower is better. Raises GateOptionError for
+    anything else, and for a number outside ``value_range``, which would always or never hold.
     """
     if not isinstance(value, Mapping):
         value = {"min" if higher_is_better else "max": value}
@@ -170,6 +185,14 @@ def parse_bound(
     return Bound(**ends)
 
 
+def parse_share(value: Any, path: tuple[str, ...]) -> Bound:
+    """Return the largest share that a number or ``{max}`` allows; raises GateOptionError."""
+    bound = parse_bound(value, path, (0.0, 1.0), higher_is_better=False)
+    if bound.max is None:
+        raise GateOptionError(path, "sets the largest share: expected a number, or 'max'")
+    return bound
+
+
 def _end(name: str, written: Any, path: tuple[str, ...], value_range: tuple[float, float]) -> float:
     number, (low, high) = read_number(written), value_range
     found = shorten(repr(written))
@@ -181,7 +204,7 @@ def _end(name: str, written: Any, path: tuple[str, ...], value_range: tuple[floa
 
 
 def bound_result(
-    name: str, bound: Bound, observed: float | None, missing: str, remark: str = ""
+    name: str, bound: Bound, observed: float | None, missing: str = "", remark: str = ""
 ) -> GateResult:
     """Return the verdict of ``bound`` on ``observed``; None fails with the message ``missing``."""
     if observed is None:
@@ -189,3 +212,8 @@ def bound_result(
     outcome: GateOutcome = "passed" if bound.holds(observed) else "failed"
     message = bound.compare(observed) + (f" ({remark})" if remark else "")
     return GateResult(name, outcome, observed, bound.end, message, bound.margin(observed))
+
+
+def margin_of(found: GateResult) -> float:
+    """Return the margin of a verdict as a sort key: a missing figure is the worst."""
+    return -math.inf if found.margin is None else found.margin

@@ -1,39 +1,46 @@
-"""The gates ``lower_bound`` and ``quantile``: not the mean alone must be good enough.
+"""The gates ``lower_bound`` and ``quantile``: a good mean alone is not enough.
 
-``f1: {lower_bound: 0.75}`` asks that the mean be that good whatever chance did to this sample;
-``f1: {quantile: {0.1: 0.3}}`` that nine samples of ten be that good.
+``f1: {lower_bound: 0.75}`` requires that the mean is that good even allowing for chance;
+``f1: {quantile: {0.1: 0.3}}`` that nine samples in ten are that good.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.gates.base import (
+    BOUND_KEYS,
     Gate,
     GateKind,
     GateOptionError,
     bound_result,
+    margin_of,
     parse_bound,
     read_number,
     targets_of,
     without_own_keys,
 )
-from pytest_rageval.model import WEIGHTED_SCORE, Bound, GateResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.model import (
+    WEIGHTED_SCORE,
+    Bound,
+    GateResult,
+    SampleResult,
+    ScenarioInfo,
+    ScenarioResult,
+)
+from pytest_rageval.stats.groups import group_numbers
 from pytest_rageval.stats.summary import weighted_interval, weighted_quantile
 from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import is_scored
+from pytest_rageval.stats.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
 class LowerBoundGate:
-    """Compares the worse end of the interval of the weighted mean: the lower one, as a rule.
-
-    Where lower is better it is the upper end.
-    """
+    """Compares the worse end of the weighted mean's interval: the upper one if lower is better."""
 
     name: str
     target: str
@@ -43,25 +50,35 @@ class LowerBoundGate:
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when there are too few scores for an interval."""
-        values, weights = _scores(result, self.target)
-        interval = weighted_interval(values, weights, self.value_range, self.confidence)
+        samples, values, weights = _scored(result, self.target)
+        groups = group_numbers(result.info, samples)
+        interval = weighted_interval(values, weights, self.value_range, self.confidence, groups)
+        n_groups = None if groups is None else len(set(groups))
         if interval is None:
             message = f"{len(values)} scores of {self.target} are too few for an interval"
+            if n_groups is not None:
+                scores = f"{counted(len(values), 'score')} of {self.target}"
+                found = f"{scores} in {counted(n_groups, 'group')} ({result.info.group_by})"
+                message = (
+                    f"{found} are too few for an interval: "
+                    "at least 2 groups with a weight above 0 are needed"
+                )
             return GateResult(self.name, "failed", None, self.bound.end, message)
         end = interval[0] if self.bound.min is not None else interval[1]
         mean = result.mean_of(self.target)
         remark = (
             f"{100 * self.confidence:.3g} % interval {interval[0]:.4f}..{interval[1]:.4f} "
             f"of the mean {mean:.4f}, n {len(values)}"
+            + ("" if n_groups is None else f" in {counted(n_groups, 'group')}")
         )
-        return bound_result(self.name, self.bound, end, "", remark)
+        return bound_result(self.name, self.bound, end, remark=remark)
 
 
 @dataclass(frozen=True, slots=True)
 class QuantileGate:
-    """Asks that a share 1 - ``q`` of the samples, by weight, reaches a minimum.
+    """Requires that a share 1 - ``q`` of the samples, by weight, reaches a minimum.
 
-    Of a maximum, that a share ``q`` does not exceed it.
+    For a maximum: that a share ``q`` does not exceed it.
     """
 
     name: str
@@ -71,7 +88,7 @@ class QuantileGate:
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when nothing was scored."""
-        values, weights = _scores(result, self.target)
+        _, values, weights = _scored(result, self.target)
         missing, remark = f"no sample has a {self.target}", f"n {len(values)}"
         # One score may be both the last of the share below and the first of the rest.
         reached = weighted_quantile(values, weights, self.q, side="upper")
@@ -84,16 +101,17 @@ class QuantileGate:
             )
             if bound.end is not None
         ]
-        return min(ends, key=lambda found: -math.inf if found.margin is None else found.margin)
+        return min(ends, key=margin_of)
 
 
-def _scores(result: ScenarioResult, target: str) -> tuple[list[float], list[float]]:
-    pairs = [
-        (value, sample.sample_weight)
-        for sample in result.samples
-        if sample.is_expected and is_scored(value := score_of(sample, target)) and value is not None
-    ]
-    return [value for value, _ in pairs], [weight for _, weight in pairs]
+def _scored(
+    result: ScenarioResult, target: str
+) -> tuple[list[SampleResult], list[float], list[float]]:
+    """Return the samples with a score, their scores, and their weights."""
+    pairs = [(one, score_of(one, target)) for one in result.samples if one.is_expected]
+    found = [(sample, value) for sample, value in pairs if is_scored(value)]
+    samples = [sample for sample, _ in found]
+    return samples, [value for _, value in found], [one.sample_weight for one in samples]
 
 
 def _make_lower_bound(
@@ -141,7 +159,19 @@ def _share(value: Any, name: str, path: tuple[str, ...]) -> float:
 
 
 GATES = (
-    GateKind("lower_bound", "metric", _make_lower_bound),
-    GateKind("quantile", "metric", _make_quantile),
+    GateKind(
+        "lower_bound",
+        "metric",
+        _make_lower_bound,
+        description="bound of the lower end of the mean's interval; {max: x} bounds the upper end",
+        keys={**BOUND_KEYS, "confidence": "of the interval; 0.95 when absent"},
+    ),
+    GateKind(
+        "quantile",
+        "metric",
+        _make_quantile,
+        description="{q: bound}: a share 1 - q of the samples reaches the bound",
+        keys={**BOUND_KEYS, "q": "the share of samples that may be lower"},
+    ),
 )
-"""Both stand under a metric or ``weighted_score``."""
+"""Both are written under a metric or ``weighted_score``."""

@@ -1,11 +1,18 @@
-"""The gate ``mean``: the weighted mean of a metric, or of the weighted score, keeps its bound."""
+"""The gates ``mean`` and ``fail_under``: the weighted mean of a score meets its bound."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_rageval.gates.base import Gate, GateKind, bound_result, parse_bound, targets_of
+from pytest_rageval.gates.base import (
+    BOUND_KEYS,
+    Gate,
+    GateKind,
+    bound_result,
+    parse_bound,
+    targets_of,
+)
 from pytest_rageval.model import WEIGHTED_SCORE, Bound, GateResult, ScenarioInfo, ScenarioResult
 
 
@@ -41,7 +48,19 @@ def _make_fail_under(
 
 
 GATES = (
-    GateKind("mean", "metric", _make),
-    GateKind("fail_under", "scenario", _make_fail_under),
+    GateKind(
+        "mean",
+        "metric",
+        _make,
+        description="bound of the mean, weighted by sample",
+        keys=BOUND_KEYS,
+    ),
+    GateKind(
+        "fail_under",
+        "scenario",
+        _make_fail_under,
+        description="a second bound of the mean weighted_score, for --rag-fail-under",
+        keys=BOUND_KEYS,
+    ),
 )
-"""``fail_under`` is what ``--rag-fail-under`` asks for, beside the scenario's own gates."""
+"""``--rag-fail-under`` adds ``fail_under`` to the scenario's own gates."""

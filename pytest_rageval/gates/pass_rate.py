@@ -1,4 +1,7 @@
-"""The gate ``pass_rate``: the share of scored samples that meet their thresholds."""
+"""The gate ``pass_rate``: the share of samples that meet all their thresholds.
+
+Samples whose thresholds cannot be judged are not counted.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_rageval.gates.base import Gate, GateKind, NoThresholdsError, bound_result, parse_bound
-from pytest_rageval.model import Bound, GateResult, ScenarioInfo, ScenarioResult
-from pytest_rageval.stats.verdict import shortfalls
+from pytest_rageval.gates.base import (
+    BOUND_KEYS,
+    Gate,
+    GateKind,
+    NoThresholdsError,
+    bound_result,
+    parse_bound,
+)
+from pytest_rageval.model import Bound, GateResult, SampleResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.stats.verdict import score_of, shortfalls
 from pytest_rageval.stats.weights import is_scored
 
 
 @dataclass(frozen=True, slots=True)
 class PassRateGate:
-    """Counts samples, not weights; a sample without a weighted score does not take part."""
+    """Counts samples, not weights, among those that the thresholds can judge."""
 
     bound: Bound
     thresholds: Mapping[str, Bound]
@@ -22,17 +32,30 @@ class PassRateGate:
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when nothing was scored."""
-        scored = [sample for sample in result.samples if is_scored(sample.weighted_score)]
+        scored = [sample for sample in result.samples if self._judges(sample)]
         met = sum(not shortfalls(sample, self.thresholds) for sample in scored)
         rate = met / len(scored) if scored else None
         remark = f"{met} of {len(scored)} scored samples"
         return bound_result(self.name, self.bound, rate, "no sample was scored", remark)
 
+    def _judges(self, sample: SampleResult) -> bool:
+        """Return whether the sample misses a threshold, or has all scores that thresholds need."""
+        known = all(is_scored(score_of(sample, name)) for name in self.thresholds)
+        return sample.is_expected and (known or bool(shortfalls(sample, self.thresholds)))
+
 
 def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) -> list[Gate]:
     if not info.thresholds:
-        raise NoThresholdsError(path, "needs 'thresholds': without any, every sample passes")
+        raise NoThresholdsError(path, "needs 'thresholds': without any, no score is too low")
     return [PassRateGate(parse_bound(options, path, (0.0, 1.0)), info.thresholds)]
 
 
-GATES = (GateKind("pass_rate", "scenario", _make),)
+GATES = (
+    GateKind(
+        "pass_rate",
+        "scenario",
+        _make,
+        description="bound of the share of samples that keep all thresholds",
+        keys=BOUND_KEYS,
+    ),
+)

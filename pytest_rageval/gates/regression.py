@@ -1,4 +1,4 @@
-"""The gate ``no_regression``: no metric fell against a saved run, by more than chance explains.
+"""The gate ``no_regression``: no metric fell against a saved run by more than chance explains.
 
 ``compare_fail`` is its short form, and what ``--rag-compare-fail METRIC:DROP`` writes.
 """
@@ -6,58 +6,53 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal, get_args
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
 
-from pytest_rageval.errors import shorten, unknown_name
+from pytest_rageval.errors import unknown_name
 from pytest_rageval.gates.base import (
     BaselineOptionError,
     Gate,
     GateKind,
     GateOptionError,
-    read_number,
     targets_of,
-    without_own_keys,
+)
+from pytest_rageval.gates.regression_options import (
+    REGRESSION_KEYS,
+    Mode,
+    RegressionOptions,
+    Undecided,
+    baseline_name,
+    drop_of,
+    read_options,
+    test_of,
 )
 from pytest_rageval.model import (
     TOLERANCE,
     WEIGHTED_SCORE,
     Baseline,
+    Correction,
     GateResult,
     MetricComparison,
     ScenarioInfo,
     ScenarioResult,
     SignificanceTest,
-    TestName,
 )
+from pytest_rageval.stats.paired import correction_used, holm
+from pytest_rageval.stats.weights import is_scored
+from pytest_rageval.stats.wording import correction_name, counted, p_figure, verdict_word
 
-Mode = Literal["significant", "non_inferior", "any"]
-
-
-@dataclass(frozen=True, slots=True)
-class RegressionOptions:
-    """``mode`` says what a regression is.
-
-    ``significant``: a fall by more than ``max_drop`` that is significant; ``non_inferior``: a fall
-    larger than ``max_drop`` cannot be excluded; ``any``: a fall by more than ``max_drop``, be it
-    chance or not. A ``max_drop`` with a per cent sign is a share of the baseline's mean.
-    """
-
-    baseline: str | None = None
-    metrics: Sequence[str] = (WEIGHTED_SCORE,)
-    max_drop: float | str = 0.0
-    alpha: float | None = None
-    test: TestName | None = None
-    n_resamples: int | None = None
-    seed: int | None = None
-    mode: Mode = "significant"
-    anyway: bool = False
+_UNDECIDED: Final = "'undecided: pass'"
+_FEW: Final = f"{_UNDECIDED} (or 'min_pairs: 0', if what is left is enough)"
 
 
 @dataclass(frozen=True, slots=True)
 class RegressionGate:
-    """Tests all its metrics together (Holm), and names those that fell."""
+    """Tests all its metrics together, and names those that fell or that cannot be decided.
+
+    ``spans`` are the widths of the metrics' ranges.
+    """
 
     name: str
     baseline: Baseline
@@ -66,6 +61,9 @@ class RegressionGate:
     relative: bool
     mode: Mode
     test: SignificanceTest
+    spans: Mapping[str, float]
+    min_pairs: float
+    undecided: Undecided
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -73,76 +71,218 @@ class RegressionGate:
         return tuple(self.higher_is_better)
 
     def check(self, result: ScenarioResult) -> GateResult:
-        """Fail also when a metric has no sample that both runs scored."""
-        # numpy comes along; who compares nothing need not load it.
+        """Fail if a metric fell, has no sample scored in both runs, or cannot be decided."""
+        found = self._findings(result)
+        failed = [one for one in found if one.fell or (one.why and self.undecided == "fail")]
+        shown = failed or [min(found, key=lambda one: one.gain or 0.0)]
+        worst = min(shown, key=lambda one: -1e300 if one.gain is None else one.gain)
+        message = "; ".join(self._sentence(one) for one in shown)
+        if not failed and len(found) > 1:
+            message = f"none of {len(found)} metrics, worst {message}"
+        if any(one.why and not one.fell for one in failed):
+            is_few = any("min_pairs" in one.why for one in failed)
+            message += f"; to let it pass: {_FEW if is_few else _UNDECIDED}"
+        if self._is_news_of_max_t(found, failed):
+            message += "; by Holm's stricter method it would pass: 'correction: holm'"
+        bound = 0.0 - worst.allowed
+        margin = None if worst.gain is None else worst.gain - bound
+        outcome: Literal["failed", "passed"] = "failed" if failed else "passed"
+        return GateResult(self.name, outcome, worst.gain, bound, message, margin)
+
+    def within(self, ids: Sequence[str]) -> RegressionGate:
+        """Return the gate about these samples of the baseline alone."""
+        return replace(self, baseline=replace(self.baseline, ids=ids))
+
+    def lacks_samples(self, result: ScenarioResult) -> str:
+        """Return the message that ``result`` lacks too many samples of the baseline, else ''."""
+        if self.undecided == "pass":
+            return ""
+        ours = {sample.sample_id for sample in result.samples if sample.sample_weight > 0.0}
+        there = sum(name in ours for name in self.baseline.ids)
+        reason = self._too_few(result, there, "are in this run")
+        return f"{reason}; to let it pass: {_FEW}" if reason else ""
+
+    def _findings(self, result: ScenarioResult) -> list[_Finding]:
+        # It imports numpy, which runs without a comparison need not load.
         from pytest_rageval.stats.comparison import compare_runs
 
-        metrics = list(self.higher_is_better)
-        compared = compare_runs(result, self.baseline, metrics, self.test).metrics
-        found = {name: self._gain(name, compared[name]) for name in metrics}
-        failed = [name for name in metrics if self._fell(name, compared[name])]
-        shown = failed or [min(metrics, key=lambda name: found[name] or 0.0)]
-        worst = min(shown, key=lambda name: -1e300 if found[name] is None else found[name] or 0.0)
-        message = "; ".join(self._sentence(name, compared[name]) for name in shown)
-        if not failed and len(metrics) > 1:
-            message = f"none of {len(metrics)} metrics, worst {message}"
-        observed, bound = found[worst], 0.0 - self._allowed(compared[worst])
-        margin = None if observed is None else observed - bound
-        outcome: Literal["failed", "passed"] = "failed" if failed else "passed"
-        return GateResult(self.name, outcome, observed, bound, message, margin)
+        compared = compare_runs(result, self.baseline, self.targets, self._test).metrics
+        allowed = {name: self._allowed(one) for name, one in compared.items()}
+        beyond: Mapping[str, MetricComparison] = {}
+        if self.mode == "exceeds":
+            signs = {name: 1.0 if up else -1.0 for name, up in self.higher_is_better.items()}
+            shifts = {name: signs[name] * allowed[name] for name in compared}
+            beyond = compare_runs(
+                result, self.baseline, self.targets, self._test, shifts=shifts
+            ).metrics
+        return [
+            self._finding(result, name, one, allowed[name], beyond.get(name))
+            for name, one in compared.items()
+        ]
 
-    def _gain(self, name: str, found: MetricComparison) -> float | None:
-        """Return the difference, negative where this run is worse."""
+    @property
+    def _test(self) -> SignificanceTest:
+        if self.mode != "non_inferior":
+            return self.test
+        # Its interval decides, not p: the number of pairs must not depend on the test.
+        return replace(self.test, test="permutation", correction="none")
+
+    def _finding(
+        self,
+        result: ScenarioResult,
+        name: str,
+        found: MetricComparison,
+        allowed: float,
+        beyond: MetricComparison | None,
+    ) -> _Finding:
+        from pytest_rageval.stats.comparison import padded_interval
+
         if found.diff is None:
-            return None
-        return found.diff if self.higher_is_better[name] else -found.diff
+            return _Finding(name, found, None, allowed, fell=True)
+        gain = found.diff if self.higher_is_better[name] else -found.diff
+        interval = None
+        if self.mode == "non_inferior":
+            interval = padded_interval(
+                result, self.baseline, name, self.test.alpha, self.spans[name]
+            )
+        why = self._too_few(result, found.n, "have a score in both runs")
+        if not why and self.mode != "any":
+            why = (found if beyond is None else beyond).undecided
+        finding = _Finding(name, found, gain, allowed, why=why, beyond=beyond, interval=interval)
+        return replace(finding, fell=self._fell(finding))
 
     def _allowed(self, found: MetricComparison) -> float:
         return self.max_drop * abs(found.b_mean or 0.0) if self.relative else self.max_drop
 
-    def _fell(self, name: str, found: MetricComparison) -> bool:
-        gain, allowed = self._gain(name, found), self._allowed(found)
-        if gain is None:
-            return True
+    def _fell(self, one: _Finding) -> bool:
         if self.mode == "non_inferior":
-            low, high = found.ci_low, found.ci_high
-            if low is None or high is None:
+            if one.interval is None:
                 return True
-            return (low if self.higher_is_better[name] else -high) < -allowed - TOLERANCE
-        too_much = -gain > allowed + TOLERANCE
-        return too_much and (self.mode == "any" or found.significant)
+            low, high = one.interval
+            worst = low if self.higher_is_better[one.name] else -high
+            return worst < -one.allowed - TOLERANCE
+        if one.gain is None or one.gain >= -one.allowed - TOLERANCE:
+            return False
+        tested = one.found if one.beyond is None else one.beyond
+        return self.mode == "any" or tested.significant
 
-    def _sentence(self, name: str, found: MetricComparison) -> str:
-        if found.diff is None or found.a_mean is None or found.b_mean is None:
-            return f"{name}: no sample was scored in both runs"
-        text = (
-            f"{name}: A {found.a_mean:.4f}, B {found.b_mean:.4f} ({self.baseline.name}), "
-            f"difference {found.diff:+.4f}, {_p_text(found)}, n {found.n}"
+    def _too_few(self, result: ScenarioResult, there: int, what: str) -> str:
+        """Return the message that there are fewer pairs than ``min_pairs`` requires, else ''.
+
+        Samples of weight 0, and those that neither run was to score, are not required.
+        """
+        ids = frozenset(self.baseline.ids)
+        scores = self.baseline.scores.values()
+        left_out = sum(
+            sample.sample_weight == 0.0
+            or not (
+                sample.is_expected or any(is_scored(one.get(sample.sample_id)) for one in scores)
+            )
+            for sample in result.samples
+            if sample.sample_id in ids
         )
-        if self.mode == "non_inferior" and found.ci_low is not None and found.ci_high is not None:
-            text += f", interval {found.ci_low:+.4f}..{found.ci_high:+.4f}"
-        if found.smallest_detectable is not None:
-            smallest = f"{found.smallest_detectable:.4f}"
-            worse = "falls" if self.higher_is_better[name] else "rises"
-            text += f"; this n shows {worse} from {smallest} upwards (power 80 %)"
-        return text + (f" ({found.note})" if found.note else "")
+        needed = math.ceil(self.min_pairs * (len(ids) - left_out) - TOLERANCE)
+        if there >= needed:
+            return ""
+        total = f"{there} of the {len(ids) - left_out} samples of {self.baseline.name}"
+        return f"only {total} {what}, and min_pairs: {self.min_pairs:g} asks for {needed}"
+
+    def _is_news_of_max_t(self, found: Sequence[_Finding], failed: Sequence[_Finding]) -> bool:
+        """Return whether the gate would pass by Holm's method, which is stricter."""
+        if self._used != "max-t" or self.mode not in ("significant", "exceeds") or not failed:
+            return False
+        tested = {one.name: (one.beyond or one.found).p_value for one in found}
+        known = {name: p for name, p in tested.items() if p is not None}
+        adjusted = dict(zip(known, holm(list(known.values())), strict=True))
+        return all(not one.why and adjusted.get(one.name, 0.0) >= self.test.alpha for one in failed)
+
+    @property
+    def _used(self) -> Correction:
+        return correction_used(self.test.test, self.test.correction)
+
+    def _sentence(self, one: _Finding) -> str:
+        found, up = one.found, self.higher_is_better[one.name]
+        if found.diff is None or found.a_mean is None or found.b_mean is None:
+            return f"{one.name}: no sample was scored in both runs"
+        groups = "" if found.groups is None else f" in {counted(found.groups, 'group')}"
+        text = (
+            f"{one.name}: {self._word(one)}, A {found.a_mean:.4f}, "
+            f"B {found.b_mean:.4f} ({self.baseline.name}), difference {found.diff:+.4f}, "
+            f"{self._tested(one)}, n {found.n}{groups}"
+        )
+        if one.fell and self.mode != "any":
+            text += f"; mode {self.mode}, max_drop {one.allowed:.4f}"
+        if one.why:
+            return f"{text}; cannot be decided: {one.why}"
+        smallest = found.smallest_detectable
+        is_open = self.mode != "any" and not found.significant
+        if is_open and smallest is not None and abs(found.diff) < smallest:
+            worse = "fall" if up else "rise"
+            text += f"; with this n, a {worse} below {smallest:.4f} may go unseen (power 80 %)"
+        is_about_p = self.mode != "non_inferior"
+        return text + (f" ({found.note})" if found.note and is_about_p else "")
+
+    def _word(self, one: _Finding) -> str:
+        """Return the verdict; in mode ``any``, which tests nothing, why it failed."""
+        up = self.higher_is_better[one.name]
+        if self.mode != "any" or not one.fell or one.gain is None:
+            return verdict_word(one.found, higher_is_better=up)
+        fell = "fell" if up else "rose"
+        return f"{fell} by {-one.gain:.4f}, more than max_drop {one.allowed:.4f} (mode any)"
+
+    def _tested(self, one: _Finding) -> str:
+        """Return what the mode decides by: p-values, or the interval with pseudo pairs."""
+        if one.interval is not None:
+            low, high = one.interval
+            return f"interval with two pseudo pairs {low:+.4f}..{high:+.4f}"
+        if self.mode == "non_inferior":
+            return "no interval"
+        text = self._p_text(one.found)
+        if one.beyond is not None and one.beyond.p_value is not None:
+            worse = "fall" if self.higher_is_better[one.name] else "rise"
+            beyond = self._p_text(one.beyond, halved=True)
+            text += f", beyond a {worse} of {one.allowed:.4f} one-sided {beyond}"
+        return text
+
+    def _p_text(self, found: MetricComparison, *, halved: bool = False) -> str:
+        """Return the raw p and, for several metrics, the adjusted one."""
+        if found.p_value is None:
+            return "no p value"
+        share = 0.5 if halved else 1.0
+        text = f"p {p_figure(share * found.p_value)}"
+        used, several = self._used, len(self.targets)
+        if several > 1 and used != "none" and found.p_adjusted is not None:
+            adjusted = p_figure(share * found.p_adjusted)
+            text += f" ({correction_name(used)} over {several} metrics {adjusted})"
+        return text
 
 
-def _p_text(found: MetricComparison) -> str:
-    if found.p_value is None:
-        return "no p value"
-    text = f"p {found.p_value:.3g}"
-    if found.p_adjusted is not None and found.p_adjusted != found.p_value:
-        text += f" (adjusted {found.p_adjusted:.3g})"
-    return text
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """A metric in both runs; ``gain`` is the difference, negative where this run is worse.
+
+    ``why`` says why it cannot be decided. ``beyond`` tests the difference against the allowed fall;
+    ``interval`` is that of the mode ``non_inferior``.
+    """
+
+    name: str
+    found: MetricComparison
+    gain: float | None
+    allowed: float
+    fell: bool = False
+    why: str = ""
+    beyond: MetricComparison | None = None
+    interval: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class UndecidedGate:
-    """Stands for a gate whose baseline is about to be saved for the first time."""
+    """A gate whose baseline will be saved for the first time."""
 
     name: str
     baseline: str
+    targets: tuple[str, ...] = ()
+    """The metrics that it will compare; they must be scored now already."""
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Skip: there is nothing to compare with."""
@@ -168,22 +308,23 @@ def _make_short(target: str, options: Any, path: tuple[str, ...], info: Scenario
 
 
 def _gate(name: str, plain: Mapping[str, Any], path: tuple[str, ...], info: ScenarioInfo) -> Gate:
-    options = _options(plain, path)
+    options = read_options(plain, path)
     columns = targets_of(info)
     for metric in options.metrics:
         if metric not in columns:
             raise GateOptionError(path, unknown_name("metric", metric, columns))
-    baseline_name = _baseline_name(options, path, info)
-    baseline = info.baselines.get(baseline_name)
+    _check_ranges(options, path, info)
+    wanted = baseline_name(options, path, info)
+    baseline = info.baselines.get(wanted)
     if baseline is None:
-        return UndecidedGate(name, baseline_name)
+        return UndecidedGate(name, wanted, tuple(options.metrics))
     lacking = [metric for metric in options.metrics if metric not in baseline.scores]
     if lacking:
         has = ", ".join(sorted(baseline.scores)) or "none of them"
         named = ", ".join(lacking) + _why_unweighed(lacking, baseline, info)
         message = f"the baseline {baseline.name!r} has no {named}; it has: {has}"
         raise BaselineOptionError(path, message)
-    max_drop, relative = _drop_of(options.max_drop) or (0.0, False)
+    max_drop, relative = drop_of(options.max_drop) or (0.0, False)
     return RegressionGate(
         name,
         baseline,
@@ -191,99 +332,62 @@ def _gate(name: str, plain: Mapping[str, Any], path: tuple[str, ...], info: Scen
         max_drop,
         relative,
         options.mode,
-        _test(options, info),
+        test_of(options, info),
+        {metric: _span(metric, info) for metric in options.metrics},
+        options.min_pairs,
+        options.undecided,
     )
+
+
+def _span(metric: str, info: ScenarioInfo) -> float:
+    """Return the width of a metric's range, which may be infinite."""
+    low, high = info.weighted_range if metric == WEIGHTED_SCORE else targets_of(info)[metric].range
+    return high - low
+
+
+def _check_ranges(options: RegressionOptions, path: tuple[str, ...], info: ScenarioInfo) -> None:
+    drop, relative = drop_of(options.max_drop) or (0.0, False)
+    for metric in options.metrics:
+        span = _span(metric, info)
+        if options.mode == "non_inferior" and math.isinf(span):
+            message = (
+                f"mode 'non_inferior' needs the range of a metric, and {metric} is unbounded; "
+                "declare its 'range', or take mode 'significant' or 'exceeds'"
+            )
+            raise GateOptionError((*path, "mode"), message)
+        if not relative and 0.0 < drop >= span:  # such a gate would pass whatever happens
+            message = (
+                f"max_drop {drop:g} can never be exceeded: the range of {metric} is {span:g} "
+                f"wide. For per cent of the baseline write {drop:g}%"
+            )
+            raise GateOptionError(path, message)
 
 
 def _why_unweighed(lacking: Sequence[str], baseline: Baseline, info: ScenarioInfo) -> str:
-    """Return for want of which metrics a run has no weighted score; weight 0 is no want."""
-    counted = [column.name for column in info.metrics if column.weight > 0.0]
-    absent = [name for name in counted if name not in baseline.scores]
-    unsaid = [name for name in absent if name not in lacking]
-    if WEIGHTED_SCORE not in lacking or not unsaid:
+    """Return which metrics with a weight the baseline lacks, so that it has no weighted score."""
+    absent = [
+        column.name
+        for column in info.metrics
+        if column.weight > 0.0 and column.name not in (*baseline.scores, *lacking)
+    ]
+    if WEIGHTED_SCORE not in lacking or not absent:
         return ""
-    return f", because it has no {', '.join(unsaid)}"
-
-
-def _options(plain: Mapping[str, Any], path: tuple[str, ...]) -> RegressionOptions:
-    given = without_own_keys(plain)
-    for key, value in given.items():
-        if key not in _ALLOWED:
-            raise GateOptionError((*path, key), unknown_name("option", key, _ALLOWED))
-        expected, allowed = _ALLOWED[key]
-        if not allowed(value):
-            message = f"expected {expected}, found {shorten(repr(value))}"
-            raise GateOptionError((*path, key), message)
-    if "alpha" in given:
-        given["alpha"] = read_number(given["alpha"])
-    return RegressionOptions(**given)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value)
-
-
-def _is_whole(value: Any, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-def _is_drop(value: Any) -> bool:
-    return _drop_of(value) is not None
-
-
-# By hand, and not by pydantic: an xdist controller makes gates, too, and need not load that.
-_ALLOWED: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
-    "baseline": ("the name of a saved run", _is_text),
-    "metrics": (
-        "a list of metrics",
-        lambda value: isinstance(value, list) and bool(value) and all(map(_is_text, value)),
-    ),
-    "max_drop": ("a number >= 0, or per cent like 5%", _is_drop),
-    "alpha": (
-        "a number between 0 and 1",
-        lambda value: (number := read_number(value)) is not None and 0.0 < number < 1.0,
-    ),
-    "test": (" or ".join(get_args(TestName)), lambda value: value in get_args(TestName)),
-    "n_resamples": ("a whole number >= 100", lambda value: _is_whole(value, 100)),
-    "seed": ("a whole number >= 0", lambda value: _is_whole(value, 0)),
-    "mode": (" or ".join(get_args(Mode)), lambda value: value in get_args(Mode)),
-    "anyway": ("true or false", lambda value: isinstance(value, bool)),
-}
-
-
-def _baseline_name(options: RegressionOptions, path: tuple[str, ...], info: ScenarioInfo) -> str:
-    name = options.baseline or (info.compare.baseline if info.compare is not None else None)
-    if name is None:
-        known = "give 'baseline', or compare the run (--rag-compare NAME, or 'compare')"
-        raise GateOptionError(path, f"needs a run to compare with: {known}")
-    return name
-
-
-def _drop_of(value: Any) -> tuple[float, bool] | None:
-    """Return the largest fall that is allowed, and whether it is a share of the baseline."""
-    text = str(value).strip()
-    relative = text.endswith("%")
-    try:
-        number = float(text.removesuffix("%"))
-    except ValueError:
-        return None
-    if isinstance(value, bool) or not 0.0 <= number < math.inf:
-        return None
-    return (number / 100.0, True) if relative else (number, False)
-
-
-def _test(options: RegressionOptions, info: ScenarioInfo) -> SignificanceTest:
-    usual = info.compare.test if info.compare is not None else SignificanceTest()
-    return SignificanceTest(
-        options.test or usual.test,
-        options.alpha or usual.alpha,
-        options.n_resamples or usual.n_resamples,
-        usual.seed if options.seed is None else options.seed,
-    )
+    return f", because it has no {', '.join(absent)}"
 
 
 GATES = (
-    GateKind("no_regression", "scenario", _make),
-    GateKind("compare_fail", "scenario", _make_short),
+    GateKind(
+        "no_regression",
+        "scenario",
+        _make,
+        description="no metric fell against another run",
+        keys=REGRESSION_KEYS,
+    ),
+    GateKind(
+        "compare_fail",
+        "scenario",
+        _make_short,
+        description="metric: its largest fall against the run that 'compare' names",
+    ),
 )
-"""Both compare all metrics that they name with one saved run."""
+"""Both compare the metrics that they name with one saved run."""

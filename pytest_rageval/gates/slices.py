@@ -1,24 +1,24 @@
-"""The gate ``by``: the same gates for every value of a metadata field, none may fall below.
+"""The gate ``by``: the same gates for every value of a metadata field; all must pass.
 
-``by: {doc_name: {weighted_score: 0.6}}`` is one gate, however many documents there are: it shows
-the worst slice and names all that fail.
+``by: {doc_name: {weighted_score: 0.6}}`` is one gate for any number of documents: it shows the
+worst slice and names those that fail.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pytest_rageval.errors import did_you_mean, shorten
-from pytest_rageval.gates.base import Gate, GateKind, GateOptionError, each_gate
+from pytest_rageval.gates.base import Gate, GateKind, GateOptionError, each_gate, margin_of
 from pytest_rageval.gates.regression import RegressionGate
 from pytest_rageval.model import GateResult, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.stats.aggregate import summarize_scenario
+from pytest_rageval.stats.groups import field_value
 
 _NO_VALUE: Final = "(none)"
-"""What the samples without a value are called."""
+"""The name of the slice of samples without a value."""
 
 _LISTED = 5
 
@@ -34,22 +34,55 @@ class SliceGate:
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail when the gate fails for any value.
 
-        A value is left out where no score was to be had: all skipped, or rows that may be invalid.
-        So it is, and is named, where the run that is compared with has none of its samples.
+        A value is left out if all its samples are skipped or expected invalid rows; also, with a
+        remark, if the baseline has none of its samples.
         """
-        slices = {
+        slices = self._judged_slices(result)
+        compared = _compared(self.inner)
+        theirs = _ids_of(compared)
+        new = self._new(slices, theirs)
+        found = self._verdict(self._verdicts(result, slices, theirs))
+        if compared is not None and found.outcome == "passed":
+            # A slice cannot miss samples that it does not have, so missing ones are counted here.
+            lost = compared.lacks_samples(result)
+            found = replace(found, outcome="failed", message=lost) if lost else found
+        if compared is None or not new:
+            return found
+        return replace(found, message=found.message + _left_out(new, compared.baseline.name))
+
+    def failed_samples(self, result: ScenarioResult) -> list[SampleResult]:
+        """Return the samples of the values for which the gate fails, in dataset order."""
+        slices, theirs = self._judged_slices(result), _ids_of(_compared(self.inner))
+        verdicts = self._verdicts(result, slices, theirs)
+        found = [
+            sample
+            for value, verdict in verdicts.items()
+            if verdict.outcome == "failed"
+            for sample in slices[value]
+        ]
+        return sorted(found, key=lambda sample: sample.index)
+
+    def _judged_slices(self, result: ScenarioResult) -> dict[str, list[SampleResult]]:
+        return {
             value: samples
             for value, samples in self._slices(result).items()
             if any(sample.is_expected for sample in samples)
         }
-        new = self._new(slices)
-        verdicts = {
-            value: self.inner.check(summarize_scenario(result.info, samples, result.complete))
+
+    def _verdicts(
+        self,
+        result: ScenarioResult,
+        slices: Mapping[str, Sequence[SampleResult]],
+        theirs: frozenset[str],
+    ) -> dict[str, GateResult]:
+        new = self._new(slices, theirs)
+        return {
+            value: _within(self.inner, samples, theirs).check(
+                summarize_scenario(result.info, samples, result.complete)
+            )
             for value, samples in slices.items()
             if value not in new
         }
-        found = self._verdict(verdicts)
-        return replace(found, message=found.message + self._left_out(new)) if new else found
 
     def _verdict(self, verdicts: Mapping[str, GateResult]) -> GateResult:
         if not verdicts:
@@ -59,7 +92,7 @@ class SliceGate:
                 self.name, "skipped", None, None, next(iter(verdicts.values())).message
             )
         failed = {value: found for value, found in verdicts.items() if found.outcome == "failed"}
-        worst = min((failed or verdicts).values(), key=_margin)
+        worst = min((failed or verdicts).values(), key=margin_of)
         if not failed:
             message = f"all {len(verdicts)} values of {self.field}, worst {worst.message}"
             return GateResult(self.name, "passed", worst.observed, worst.bound, message)
@@ -68,22 +101,17 @@ class SliceGate:
         message = f"{len(failed)} of {len(verdicts)} values of {self.field}: {'; '.join(listed)}"
         return GateResult(self.name, "failed", worst.observed, worst.bound, message + more)
 
-    def _new(self, slices: Mapping[str, Sequence[SampleResult]]) -> dict[str, None]:
-        """Return the values, in their order, of whose samples the run compared with has none."""
-        if (gate := _compared(self.inner)) is None:
+    def _new(
+        self, slices: Mapping[str, Sequence[SampleResult]], theirs: frozenset[str]
+    ) -> dict[str, None]:
+        """Return the values without any sample in the baseline, in order."""
+        if _compared(self.inner) is None:
             return {}
-        theirs = frozenset(gate.baseline.ids)
         return {
             value: None
             for value, samples in slices.items()
             if theirs.isdisjoint(sample.sample_id for sample in samples)
         }
-
-    def _left_out(self, new: Collection[str]) -> str:
-        gate = _compared(self.inner)
-        run = gate.baseline.name if gate is not None else ""
-        more = f", and {len(new) - _LISTED} more" if len(new) > _LISTED else ""
-        return f"; not in {run}, left out: {', '.join(list(new)[:_LISTED])}{more}"
 
     def _slices(self, result: ScenarioResult) -> dict[str, list[SampleResult]]:
         slices: dict[str, list[SampleResult]] = {}
@@ -92,22 +120,37 @@ class SliceGate:
         return dict(sorted(slices.items()))
 
 
+def _left_out(new: Collection[str], run: str) -> str:
+    more = f", and {len(new) - _LISTED} more" if len(new) > _LISTED else ""
+    return f"; not in {run}, left out: {', '.join(list(new)[:_LISTED])}{more}"
+
+
 def _compared(gate: Gate) -> RegressionGate | None:
-    """Return the gate itself, or the one inside of slices of slices, if it compares with a run."""
+    """Return the comparing gate itself or inside nested slices, None for other gates."""
     if isinstance(gate, SliceGate):
         return _compared(gate.inner)
     return gate if isinstance(gate, RegressionGate) else None
 
 
+def _ids_of(gate: RegressionGate | None) -> frozenset[str]:
+    """Return the ids of the baseline's samples; none without a comparison."""
+    return frozenset(gate.baseline.ids if gate is not None else ())
+
+
+def _within(gate: Gate, samples: Sequence[SampleResult], theirs: frozenset[str]) -> Gate:
+    """Return the gate for ``samples`` only; ``theirs`` are the ids of the baseline."""
+    if isinstance(gate, SliceGate):
+        return replace(gate, inner=_within(gate.inner, samples, theirs))
+    if isinstance(gate, RegressionGate):
+        ids = [sample.sample_id for sample in samples]
+        return gate.within([sample_id for sample_id in ids if sample_id in theirs])
+    return gate
+
+
 def slice_value(sample: SampleResult, field: str) -> str:
-    """Return what the slice of a sample is called: its value of ``field`` as text."""
-    value = sample.doc_name if field == "doc_name" else sample.metadata.get(field)
+    """Return the name of a sample's slice: its value of ``field`` as text."""
+    value = field_value(sample, field)
     return _NO_VALUE if value is None else str(value)
-
-
-def _margin(found: GateResult) -> float:
-    """Sort a missing figure first, then by how far the observed one is on the wrong side."""
-    return -math.inf if found.margin is None else found.margin
 
 
 def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) -> list[Gate]:
@@ -131,4 +174,8 @@ def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) 
     return gates
 
 
-GATES = (GateKind("by", "scenario", _make),)
+GATES = (
+    GateKind(
+        "by", "scenario", _make, description="field: the gates that hold for every value of it"
+    ),
+)

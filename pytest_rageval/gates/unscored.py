@@ -1,42 +1,160 @@
 """The gate ``unscored``: the share of samples without a weighted score, at most 0 by default.
 
-It guards every scenario, asked for or not: a run in which nothing was scored must not be green.
+Every scenario has it, since a run in which nothing was scored must not be green.
+``unscored: {faithfulness: 0.05}`` lets that metric be missing in this share of the samples, which
+are then xfailed; all other samples must have a weighted score.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pytest_rageval.gates.base import Gate, GateKind, bound_result, parse_bound
-from pytest_rageval.model import Bound, GateResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.errors import unknown_name
+from pytest_rageval.gates.base import (
+    Gate,
+    GateKind,
+    GateOptionError,
+    bound_result,
+    margin_of,
+    parse_share,
+    without_own_keys,
+)
+from pytest_rageval.model import (
+    NOTHING,
+    TARGET,
+    Bound,
+    GateResult,
+    SampleResult,
+    ScenarioInfo,
+    ScenarioResult,
+)
+from pytest_rageval.stats.verdict import blamed_metrics, is_tolerated, score_of
 from pytest_rageval.stats.weights import is_scored
 
 _NONE_UNSCORED = Bound(max=0.0)
+_LISTED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class UnscoredGate:
-    """Counts the samples that were to be scored: neither skipped nor expected to be invalid."""
+    """Counts the samples that were to be scored: neither skipped nor expected to be invalid.
+
+    ``shares`` are the largest shares of samples that may lack a metric, by its name.
+    """
 
     bound: Bound = _NONE_UNSCORED
     name: str = "unscored"
+    shares: Mapping[str, Bound] = field(default_factory=lambda: NOTHING)
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when there was nothing to score."""
         expected = [sample for sample in result.samples if sample.is_expected]
-        without = sum(not is_scored(sample.weighted_score) for sample in expected)
-        share = without / len(expected) if expected else None
-        if expected and without == len(expected):
-            message = f"none of {len(expected)} samples was scored"
+        if not expected:
+            message = (
+                f"nothing was scored: all {len(result.samples)} samples are skipped or invalid"
+            )
+            return GateResult(self.name, "failed", None, self.bound.end, message)
+        without = [sample for sample in expected if not is_scored(sample.weighted_score)]
+        counted = [s for s in without if not is_tolerated(result.info, s, self.shares)]
+        share = len(counted) / len(expected)
+        if len(counted) == len(expected) or not any(map(_has_score, expected)):
+            message = f"none of {len(expected)} samples was scored{_because(result.info, without)}"
             return GateResult(self.name, "failed", share, self.bound.end, message)
-        missing = f"nothing was scored: all {len(result.samples)} samples are skipped or invalid"
-        remark = f"{without} of {len(expected)} samples"
-        return bound_result(self.name, self.bound, share, missing, remark)
+        remark = f"{len(counted)} of {len(expected)} samples{_because(result.info, counted)}"
+        found = bound_result(self.name, self.bound, share, remark=remark)
+        if found.outcome == "failed":
+            found = replace(found, message=found.message + _way_out(result.info, expected, counted))
+        return self._with_shares(result, found, expected)
+
+    def _with_shares(
+        self, result: ScenarioResult, general: GateResult, expected: Sequence[SampleResult]
+    ) -> GateResult:
+        """Return the worst of the general verdict and those on metrics that may be missing.
+
+        The message names all that fail, and thresholds that no sample has a score for.
+        """
+        verdicts = [general]
+        for metric, bound in self.shares.items():
+            lacking = sum(not is_scored(sample.scores.get(metric)) for sample in expected)
+            remark = f"{metric} is missing in {lacking} of {len(expected)} samples"
+            verdicts.append(bound_result(self.name, bound, lacking / len(expected), remark=remark))
+        verdicts += [
+            GateResult(
+                self.name,
+                "failed",
+                1.0,
+                self.bound.end,
+                f"no sample has a {name}: its threshold judged nothing",
+            )
+            for name in (result.info.thresholds if self.shares else ())
+            if not any(is_scored(score_of(sample, name)) for sample in expected)
+        ]
+        failed = [found for found in verdicts if found.outcome == "failed"]
+        worst = min(failed or verdicts, key=margin_of)
+        message = "; ".join(found.message for found in failed or verdicts)
+        return replace(worst, message=message)
+
+
+def _has_score(sample: SampleResult) -> bool:
+    return any(map(is_scored, sample.scores.values()))
+
+
+def _because(info: ScenarioInfo, samples: Sequence[SampleResult]) -> str:
+    """Return which scores the samples lack, the most frequent first."""
+    blamed = Counter(name for sample in samples for name in _to_blame(info, sample))
+    found = [f"{name} missing on {count}" for name, count in blamed.most_common(_LISTED)]
+    return f": {', '.join(found)}" if found else ""
+
+
+def _way_out(
+    info: ScenarioInfo, expected: Sequence[SampleResult], counted: Sequence[SampleResult]
+) -> str:
+    """Return what to write in the scenario to allow the missing scores or invalid rows."""
+    blamed = {name for sample in counted for name in _to_blame(info, sample)}
+    names = [column.name for column in info.metrics if column.name in blamed]
+    if names:
+        shares = ", ".join(f"{name}: {_share(name, expected)}" for name in names)
+        return f"; 'gates: {{unscored: {{{shares}}}}}' would allow it"
+    if "row" in blamed:
+        return "; 'dataset.on_invalid: skip' with the gate 'invalid' allows invalid rows"
+    return ""
+
+
+def _share(name: str, expected: Sequence[SampleResult]) -> str:
+    """Return the share of samples without a metric, rounded up to a hundredth."""
+    lacking = sum(not is_scored(sample.scores.get(name)) for sample in expected)
+    return f"{-(-100 * lacking // len(expected)) / 100:g}"
+
+
+def _to_blame(info: ScenarioInfo, sample: SampleResult) -> Iterator[str]:
+    if sample.invalid is not None:
+        yield "row"
+    elif TARGET in sample.errors:
+        yield "answer"
+    else:
+        yield from blamed_metrics(info, sample)
 
 
 def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) -> list[Gate]:
-    return [UnscoredGate(parse_bound(options, path, (0.0, 1.0), higher_is_better=False))]
+    options = without_own_keys(options)
+    if not isinstance(options, Mapping) or set(options) <= {"min", "max"}:
+        return [UnscoredGate(parse_share(options, path))]
+    known = [column.name for column in info.metrics]
+    for name in options:
+        if name not in known:
+            raise GateOptionError((*path, name), unknown_name("metric", name, known))
+    shares = {name: parse_share(share, (*path, name)) for name, share in options.items()}
+    return [UnscoredGate(shares=shares)]
 
 
-GATES = (GateKind("unscored", "scenario", _make),)
+GATES = (
+    GateKind(
+        "unscored",
+        "scenario",
+        _make,
+        description="largest share of samples without weighted_score; or metric: share without it",
+    ),
+)

@@ -1,18 +1,18 @@
-"""What a metric must provide, and what it is given.
+"""The interface of metrics: what each must provide, and what it receives.
 
 To add metrics, write a module here with ``METRICS = (MetricDefinition(...), ...)``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
 from pytest_rageval.model import Sample, Score
-from pytest_rageval.text.prepared import PreparedText, SampleTexts
+from pytest_rageval.text.prepared import SampleTexts
 
 if TYPE_CHECKING:
     from pytest_rageval.clients.base import ChatClient, EmbeddingClient
@@ -24,15 +24,16 @@ Role = Literal["judge", "embedding"]
 
 @dataclass(frozen=True, slots=True)
 class MetricInfo:
-    """What a scenario must know of a metric before it scores anything.
+    """What is known about a metric before it scores anything.
 
-    ``needs`` are fields of Sample that must not be None, or else those of ``or_needs`` (where that
-    is not empty). ``range`` holds infinities where it is unbounded. ``asks`` are the models that it
-    asks; its metric is a JudgedMetric then. ``extra`` is the optional dependency group it needs.
-    ``version`` changes whenever the same sample may get another score. ``keeps_scores`` says that
-    the metric is a KeptMetric, whose scores the cache keeps beside the replies; leave it out where
-    the code may change and the version not. ``is_async``: the metric is a coroutine although it
-    asks no model (a user's async function).
+    ``needs`` are fields of Sample that must not be None; if ``or_needs`` is not empty, those fields
+    do as well. ``range`` holds infinities where it is unbounded. ``asks`` are the models that it
+    asks; it is a JudgedMetric then. ``extra`` is the optional dependency group it needs.
+    ``version`` changes whenever the same sample may get another score. ``keeps_scores``: it is a
+    CacheableMetric, and the cache keeps its scores; not for code that may change without a new
+    version. ``is_async``: it is a coroutine although it asks no model (a user's async function).
+    ``empty_is_worst``: an empty answer gets the worst score without a request, unless the scenario
+    says otherwise. ``as_is``: its scores enter the weighted score without being rescaled to 0..1.
     """
 
     name: str
@@ -46,24 +47,20 @@ class MetricInfo:
     asks: frozenset[Role] = frozenset()
     keeps_scores: bool = False
     is_async: bool = False
+    empty_is_worst: bool = False
+    as_is: bool = False
 
     @property
     def is_judged(self) -> bool:
-        """Whether its metric is a JudgedMetric, scored in the event loop and ahead of its case."""
+        """Whether it is a JudgedMetric, scored in the event loop before the turn of its case."""
         return self.is_async or bool(self.asks)
 
 
 @dataclass(slots=True)
 class ScoringContext:
-    """What the metrics of one sample share: its texts, each prepared once.
-
-    ``pairs`` holds the prepared answer and references by normalizer and tokenizer.
-    """
+    """What the metrics of one sample share: its texts, prepared once."""
 
     texts: SampleTexts = field(default_factory=SampleTexts)
-    pairs: dict[tuple[str, str], tuple[PreparedText, list[PreparedText]]] = field(
-        default_factory=dict
-    )
 
 
 class Metric(Protocol):
@@ -76,9 +73,9 @@ class Metric(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The models that a judged metric may ask: cached, limited and retried already.
+    """The models that a judged metric may ask; they cache, limit and retry by themselves.
 
-    One that the metric's info does not name under ``asks`` may be None. ``language`` is that of
+    A model that the metric's info does not name under ``asks`` may be None. ``language`` is that of
     the prompts: ``auto`` (that of the sample), or a code like ``en`` or ``zh``.
     """
 
@@ -91,29 +88,29 @@ class JudgedMetric(Protocol):
     """Scores a sample by asking a model; many samples at once, in one event loop."""
 
     async def ascore(self, sample: Sample, models: Models) -> Score:
-        """Return the score; ClientError may be raised, and is then the error of this score.
+        """Return the score; a ClientError that is raised becomes the error of this score.
 
         What cannot be scored (no claims, an unreadable reply) has the value None and a reason.
         """
         ...
 
 
-class KeptMetric(JudgedMetric, Protocol):
-    """A judged metric that can say what its scores follow from, without making one.
+class CacheableMetric(JudgedMetric, Protocol):
+    """A judged metric that can name everything its scores depend on.
 
-    Where metric, version, models and what these two return are the same, a score out of the cache
-    stands for one made anew of the same replies.
+    Where metric, version, models and the results of these two methods are equal, a cached score is
+    used again.
     """
 
     def follows_from(self, language: str) -> Mapping[str, Any]:
-        """Return, in JSON's types, options, versions of packages, and the language of prompts.
+        """Return options, versions of packages, and the language of prompts, in JSON's types.
 
         ``language`` is that of ``Models``.
         """
         ...
 
     def reads(self, sample: Sample) -> Mapping[str, Any] | None:
-        """Return what is read of a sample, in JSON's types; None where nothing is to be kept."""
+        """Return what is read of a sample, in JSON's types; None for a score not to be cached."""
         ...
 
 
@@ -123,7 +120,7 @@ class NoOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     def label(self, name: str) -> str:
-        """Return what the scores of the metric ``name`` with these options are called."""
+        """Return the name of the scores of the metric ``name`` with these options."""
         return name
 
     def adapt(self, info: MetricInfo) -> MetricInfo:
@@ -136,7 +133,7 @@ class NoOptions(BaseModel):
         return cls.model_fields.keys()
 
     def stated(self) -> Mapping[str, Any]:
-        """Return the options in JSON's types: where these are equal, scores can be compared."""
+        """Return the options in JSON's types: scores are comparable where these are equal."""
         return self.model_dump(mode="json", exclude_none=True)
 
 
@@ -148,10 +145,10 @@ BatchScorer = Callable[[Sequence[Any], Sequence[Sample]], Sequence[Sequence[Scor
 class MetricDefinition:
     """A metric as the registry holds it: its info, the model of its options, and how to make it.
 
-    ``make(name, options)`` returns the metric; ``name`` is what its scores are called. ``batch``
-    is for metrics that are cheaper for all samples at once: it scores every metric of the scenario
-    that has the same ``batch``, with all samples that have what some of them needs
-    (a sample that one of them cannot score comes back unscored).
+    ``make(name, options)`` returns the metric; ``name`` is the name of its scores. ``batch`` is for
+    metrics that are cheaper for all samples at once: it scores all metrics of the scenario with the
+    same ``batch``, for all samples that have the fields of at least one of them. A sample that one
+    of them cannot score comes back unscored.
     """
 
     info: MetricInfo
@@ -159,10 +156,10 @@ class MetricDefinition:
     options: type[NoOptions] = NoOptions
     batch: BatchScorer | None = None
     preload: Callable[[], None] | None = None
-    """Begins to load a heavy package in the background, where the metric needs one."""
+    """Begins to load a heavy package in the background."""
     source: str = ""
-    """Where the code of a metric of the user's own is, ``pkg.mod:attr``: part of what scores are
-    compared by."""
+    """The import path of a user's own metric, ``pkg.mod:attr``; scores are comparable where it is
+    equal."""
 
     @property
     def name(self) -> str:
@@ -173,3 +170,23 @@ class MetricDefinition:
     def aliases(self) -> tuple[str, ...]:
         """Other names that mean the same metric."""
         return self.info.aliases
+
+
+def missing_fields(sample: Sample, info: MetricInfo) -> list[str]:
+    """Return the fields that the metric needs and the sample lacks, sorted.
+
+    Of two alternatives, the one that lacks fewer fields counts.
+    """
+    for need in info.needs:
+        if getattr(sample, need) is None:
+            break
+    else:
+        return []
+    missing = absent_fields(sample, info.needs)
+    other = absent_fields(sample, info.or_needs)
+    return other if info.or_needs and len(other) < len(missing) else missing
+
+
+def absent_fields(sample: Sample, needs: Iterable[str]) -> list[str]:
+    """Return those of the fields that the sample lacks, sorted."""
+    return sorted(need for need in needs if getattr(sample, need) is None)

@@ -1,6 +1,7 @@
-"""Which retrieved contexts are expected ones: equal, equal but for spelling, contained, same file.
+"""Finds the expected contexts among the retrieved ones, and measures the ranking of these hits.
 
-The measures over the hits that come out of it are in ``ranking``.
+Two contexts match when they are equal, equal after normalising, or one contains the other; or when
+they come from the same document.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ Match = Literal["exact", "normalized", "contains", "doc_name"]
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """``relevant`` says of each context in rank order whether it is an expected one.
+    """``relevant`` says for each context, in rank order, whether it is an expected one.
 
-    ``found_at`` holds for each expected context the rank (from 1) of the first that matches it, 0
-    where none does. A context whose text stood there before is not relevant a second time.
+    ``found_at`` holds for each expected context the rank (from 1) of the first match, 0 without a
+    match. A text that is retrieved twice is relevant once.
     """
 
     relevant: tuple[bool, ...]
@@ -33,7 +34,7 @@ class Hits:
         return float(any(self.relevant[:k]))
 
     def reciprocal_rank(self, k: int | None) -> float:
-        """Return 1 / the rank of the first expected context, 0.0 when the first ``k`` hold none."""
+        """Return 1 / rank of the first expected context, 0.0 when the first ``k`` hold none."""
         ranks = (rank for rank, hit in enumerate(self.relevant[:k], start=1) if hit)
         return 1.0 / next(ranks, float("inf"))
 
@@ -51,9 +52,9 @@ class Hits:
 def find_hits(sample: Sample, match: Match) -> Hits:
     """Return the hits of a sample that has the fields which ``match`` needs, none of them empty.
 
-    ``normalized`` compares in Unicode NFKC and case folding, without punctuation and white space
-    (which PDF readers put between Chinese characters); ``contains`` normalises, too, and accepts
-    either text inside of the other. Expected contexts that are equal count once.
+    ``normalized`` compares after NFKC and case folding, without punctuation and white space (which
+    PDF readers put between Chinese characters); ``contains`` normalises too, and accepts either
+    text inside the other. Equal expected contexts count once.
     """
     contexts = sample.contexts or ()
     if match == "doc_name":
@@ -83,10 +84,10 @@ def _overlap(one: str, other: str) -> bool:
     return bool(one and other) and (one in other or other in one)
 
 
-# The chunks of a document are what all questions about it expect.
+# All questions about a document may expect the same chunks.
 @lru_cache(maxsize=1024)
 def _folded(texts: tuple[str, ...], match: Match) -> tuple[str, ...]:
-    """Return the texts as they are compared; one of punctuation alone stays as it is."""
+    """Return the texts in the form that is compared; punctuation alone is left unchanged."""
     if match == "exact":
         return texts
     return tuple(normalize_unicode(text).replace(" ", "") or text for text in texts)

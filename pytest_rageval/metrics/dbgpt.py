@@ -1,7 +1,7 @@
-"""Base classes with the names and the contract of DB-GPT's evaluation metrics.
+"""Base classes with the names and the interface of DB-GPT's evaluation metrics.
 
-A metric that was written for DB-GPT keeps its code: only the import changes, and not even that
-where DB-GPT is installed. Scenarios name it by its import path.
+A metric written for DB-GPT needs no change but its import, and not even that where DB-GPT is
+installed. Scenarios name it by its import path.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ from typing import Any
 
 @dataclass(slots=True)
 class EvaluationResult:
-    """What a metric says of a sample: ``score``, ``feedback`` (why), ``passing``.
+    """A metric's result for a sample: ``score`` (None: no score), ``feedback`` (why), ``passing``.
 
-    The score None means that there is none. The other fields are DB-GPT's, and not read.
+    ``passing`` False fails the case, whatever the thresholds; None decides nothing, and True
+    overrules no threshold. The other fields are DB-GPT's and are not read.
     """
 
     query: str | None = None
     prediction: Any = None
     contexts: Any = None
     score: float | None = None
-    passing: bool = True
+    passing: bool | None = True
     metric_name: str | None = None
     prediction_cost: int = 0
     raw_dataset: Any = None
@@ -35,19 +36,19 @@ BaseEvaluationResult = EvaluationResult
 class EvaluationMetric:
     """Compares an answer (``prediction``) with ``contexts``.
 
-    These are the references, else the expected contexts, else the retrieved ones.
+    ``contexts`` are the references, else the expected contexts, else the retrieved ones.
     """
 
     def sync_compute(
         self, prediction: Any, contexts: Sequence[str] | None = None, query: str | None = None
     ) -> EvaluationResult | float | None:
-        """Return the score, or a result that holds it. To be defined, or else ``compute``."""
+        """Return the score or a result; define this method or ``compute``."""
         raise NotImplementedError("sync_compute is not implemented")
 
     async def compute(
         self, prediction: Any, contexts: Sequence[str] | None = None, query: str | None = None
     ) -> EvaluationResult | float | None:
-        """Return the same, for metrics that wait for something."""
+        """Return the same from a coroutine."""
         return self.sync_compute(prediction, contexts, query)
 
 
@@ -58,8 +59,8 @@ class RetrieverEvaluationMetric(EvaluationMetric):
 class LLMEvaluationMetric(EvaluationMetric):
     """Asks the scenario's judge and reads its reply.
 
-    ``prompt_template`` has the places ``{query}``, ``{context}`` and ``{answer}``. ``llm_client``
-    and ``model_name`` are DB-GPT's, and not used.
+    ``prompt_template`` has the placeholders ``{query}``, ``{context}`` and ``{answer}``.
+    ``llm_client`` and ``model_name`` are DB-GPT's and are not used.
     """
 
     prompt_template: str = ""
@@ -74,5 +75,5 @@ class LLMEvaluationMetric(EvaluationMetric):
             self.prompt_template = prompt_template
 
     def _parse_evaluate_response(self, text: str) -> EvaluationResult | float | None:
-        """Return the score that a reply states; after ValueError the judge is asked again."""
+        """Return the score in a reply; on ValueError the judge is asked again."""
         raise NotImplementedError("_parse_evaluate_response is not implemented")

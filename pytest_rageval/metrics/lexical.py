@@ -1,13 +1,15 @@
 """Metrics that compare the answer with the references as text: em, acc, stringem, coverem, f1.
 
-The definitions are those of UltraRAG's evaluation server (the default) or, with
-``normalizer: squad``, of the SQuAD evaluation and ALCE. Several references: the best counts.
+The definitions are UltraRAG's (the default) or, with ``normalizer: squad``, those of the SQuAD
+evaluation and ALCE. Of several references the best counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Final, Literal
+
+from pydantic import Field
 
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions, ScoringContext
 from pytest_rageval.model import Sample, Score
@@ -16,21 +18,19 @@ from pytest_rageval.text.tokenize import require_tokenizer
 
 Normalizer = Literal["ultrarag", "squad", "unicode"]
 Tokenizer = Literal["auto", "word", "char", "jieba"]
+TOKENIZER: Final = "auto: char where the sample has Chinese, Japanese or Korean script, else word"
 Compare = Callable[[PreparedText, Sequence[PreparedText], str], float]
 
 NEEDS = frozenset({"answer", "references"})
 
 
 class LexicalOptions(NoOptions):
-    """How texts are made comparable.
+    """How texts are normalised and tokenised. Answer groups, as in ALCE, use its normalizer."""
 
-    ``normalizer`` None is ``ultrarag``; for answer groups, which only ALCE defines, it is
-    ``squad``. ``tokenizer`` auto is ``char`` where Chinese, Japanese or Korean script occurs in
-    the sample, else ``word``.
-    """
-
-    normalizer: Normalizer | None = None
-    tokenizer: Tokenizer = "auto"
+    normalizer: Normalizer | None = Field(
+        None, description="what counts as equal; ultrarag when absent, squad for answer groups"
+    )
+    tokenizer: Tokenizer = Field("auto", description=TOKENIZER)
 
 
 class LexicalMetric:
@@ -52,18 +52,16 @@ class LexicalMetric:
 def prepare(
     sample: Sample, context: ScoringContext, normalizer: str, tokenizer: str
 ) -> tuple[PreparedText, list[PreparedText]]:
-    """Return the answer and the references, normalised, with the tokenizer that fits the sample."""
-    key = (normalizer, tokenizer)
-    pair = context.pairs.get(key)
-    if pair is None:
+    """Return the answer and the references, normalised, with the tokenizer for this sample."""
+
+    def make() -> tuple[PreparedText, list[PreparedText]]:
         answer, references = sample.answer or "", sample.references or ()
-        texts = context.texts
         split = texts.resolve_tokenizer(tokenizer, (answer, *references))
-        pair = context.pairs[key] = (
-            texts.prepare(answer, normalizer, split),
-            [texts.prepare(reference, normalizer, split) for reference in references],
-        )
-    return pair
+        prepared = [texts.prepare(reference, normalizer, split) for reference in references]
+        return texts.prepare(answer, normalizer, split), prepared
+
+    texts = context.texts
+    return texts.once(("answer and references", normalizer, tokenizer), make)
 
 
 def exact_match(answer: PreparedText, references: Sequence[PreparedText], normalizer: str) -> float:
@@ -74,8 +72,8 @@ def exact_match(answer: PreparedText, references: Sequence[PreparedText], normal
 def contains(answer: PreparedText, references: Sequence[PreparedText], normalizer: str) -> float:
     """Return 1.0 when a reference occurs in the answer as a substring, else 0.0.
 
-    An empty reference occurs in every text; in UltraRAG's definition an empty answer still
-    scores 0.0, in ALCE's it does not.
+    An empty reference occurs in every text. For an empty answer UltraRAG's definition still gives
+    0.0, ALCE's 1.0.
     """
     if normalizer == "ultrarag" and not answer.text:
         return 0.0
@@ -100,8 +98,8 @@ def covers(answer: PreparedText, references: Sequence[PreparedText], normalizer:
 def token_f1(answer: PreparedText, references: Sequence[PreparedText], normalizer: str) -> float:
     """Return the best F1 of the answer's tokens against a reference's, as bags.
 
-    2·P·R/(P + R) with P and R the shares of common tokens. Where either side has no tokens:
-    0.0 as UltraRAG, or whether both have none as SQuAD.
+    2·P·R/(P + R) with P and R the shares of common tokens. Where a side has no tokens: 0.0 as in
+    UltraRAG; 1.0 as in SQuAD if neither has any.
     """
     return max(_f1(answer, reference, normalizer) for reference in references)
 

@@ -1,7 +1,7 @@
 """BLEU and chrF of the answer: n-grams of tokens, or of characters, in common with a reference.
 
-Both score one sentence, or one answer, as sacrebleu's ``sentence_bleu`` and ``sentence_chrf`` do,
-divided by 100. The best reference counts.
+Both are computed for one answer, as sacrebleu's ``sentence_bleu`` and ``sentence_chrf``, divided by
+100. The best reference counts.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from pydantic import Field
+
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions, ScoringContext
-from pytest_rageval.metrics.lexical import NEEDS, Normalizer, Tokenizer, prepare
+from pytest_rageval.metrics.lexical import NEEDS, TOKENIZER, Normalizer, Tokenizer, prepare
 from pytest_rageval.model import Sample, Score
 from pytest_rageval.text.tokenize import require_tokenizer
 
@@ -21,14 +23,14 @@ _CHRF_BETA = 2
 
 
 class BleuOptions(NoOptions):
-    """How texts become tokens; see the other metrics of text. Articles stay."""
+    """How texts become tokens; articles are kept."""
 
-    normalizer: Normalizer = "unicode"
-    tokenizer: Tokenizer = "auto"
+    normalizer: Normalizer = Field("unicode", description="what counts as equal")
+    tokenizer: Tokenizer = Field("auto", description=TOKENIZER)
 
 
 class Bleu:
-    """BLEU of one answer (Papineni et al. 2002), with tokens that suit its script."""
+    """BLEU of one answer (Papineni et al. 2002), with tokens for its script."""
 
     def __init__(self, name: str, options: BleuOptions) -> None:
         self._name = name
@@ -43,7 +45,7 @@ class Bleu:
 
 
 class Chrf:
-    """ChrF2 (Popović 2015): it needs no tokenizer, and so suits every script."""
+    """ChrF2 (Popović 2015), which needs no tokenizer and works for every script."""
 
     def __init__(self, name: str, options: NoOptions) -> None:
         self._name = name
@@ -76,7 +78,7 @@ def bleu(answer: Sequence[str], reference: Sequence[str]) -> float:
 def chrf(answer: str, reference: str) -> float:
     """Return the F-measure, recall counting twice, of character n-grams without white space.
 
-    Precision and recall are means over n = 1..6, as far as both texts have such n-grams.
+    Precision and recall are means over n = 1..6, or up to the length of the shorter text.
     """
     given, wanted = "".join(answer.split()), "".join(reference.split())
     last = min(_CHRF_ORDER, len(given), len(wanted))

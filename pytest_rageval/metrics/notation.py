@@ -1,4 +1,4 @@
-"""Metric names with a cutoff and parameters, as retrieval writes them: ``nDCG@10``, ``P(rel=2)@5``.
+"""Parses metric names with parameters and a cutoff: ``nDCG@10``, ``P(rel=2)@5``.
 
 The notation is short for options: ``P(rel=2)@5`` is ``precision: {rel: 2, k: 5}``.
 """
@@ -19,12 +19,12 @@ _NAME = re.compile(r"(?P<base>[^@()]+)(?P<parameters>\([^@]*\))?(?:@(?P<cutoff>[
 
 
 class NotationError(ValueError):
-    """A name that begins like the notation and does not end like it."""
+    """A name with ``@`` or ``(`` that is not in the notation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notation:
-    """A metric's name taken apart; ``options`` holds the parameters, and ``k`` for the cutoff."""
+    """The parts of a metric's name; ``options`` holds the parameters, and ``k`` for the cutoff."""
 
     base: str
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -33,8 +33,8 @@ class Notation:
 def parse_notation(name: str) -> Notation:
     """Return the parts of ``name``; a plain name has no options.
 
-    Raises NotationError for what is no such name, and for a cutoff that is no whole number of 1 or
-    more: a cutoff of 0 aborts trec_eval, and with it the whole process.
+    Raises NotationError for another form, and for a cutoff that is not a whole number >= 1: a
+    cutoff of 0 aborts trec_eval, and with it the whole process.
 
     >>> parse_notation("P(rel=2)@5")
     Notation(base='P', options={'rel': 2, 'k': 5})
@@ -47,7 +47,7 @@ def parse_notation(name: str) -> Notation:
     options = _parameters(found["parameters"] or "()")
     if found["cutoff"] is not None:
         if "k" in options:
-            raise NotationError("'k' stands among the parameters and behind the '@'")
+            raise NotationError("the cutoff is given twice: as parameter 'k' and after '@'")
         options["k"] = _cutoff(found["cutoff"])
     return Notation(found["base"].strip(), options)
 
@@ -61,7 +61,7 @@ def _cutoff(text: str) -> int:
 
 
 def _parameters(text: str) -> dict[str, Any]:
-    """Return what stands in the parentheses, read as Python reads arguments that are literals."""
+    """Return the parameters in the parentheses, which are Python keyword arguments."""
     try:
         call = ast.parse(f"f{text}", mode="eval").body
     except (SyntaxError, ValueError) as error:
@@ -71,9 +71,11 @@ def _parameters(text: str) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for keyword in call.keywords:
         if keyword.arg is None or keyword.arg in options:
-            raise NotationError(f"the parameters {text!r} must each have a name of their own")
+            raise NotationError(f"the parameters {text!r} must have different names")
         try:
             options[keyword.arg] = ast.literal_eval(keyword.value)
         except ValueError as error:
-            raise NotationError(f"the value of {keyword.arg!r} must be plain") from error
+            raise NotationError(
+                f"the value of {keyword.arg!r} must be a literal, such as 2 or True"
+            ) from error
     return options

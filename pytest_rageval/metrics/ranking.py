@@ -1,8 +1,8 @@
 """Measures of a search result: ndcg, map, mrr, precision, recall, hit_rate and their like.
 
 Where rows have ``retrieved_ids`` and ``reference_ids``, or come from TREC files, ir-measures
-computes them as trec_eval does, for all rows and measures at once. Else hit_rate, mrr, precision
-and recall look at ``contexts`` and ``reference_contexts``.
+computes them as trec_eval does, for all rows and measures at once. Otherwise hit_rate, mrr,
+precision and recall compare ``contexts`` with ``reference_contexts``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, model_validator
 
@@ -23,58 +23,61 @@ _IDS = frozenset({"retrieved_ids", "reference_ids"})
 _CONTEXTS = frozenset({"contexts", "reference_contexts"})
 _DOCUMENTS = frozenset({"context_docs", "doc_name"})
 
-
-# trec_eval counts documents of each grade up to the largest: its time grows with the square.
+# trec_eval counts the documents of each grade up to the largest: its time grows with the square.
 Grade = Annotated[int, Field(ge=-MAX_GRADE, le=MAX_GRADE)]
 
+_K: Final = "only the first k results count"
+_REL: Final = "a document is relevant from this grade upwards"
+_JUDGED_ONLY: Final = "leave results without a judgement out first"
 
-class RankingOptions(NoOptions):
-    """``k`` cuts the ranking; a document is relevant from grade ``rel`` upwards.
 
-    ``judged_only`` takes documents without a judgement out of the ranking first.
-    """
+class _MeasureOptions(NoOptions):
+    """The options of a measure of ir-measures."""
 
-    k: int | None = Field(None, ge=1, le=MAX_CUTOFF, strict=True)
-    rel: int = Field(1, ge=1, le=MAX_CUTOFF, strict=True)
-    judged_only: bool = False
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Those that ir-measures takes, except defaults."""
+        return self.model_dump(include={"rel", "judged_only"}, exclude_defaults=True)
 
     def label(self, name: str) -> str:
         """Return the name in ir-measures' notation, ``precision(rel=2)@5``."""
-        shown = {"rel": self.rel} if self.rel != 1 else {}
-        shown |= {"judged_only": True} if self.judged_only else {}
-        listed = ",".join(f"{key}={value}" for key, value in shown.items())
-        return name + (f"({listed})" if listed else "") + (f"@{self.k}" if self.k else "")
+        listed = ",".join(f"{key}={value}" for key, value in self.parameters.items())
+        k = getattr(self, "k", None)
+        return name + (f"({listed})" if listed else "") + (f"@{k}" if k else "")
 
 
-class WholeRankingOptions(NoOptions):
-    """A document is relevant from grade ``rel`` upwards; these measures know no cutoff."""
+class RankingOptions(_MeasureOptions):
+    """Which part of a ranking counts, and what is relevant in it."""
 
-    rel: int = Field(1, ge=1, le=MAX_CUTOFF, strict=True)
-
-    def label(self, name: str) -> str:
-        """Return ``rprec(rel=2)``, or the plain name."""
-        return name if self.rel == 1 else f"{name}(rel={self.rel})"
+    k: int | None = Field(None, ge=1, le=MAX_CUTOFF, strict=True, description=_K)
+    rel: int = Field(1, ge=1, le=MAX_CUTOFF, strict=True, description=_REL)
+    judged_only: bool = Field(False, description=_JUDGED_ONLY)
 
 
-class GainOptions(NoOptions):
-    """``gains`` maps grades to gains; a grade is its own gain where it is not named."""
+class WholeRankingOptions(_MeasureOptions):
+    """What is relevant; these measures have no cutoff."""
 
-    k: int | None = Field(None, ge=1, le=MAX_CUTOFF, strict=True)
-    judged_only: bool = False
-    gains: dict[Grade, Grade] | None = None
-    dcg: Literal["log2"] = "log2"
+    rel: int = Field(1, ge=1, le=MAX_CUTOFF, strict=True, description=_REL)
 
-    def label(self, name: str) -> str:
-        """Return ``ndcg@10``, or ``ndcg(judged_only=True)@10``."""
-        only = "(judged_only=True)" if self.judged_only else ""
-        return name + only + (f"@{self.k}" if self.k else "")
+
+class GainOptions(_MeasureOptions):
+    """Which part of a ranking counts, and what its documents are worth."""
+
+    k: int | None = Field(None, ge=1, le=MAX_CUTOFF, strict=True, description=_K)
+    judged_only: bool = Field(False, description=_JUDGED_ONLY)
+    gains: dict[Grade, Grade] | None = Field(
+        None, description="grade: its gain; a grade that is not named is its own gain"
+    )
+    dcg: Literal["log2"] = Field("log2", description="how ranks are discounted")
 
 
 class HitOptions(RankingOptions):
-    """What is compared: ``ids``, ``contexts``, or whatever of the two the row has (ids first)."""
+    """Whether ids or contexts are compared, and how."""
 
-    on: Literal["auto", "ids", "contexts"] = "auto"
-    match: Match = "normalized"
+    on: Literal["auto", "ids", "contexts"] = Field(
+        "auto", description="what is compared; auto: what the row has, ids first"
+    )
+    match: Match = Field("normalized", description="when a context is an expected one")
 
     @model_validator(mode="after")
     def _contexts_have_no_grades(self) -> HitOptions:
@@ -98,9 +101,9 @@ _Values = dict[str, float]
 
 @dataclass(frozen=True, slots=True)
 class _Measure:
-    """A measure as ir-measures has it, and what its value still goes through.
+    """A measure of ir-measures; ``finish`` makes the score of its value.
 
-    ``gains`` take the place of the grades before it is asked for.
+    ``gains`` replace the grades of documents beforehand.
     """
 
     ask: Any
@@ -127,12 +130,12 @@ class RankingMetric:
         return Score(self.name, self.of_hits(find_hits(sample, self.options.match), self.options.k))
 
     def _lacking(self, sample: Sample) -> str:
-        """Return why the contexts of ``sample`` cannot be compared, empty when they can."""
+        """Return why the contexts of ``sample`` cannot be compared, "" if they can."""
         if self.of_hits is None or self.options.on == "ids":
             return "the row has no retrieved_ids and reference_ids"
         if self.options.match == "doc_name":
             known = sample.context_docs is not None and sample.doc_name is not None
-            return "" if known else "no context names its document, or the row names none"
+            return "" if known else "no context names its document, or the row has no doc_name"
         if not sample.reference_contexts or sample.contexts is None:
             return "the row has no contexts, or expects none (reference_contexts)"
         return ""
@@ -152,7 +155,7 @@ class RankingMetric:
 def score_rankings(
     metrics: Sequence[RankingMetric], samples: Sequence[Sample]
 ) -> list[list[Score]]:
-    """Return for each metric the score of each sample: one call of ir-measures for all by ids."""
+    """Return for each metric the score of each sample; one call of ir-measures scores all ids."""
     by_ids = [
         sample for sample in samples if any(metric.looks_at_ids(sample) for metric in metrics)
     ]
@@ -173,20 +176,20 @@ def _score(metric: RankingMetric, measure: _Measure, sample: Sample, values: _Va
     value = values.get(str(sample.index))
     if value is None and _can_find(sample, _judged(sample, dict(measure.gains))):
         return Score(metric.name, None, reason="ir-measures gave no figure")
-    # A search without any result is a bad one, as trec_eval -c has it.
+    # A search without results scores 0, as with trec_eval -c.
     return Score(metric.name, measure.finish(value or 0.0))
 
 
 def _judged(sample: Sample, gains: Mapping[int, int]) -> Mapping[str, int]:
-    """Return the gain of each judged document: its grade, where ``gains`` do not say otherwise."""
+    """Return the gain of each judged document: its grade, unless ``gains`` name another."""
     judged = sample.reference_ids or {}
     return {name: gains.get(grade, grade) for name, grade in judged.items()} if gains else judged
 
 
 def _can_find(sample: Sample, judged: Mapping[str, int]) -> bool:
-    """Return whether anything was retrieved, and relevant; else each measure is 0 without asking.
+    """Return whether anything was retrieved and anything is relevant; if not, every measure is 0.
 
-    trec_eval ends the process where all grades of a query are negative.
+    trec_eval would end the process where all grades of a query are negative.
     """
     return bool(sample.retrieved_ids) and any(grade >= 1 for grade in judged.values())
 
@@ -194,10 +197,10 @@ def _can_find(sample: Sample, judged: Mapping[str, int]) -> bool:
 def _evaluate(
     measures: Sequence[_Measure], samples: Sequence[Sample]
 ) -> dict[_Gains, dict[Any, _Values]]:
-    """Return by gains and measure the values for the samples that can find anything, by index.
+    """Return, by gains and measure, the values of the samples by index.
 
-    Measures of different gains are never asked for together: ir-measures would compute an nDCG
-    without gains in the first call of trec_eval that it makes, be its grades mapped or not.
+    Measures with different gains need separate calls: in one call, ir-measures may compute an nDCG
+    without gains from grades that were replaced.
     """
     asked: dict[_Gains, dict[Any, None]] = {}
     for measure in measures:
@@ -211,7 +214,7 @@ def _ask(
     """Return for each measure its value for each sample, by the sample's index.
 
     trec_eval compares scores as 32-bit floats, breaks ties by document id, and holds ids as C
-    strings. It is given ranks instead: their distance from the end for scores, and as ids.
+    strings. So it gets ranks as ids, and their distance from the end as scores.
     """
     import ir_measures
 
@@ -228,7 +231,7 @@ def _ask(
         qrels[str(sample.index)] = _by_rank(sample, judged)
         run[str(sample.index)] = runs[length]
     values: dict[Any, _Values] = {measure: {} for measure in asked}
-    # The provider itself keeps the order of the measures; ir_measures.iter_calc makes sets of them.
+    # The provider keeps the order of the measures; ir_measures.iter_calc makes sets of them.
     measures = [_without_default(measure) for measure in asked]
     for found in ir_measures.pytrec_eval.iter_calc(measures, qrels, run) if run else ():
         if not math.isnan(found.value):
@@ -237,14 +240,14 @@ def _ask(
 
 
 def _without_default(measure: Any) -> Any:
-    """Return a copy that is NaN, and not 0, for a query of which trec_eval says nothing."""
+    """Return a copy that is NaN, not 0, for a query without a result of trec_eval."""
     made = measure()
     made.DEFAULT = math.nan
     return made
 
 
 def _by_rank(sample: Sample, judged: Mapping[str, int]) -> dict[str, int]:
-    """Return the gains of a sample's judged documents, under their ranks where they have one."""
+    """Return the gains of a sample's judged documents, by rank where they were retrieved."""
     ranks = {name: rank for rank, name in enumerate(sample.retrieved_ids or ()) if name in judged}
     return {
         str(ranks[name]) if name in ranks else f"missed {at}": gain
@@ -252,32 +255,28 @@ def _by_rank(sample: Sample, judged: Mapping[str, int]) -> dict[str, int]:
     }
 
 
-def _parameters(options: Any) -> dict[str, Any]:
-    given = {"rel": options.rel} if options.rel != 1 else {}
-    return given | ({"judged_only": True} if options.judged_only else {})
-
-
 def _precision(options: HitOptions) -> _Measure:
     from ir_measures import P, SetP
 
-    parameters = _parameters(options)
-    return _Measure(P(**parameters) @ options.k if options.k else SetP(**parameters))
+    return _Measure(
+        P(**options.parameters) @ options.k if options.k else SetP(**options.parameters)
+    )
 
 
 def _recall(options: HitOptions) -> _Measure:
     from ir_measures import R
 
-    # Without a cutoff: far behind the end of any ranking.
-    return _Measure(R(**_parameters(options)) @ (options.k or 1_000_000))
+    # Without a cutoff, one beyond the end of any ranking.
+    return _Measure(R(**options.parameters) @ (options.k or 1_000_000))
 
 
 def _reciprocal_rank(options: HitOptions) -> _Measure:
     from ir_measures import RR
 
-    last, asked = options.k, RR(**_parameters(options))
+    last, asked = options.k, RR(**options.parameters)
     if last is None:
         return _Measure(asked)
-    # 1 / rank is below 1 / k by far more than this when the rank is behind the cutoff.
+    # Beyond the cutoff, 1 / rank is smaller than 1 / k by far more than this tolerance.
     return _Measure(asked, lambda value: value if value > (1.0 / last) * (1.0 - 1e-9) else 0.0)
 
 
@@ -289,14 +288,14 @@ def _hit_rate(options: HitOptions) -> _Measure:
 def _average_precision(options: RankingOptions) -> _Measure:
     from ir_measures import AP
 
-    asked = AP(**_parameters(options))
+    asked = AP(**options.parameters)
     return _Measure(asked @ options.k if options.k else asked)
 
 
 def _ndcg(options: GainOptions) -> _Measure:
     from ir_measures import nDCG
 
-    asked = nDCG(judged_only=True) if options.judged_only else nDCG
+    asked = nDCG(**options.parameters)
     gains = sorted((grade, gain) for grade, gain in (options.gains or {}).items() if grade != gain)
     return _Measure(asked @ options.k if options.k else asked, gains=tuple(gains))
 
@@ -305,8 +304,7 @@ def _whole(measure: str) -> Callable[[WholeRankingOptions], _Measure]:
     def make(options: WholeRankingOptions) -> _Measure:
         import ir_measures
 
-        asked = getattr(ir_measures, measure)
-        return _Measure(asked(rel=options.rel) if options.rel != 1 else asked)
+        return _Measure(getattr(ir_measures, measure)(**options.parameters))
 
     return make
 

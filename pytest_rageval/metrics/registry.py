@@ -1,4 +1,4 @@
-"""The metrics by their names: this package's own, and those of other distributions."""
+"""The registry of metrics: this package's own, and those of other distributions."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pytest_rageval.registry import Registry
 
 
 def _adopt(loaded: Any, point: EntryPoint) -> Iterable[MetricDefinition]:
-    """Return what an entry point gives as metrics: a bare function is called like its entry."""
-    # Not at the top: most runs need no metric of another distribution.
-    from pytest_rageval.metrics.custom.define import define_metric, define_metrics
+    """Return the metrics of an entry point; a bare function takes the entry's name."""
+    # Imported here: most runs need no metric of another distribution.
+    from pytest_rageval.metrics.custom.from_python import define_metric, define_metrics
 
     if isinstance(loaded, MetricDefinition | tuple):
         return define_metrics(loaded, f"entry point {point.name!r}")

@@ -1,27 +1,29 @@
 """ROUGE-1, ROUGE-2 and ROUGE-L F-measures, computed by rouge-score or, much faster, its Rust twin.
 
-Lin 2004, as UltraRAG uses it: on the normalised texts, Porter stemming for words, the best
-reference counts. The package ``rouge-score-rs`` (extra ``fast``) has the same interface and gives
-the same bits; it is used when it is installed.
+Lin 2004, as in UltraRAG: on normalised texts, with Porter stemming of words; the best reference
+counts. The package ``rouge-score-rs`` (extra ``fast``) is used where it is installed: its results
+are identical.
 """
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import Field
 
 from pytest_rageval import extras
-from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, ScoringContext
+from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions, ScoringContext
 from pytest_rageval.metrics.lexical import NEEDS, LexicalOptions, prepare
 from pytest_rageval.model import Sample, Score
 from pytest_rageval.text.prepared import PreparedText
-from pytest_rageval.text.tokenize import require_tokenizer
+from pytest_rageval.text.tokenize import has_cjk, require_tokenizer, split_characters
 
 
 class RougeMetric:
-    """One ROUGE measure; texts are tokenised once per sample, whatever measures look at them."""
+    """One ROUGE measure; texts are tokenised once per sample for all measures."""
 
     def __init__(self, name: str, options: LexicalOptions, measure: str) -> None:
         self._name = name
@@ -33,25 +35,57 @@ class RougeMetric:
     def score(self, sample: Sample, context: ScoringContext) -> Score:
         """Return the F-measure in 0..1."""
         answer, references = prepare(sample, context, self._normalizer, self._tokenizer)
-        find = partial(_tokens, context)
-        best = max(self._f_measure(find(reference), find(answer)) for reference in references)
-        return Score(self._name, best)
+        prediction = _tokens(context, answer)
+        return Score(
+            self._name,
+            max(_figure(self._measure, _tokens(context, one), prediction) for one in references),
+        )
 
-    def _f_measure(self, target: list[str], prediction: list[str]) -> float:
-        if not target or not prediction:
-            return 0.0
-        return float(_scorer(self._measure).score(target, prediction)[self._measure].fmeasure)
+
+class RougeScoreOptions(NoOptions):
+    """Which ROUGE, under ragas' names."""
+
+    rouge_type: Literal["rouge1", "rougeL"] = Field("rougeL", description="what is compared")
+    mode: Literal["fmeasure", "precision", "recall"] = Field(
+        "fmeasure", description="which figure of it is the score"
+    )
+
+
+class RougeScoreMetric:
+    """ROUGE as in ragas: on texts that are not normalised, so that articles are kept."""
+
+    def __init__(self, name: str, options: RougeScoreOptions) -> None:
+        self._name = name
+        self._options = options
+
+    def score(self, sample: Sample, context: ScoringContext) -> Score:
+        """Return the score in 0..1; CJK characters are tokens (ragas drops them)."""
+        answer, references = sample.answer or "", sample.references or ()
+        split = split_characters if any(map(has_cjk, (answer, *references))) else _stem
+        prediction, chosen = split(answer), self._options
+        found = (
+            _figure(chosen.rouge_type, split(one), prediction, chosen.mode) for one in references
+        )
+        return Score(self._name, max(found))
+
+
+def _figure(
+    measure: str, target: list[str], prediction: list[str], figure: str = "fmeasure"
+) -> float:
+    if not target or not prediction:
+        return 0.0
+    return float(getattr(_scorer(measure).score(target, prediction)[measure], figure))
 
 
 class _GivenTokens:
-    """The tokenizer of a scorer that is handed tokens instead of texts."""
+    """The tokenizer of a scorer that gets tokens instead of texts."""
 
     def tokenize(self, tokens: list[str]) -> list[str]:
         return tokens
 
 
 def _tokens(context: ScoringContext, text: PreparedText) -> list[str]:
-    """Return ROUGE's tokens of a text: stemmed words, or those of a CJK tokenizer as they are."""
+    """Return ROUGE's tokens of a text: stemmed words, or the tokens of a CJK tokenizer."""
     if text.tokenizer != "word":
         return text.tokens
     found: list[str] = context.texts.once(("rouge tokens", text.text), lambda: _stem(text.text))
@@ -63,8 +97,8 @@ def _stem(text: str) -> list[str]:
     return tokens
 
 
-# The backends are loaded when the first text is scored: rouge-score pulls in nltk, which takes
-# over a second that neither collection nor the xdist controller should pay.
+# Loaded when the first text is scored: rouge-score imports nltk, which takes over a second that
+# neither collection nor the xdist controller should spend.
 @cache
 def _scorer(measure: str) -> Any:
     return _backend("rouge_scorer").RougeScorer([measure], tokenizer=_GivenTokens())
@@ -83,17 +117,16 @@ def _backend(module: str) -> ModuleType:
 def _definition(name: str, measure: str, *aliases: str) -> MetricDefinition:
     return MetricDefinition(
         MetricInfo(name, NEEDS, aliases),
-        partial(_make, measure=measure),
+        lambda shown, options: RougeMetric(shown, options, measure),
         LexicalOptions,
     )
-
-
-def _make(name: str, options: LexicalOptions, measure: str) -> RougeMetric:
-    return RougeMetric(name, options, measure)
 
 
 METRICS = (
     _definition("rouge-1", "rouge1", "rouge1", "rouge_1"),
     _definition("rouge-2", "rouge2", "rouge2", "rouge_2"),
     _definition("rouge-l", "rougeL", "rougeL", "rouge_l"),
+    MetricDefinition(
+        MetricInfo("rouge_score", NEEDS, ("RougeScore",)), RougeScoreMetric, RougeScoreOptions
+    ),
 )

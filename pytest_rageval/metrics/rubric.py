@@ -1,4 +1,4 @@
-"""Metrics for which a judge chooses a level: llm_answer_relevancy, and rubric for one's own."""
+"""Metrics with a judge that chooses a level: llm_answer_relevancy, and rubric for users' levels."""
 
 from __future__ import annotations
 
@@ -22,16 +22,19 @@ if TYPE_CHECKING:
 _NEEDS = frozenset({"question", "answer"})
 _REASON_WIDTH = 300
 _REPLY_WIDTH = 200
+_LLM_ERROR = "LLM ERROR"
+"""DB-GPT writes it into an answer when its model failed; its rubric gives such an answer 0."""
 
 
 @dataclass(frozen=True)
 class Rubric:
     """What a judge is asked, and what it may reply.
 
-    ``templates`` are prompts by language with ``{query}``, ``{context}``, ``{answer}``,
-    ``{reference}`` and ``{levels}`` where these belong; ``levels`` is what the last one says.
+    ``templates`` are prompts by language with the placeholders ``{query}``, ``{context}``,
+    ``{answer}``, ``{reference}`` and ``{levels}``; ``levels`` is the text for the last one.
     Scores go from ``low`` to ``high``, and are ``whole`` numbers where the judge chooses a level.
-    ``of_blank`` is the score of an answer without text, about which nobody is asked then.
+    ``of_blank``, where set, is the score of an empty answer and of one with DB-GPT's
+    ``LLM ERROR``; the judge is not asked about these.
     """
 
     templates: Mapping[prompts.Language, str]
@@ -43,7 +46,7 @@ class Rubric:
 
     def read(self, reply: str) -> float:
         """Return the score that a reply states; raises UnreadableReplyError."""
-        # Readers and clients are loaded when a model is asked, not at every start.
+        # Imported when a model is asked, not at every start.
         from pytest_rageval.text.reply import read_score
 
         return read_score(reply, self.low, self.high)
@@ -55,7 +58,7 @@ class Rubric:
 
     @cached_property
     def schema(self) -> ReplySchema:
-        """The form of a reply: the reason comes first, so that the score follows from it."""
+        """The JSON Schema of a reply; the reason comes first, so that the score depends on it."""
         from pytest_rageval.clients.base import ReplySchema
 
         score = {
@@ -75,7 +78,7 @@ class Rubric:
 
 
 class RubricMetric:
-    """Asks the judge once for a reason and a score. ``language`` None is that of the judge."""
+    """Asks the judge once for a reason and a score; ``language`` None means the judge's."""
 
     def __init__(self, name: str, rubric: Rubric, language: str | None = None) -> None:
         self._name = name
@@ -83,11 +86,12 @@ class RubricMetric:
         self._language = language
 
     async def ascore(self, sample: Sample, models: Models) -> Score:
-        """Return the judge's score, with its reason; ClientError when there was no usable reply."""
+        """Return the judge's score with its reason; raises ClientError without a usable reply."""
         if not (sample.question or "").strip():
             return Score(self._name, None, reason="the question is empty")
-        if self._rubric.of_blank is not None and not (sample.answer or "").strip():
-            return Score(self._name, self._rubric.of_blank, reason="the answer is empty")
+        nothing = _nothing_in(sample.answer or "")
+        if self._rubric.of_blank is not None and nothing is not None:
+            return Score(self._name, self._rubric.of_blank, reason=nothing)
         return self._score(await self._ask(sample, models))
 
     async def _ask(self, sample: Sample, models: Models) -> str:
@@ -120,27 +124,38 @@ class RubricMetric:
         )
 
 
+def _nothing_in(answer: str) -> str | None:
+    """Return why there is nothing to judge in an answer, None if there is something."""
+    if not answer.strip():
+        return "the answer is empty"
+    return f"the answer contains {_LLM_ERROR!r}" if _LLM_ERROR in answer else None
+
+
 def _language(sample: Sample, wanted: str) -> prompts.Language:
-    """Return the language of the prompt; English stands in for those that have none."""
+    """Return the language of the prompt; English where there is no prompt in the wanted one."""
     if wanted == "auto":
         return "zh" if has_cjk((sample.question or "") + (sample.answer or "")) else "en"
     return "zh" if wanted.lower().startswith("zh") else "en"
 
 
 class RubricOptions(NoOptions):
-    """A rubric of one's own, in place of the six levels of answer relevancy.
+    """A user's rubric that replaces the six levels of answer relevancy.
 
-    ``levels`` says what each score means. ``prompt`` is a whole prompt with the places
-    ``{query}``, ``{context}``, ``{answer}`` and, where wanted, ``{reference}`` and ``{levels}``
-    (levels without a place come at its end). ``range`` is 0 to 5, or that of the levels.
-    ``language`` is that of the prompts and None that of the judge; auto is Chinese where question
-    or answer contain Chinese, Japanese or Korean script, else English.
+    Without ``{levels}`` in the prompt, the levels come at its end.
     """
 
-    prompt: str | None = None
-    levels: Annotated[dict[FiniteFloat, str], Field(min_length=2)] | None = None
-    range: tuple[FiniteFloat, FiniteFloat] | None = None
-    language: Literal["auto", "en", "zh"] | None = None
+    prompt: str | None = Field(
+        None, description="with {query}, {context}, {answer}; also {reference}, {levels}"
+    )
+    levels: Annotated[dict[FiniteFloat, str], Field(min_length=2)] | None = Field(
+        None, description="score: what it means"
+    )
+    range: tuple[FiniteFloat, FiniteFloat] | None = Field(
+        None, description="lowest and highest score; 0 to 5, or that of the levels"
+    )
+    language: Literal["auto", "en", "zh"] | None = Field(
+        None, description="of the prompts; auto: zh where question or answer have such script"
+    )
 
     @field_validator("prompt")
     @classmethod
@@ -149,7 +164,7 @@ class RubricOptions(NoOptions):
             return None
         lacking = [place for place in ("{query}", "{context}", "{answer}") if place not in prompt]
         if lacking:
-            places = "the places {query}, {context} and {answer}"
+            places = "the placeholders {query}, {context} and {answer}"
             raise _refused(f"a text with {places}; it lacks {' and '.join(lacking)}")
         return prompt
 
@@ -178,7 +193,7 @@ class RubricOptions(NoOptions):
         return ends
 
     def adapt(self, info: MetricInfo) -> MetricInfo:
-        """Return the info with the range, and with the fields that the prompt has places for."""
+        """Return the info with the range, and with the fields that the prompt uses."""
         needs = set(info.needs)
         if self.prompt is not None:
             needs.add("contexts")
@@ -228,14 +243,14 @@ def _plain(number: float) -> float | int:
     return int(number) if number.is_integer() else number
 
 
-def _make(name: str, options: RubricOptions) -> RubricMetric:
-    return RubricMetric(name, options.rubric(), options.language)
-
-
 def _definition(name: str, *aliases: str) -> MetricDefinition:
     asks: frozenset[Role] = frozenset({"judge"})
-    info = MetricInfo(name, _NEEDS, aliases, range=(0.0, 5.0), asks=asks)
-    return MetricDefinition(info, _make, RubricOptions)
+    info = MetricInfo(name, _NEEDS, aliases, range=(0.0, 5.0), asks=asks, empty_is_worst=True)
+    return MetricDefinition(
+        info,
+        lambda shown, options: RubricMetric(shown, options.rubric(), options.language),
+        RubricOptions,
+    )
 
 
 METRICS = (

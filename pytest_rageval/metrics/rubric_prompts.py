@@ -1,4 +1,4 @@
-"""The prompts of rubric metrics in English and Chinese, and how a sample's texts come into them."""
+"""The prompts of rubric metrics in English and Chinese, filled with a sample's texts."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from pytest_rageval.model import Sample
 Language = Literal["en", "zh"]
 
 PLACEHOLDERS: Final = ("query", "context", "answer", "reference", "levels")
-"""The names that stand in braces in a prompt; other braces are text."""
+"""The names in braces that a prompt may have; other braces are text."""
 
 _TAGS = {"query": "question", "context": "context", "answer": "answer", "reference": "reference"}
 
 
 def fill_prompt(template: str, sample: Sample, levels: str, language: Language) -> str:
-    """Return ``template`` with the texts of ``sample`` in the places of its placeholders.
+    """Return ``template`` with its placeholders replaced by the texts of ``sample``.
 
-    Each text stands between tags that occur in no text of the sample, so that none can end its
-    part. Texts are put in as they are, once: braces in them mean nothing.
+    Each text is put between tags that occur in no text of the sample, so that no text can end its
+    part. Braces in the texts have no meaning.
     """
     texts = {
         "query": [sample.question or ""],
@@ -45,7 +45,7 @@ def _tagged(tag: str, texts: Sequence[str]) -> str:
 
 
 def _free_mark(texts: Iterable[str]) -> str:
-    """Return what makes the tags differ from all that the texts say: nothing, or a number."""
+    """Return a suffix that makes the tags differ from all tags in the texts: "" or a number."""
     names = "|".join(_TAGS.values())
     pattern = re.compile(rf"[<＜]\s*[/／]?\s*(?:{names})(?:-(\d{{1,9}}))?", re.IGNORECASE)
     taken = {found[1] for text in texts for found in pattern.finditer(text)}

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Literal
 
+from pydantic import Field
+
 from pytest_rageval.errors import shorten
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, Models, NoOptions
 from pytest_rageval.model import Sample, Score
@@ -13,13 +15,12 @@ from pytest_rageval.model import Sample, Score
 if TYPE_CHECKING:
     from pytest_rageval.clients.base import Vector
 
-COSINE_RANGE: Final = (-math.inf, 1.0)
-"""Cosines are in -1..1 and enter the weighted score as they are: a finite range that is not 0..1
-would be stretched to it, and unrelated texts would get half the points."""
+COSINE_RANGE: Final = (-1.0, 1.0)
+"""Metrics with this range are ``as_is``: rescaled to 0..1, unrelated texts would get 0.5."""
 
 
 def cosine(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """Return the cosine of the angle between two vectors, in -1..1; None where there is no angle.
+    """Return the cosine of the angle between two vectors, in -1..1; None without an angle.
 
     >>> cosine([3.0, 4.0], [3.0, 0.0])
     0.6
@@ -28,20 +29,22 @@ def cosine(one: Sequence[float], other: Sequence[float]) -> float | None:
 
     first, second = numpy.asarray(one, dtype=float), numpy.asarray(other, dtype=float)
     lengths = float(numpy.linalg.norm(first)) * float(numpy.linalg.norm(second))
-    # Not for a vector of zeros, and not where something is infinite or not a number.
+    # A vector of zeros has no angle, nor has one with infinities or NaN.
     if not 0.0 < lengths < math.inf:
         return None
     return max(-1.0, min(1.0, float(first @ second) / lengths))
 
 
 class SemanticOptions(NoOptions):
-    """``threshold``: from that cosine upwards the score is 1.0, below it 0.0."""
+    """Whether the score is the cosine, or 1.0 from a threshold upwards."""
 
-    threshold: float | None = None
+    threshold: float | None = Field(
+        None, description="from that cosine upwards the score is 1.0, below it 0.0"
+    )
 
 
 class SemanticSimilarity:
-    """The cosine of the answer and a reference; the best reference counts. As in ragas."""
+    """The cosine of the answer and a reference, as in ragas; the best reference counts."""
 
     def __init__(self, name: str, options: SemanticOptions) -> None:
         self._name = name
@@ -67,20 +70,20 @@ class SemanticSimilarity:
 
 
 class ContextOptions(NoOptions):
-    """``against`` which expected contexts each retrieved one is compared, and how.
+    """What each retrieved context is compared with."""
 
-    With the ``first`` alone (as DB-GPT), with all and the most similar counts (``max``), or with
-    all and their ``mean`` counts.
-    """
-
-    against: Literal["first", "max", "mean"] = "first"
+    against: Literal["first", "max", "mean"] = Field(
+        "first",
+        description="the first expected context alone, as in DB-GPT; or all: the most similar "
+        "counts (max), or their mean",
+    )
 
 
 class ContextSimilarity:
     """The mean over the retrieved contexts of their similarity to the expected ones.
 
     With ``against: first`` it is DB-GPT's RetrieverSimilarityMetric: 0.0 where nothing was
-    retrieved. Where nothing is expected, DB-GPT gives 0.0; here that is unscored.
+    retrieved. Where nothing is expected, DB-GPT gives 0.0; here the sample is unscored.
     """
 
     def __init__(self, name: str, options: ContextOptions) -> None:
@@ -120,7 +123,7 @@ class ContextSimilarity:
 
 async def _embed(models: Models, texts: Sequence[str]) -> list[Vector]:
     if models.embedding is None:
-        raise RuntimeError("the metric asks an embedding model that it was not given")
+        raise RuntimeError("the metric asks an embedding model that it does not declare")
     return await models.embedding.embed(texts)
 
 
@@ -131,7 +134,9 @@ METRICS = (
             needs=frozenset({"answer", "references"}),
             aliases=("SemanticSimilarity", "answer_similarity", "AnswerSimilarity"),
             range=COSINE_RANGE,
+            as_is=True,
             asks=frozenset({"embedding"}),
+            empty_is_worst=True,
         ),
         SemanticSimilarity,
         SemanticOptions,
@@ -142,6 +147,7 @@ METRICS = (
             needs=frozenset({"contexts", "reference_contexts"}),
             aliases=("RetrieverSimilarityMetric", "retriever_similarity"),
             range=COSINE_RANGE,
+            as_is=True,
             asks=frozenset({"embedding"}),
         ),
         ContextSimilarity,

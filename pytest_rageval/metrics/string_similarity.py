@@ -1,13 +1,15 @@
-"""How alike the answer and a reference are as strings of characters: edits, or plain containment.
+"""Compares the answer with a reference as strings: by edit distance, containment or equality.
 
-The distances are those that ragas takes from rapidfuzz: 1 minus the distance over the longer
-length, on the texts as they are. The best reference counts.
+The similarities are those that ragas takes from rapidfuzz: 1 minus the distance over the longer
+length, without normalising. The best reference counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Literal
+
+from pydantic import Field
 
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions, ScoringContext
 from pytest_rageval.model import Sample, Score
@@ -20,9 +22,9 @@ _BOOST_FROM = 0.7
 
 
 class DistanceOptions(NoOptions):
-    """``distance_measure`` under ragas' names."""
+    """The measure, under ragas' names."""
 
-    distance_measure: Measure = "levenshtein"
+    distance_measure: Measure = Field("levenshtein", description="how alike two texts are")
 
 
 class StringSimilarity:
@@ -40,7 +42,7 @@ class StringSimilarity:
 
 
 class StringPresence:
-    """Whether a reference occurs in the answer, to the letter."""
+    """Whether a reference occurs in the answer literally."""
 
     def __init__(self, name: str, options: NoOptions) -> None:
         self._name = name
@@ -51,11 +53,22 @@ class StringPresence:
         return Score(self._name, float(any(one in answer for one in sample.references or ())))
 
 
+class StringEquality:
+    """Whether the answer equals a reference literally."""
+
+    def __init__(self, name: str, options: NoOptions) -> None:
+        self._name = name
+
+    def score(self, sample: Sample, context: ScoringContext) -> Score:
+        """Return 1.0 or 0.0; ``em`` is the same on normalised texts."""
+        return Score(self._name, float((sample.answer or "") in (sample.references or ())))
+
+
 def levenshtein_distance(one: str, other: str) -> int:
     """Return the number of characters to insert, delete or replace.
 
-    Myers 1999 in Hyyrö's form: the column of the table is the bits of an integer, so that a step
-    for one character is a few operations on whole integers.
+    Myers 1999 in Hyyrö's form: a column of the table is the bits of an integer, so that one
+    character takes a few integer operations.
     """
     text, pattern = sorted((one, other), key=len)
     if not text:
@@ -65,7 +78,7 @@ def levenshtein_distance(one: str, other: str) -> int:
     places: dict[str, int] = {}
     for at, letter in enumerate(pattern):
         places[letter] = places.get(letter, 0) | 1 << at
-    # Whether each cell is one more, or one less, than the cell above it.
+    # The bits say whether a cell is one more, or one less, than the cell above it.
     more, less, distance = everywhere, 0, width
     for letter in text:
         equal = places.get(letter, 0)
@@ -87,7 +100,7 @@ def levenshtein_similarity(one: str, other: str) -> float:
 
 
 def hamming_similarity(one: str, other: str) -> float:
-    """Return the share of places with equal characters; the shorter text is filled up."""
+    """Return the share of positions with equal characters; the shorter text is padded."""
     longest = max(len(one), len(other))
     same = sum(a == b for a, b in zip(one, other, strict=False))
     return same / longest if longest else 1.0
@@ -108,7 +121,7 @@ def jaro_similarity(one: str, other: str) -> float:
 
 
 def _jaro_matches(one: str, other: str) -> list[tuple[int, int]]:
-    """Return pairs of places with the same character within half the longer length."""
+    """Return pairs of positions with the same character within half the longer length."""
     reach = max(max(len(one), len(other)) // 2 - 1, 0)
     free = [True] * len(other)
     matched = []
@@ -159,4 +172,5 @@ METRICS = (
         MetricInfo("string_presence", _NEEDS, ("string_present", "StringPresence")),
         StringPresence,
     ),
+    MetricDefinition(MetricInfo("string_equality", _NEEDS, ("ExactMatch",)), StringEquality),
 )

@@ -1,1 +1,1 @@
-"""The thin layer that knows pytest; everything it decides is asked of the layers below."""
+"""The pytest layer: hooks, items and terminal output. The layers below make every decision."""

@@ -1,4 +1,4 @@
-"""Calls the hooks of others one by one, so that an error names the hook and who implements it."""
+"""Calls hook implementations one by one, so that an error names the hook and its plugin."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RUN_HOOKS: Final = (SAMPLE_SCORED, GATES, SUMMARY)
 
 
 class HookError(UserError):
-    """A hook of a plugin or ``conftest.py`` raised, or returned what it may not."""
+    """A hook of a plugin or ``conftest.py`` raised an error, or returned a wrong value."""
 
     def __init__(self, message: str) -> None:
         super().__init__([Problem("", message)])
@@ -36,25 +36,25 @@ class Implementation:
     parameters: tuple[str, ...]
 
     def call(self, **given: object) -> Any:
-        """Return what it returns; HookError for what it raises."""
+        """Return its result; HookError if it raises."""
         try:
             return self.function(*(given[name] for name in self.parameters))
         except Exception as error:
             raise self._raised(error) from error
 
     def listed(self, said: Any) -> list[Any]:
-        """Return what it returned as a list, [] for None; HookError where that is no list."""
+        """Return its result as a list, [] for None; HookError if it cannot be a list."""
         if said is None:
             return []
         if isinstance(said, str | bytes):
             raise self.refused(f"returned {shorten(repr(said))}, not a list")
         try:
-            return list(said)  # of a generator, that is when it runs
+            return list(said)  # a generator runs only now
         except Exception as error:
             raise self._raised(error) from error
 
     def refused(self, message: str) -> HookError:
-        """Return the error that it returned what it may not."""
+        """Return the error for a wrong result."""
         return HookError(f"{self.shown} {message}")
 
     def _raised(self, error: Exception) -> HookError:
@@ -69,10 +69,9 @@ def implementations(
 ) -> list[Implementation]:
     """Return the implementations of a hook in the order in which pytest would call them.
 
-    ``hooks`` are those of the configuration or of a collector. With a ``path``, those of a
-    conftest.py that is not for that file are left out, as those of a collector are. (An xdist
-    controller collects nothing, and pytest cannot say there which are for which file.) Raises
-    HookError for a wrapper: there is nothing that it could be around.
+    ``hooks`` belong to the configuration or to a collector. With a ``path``, a conftest.py that
+    does not apply to that file is left out, as for a collector; an xdist controller has no
+    collectors. Raises HookError for a wrapper, because each implementation is called alone.
     """
     found = getattr(hooks, name).get_hookimpls()
     return [
@@ -89,12 +88,14 @@ def _is_for(plugin: Path, path: Path) -> bool:
 def _implementation(name: str, found: Any, config: pytest.Config) -> Implementation:
     shown = f"{name} of {_owner(found.plugin_name, config)}"
     if found.hookwrapper or found.wrapper:
-        raise HookError(f"{shown} is a wrapper; this hook has none, for each one is called alone")
+        raise HookError(
+            f"{shown} is a wrapper; this hook cannot have one: each implementation is called alone"
+        )
     return Implementation(shown, found.function, tuple(found.argnames))
 
 
 def _owner(plugin_name: str, config: pytest.Config) -> str:
-    """Return the name of a plugin; a conftest.py is called by its path, relative to the rootdir."""
+    """Return the name of a plugin, or the path of a conftest.py relative to the rootdir."""
     path = Path(plugin_name)
     if not path.is_absolute():
         return f"plugin {plugin_name!r}"

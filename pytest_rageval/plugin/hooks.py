@@ -1,6 +1,6 @@
-"""The pytest11 entry point: options and registration, on pytest and the standard library alone.
+"""The pytest11 entry point: it needs only pytest and the standard library.
 
-Everything heavier is imported when the first scenario file is met.
+Everything else is imported when the first scenario file is collected.
 """
 
 from __future__ import annotations
@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_rageval.plugin.options import SCENARIO, SETTINGS, Settings, add_options, overrides
+from pytest_rageval.plugin.named_files import NAMED, UNCLEAR, matching, note_named_scenarios
+from pytest_rageval.plugin.options import SCENARIO, add_options
+from pytest_rageval.plugin.run.last_failed import LastFailedGates, without_gates
+from pytest_rageval.plugin.settings import SETTINGS, Settings, overrides
 
 if TYPE_CHECKING:
-    from pytest_rageval.plugin.collect import ScenarioFile
-    from pytest_rageval.plugin.python_tests import Checker
+    from pytest_rageval.plugin.collect.python_tests import Checker
+    from pytest_rageval.plugin.collect.scenario_file import ScenarioFile
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Declare the hooks that others may implement."""
+    """Declare the hooks for plugins and conftest.py files."""
     from pytest_rageval.plugin import hookspecs
 
     pluginmanager.add_hookspecs(hookspecs)
@@ -29,16 +32,18 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    """Have the conftest.py files of ``--rag-scenario`` loaded as those of other arguments.
+    """Have pytest load the conftest.py files next to ``--rag-scenario``, as for other arguments.
 
-    An xdist controller, which collects nothing, would not know their hooks.
+    Otherwise an xdist controller, which collects nothing, would not know their hooks.
     """
     known = early_config.known_args_namespace
     named = getattr(known, SCENARIO.dest, None) or os.environ.get(SCENARIO.variable, "").split(";")
     named = [text.partition("::")[0].strip() for text in named if text.strip()]
     if named:
         given = known.file_or_dir or early_config.getini("testpaths") or ["."]
-        known.file_or_dir = [*given, *named]
+        folder = early_config.invocation_params.dir
+        files = [one for name in named for one in matching(name, folder)]
+        known.file_or_dir = [*given, *files]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -47,7 +52,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
-    """Answer ``--rag-init``, ``--rag-schema`` and ``--rag-history``, which run no tests."""
+    """Run ``--rag-init``, ``--rag-schema`` and ``--rag-history``, which run no tests."""
     if config.getoption("rag_init") is not None:
         from pytest_rageval.plugin.scaffold import write_scaffold
 
@@ -57,25 +62,29 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
         return print_schema()
     if config.getoption("rag_history") is not None:
-        from pytest_rageval.plugin.history import print_history
+        from pytest_rageval.plugin.show.history import print_history
 
         return print_history(
-            Settings.of(config).places.run_base(None), config.getoption("rag_history")
+            Settings.of(config).run_paths.run_base(None), config.getoption("rag_history")
         )
     return None
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Turn ``--rag-scenario`` into collection arguments; on an xdist controller, listen."""
+    """Turn ``--rag-scenario`` into collection arguments; an xdist controller starts its session."""
     settings = config.stash[SETTINGS] = Settings.of(config)
     config.addinivalue_line(
         "markers", "rag_scenario(file): run the test for each sample of a rageval scenario"
     )
-    # What plugin.garbage froze. Registered before all others, it comes after them: pytest's own
-    # clean-up collects garbage several times, and need not look through all samples for it.
+    # Undo gc.freeze(). Registered first, it runs last: pytest's own clean-up collects garbage
+    # several times, and need not scan all samples.
     config.add_cleanup(gc.unfreeze)
-    overrides(config)  # so that a mistake in them is wrong use of the command line
+    overrides(config)  # a mistake in them is a usage error
+    config.args[:] = without_gates(config.args)
+    if config.getoption("lf", False):
+        config.pluginmanager.register(LastFailedGates(config), "rageval-last-failed")
+    note_named_scenarios(config, settings.patterns, [path for path, _ in settings.scenarios])
     if settings.scenarios:
         named = dict.fromkeys(str(path) + sample_id for path, sample_id in settings.scenarios)
         if config.args_source is pytest.Config.ArgsSource.ARGS:
@@ -86,42 +95,75 @@ def pytest_configure(config: pytest.Config) -> None:
             config.args[:] = named
         config.args_source = pytest.Config.ArgsSource.ARGS
     if config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
-        from pytest_rageval.plugin.session import ensure_session
+        from pytest_rageval.plugin.configuration import path_unknown_to_workers
+        from pytest_rageval.plugin.run.session import ensure_session
+
+        lost = path_unknown_to_workers(SCENARIO.values(config), config.getoption("tx", None) or ())
+        if lost:
+            raise pytest.UsageError(lost)
 
         ensure_session(config, settings)
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Say which configuration applies if ``--rag-scenario`` names a file outside the rootdir."""
+    named = [path for path, _ in config.stash[SETTINGS].scenarios]
+    if all(path.is_relative_to(config.rootpath) for path in named):
+        return []
+    from pytest_rageval.plugin.configuration import outside_rootdir
+
+    return list(outside_rootdir(named, config.rootpath, config.inipath))
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say how to run named files that may or may not be scenarios."""
+    for line in config.stash[UNCLEAR]:
+        terminalreporter.write_line(line, yellow=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Refuse a run that asked for quality but met no scenario."""
+    if not session.config.pluginmanager.has_plugin("rageval-session"):
+        from pytest_rageval.plugin.quality_options import refuse_empty_run
+
+        refuse_empty_run(session, has_scenario=False)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run test functions with the marker ``rag_scenario`` once for each sample."""
     if metafunc.definition.get_closest_marker("rag_scenario") is not None:
-        from pytest_rageval.plugin.python_tests import parametrize
+        from pytest_rageval.plugin.collect.python_tests import parametrize
 
         parametrize(metafunc)
 
 
 @pytest.fixture
 def rag_sample() -> object:
-    """Return the sample of a test that ``@pytest.mark.rag_scenario`` runs for each of them."""
+    """Return the sample of a test with ``@pytest.mark.rag_scenario``."""
     pytest.fail("'rag_sample' and 'rageval' need @pytest.mark.rag_scenario('x.rageval.yaml')")
 
 
 @pytest.fixture
 def rageval(request: pytest.FixtureRequest, rag_sample: object) -> Checker:
-    """Return what scores the answer to the test's sample: ``rageval.check(answer)``."""
-    from pytest_rageval.plugin.python_tests import checker
+    """Return the checker of the test's sample: ``rageval.check(answer)`` scores an answer."""
+    from pytest_rageval.plugin.collect.python_tests import checker
 
     return checker(request.node)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:
-    """Collect the files that match ``rageval_files`` or that ``--rag-scenario`` names."""
+    """Collect files that match ``rageval_files``, and scenarios named on the command line."""
     settings = parent.config.stash[SETTINGS]
-    if not any(fnmatch(file_path.name, pattern) for pattern in settings.patterns) and not any(
-        file_path == path for path, _ in settings.scenarios
+    named = parent.config.stash[NAMED].union(path for path, _ in settings.scenarios)
+    if file_path not in named and not any(
+        fnmatch(file_path.name, pattern) for pattern in settings.patterns
     ):
         return None
-    from pytest_rageval.plugin.collect import scenario_file
-    from pytest_rageval.plugin.session import ensure_session
+    from pytest_rageval.plugin.collect.scenario_file import scenario_file
+    from pytest_rageval.plugin.run.session import ensure_session
 
     ensure_session(parent.config, settings)
     return scenario_file(file_path, parent)

@@ -1,6 +1,6 @@
-"""The hooks that a ``conftest.py`` or a plugin may implement; pytest reads this at every start.
+"""The hooks that a ``conftest.py`` or a plugin may implement; loaded at every start of pytest.
 
-Each implementation is called on its own, the one that was registered last first, as pytest does.
+Each implementation is called separately; the last registered one comes first, as in pytest.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 def pytest_rageval_metrics(
     config: pytest.Config,
 ) -> Iterable[object] | Mapping[str, object] | MetricDefinition | None:
-    """Return metrics that scenarios can name: functions, classes, MetricDefinitions.
+    """Return metrics for scenarios to use: functions, classes or MetricDefinitions.
 
-    A list, or a mapping from their names. Called for each scenario, before it is read::
+    A list, or a mapping by name. Called for each scenario, before its file is read::
 
         def pytest_rageval_metrics(config):
             return {"politeness": politeness}
@@ -37,10 +37,10 @@ def pytest_rageval_metrics(
 def pytest_rageval_samples(
     config: pytest.Config, scenario: ScenarioView, samples: Sequence[Sample]
 ) -> Iterable[Sample] | None:
-    """Return the samples that are to run, fewer or changed; None leaves them as they are.
+    """Return the samples to run, fewer or changed; None leaves them unchanged.
 
-    Each implementation gets what the one before it returned. Ids must stay unique, and with xdist
-    every worker must come to the same list. Invalid rows are not among them, and stay::
+    Each implementation gets the result of the one before it. Ids must stay unique, and with xdist
+    every worker must get the same list. Invalid rows are not included, and always stay::
 
         def pytest_rageval_samples(config, scenario, samples):
             return [sample for sample in samples if sample.metadata.get("lang") != "de"]
@@ -49,9 +49,9 @@ def pytest_rageval_samples(
 
 @pytest.hookspec(firstresult=True)
 def pytest_rageval_target(config: pytest.Config, scenario: ScenarioView) -> object | None:
-    """Return the system under test, as a function of a sample; None leaves the scenario's own.
+    """Return the system under test, a function of a sample; None keeps the scenario's own.
 
-    The first one that is not None counts::
+    The first result that is not None counts::
 
         def pytest_rageval_target(config, scenario):
             return MyApp(scenario.metadata["tenant"]).answer
@@ -61,9 +61,9 @@ def pytest_rageval_target(config: pytest.Config, scenario: ScenarioView) -> obje
 def pytest_rageval_sample_scored(
     config: pytest.Config, scenario: ScenarioView, result: SampleResult
 ) -> None:
-    """Look at the result of a sample, once its outcome is known; in the main process alone.
+    """Receive the result of a sample once its outcome is known, in the main process only.
 
-    A sample that is run again, by a plugin that does so, comes again::
+    If a plugin runs a sample again, the hook is called again::
 
         def pytest_rageval_sample_scored(config, scenario, result):
             log.info("%s %s: %s", scenario.name, result.sample_id, result.weighted_score)
@@ -73,9 +73,9 @@ def pytest_rageval_sample_scored(
 def pytest_rageval_gates(
     config: pytest.Config, scenario: ScenarioView, result: ScenarioResult
 ) -> Iterable[GateResult] | None:
-    """Return more gates, decided on the whole result; they are outcomes as the scenario's own.
+    """Return additional gates, decided on the whole result; they count like the scenario's own.
 
-    In a run of a part of the samples they are skipped, whatever they say::
+    In a partial run they are skipped, whatever their outcome::
 
         def pytest_rageval_gates(config, scenario, result):
             slow = max(sample.latency_s for sample in result.samples)

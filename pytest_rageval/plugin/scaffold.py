@@ -1,4 +1,4 @@
-"""``--rag-init`` writes a scenario to start from; ``--rag-schema`` prints the schema of one."""
+"""``--rag-init`` writes a scenario to start from; ``--rag-schema`` prints the JSON Schema."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from pytest_rageval.plugin.stdout import say
+from pytest_rageval.engine.editor_schema import editor_schema
+from pytest_rageval.plugin.configuration import CONFIG_NAMES, configuration_of
+from pytest_rageval.plugin.show.stdout import say
 from pytest_rageval.reports.base import write_atomically
-from pytest_rageval.targets.editor_schema import editor_schema
 
 SCENARIO_NAME = "quickstart.rageval.yaml"
 DATA_NAME = "quickstart.jsonl"
 SCHEMA_NAME = "rageval.schema.json"
-_CONFIG_NAMES = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
 
 _SCENARIO = f"""\
 # yaml-language-server: $schema={SCHEMA_NAME}
@@ -26,10 +26,10 @@ name: quickstart
 # Other column names?  dataset: {{path: rows.csv, key_map: {{answer: pred, references: gold}}}}
 dataset: {DATA_NAME}
 
-# Also there: acc, stringem, coverem, rouge-1, rouge-2, rouge-l.
+# Others: acc, stringem, coverem, rouge-1, rouge-2, rouge-l.
 metrics: [em, f1]
 
-# What counts how much; a metric that is not named weighs 1.0.
+# How much each metric counts; the default is 1.0.
 metric_weights: {{em: 1.0, f1: 3.0}}
 
 # Samples of one document may count more than others.
@@ -38,7 +38,7 @@ doc_weights: {{returns.md: 2.0}}
 # For each sample: a lower score is a failed test.
 thresholds: {{weighted_score: 0.5}}
 
-# For the whole scenario: a lower weighted mean fails the run, whatever the samples say.
+# For the whole scenario: a lower weighted mean fails the run, even if every sample passes.
 gates:
   weighted_score: 0.8
   pass_rate: 0.9
@@ -72,25 +72,28 @@ _INI_LINES = """\
 # rageval_files = *.rageval.yaml *.rageval.yml
 # rageval_output = .rageval
 # rageval_strict = true
-# The plugin of langsmith, which ragas brings along, slows down every start of pytest.
+# langsmith's plugin, a dependency of ragas, slows down every start of pytest.
 addopts = -p no:langsmith_plugin
 """
 
 
 def write_scaffold(folder: Path) -> int:
-    """Write a scenario, its rows, its schema and, where pytest has no configuration, an ini file.
+    """Write a scenario, its rows, its schema and, unless pytest is configured, an ini file.
 
-    Returns pytest's exit status. Nothing is overwritten: a file that exists already is wrong use
-    of the command line.
+    A configuration in a folder above counts, because a new ini file would hide it.
+
+    Returns pytest's exit status. Nothing is overwritten: an existing file is a usage error.
     """
     rows = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in _ROWS)
     files = {SCENARIO_NAME: _SCENARIO, DATA_NAME: rows, SCHEMA_NAME: schema_text()}
-    configured = [name for name in _CONFIG_NAMES if (folder / name).exists()]
+    configured = [name for name in CONFIG_NAMES if (folder / name).exists()]
+    if not configured and (above := configuration_of(folder.resolve())) is not None:
+        configured = [str(above)]
     if not configured:
         files["pytest.ini"] = f"[pytest]\n{_INI_LINES}"
     existing = [name for name in files if (folder / name).exists()]
     if existing:
-        raise pytest.UsageError(f"--rag-init: {folder} has {', '.join(existing)} already")
+        raise pytest.UsageError(f"--rag-init: {folder} already has {', '.join(existing)}")
     try:
         for name, text in files.items():
             write_atomically(folder / name, [text])
@@ -114,7 +117,7 @@ def schema_text() -> str:
 def _report(folder: Path, names: list[str], configured: list[str]) -> str:
     lines = [f"wrote {folder / name}" for name in names]
     if configured:
-        lines += [f"{configured[0]} is there already; what you may add to pytest's options:"]
+        lines += [f"{configured[0]} already exists; you may add these lines to pytest's options:"]
         lines += [f"    {line}" for line in _INI_LINES.splitlines()]
     lines += ["", f"run it:  pytest {folder / SCENARIO_NAME}"]
     return "\n".join(lines) + "\n"

@@ -8,16 +8,17 @@ from html import escape
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import RunInfo, ScenarioResult
-from pytest_rageval.reports.base import RunFolder
+from pytest_rageval.reports.base import Report, RunFolder
+from pytest_rageval.text.printable import one_line
 
 _NO_SCORE = "no score"
-# White text on each of them has a contrast of 4.5 and more (WCAG 2.1, level AA).
+# White text on each has a contrast of at least 4.5 (WCAG 2.1, level AA).
 _COLOURS = {"good": "#1a7f37", "warn": "#9a6700", "bad": "#cf222e", _NO_SCORE: "#57606a"}
 _LABEL_COLOUR = "#30363d"
 _LABEL_WIDTH = 40
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-# In pixels. The text is fitted to these widths, whatever font there is.
+# In pixels. The text is fitted to these widths in any font.
 _HEIGHT = 20
 _BASELINE = 14
 _PADDING = 6
@@ -41,25 +42,12 @@ aria-hidden="true">
 """
 
 
-class Badge:
-    """Writes ``badge.svg``, when it is asked for."""
-
-    name = "badge.svg"
-    aliases = ("badge",)
-    on_request = True
-
-    def write(self, result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
-        """Write the file."""
-        folder.put(self.name, [badge_svg(result)])
-
-
 def badge_svg(result: ScenarioResult) -> str:
     """Return the badge: the scenario's name and its weighted score, in the colour of its band.
 
-    A partial run says how many samples it has; one without any score says so. No font, style or
-    script is fetched.
+    It says if the run is partial or has no score. It fetches no font, style or script.
     """
-    label = shorten(" ".join(_drawable(result.info.name).split()), _LABEL_WIDTH)
+    label = shorten(one_line(_drawable(result.info.name)), _LABEL_WIDTH)
     value, band = _value(result), _band(result)
     label_length, value_length = _length(label), _length(value)
     label_width = label_length + 2 * _PADDING
@@ -115,4 +103,8 @@ def _drawable(text: str) -> str:
     return _NOT_XML.sub("\ufffd", text)
 
 
-REPORTS = (Badge(),)
+def _write(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
+    folder.put("badge.svg", [badge_svg(result)])
+
+
+REPORTS = (Report("badge.svg", _write, aliases=("badge",), on_request=True),)

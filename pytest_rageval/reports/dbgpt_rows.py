@@ -1,6 +1,6 @@
-"""``evaluation_rows.json``: a row for each sample and metric, with the keys of DB-GPT's results.
+"""``evaluation_rows.json``: DB-GPT's response, a row for each sample and metric under its keys.
 
-But for ``prediction_cost``, equal runs give equal bytes. One row a line.
+Except for ``prediction_cost``, equal runs give equal bytes. One sample per line.
 """
 
 from __future__ import annotations
@@ -9,71 +9,55 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import (
     RETRIEVAL,
-    MetricColumn,
     RunInfo,
     SampleResult,
     ScenarioResult,
     json_plain,
 )
-from pytest_rageval.reports.base import RunFolder
+from pytest_rageval.reports.base import Report, RunFolder
+from pytest_rageval.run_paths import EVALUATION_ROWS
+from pytest_rageval.stats.verdict import passing_of
 from pytest_rageval.stats.weights import is_scored
 
 
-class EvaluationRows:
-    """Writes ``evaluation_rows.json``, where it is asked for."""
-
-    name = "evaluation_rows.json"
-    aliases = ("dbgpt",)
-    on_request = True
-
-    def write(self, result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
-        """Write the file: a list, samples in dataset order, metrics in the scenario's."""
-        folder.put(self.name, _chunks(result, run))
-
-
 def _chunks(result: ScenarioResult, run: RunInfo) -> Iterator[str]:
-    before = "[\n"
-    for row in evaluation_rows(result, run):
-        yield before + json.dumps(row, ensure_ascii=False, allow_nan=False)
+    yield '{"success": true, "err_code": null, "err_msg": null, "data": ['
+    before = "\n"
+    for rows in evaluation_rows(result, run):
+        yield before + json.dumps(rows, ensure_ascii=False, allow_nan=False)
         before = ",\n"
-    yield "[]\n" if before == "[\n" else "\n]\n"
+    yield "]}\n" if before == "\n" else "\n]}\n"
 
 
-def evaluation_rows(result: ScenarioResult, run: RunInfo) -> Iterator[dict[str, Any]]:
-    """Yield the rows: what was asked, what came of it, what it was compared with, and the score.
+def evaluation_rows(result: ScenarioResult, run: RunInfo) -> Iterator[list[dict[str, Any]]]:
+    """Yield the rows of each sample in dataset order, one for each metric; times in milliseconds.
 
-    Of a metric of retrieval, ``prediction`` is what was retrieved and ``contexts`` what was
-    expected (as far as the results show it); of all others, the answer and its contexts.
-    ``passing`` is None where the metric has no threshold or no score. Milliseconds.
+    For a retrieval metric, ``prediction`` is what was retrieved and ``contexts`` what was expected;
+    for others, the answer and its contexts. ``passing`` is False if the metric returned that, else
+    it follows from the threshold, else from the metric; None without either, or without a score.
     """
-    of_retrieval = {column.name: _is_of_retrieval(column) for column in result.info.metrics}
+    answers = not all(column.retrieves for column in result.info.metrics)
     for sample in result.samples:
-        raw, cost = _raw(sample), _cost_ms(sample, run)
-        for name, retrieves in of_retrieval.items():
+        raw, cost = _raw(sample, answers=answers), _cost_ms(sample, run)
+        rows = []
+        for column in result.info.metrics:
+            name = column.name
             score = sample.scores.get(name)
-            yield {
-                "query": sample.question,
-                **(_retrieved(sample) if retrieves else _answered(sample)),
-                "score": score if is_scored(score) else None,
-                "passing": _passing(result, name, score),
-                "metric_name": name,
-                "prediction_cost": cost,
-                "raw_dataset": raw,
-                "feedback": sample.reasons.get(name) or _error(sample, name),
-            }
-
-
-def _is_of_retrieval(column: MetricColumn) -> bool:
-    """Return whether a metric compares what was retrieved, and looks at no answer."""
-    name = METRIC_REGISTRY.canonical(column.definition.partition(" ")[0])
-    if name is None:
-        return False
-    info = METRIC_REGISTRY.get(name).info
-    needs = info.needs | info.or_needs
-    return "answer" not in needs and bool(needs & {"contexts", "retrieved_ids", "context_docs"})
+            rows.append(
+                {
+                    "query": sample.question,
+                    **(_retrieved(sample) if column.retrieves else _answered(sample)),
+                    "score": score if is_scored(score) else None,
+                    "passing": _passing(result, sample, name, score),
+                    "metric_name": column.written or name,
+                    "prediction_cost": cost,
+                    "raw_dataset": raw,
+                    "feedback": sample.reasons.get(name) or _error(sample, name),
+                }
+            )
+        yield rows
 
 
 def _answered(sample: SampleResult) -> dict[str, Any]:
@@ -85,27 +69,36 @@ def _retrieved(sample: SampleResult) -> dict[str, Any]:
     found = _listed(sample.contexts)
     if found is None and "first" in shown:
         found = [document for document, _grade in shown["first"]]
-    return {"prediction": found, "contexts": _listed(shown.get("first_expected"))}
+    return {"prediction": found, "contexts": _listed(sample.expected)}
 
 
 def _listed(texts: Any) -> list[Any] | None:
     return None if texts is None else list(texts)
 
 
-def _passing(result: ScenarioResult, name: str, score: float | None) -> bool | None:
-    bound = result.info.thresholds.get(name)
-    return None if bound is None or score is None else bound.holds(score)
+def _passing(
+    result: ScenarioResult, sample: SampleResult, name: str, score: float | None
+) -> bool | None:
+    bound, own = result.info.thresholds.get(name), passing_of(sample, name)
+    if own is False:
+        return False
+    if score is None:
+        return None
+    return own if bound is None else bound.holds(score)
 
 
 def _cost_ms(sample: SampleResult, run: RunInfo) -> int:
-    """Return how long the answer took where it was asked for, else the scoring."""
+    """Return how long the target took to answer; without a target, how long scoring took."""
     scoring = run.latency_s.get(sample.sample_id, 0.0)
     answer = sample.answer_latency_s
     return round(1000 * (scoring if answer is None else answer))
 
 
-def _raw(sample: SampleResult) -> Any:
-    """Return the row as it was read, without what stands beside it already."""
+def _raw(sample: SampleResult, *, answers: bool) -> Any:
+    """Return the row as it was read.
+
+    Where ``answers`` are evaluated, ``factual`` are the expected contexts, else the retrieved ones.
+    """
     if sample.invalid is not None:
         return sample.raw
     known = {
@@ -113,6 +106,7 @@ def _raw(sample: SampleResult) -> Any:
         "query": sample.question,
         "doc_name": sample.doc_name,
         "references": sample.references,
+        "factual": _listed(sample.expected or sample.contexts) if answers else None,
     }
     named = {key: value for key, value in known.items() if value is not None}
     return json_plain({**named, **sample.metadata})
@@ -122,4 +116,8 @@ def _error(sample: SampleResult, name: str) -> str | None:
     return sample.errors.get(name) or sample.errors.get("row") or sample.errors.get("target")
 
 
-REPORTS = (EvaluationRows(),)
+def _write(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
+    folder.put(EVALUATION_ROWS, _chunks(result, run))
+
+
+REPORTS = (Report(EVALUATION_ROWS, _write, aliases=("dbgpt",), on_request=True),)

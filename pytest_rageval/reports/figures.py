@@ -1,4 +1,4 @@
-"""Figures as reports and the terminal show them: four decimals, or a dash where there is none."""
+"""Formats figures for reports and the terminal: four decimals, or a dash for a missing one."""
 
 from __future__ import annotations
 
@@ -37,12 +37,3 @@ def change_interval(low: float | None, high: float | None) -> str:
     '-0.2500..+0.7500'
     """
     return "-" if low is None or high is None else f"{change(low)}..{change(high)}"
-
-
-def p_figure(p_value: float | None) -> str:
-    """Return a p-value, or a dash; one below 0.0001 is never shown as 0.
-
-    >>> p_figure(0.05), p_figure(0.00001), p_figure(None)
-    ('0.0500', '<0.0001', '-')
-    """
-    return "<0.0001" if p_value is not None and p_value < 0.0001 else figure(p_value)

@@ -1,8 +1,8 @@
-"""The runs of a scenario over time: ``history.sqlite`` beside the run folders.
+"""The runs of a scenario over time: ``history.sqlite`` in the base folder of the runs.
 
-The file is an index. All that is in it stands in the run folders, too, so it can be deleted: the
-next run, or ``pytest --rag-history``, makes it anew; the latter also where it is damaged. Nothing
-here ever changes a file that is not a history of this version.
+The file is only an index of the run folders and can be deleted: the next run, or
+``pytest --rag-history``, makes it again; the latter also where it is damaged. A file that is not a
+history of this or an earlier version is never changed.
 """
 
 from __future__ import annotations
@@ -16,59 +16,58 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_rageval.errors import RagevalError
 from pytest_rageval.model import Counts, MetricSummary, WeightedSummary
-from pytest_rageval.places import folder_name
-from pytest_rageval.reports.run_points import RunPoint, read_point
+from pytest_rageval.results.run_point import RunPoint, read_point
+from pytest_rageval.run_paths import folder_name
 
 if TYPE_CHECKING:
-    # Not at run time: it costs every start of a run milliseconds, and some Pythons lack it.
+    # Not at run time: the import takes milliseconds, and some Pythons lack the module.
     import sqlite3
 
 DATABASE = "history.sqlite"
 """The name of the file in the base folder of the runs."""
 
 BUSY_S = 5.0
-"""How long one process waits for another one that is writing, in seconds."""
+"""How long a process waits for another one that is writing, in seconds."""
 
-# "rage" in ASCII: says of a database whose it is.
+# "rage" in ASCII marks the database as ours.
 _APPLICATION = 0x72616765
-_VERSION = 1
-_TABLES = (
-    """CREATE TABLE runs (
+_VERSION = 2
+_TABLES = {
+    "runs": """CREATE TABLE runs (
         folder TEXT PRIMARY KEY, run_id TEXT NOT NULL, scenario TEXT NOT NULL,
         started_at TEXT NOT NULL, complete INTEGER NOT NULL,
         samples INTEGER, ran INTEGER, scored INTEGER, passed INTEGER, failed INTEGER,
-        error INTEGER, skipped INTEGER, xfailed INTEGER, invalid INTEGER,
+        error INTEGER, skipped INTEGER, xfailed INTEGER, invalid INTEGER, in_figures INTEGER,
         weighted_score REAL, weighted_score_n INTEGER, weighted_score_unscored INTEGER,
-        weighted_score_ci_low REAL, weighted_score_ci_high REAL,
+        weighted_score_ci_low REAL, weighted_score_ci_high REAL, weighted_score_failed INTEGER,
         gates_passed INTEGER, gates_failed INTEGER, gates_skipped INTEGER,
         overridden TEXT, commit_sha TEXT)""",
-    """CREATE TABLE metrics (
+    "metrics": """CREATE TABLE metrics (
         folder TEXT NOT NULL, name TEXT NOT NULL, position INTEGER NOT NULL,
         mean REAL, weighted_mean REAL, weight REAL, n INTEGER, unscored INTEGER, std REAL,
-        ci_low REAL, ci_high REAL, PRIMARY KEY (folder, name))""",
-)
+        ci_low REAL, ci_high REAL, failed INTEGER, PRIMARY KEY (folder, name))""",
+}
 # Where the parts of a row of ``runs`` end.
-_COUNTS_END = 5 + 9
-_SCORE_END = _COUNTS_END + 5
+_COUNTS_END = 5 + 10
+_SCORE_END = _COUNTS_END + 6
 
 
 class HistoryError(RagevalError):
-    """The file of the history cannot be used; the message names it and says what to do."""
+    """The history cannot be used; the message names the file and says what to do."""
 
 
 class DamagedHistoryError(HistoryError):
-    """The file is damaged, and says of itself that it is a history of this version."""
+    """The file is damaged, but its header is that of a history of this version."""
 
 
 def trend_of(
     base: Path, scenario: str, *, before: str | None = None, limit: int | None = None
 ) -> Sequence[RunPoint]:
-    """Return the runs of ``scenario`` below ``base``, the folder of all runs; oldest first.
+    """Return the runs of ``scenario`` below ``base``, the folder of all runs, oldest first.
 
-    ``before`` is a run id: that run and later ones are left out, as a report does that is part of
-    it (``run_points.point_of`` gives the point of such a run). ``limit`` keeps the newest ones.
-    Partial runs are among them, see ``RunPoint.complete``. Nothing is written; a history that
-    cannot be used costs time, not points.
+    ``before`` is a run id: that run and later ones are left out. ``limit`` keeps the newest ones.
+    Partial runs are included, see ``RunPoint.complete``. Nothing is written. If the history cannot
+    be used, the runs are read from their folders.
     """
     folders = _folders(base / folder_name(scenario))
     try:
@@ -87,8 +86,8 @@ def trend_of(
 def all_runs(base: Path, *, timeout_s: float = BUSY_S) -> tuple[Sequence[RunPoint], Sequence[str]]:
     """Return every run below ``base``, oldest first, and remarks on what went wrong.
 
-    The file is brought up to date: folders that it does not know come in, those that are gone go.
-    A history that is damaged is made anew.
+    The file is updated: new folders are added, deleted ones removed. A damaged history is made
+    again.
     """
     points, problem = _up_to_date(base, timeout_s)
     if isinstance(problem, DamagedHistoryError) and _is_removed(base / DATABASE):
@@ -100,7 +99,7 @@ def all_runs(base: Path, *, timeout_s: float = BUSY_S) -> tuple[Sequence[RunPoin
 
 
 def _up_to_date(base: Path, timeout_s: float) -> tuple[Sequence[RunPoint], HistoryError | None]:
-    """Return every run, and why the file could not be brought up to date, if so."""
+    """Return every run, and the error if the file could not be updated."""
     folders = [folder for scenario in _subfolders(base) for folder in _folders(scenario)]
     try:
         known = _known(base, timeout_s=timeout_s)
@@ -120,10 +119,7 @@ def _up_to_date(base: Path, timeout_s: float) -> tuple[Sequence[RunPoint], Histo
 
 
 def record(base: Path, point: RunPoint, *, timeout_s: float = BUSY_S) -> None:
-    """Add a run to the history below ``base``; a history that is new gets all runs there are.
-
-    Raises HistoryError.
-    """
+    """Add a run to the history below ``base``; a new history gets all runs. Raises HistoryError."""
     is_new = not (base / DATABASE).exists()
     with _writing(base, timeout_s) as database:
         _insert(database, [point])
@@ -162,7 +158,7 @@ def _points(
     base: Path, folders: Iterable[str], known: Mapping[str, RunPoint]
 ) -> Iterator[RunPoint]:
     for folder in folders:
-        # The name of a folder may hold what UTF-8 cannot; the file has it in words.
+        # The name of a folder may hold what UTF-8 cannot; the file has escapes.
         point = known.get(_clean(folder)) or read_point(base, folder)
         if point is not None:
             yield point
@@ -177,10 +173,10 @@ def _ordered(points: Iterable[RunPoint]) -> list[RunPoint]:
 
 @contextmanager
 def _writing(base: Path, timeout_s: float) -> Iterator[sqlite3.Connection]:
-    """Open the history for a change, all of which happens or nothing; make it where none is."""
+    """Open the history for a transaction; create it if there is none."""
     path = base / DATABASE
     with _in_words(path), closing(_connect(path, timeout_s)) as database:
-        # Immediate: of two processes that make the file at once, one waits for the other.
+        # Immediate: of two processes that create the file, one waits for the other.
         database.execute("BEGIN IMMEDIATE")
         try:
             if not _is_ours(database, path):
@@ -195,7 +191,7 @@ def _writing(base: Path, timeout_s: float) -> Iterator[sqlite3.Connection]:
 def _known(
     base: Path, scenario: str | None = None, *, timeout_s: float = BUSY_S
 ) -> dict[str, RunPoint]:
-    """Return what the history has, by folder; of one scenario, or of all. {} where none is."""
+    """Return the points in the history by folder, of one scenario or all; {} without a history."""
     path = base / DATABASE
     if not path.exists():
         return {}
@@ -225,7 +221,7 @@ def _connect(path: Path, timeout_s: float) -> sqlite3.Connection:
 
 @contextmanager
 def _in_words(path: Path) -> Iterator[None]:
-    """Turn what SQLite says into a HistoryError that helps."""
+    """Turn errors of SQLite into a HistoryError that says what to do."""
     try:
         import sqlite3
     except ImportError as error:
@@ -233,13 +229,13 @@ def _in_words(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise _in_other_words(path, error) from error
+        raise _history_error(path, error) from error
 
 
-def _in_other_words(path: Path, error: sqlite3.Error) -> HistoryError:
+def _history_error(path: Path, error: sqlite3.Error) -> HistoryError:
     import sqlite3
 
-    # The extended code has the kind in its last byte.
+    # The last byte of an extended code is the primary one.
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         reason = "another process keeps it locked. 'pytest --rag-history' adds what is missing"
@@ -259,7 +255,7 @@ def _damage(path: Path, error: Exception) -> HistoryError:
 
 
 def _says_it_is_ours(path: Path) -> bool:
-    """Return whether the header, whatever follows it, is that of a history of this version.
+    """Return whether the header is that of a history of this version.
 
     Its fields are big-endian: https://www.sqlite.org/fileformat.html#the_database_header
     """
@@ -277,10 +273,10 @@ def _says_it_is_ours(path: Path) -> bool:
 
 
 def _is_removed(path: Path) -> bool:
-    """Remove the file, if that can be done."""
+    """Remove the file; return whether that succeeded."""
     try:
         path.unlink(missing_ok=True)
-        # Else SQLite would take it for that of the new file.
+        # SQLite would apply an old journal to the new file.
         path.with_name(f"{path.name}-journal").unlink(missing_ok=True)
     except OSError:
         return False
@@ -288,11 +284,16 @@ def _is_removed(path: Path) -> bool:
 
 
 def _is_ours(database: sqlite3.Connection, path: Path) -> bool:
-    """Return whether the file is a history, False when it is empty; raises HistoryError."""
+    """Return whether the file is a history of this version; raises HistoryError if it is not ours.
+
+    False when it is empty or of an earlier version: both are made again.
+    """
     (application,) = database.execute("PRAGMA application_id").fetchone()
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if application == _APPLICATION and version == _VERSION:
         return True
+    if application == _APPLICATION and version < _VERSION:
+        return False
     if application == _APPLICATION:
         raise HistoryError(
             f"{path}: was written by another version (schema {version}; this one has {_VERSION}). "
@@ -300,14 +301,15 @@ def _is_ours(database: sqlite3.Connection, path: Path) -> bool:
         )
     if application or version or database.execute("SELECT 1 FROM sqlite_master").fetchone():
         raise HistoryError(
-            f"{path}: is a database, but no history of pytest-rageval. Move it away, or choose "
+            f"{path}: is a database, but not a history of pytest-rageval. Move it away, or choose "
             "another folder with --rag-output"
         )
     return False
 
 
 def _create(database: sqlite3.Connection) -> None:
-    for table in _TABLES:
+    for name, table in _TABLES.items():
+        database.execute(f"DROP TABLE IF EXISTS {name}")
         database.execute(table)
     database.execute(f"PRAGMA application_id = {_APPLICATION}")
     database.execute(f"PRAGMA user_version = {_VERSION}")
@@ -380,5 +382,5 @@ def _from_row(row: Sequence[Any], metrics: Mapping[str, MetricSummary]) -> RunPo
 
 
 def _clean(text: str) -> str:
-    """Return ``text`` as SQLite can hold it: a lone surrogate is spelled as an escape."""
+    """Return ``text`` as SQLite can hold it: lone surrogates become escapes."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -1,4 +1,4 @@
-"""What depends on time and place of a run, put together: its id, its times, its commit."""
+"""The facts of a run that vary between equal runs: its id, its times, its commit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def run_info(
     workers: int = 0,
     usage: Mapping[str, float | None] | None = None,
 ) -> RunInfo:
-    """Return what a run that began and ended at these times (UTC) has beside its ``result``."""
+    """Return the facts of a run that began and ended at these times (UTC)."""
     return RunInfo(
         id=run_id(started),
         started_at=started.isoformat(),
@@ -42,7 +42,7 @@ def run_id(started: datetime) -> str:
 
 
 def ci_commit(environ: Mapping[str, str] = os.environ) -> str | None:
-    """Return the commit that GitHub or GitLab names in the environment, None outside of them."""
+    """Return the commit that GitHub or GitLab sets in the environment, else None."""
     for variable in _COMMIT_VARIABLES:
         commit = environ.get(variable, "")
         if _COMMIT.fullmatch(commit):
@@ -51,7 +51,7 @@ def ci_commit(environ: Mapping[str, str] = os.environ) -> str | None:
 
 
 def _answer_latencies(result: ScenarioResult) -> dict[str, float] | None:
-    """Return how long the target took for each sample, None where there is none."""
+    """Return how long the target took for each sample, None without a target."""
     if not result.info.target:
         return None
     return {

@@ -1,4 +1,4 @@
-"""``summary.md``: verdict, means, gates, and what is worst, fit for a pull-request comment."""
+"""``summary.md``: verdict, means, gates and the worst samples, for a pull-request comment."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
@@ -17,16 +18,20 @@ from pytest_rageval.model import (
     SampleResult,
     ScenarioResult,
 )
-from pytest_rageval.reports.base import RunFolder
-from pytest_rageval.reports.figures import change, figure, interval, p_figure
+from pytest_rageval.reports.base import Report, RunFolder
+from pytest_rageval.reports.figures import change, figure, interval
+from pytest_rageval.reports.missing import missing_figures, scored_figure
+from pytest_rageval.stats.groups import count_groups
 from pytest_rageval.stats.verdict import badness, shortfalls, shown_errors
 from pytest_rageval.stats.weights import is_scored
+from pytest_rageval.stats.wording import correction_name, counted, p_figure, verdict_word
+from pytest_rageval.text.printable import one_line
 
 LISTED = 10
-"""How many samples a list of the worst has."""
+"""How many of the worst samples are listed."""
 
-# In characters. A comment on GitHub holds 65,536: the rooms of the tables (two are of samples) and
-# lists, and what stands around them, are less than that together.
+# In characters. A comment on GitHub holds 65,536: all tables (two of samples), lists and the text
+# around them together take less.
 _ROOM_MEANS = 14_000
 _ROOM_COMPARISON = 13_000
 _ROOM_GATES = 11_000
@@ -38,25 +43,13 @@ _QUESTION_WIDTH = 80
 _REASON_WIDTH = 200
 
 
-class SummaryMd:
-    """Writes ``summary.md``."""
-
-    name = "summary.md"
-    aliases = ("md",)
-    on_request = False
-
-    def write(self, result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
-        """Write the file."""
-        folder.put(self.name, [summary_text(result, run)])
-
-
 def summary_text(result: ScenarioResult, run: RunInfo) -> str:
     """Return the whole summary as Markdown, at most 65,535 characters."""
     return "".join(line + "\n" for line in _lines(result, run))
 
 
 def verdict_text(result: ScenarioResult) -> str:
-    """Return in one sentence how the run ended: in bold the verdict, then gates and cases.
+    """Return in one sentence how the run ended: the verdict in bold, then gates and cases.
 
     FAILED when a gate or a case failed, or a case could not be judged; undecided when nothing
     failed and not everything ran.
@@ -70,34 +63,15 @@ def verdict_text(result: ScenarioResult) -> str:
     return f"**{word}**: {_gate_counts(result.gates)}; {', '.join(cases)}"
 
 
-def first_reasons(result: ScenarioResult) -> dict[str, str]:
-    """Return by metric why it could not score a sample, the first one of which that is known."""
-    found = {}
-    for name, metric in result.metrics.items():
-        reasons = (
-            sample.errors.get(name) or sample.reasons.get(name)
-            for sample in result.samples
-            if metric.unscored and sample.scores.get(name) is None
-        )
-        first = next((reason for reason in reasons if reason), None)
-        if first is not None:
-            found[name] = first
-    return found
-
-
 def _gate_counts(gates: Sequence[GateResult]) -> str:
     ended = Counter(gate.outcome for gate in gates)
-    total = _number(len(gates), "gate")
+    total = counted(len(gates), "gate")
     if ended["failed"]:
         undecided = f", {ended['skipped']} undecided" if ended["skipped"] else ""
         return f"{ended['failed']} of {total} failed{undecided}"
     if ended["skipped"]:
         return f"{ended['skipped']} of {total} undecided"
     return f"{total} passed" if gates else "no gates"
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _lines(result: ScenarioResult, run: RunInfo) -> Iterator[str]:
@@ -113,12 +87,16 @@ def _lines(result: ScenarioResult, run: RunInfo) -> Iterator[str]:
         f"- outcomes: {counts.passed} passed, {counts.failed} failed, {counts.error} error, "
         f"{counts.skipped} skipped, {counts.xfailed} xfailed, {counts.invalid} invalid"
     )
+    groups = count_groups(result.info, result.samples)
+    if groups is not None:
+        field = _code(result.info.group_by or "")
+        yield f"- groups: {len(result.samples)} samples in {groups} groups ({field})"
     if result.info.overridden:
         yield f"- overridden: {_listed([_code(path) for path in result.info.overridden])}"
     if not result.complete:
         yield "- **partial run**: the figures are of the samples that ran"
     yield from _means(result)
-    yield from _comparison(result.comparison)
+    yield from _comparison(result, result.comparison)
     yield from _fallen(result)
     yield from _gates(result)
     yield from _worst(result)
@@ -126,55 +104,73 @@ def _lines(result: ScenarioResult, run: RunInfo) -> Iterator[str]:
 
 def _listed(texts: Sequence[str]) -> str:
     """Return as many texts as there is room for, and how many more there are."""
-    room, shown = _ROOM_LIST, 0
-    while shown < len(texts) and len(texts[shown]) <= room:
-        room -= len(texts[shown]) + 2
-        shown += 1
-    more = f" and {len(texts) - shown} more" if shown < len(texts) else ""
-    return ", ".join(texts[:shown]) + more
+    shown = _fitting(texts, _ROOM_LIST, 2)
+    more = f" and {len(texts) - len(shown)} more" if len(shown) < len(texts) else ""
+    return ", ".join(shown) + more
+
+
+def _fitting(texts: Sequence[str], room: int, separator: int = 1) -> Sequence[str]:
+    """Return the first texts that fit into ``room`` characters, each with its separator."""
+    ends = accumulate(len(text) + separator for text in texts)
+    return texts[: sum(end <= room + separator for end in ends)]
 
 
 def _means(result: ScenarioResult) -> Iterator[str]:
     overall = result.weighted_score
-    scored = f"{overall.n}/{overall.n + overall.unscored}"
+    scored = scored_figure(overall)
     ends = interval(overall.ci_low, overall.ci_high)
     total = f"| **weighted_score** | **{figure(overall.mean)}** | {ends} | | {scored} |"
     head = "| metric | mean | 95 % interval | weight | scored |"
     rows = []
     for name, metric in result.metrics.items():
         ends = interval(metric.ci_low, metric.ci_high)
-        scored = f"{metric.n}/{metric.n + metric.unscored}"
+        scored = scored_figure(metric)
         mean, weight = figure(metric.weighted_mean), f"{metric.weight:g}"
         rows.append(f"| {_name(name)} | {mean} | {ends} | {weight} | {scored} |")
     yield from _table("Metric Means (weighted)", head, rows, _ROOM_MEANS, [total])
+    yield from _as_lines(result)
     yield from _unscored(result)
 
 
-def _unscored(result: ScenarioResult) -> Iterator[str]:
-    """Quote one reason for each metric that could not score everything."""
+def _as_lines(result: ScenarioResult) -> Iterator[str]:
+    """Yield the means in rag_eval's form as well, for programs that parse it."""
     found = [
-        f"- {_name(name)} unscored, for instance: {_cell(reason, _REASON_WIDTH)}"
-        for name, reason in first_reasons(result).items()
+        f"- {_bare(name)}: {figure(metric.weighted_mean)} (w={metric.weight:g})"
+        for name, metric in result.metrics.items()
     ]
-    room, shown = _ROOM_LIST, 0
-    while shown < len(found) and len(found[shown]) <= room:
-        room -= len(found[shown]) + 1
-        shown += 1
-    if shown:
-        yield from ("", *found[:shown])
+    yield from ("", *_fitting(found, _ROOM_LIST))
+    yield f"- **weighted_score: {figure(result.weighted_score.mean)}**"
 
 
-def _comparison(comparison: Comparison | None) -> Iterator[str]:
+def _bare(name: str) -> str:
+    """Return a name, escaped only if needed: ``_`` inside a word means nothing in Markdown."""
+    return name if re.fullmatch(r"[A-Za-z0-9]+([_-][A-Za-z0-9]+)*", name) else _name(name)
+
+
+def _unscored(result: ScenarioResult) -> Iterator[str]:
+    """Yield what is missing in the figures, with one reason for each."""
+    found = [f"- {_cell(str(one), _NAME_WIDTH + _REASON_WIDTH)}" for one in missing_figures(result)]
+    if shown := _fitting(found, _ROOM_LIST):
+        yield from ("", *shown)
+
+
+def _comparison(result: ScenarioResult, comparison: Comparison | None) -> Iterator[str]:
     if comparison is None:
         return
-    head = f"| metric | A (this run) | B | A - B | interval | p ({comparison.test}, Holm) | n | |"
+    ways = f"p ({comparison.test}) | p ({correction_name(comparison.correction)})"
+    head = f"| metric | A (this run) | B | A - B | interval | {ways} | n | verdict | |"
+    lower_is_better = _lower_is_better(result)
     rows = []
     for name, found in comparison.metrics.items():
-        ends, p_value = interval(found.ci_low, found.ci_high), _plain(p_figure(found.p_adjusted))
-        verdict = "**significant**" if found.significant else _cell(found.note, _MESSAGE_WIDTH)
+        ends = interval(found.ci_low, found.ci_high)
+        p_values = " | ".join(_plain(p_figure(p)) for p in (found.p_value, found.p_adjusted))
+        word = verdict_word(found, higher_is_better=name not in lower_is_better)
+        verdict = f"**{word}**" if found.significant else word
+        note = found.undecided or found.note
+        remark = f"{_cell(note, _MESSAGE_WIDTH)} |" if note else "|"
         rows.append(
             f"| {_name(name)} | {figure(found.a_mean)} | {figure(found.b_mean)} | "
-            f"{change(found.diff)} | {ends} | {p_value} | {found.n} | {verdict} |"
+            f"{change(found.diff)} | {ends} | {p_values} | {found.n} | {verdict} | {remark}"
         )
     title = f"Compared with {_cell(comparison.baseline, _NAME_WIDTH)}"
     yield from _table(title, head, rows, _ROOM_COMPARISON)
@@ -198,7 +194,7 @@ class _Change:
 
 
 def _fallen(result: ScenarioResult) -> Iterator[str]:
-    """Say what got worse against the baseline: metrics in words, samples in a table."""
+    """Yield what got worse against the baseline: metrics in a sentence, samples in a table."""
     if result.comparison is None:
         return
     changes = _changes(result)
@@ -219,7 +215,7 @@ def _fallen(result: ScenarioResult) -> Iterator[str]:
     risen = sum(one.diff > TOLERANCE for one in changes)
     yield from ("", f"## Worse than {name}", "")
     if metrics:
-        yield f"Significantly worse: {metrics}."
+        yield f"Worse: {metrics}."
     if changes:
         equal = len(changes) - len(fallen) - risen
         yield f"Of {len(changes)} samples {len(fallen)} fell, {risen} rose, {equal} are equal."
@@ -228,14 +224,18 @@ def _fallen(result: ScenarioResult) -> Iterator[str]:
 
 
 def _fallen_metrics(result: ScenarioResult, comparison: Comparison) -> str:
-    """Return the metrics that are significantly worse, with the difference."""
-    lower_is_better = {column.name for column in result.info.metrics if not column.higher_is_better}
+    """Return the metrics that are worse, with the difference."""
+    lower_is_better = _lower_is_better(result)
     worse = [
         f"{_name(name)} {change(found.diff)}"
         for name, found in comparison.metrics.items()
-        if found.significant and found.diff and (found.diff > 0) == (name in lower_is_better)
+        if verdict_word(found, higher_is_better=name not in lower_is_better) == "worse"
     ]
     return _listed(worse)
+
+
+def _lower_is_better(result: ScenarioResult) -> set[str]:
+    return {column.name for column in result.info.metrics if not column.higher_is_better}
 
 
 def _changes(result: ScenarioResult) -> list[_Change]:
@@ -248,7 +248,7 @@ def _changes(result: ScenarioResult) -> list[_Change]:
     found = []
     for sample in result.samples:
         then, now = earlier.get(sample.sample_id), sample.weighted_score
-        if then is not None and now is not None and is_scored(then) and is_scored(now):
+        if is_scored(then) and is_scored(now):
             found.append(_Change(sample, then, now))
     return found
 
@@ -264,7 +264,7 @@ def _gates(result: ScenarioResult) -> Iterator[str]:
 
 
 def _worst(result: ScenarioResult) -> Iterator[str]:
-    """List what could not be judged, with the reason, then the lowest of the others."""
+    """Yield the samples that could not be judged, with the reason, then the lowest scores."""
     listed = [
         sample
         for sample in result.samples
@@ -281,12 +281,12 @@ def _worst(result: ScenarioResult) -> Iterator[str]:
 
 
 def _why(result: ScenarioResult, sample: SampleResult) -> str:
-    """Return what a sample missed, and what went wrong with it; "" where it passed."""
+    """Return the missed thresholds and the errors of a sample; "" if it passed."""
     if sample.outcome == "passed":
         return ""
-    said = [str(missed) for missed in shortfalls(sample, result.info.thresholds)]
-    said += [f"{name}: {error}" for name, error in shown_errors(sample).items()]
-    return _cell("; ".join(shorten(text, _REASON_WIDTH) for text in said), _REASON_WIDTH)
+    reasons = [str(missed) for missed in shortfalls(sample, result.info.thresholds)]
+    reasons += [f"{name}: {error}" for name, error in shown_errors(sample).items()]
+    return _cell("; ".join(shorten(text, _REASON_WIDTH) for text in reasons), _REASON_WIDTH)
 
 
 def _table(
@@ -298,17 +298,10 @@ def _table(
 
 def _rows(head: str, rows: Sequence[str], room: int, last: Sequence[str] = ()) -> Iterator[str]:
     """Yield a table of as many rows as there is ``room`` for, in characters, and of ``last``."""
-    yield from ("", head, "|" + "---|" * (head.count("|") - 1))
-    shown = 0
-    for row in rows:
-        room -= len(row) + 1
-        if room < 0:
-            break
-        yield row
-        shown += 1
-    yield from last
-    if shown < len(rows):
-        yield from ("", f"{len(rows) - shown} more are in results.json.")
+    shown = _fitting(rows, room)
+    yield from ("", head, "|" + "---|" * (head.count("|") - 1), *shown, *last)
+    if len(shown) < len(rows):
+        yield from ("", f"{len(rows) - len(shown)} more are in results.json.")
 
 
 def _question(sample: SampleResult) -> str:
@@ -320,35 +313,39 @@ def _name(text: str) -> str:
 
 
 def _cell(text: str, width: int) -> str:
-    return _plain(shorten(" ".join(text.split()), width))
+    return _plain(shorten(one_line(text), width))
 
 
 _MARKS = re.compile(
     r"(?P<escape>[\\`*_{}\[\]~])"
     r"|(?P<entity>[<>|$]|&(?=#?\w+;))"
-    # What GitHub makes a link of, or sends somebody a message for: @name, #12, GH-12, a URL.
+    # What GitHub turns into a link or a notification: @name, #12, GH-12, a URL.
     r"|(?P<part>(?<![A-Za-z0-9_])@(?=\w)|\#(?=\d)|(?<=gh)-(?=\d)|:(?=//)|www(?=\.))",
     re.IGNORECASE,
 )
 
 
 def _plain(text: str) -> str:
-    """Return text of the data as it can stand in a Markdown table cell: it means nothing there."""
-    return _MARKS.sub(_escape, " ".join(text.split()))
+    """Return text for a Markdown table cell, without any meaning as Markdown."""
+    return _MARKS.sub(_escape, one_line(text))
 
 
 def _escape(found: re.Match[str]) -> str:
     mark = found.group()
     if found["escape"]:
         return f"\\{mark}"
-    # A space of no width parts what would be a link.
+    # A zero-width space breaks up what would be a link.
     return f"&#{ord(mark)};" if found["entity"] else f"{mark}&#8203;"
 
 
 def _code(text: str) -> str:
-    """Return a path as Markdown shows code; one with a back quote in it is shown as text."""
-    flat = shorten(" ".join(text.split()), _NAME_WIDTH)
+    """Return a path as code in Markdown; one with a backtick is plain text."""
+    flat = shorten(one_line(text), _NAME_WIDTH)
     return _plain(flat) if "`" in flat else f"`{flat}`"
 
 
-REPORTS = (SummaryMd(),)
+def _write(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
+    folder.put("summary.md", [summary_text(result, run)])
+
+
+REPORTS = (Report("summary.md", _write, aliases=("md",)),)

@@ -1,4 +1,4 @@
-"""``scores.csv`` and ``invalid.csv``: one line a sample, safe to open in a spreadsheet."""
+"""``scores.csv`` and ``invalid.csv``: one line per sample, safe to open in a spreadsheet."""
 
 from __future__ import annotations
 
@@ -7,50 +7,34 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from pytest_rageval.datasets.csv_text import csv_text
 from pytest_rageval.model import RunInfo, SampleResult, ScenarioResult
-from pytest_rageval.reports.base import RunFolder
+from pytest_rageval.reports.base import Report, RunFolder
 from pytest_rageval.stats.verdict import shown_errors
+from pytest_rageval.text.csv_text import csv_text, quoted
 
-# A spreadsheet takes a cell that begins with one of these for a formula and runs it.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _LEADING = ("sample_id", "question", "answer", "doc_name")
 _TRAILING = ("weighted_score", "sample_weight", "outcome", "error")
 
 
-class ScoresCsv:
-    """Writes ``scores.csv``: the scores of every case with its metadata."""
-
-    name = "scores.csv"
-    aliases = ()
-    on_request = False
-
-    def write(self, result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
-        """Write the file; an unscored metric is a blank cell."""
-        metrics = list(result.metrics)
-        metadata = result.info.metadata_columns
-        taken = {*_LEADING, *metrics, *_TRAILING}
-        shown = [f"metadata.{column}" if column in taken else column for column in metadata]
-        header = [*_LEADING, *shown, *metrics, *_TRAILING]
-        rows = (_score_row(sample, metadata, metrics) for sample in result.samples)
-        folder.put(self.name, csv_lines(header, rows))
+def _write_scores(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
+    """Write the scores of every case with its metadata; an unscored metric is a blank cell."""
+    metrics = list(result.metrics)
+    metadata = result.info.metadata_columns
+    taken = {*_LEADING, *metrics, *_TRAILING}
+    shown = [f"metadata.{column}" if column in taken else column for column in metadata]
+    header = [*_LEADING, *shown, *metrics, *_TRAILING]
+    rows = (_score_row(sample, metadata, metrics) for sample in result.samples)
+    folder.put("scores.csv", csv_lines(header, rows))
 
 
-class InvalidCsv:
-    """Writes ``invalid.csv``: the rows that are no samples, with the reason."""
-
-    name = "invalid.csv"
-    aliases = ()
-    on_request = False
-
-    def write(self, result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
-        """Write the file; only its header where every row is valid."""
-        rows = (
-            [sample.sample_id, sample.row, sample.line, sample.invalid, sample.raw]
-            for sample in result.samples
-            if sample.invalid is not None
-        )
-        folder.put(self.name, csv_lines(["sample_id", "row", "line", "reason", "raw"], rows))
+def _write_invalid(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
+    """Write the invalid rows with the reason; only the header where there are none."""
+    rows = (
+        [sample.sample_id, sample.row, sample.line, sample.invalid, sample.raw]
+        for sample in result.samples
+        if sample.invalid is not None
+    )
+    folder.put("invalid.csv", csv_lines(["sample_id", "row", "line", "reason", "raw"], rows))
 
 
 def _score_row(sample: SampleResult, metadata: Sequence[str], metrics: Sequence[str]) -> list[Any]:
@@ -80,8 +64,7 @@ _dump = json.JSONEncoder(ensure_ascii=False, default=str).encode
 def _cell(value: Any) -> Any:
     if value is None or isinstance(value, int | float):
         return value
-    text = value if isinstance(value, str) else _dump(value)
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+    return quoted(value if isinstance(value, str) else _dump(value))
 
 
-REPORTS = (ScoresCsv(), InvalidCsv())
+REPORTS = (Report("scores.csv", _write_scores), Report("invalid.csv", _write_invalid))

@@ -2,15 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from pytest_rageval.errors import unknown_name
+from pytest_rageval.scenario.column_names import OPPOSED
 from pytest_rageval.scenario.fields import FIELD_OF
-from pytest_rageval.scenario.spec import Encoding, Name, Number, Spec, Whole
+from pytest_rageval.scenario.spec import Encoding, Name, Number, Spec, Text, Whole
+from pytest_rageval.scenario.yaml.text import inline_text
 
 OnInvalid = Literal["fail", "skip", "xfail"]
+MaxMb = Annotated[
+    Number | None,
+    Field(
+        gt=0.0,
+        le=1_000_000.0,
+        description="a file with more, unpacked, is refused; 4096 when absent, of .json.gz, .xlsx "
+        "and .parquet 64",
+    ),
+]
+
+
+def _one_character(text: str | None) -> str | None:
+    """Return the delimiter; a tab may be written ``tab``, or as backslash and ``t``."""
+    if text is None:
+        return None
+    mark = "\t" if text in ("tab", r"\t") else text
+    if len(mark) != 1 or mark.isalnum() or mark in ' "\r\n\0':
+        raise ValueError(f'expected one character, for instance ";" or "|", or tab; found {text!r}')
+    return mark
+
+
+Delimiter = Annotated[
+    Text | None,
+    AfterValidator(_one_character),
+    Field(description="separates the cells of csv and tsv, for instance ';' or tab"),
+]
 
 
 class DatasetSpec(Spec):
@@ -24,13 +52,18 @@ class DatasetSpec(Spec):
     key_map: dict[str, Name] = Field({}, description="our field: the column it is found under")
     limit: Whole = Field(-1, ge=-1, description="how many rows; -1 for all")
     shuffle: bool = Field(False, description="random.Random(seed).shuffle of all rows, then limit")
-    seed: Whole = 42
-    on_invalid: OnInvalid = "fail"
+    seed: Whole = Field(42, description="for shuffle")
+    on_invalid: OnInvalid = Field("fail", description="how a row that is no sample is reported")
+    blank_answer: Literal["missing", "empty"] = Field(
+        "missing", description="what a blank cell of a table in the answer's column is"
+    )
     sheet: Name | None = Field(None, description="the sheet of a workbook; the first when absent")
     encoding: Encoding = Field("utf-8", description="of text formats, for instance gb18030")
+    delimiter: Delimiter = None
     max_row_mb: Number = Field(
         16.0, gt=0.0, le=1_000_000.0, description="a longer row is an invalid row"
     )
+    max_mb: MaxMb = None
     qrels_path: Name | None = Field(None, description="TREC judgements, instead of a path")
     run_path: Name | None = Field(None, description="the TREC run that they judge")
     missing_queries: Literal["zero", "skip", "error"] = Field(
@@ -55,10 +88,22 @@ class DatasetSpec(Spec):
         fields: dict[str, str] = {}
         for name, column in key_map.items():
             if name not in FIELD_OF:
+                if column in FIELD_OF:
+                    raise ValueError(
+                        f"{name!r} is no field, and {column!r} is one: our field is the key "
+                        "(left), your column the value (right). "
+                        f"Write {{{column}: {inline_text(name)}}}"
+                    )
                 raise ValueError(unknown_name("field", name, FIELD_OF))
             if FIELD_OF[name] in fields:
                 raise ValueError(f"{name!r} is a second name of {FIELD_OF[name]!r}; keep one")
             fields[FIELD_OF[name]] = column
+        for given, right in OPPOSED:
+            if given in fields and fields[given] == fields.get(right):
+                raise ValueError(
+                    f"gives the column {fields[given]!r} to {given!r} and to {right!r}: compared "
+                    "with itself it is always right; name another column for one of them"
+                )
         return fields
 
     @model_validator(mode="after")
@@ -78,4 +123,6 @@ class CorpusSpec(Spec):
 
     path: Name = Field(description="data file, relative to the scenario file")
     format: Name | None = Field(None, description="by the suffix of the path when absent")
-    encoding: Encoding = "utf-8"
+    encoding: Encoding = Field("utf-8", description="of text formats, for instance gb18030")
+    delimiter: Delimiter = None
+    max_mb: MaxMb = None

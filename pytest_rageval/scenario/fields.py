@@ -28,4 +28,4 @@ _ULTRARAG: Final = {"gt_ls": "references", "q_ls": "question", "pred_ls": "answe
 FIELD_OF: Final[dict[str, str]] = _ULTRARAG | {
     alias: name for name, aliases in FIELD_ALIASES.items() for alias in aliases
 }
-"""What may stand on the left of a ``key_map`` -> the field it means (UltraRAG's names included)."""
+"""Each name that a ``key_map`` may have as a key -> its field (UltraRAG's names included)."""

@@ -1,23 +1,95 @@
-"""A scenario that stands in no file: a Scenario or a mapping as the tree that a file would give."""
+"""What Python code hands over as plain values: a scenario without a file, changes to one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from numbers import Integral, Real
 from typing import Any
 
-from pytest_rageval.scenario.changes import plain_value
+from pytest_rageval.errors import OptionError, Problem, ScenarioError, shorten
+from pytest_rageval.scenario.overrides import Override, key_name, set_override
 from pytest_rageval.scenario.schema import Scenario
-from pytest_rageval.scenario.yaml_tree import YamlTree
+from pytest_rageval.scenario.yaml.tree import YamlTree, refuse_depth
+
+Changes = Mapping[str, Any]
+"""Nested as a scenario is, ``{"metric_weights": {"f1": 0.4}}``, or ``{"metric_weights.f1": 1}``."""
+
+
+def overrides_of(given: Iterable[Override | str] | Changes) -> list[Override]:
+    """Return the overrides that Python code asks for.
+
+    ``given`` is a mapping, or a list of what ``--rag-set`` takes (``metric_weights.f1=0.4``).
+    Raises OptionError for a text that is none, ScenarioError for a value that no file can hold.
+    """
+    if isinstance(given, str):
+        message = "expected a list of texts, or a mapping, found one text"
+        raise OptionError([Problem(f"overrides {shorten(given)}", message)])
+    if isinstance(given, Mapping):
+        refuse_depth(given, "overrides")
+        return [
+            Override(path, value, f"overrides {key_name(path)}") for path, value in _leaves(given)
+        ]
+    return [set_override("overrides", one) if isinstance(one, str) else one for one in given]
+
+
+def _leaves(changes: Changes) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for key, value in changes.items():
+        yield from _below(steps_of(key), plain_value(value, str(key)))
+
+
+def _below(path: tuple[str, ...], value: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if isinstance(value, dict) and value:
+        for key, part in value.items():
+            yield from _below((*path, key), part)
+    else:
+        yield path, value
+
+
+def steps_of(key: str) -> tuple[str, ...]:
+    """Return the path that a top-level key of a mapping of changes is short for.
+
+    >>> steps_of("metric_weights"), steps_of('doc_weights."a.pdf"')
+    (('metric_weights',), ('doc_weights', 'a.pdf'))
+    """
+    return set_override("changes", f"{key}=null").path
+
+
+def plain_value(value: Any, where: str) -> Any:
+    """Return ``value`` as a scenario file can hold it; raises ScenarioError where it cannot.
+
+    Tuples become lists, paths text, numbers of other libraries those of Python.
+    """
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): plain_value(part, f"{where}.{key}") for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_value(part, where) for part in value]
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    kind = type(value).__name__
+    message = f"expected text, a number, a list or a mapping, found a value of type {kind}"
+    raise ScenarioError([Problem(where, message)])
 
 
 def tree_of(scenario: Scenario | Mapping[str, Any]) -> YamlTree:
-    """Return the tree of a scenario; its name stands for the file's in messages.
+    """Return the tree of a scenario; messages use its name as that of a file.
 
     Raises ScenarioError for a value that no file could hold. Rows are taken as they are.
     """
     if isinstance(scenario, Scenario):
         data = scenario_data(scenario)
+    elif not isinstance(scenario, Mapping):
+        kind = type(scenario).__name__
+        message = f"expected a path, a Scenario or a mapping, found a value of type {kind}"
+        raise ScenarioError([Problem("scenario", message)])
     else:
+        refuse_depth(scenario, "scenario")
         data = {
             str(key): _dataset(value) if key in ("dataset", "datasets") else plain_value(value, key)
             for key, value in scenario.items()
@@ -39,8 +111,8 @@ def _dataset(value: Any) -> Any:
 def scenario_data(scenario: Scenario) -> dict[str, Any]:
     """Return what a file would have to say for this scenario: what was set, without defaults.
 
-    Profiles have been filled in where they were used; they stand in it no more where a model is
-    called as one of them.
+    Profiles are filled in already; they are left out if a model has the name of one, which would
+    be filled in again.
     """
     data = scenario.model_dump(exclude_unset=True)
     data["metrics"] = [_metric(metric) for metric in data["metrics"]]

@@ -17,10 +17,10 @@ from pytest_rageval.scenario.spec import Count, Name, Number, Seconds, Spec
 class MetricSpec(Spec):
     """One entry under ``metrics``: a name, or a name with its options; or ``use`` an import path.
 
-    What stands between ``use`` and ``options`` is said of a metric of the user's own.
+    The fields between ``use`` and ``options`` describe a metric of the user's own.
     """
 
-    metric: Name
+    metric: Name = Field(description="a built-in metric, or an import path")
     name: Name | None = Field(None, description="how results call it; its own name when absent")
     use: Name | None = Field(None, description="import path of one's own metric, pkg.mod:attr")
     range: tuple[Number | None, Number | None] | None = Field(
@@ -28,10 +28,10 @@ class MetricSpec(Spec):
     )
     needs: list[Name] | None = Field(None, description="fields that a row must have")
     asks: list[Literal["judge", "embedding"]] | None = Field(None, description="models it asks")
-    higher_is_better: bool | None = None
+    higher_is_better: bool | None = Field(None, description="true when absent")
     version: Count | None = Field(None, description="another one makes saved runs incomparable")
     timeout_s: Seconds | None = Field(None, description="for one sample; async functions only")
-    options: dict[str, Any] = Field({})
+    options: dict[str, Any] = Field({}, description="the metric's own")
 
     @model_validator(mode="before")
     @classmethod
@@ -55,7 +55,7 @@ class MetricSpec(Spec):
 
     @property
     def attribute(self) -> str | None:
-        """The last name of the import path, which is the metric's when nobody says another."""
+        """The last name of the import path: that of the metric unless it is given one."""
         return None if self.use is None else re.split(r"[:.]", self.use)[-1]
 
     @field_validator("use")
@@ -113,8 +113,8 @@ class ThresholdSpec(Spec):
     short_form = "value"
 
     value: Number | None = Field(None, description="a minimum (a maximum where lower is better)")
-    min: Number | None = None
-    max: Number | None = None
+    min: Number | None = Field(None, description="the least that passes")
+    max: Number | None = Field(None, description="the most that passes")
 
     @model_validator(mode="after")
     def _has_an_end(self) -> ThresholdSpec:

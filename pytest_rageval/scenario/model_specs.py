@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from pytest_rageval.errors import unknown_name
+from pytest_rageval.scenario.languages import check_language
 from pytest_rageval.scenario.spec import Amount, Count, Name, Seconds, Spec, Text, Whole
 
 
@@ -18,8 +18,8 @@ class PriceSpec(Spec):
 
     short_form = "input"
 
-    input: Amount
-    output: Amount = 0.0
+    input: Amount = Field(description="of a prompt, or of texts to embed")
+    output: Amount = Field(0.0, description="of a reply")
 
 
 class ModelSpec(Spec):
@@ -27,8 +27,8 @@ class ModelSpec(Spec):
 
     short_form: ClassVar[str | None] = "model"
 
-    model: Name
-    provider: Name = "openai"
+    model: Name = Field(description="what the server or package calls it")
+    provider: Name = Field("openai", description="who is asked: any server with OpenAI's API")
     base_url: Name | None = Field(None, description="of an OpenAI-compatible server, with /v1")
     api_key_env: Name | None = Field(
         None, description="the environment variable that holds the key, never the key itself"
@@ -38,19 +38,21 @@ class ModelSpec(Spec):
     concurrency: Whole = Field(32, ge=1, le=1024, description="calls in flight, over all workers")
     rpm: Count | None = Field(None, description="requests per minute")
     tpm: Count | None = Field(None, description="tokens per minute")
-    timeout_s: Seconds = 60.0
-    retries: Whole = Field(4, ge=0, le=20)
-    max_wait_s: Amount = 120.0
+    timeout_s: Seconds = Field(60.0, description="for one request")
+    retries: Whole = Field(4, ge=0, le=20, description="after failures that may pass")
+    max_wait_s: Amount = Field(120.0, description="for the waits of one call altogether")
+    max_mb: Seconds = Field(8.0, description="a longer reply is an error")
     price: PriceSpec | None = Field(None, description="USD per million tokens, for the cost")
 
     @model_validator(mode="before")
     @classmethod
     def _profile_is_filled_in(cls, data: Any) -> Any:
-        """Refuse a profile that the scenario did not replace by what stands under ``models``."""
+        """Refuse a profile that is not under ``models``: a known one was filled in before."""
         if isinstance(data, dict) and "profile" in data:
-            name = data["profile"]
-            known = name.known if isinstance(name, _UnknownProfile) else ()
-            raise ValueError(f"{unknown_name('profile', str(name), known)} (under 'models')")
+            known = data.get(_KNOWN_PROFILES, ())
+            raise ValueError(
+                f"{unknown_name('profile', str(data['profile']), known)} (under 'models')"
+            )
         return data
 
     @field_validator("base_url")
@@ -83,19 +85,26 @@ class ModelSpec(Spec):
 class JudgeSpec(ModelSpec):
     """The model that judges."""
 
-    temperature: Amount | None = 0.0
-    max_tokens: Count | None = None
-    seed: Whole | None = None
-    form: Literal["auto", "json_schema", "json_object", "text"] = "auto"
+    temperature: Amount | None = Field(0.0, description="null: not sent")
+    max_tokens: Count | None = Field(None, description="of a reply; one cut off gets twice as many")
+    seed: Whole | None = Field(None, description="for servers that take one")
+    form: Literal["auto", "json_schema", "json_object", "text"] = Field(
+        "auto", description="how JSON is asked for; auto finds what the server can"
+    )
     reasks: Whole = Field(2, ge=0, le=10, description="after replies that cannot be used")
-    language: Name = Field("auto", description="of the prompts: auto, en, zh")
+    max_failures: Count | None = Field(
+        20, description="stop when so many replies, and no other, could not be used; null: never"
+    )
+    language: Annotated[Name, AfterValidator(check_language)] = Field(
+        "auto", description="of the prompts: auto, en, zh"
+    )
     repeats: Whole = Field(1, ge=1, le=100, description="ask each judged metric so often")
 
 
 class EmbeddingSpec(ModelSpec):
     """The model that turns texts into vectors."""
 
-    batch_size: Whole = Field(64, ge=1)
+    batch_size: Whole = Field(64, ge=1, description="texts embedded at once")
 
 
 class ProfileSpec(JudgeSpec):
@@ -104,7 +113,7 @@ class ProfileSpec(JudgeSpec):
     short_form: ClassVar[str | None] = None
 
     model: Name = Field("", description="the name of the profile when absent")
-    batch_size: Whole = Field(64, ge=1)
+    batch_size: Whole = Field(64, ge=1, description="texts embedded at once")
 
     @model_validator(mode="before")
     @classmethod
@@ -113,30 +122,50 @@ class ProfileSpec(JudgeSpec):
         return data
 
 
-class _UnknownProfile(str):
-    """The name of a profile that does not exist, with the ``known`` ones."""
-
-    def __new__(cls, name: Any, known: Iterable[str]) -> Self:
-        made = super().__new__(cls, name)
-        made.known = tuple(known)
-        return made
-
-    known: tuple[str, ...]
+_KNOWN_PROFILES = "known profiles"
+_OF_JUDGES = ("form", "reasks", "language", "repeats", "batch_size")
+"""Keys of a profile that are not for a target."""
 
 
-def with_profile(given: Any, profiles: dict[str, Any]) -> Any:
-    """Return a role with what its profile holds beside; what the role itself says comes first.
+def filled_roles(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the keys of a scenario with each role that names a profile filled in from it."""
+    profiles = data.get("models")
+    if not isinstance(profiles, dict):
+        return data
+    roles = {"judge": _filled, "embedding": _filled, "target": _filled_target}
+    filled = {
+        role: fill(data[role], profiles)
+        for role, fill in roles.items()
+        if data.get(role) is not None
+    }
+    return {**data, **filled}
 
-    One that names no profile comes back as it is. A profile that does not exist stays in place, for
-    the validation of the role to name.
+
+def _filled(given: Any, profiles: dict[str, Any]) -> Any:
+    """Return a role with the keys of its profile that it does not have itself.
+
+    One without a profile comes back as it is. One that names an unknown profile gets the known
+    names, for the message.
     """
     own = given if isinstance(given, dict) else {"model": given}
     name = own.get("profile", own.get("model"))
     profile = profiles.get(name) if isinstance(name, str) else None
     if not isinstance(profile, dict):
-        return {**own, "profile": _UnknownProfile(name, profiles)} if "profile" in own else given
+        return {**own, _KNOWN_PROFILES: [*profiles]} if "profile" in own else given
     rest = {key: value for key, value in own.items() if key != "profile"}
     if rest.get("model") == name:
         del rest["model"]
     inherited = {key: value for key, value in profile.items() if key != "profile"}
     return {"model": name, **inherited, **rest}
+
+
+def _filled_target(target: Any, profiles: dict[str, Any]) -> Any:
+    """Return a target that is a model with the keys of its profile; others as they are."""
+    if isinstance(target, str) and target in profiles:
+        target = {"profile": target}
+    if not isinstance(target, dict) or target.get("type", "chat") != "chat":
+        return target
+    filled = _filled(target, profiles)
+    if filled is target:
+        return target
+    return {"type": "chat", **{key: filled[key] for key in filled if key not in _OF_JUDGES}}

@@ -7,20 +7,19 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from unicodedata import normalize
 
 from pytest_rageval.errors import OptionError, Problem, ScenarioError, shorten
-from pytest_rageval.scenario.targets import named_target
-from pytest_rageval.scenario.yaml_tree import YamlPath, YamlTree, parse_yaml
+from pytest_rageval.scenario.short_forms import is_metric_gate, metric_step, widen
+from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree, parse_yaml
+
+_LIMITS = (("dataset", "limit"), ("runtime", "max_samples"))
 
 NameOf = Callable[[str], str]
 """Returns what results call a metric that is written so; other names come back as they are."""
 
 _STEP = r'(?:"(?:[^"\\]|\\.)*"|[^."]+)'
 _PATH = re.compile(rf"{_STEP}(?:\.{_STEP})*")
-
-
-SHORT_FORMS = {"judge": "model", "embedding": "model", "compare": "baseline", "corpus": "path"}
-"""What a bare text under these keys is, as the schema has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +34,27 @@ class Override:
     flag: str
     only_present: bool = False
 
+    @property
+    def source(self) -> str:
+        """The option or variable that gave the value, without the value."""
+        return self.flag.partition(" ")[0].partition("=")[0]
+
+    @property
+    def limits(self) -> bool:
+        """Whether the value cuts the data: only a part of the samples runs."""
+        whole = self.value if self.path == ("dataset",) else None
+        if self.value is None:
+            return False
+        return self.path in _LIMITS or (isinstance(whole, dict) and "limit" in whole)
+
     def apply(self, tree: YamlTree, name_of: NameOf = str) -> str | None:
         """Put the value into the tree and return the dotted name of what was overridden."""
         if self.only_present and not isinstance(tree.data.get(self.path[0]), str | dict):
             return None
         _make_room(tree, self.path, self.value)
         steps = _list_index(tree, as_named(tree.data, self.path, name_of))
+        if self.value is None and _take_away(tree, steps):
+            return key_name(steps)
         # A number for a gate with several checks means its mean.
         if steps[0] == "gates" and tree.has((*steps, "mean")) and not isinstance(self.value, dict):
             steps = (*steps, "mean")
@@ -49,12 +63,41 @@ class Override:
             tree.put(steps, self.value, origin=self.flag)
         except LookupError as error:
             raise ScenarioError([Problem(self.flag, str(error))]) from error
-        return ".".join(str(step) for step in steps)
+        return key_name(steps)
+
+
+def key_name(path: YamlPath) -> str:
+    """Return a path as results list what was overridden: ``dataset.limit``."""
+    return ".".join(map(str, path))
+
+
+def _take_away(tree: YamlTree, steps: YamlPath) -> bool:
+    """Remove the key at ``steps`` if null means no more than its absence; return whether it does.
+
+    False too for a key that is absent and unknown to the schema, which has to say so.
+    """
+    # Not at the top: the controller of xdist reads overrides, and needs no schema for them.
+    from pytest_rageval.scenario.schema import null_says_something
+
+    parent = _found(tree.data, steps[:-1])
+    is_there = isinstance(parent, dict) and steps[-1] in parent
+    says_something = null_says_something(steps)
+    if says_something or (says_something is None and not is_there):
+        return False
+    if is_there:
+        del parent[steps[-1]]
+    return True
 
 
 def as_named(data: Any, path: tuple[str, ...], name_of: NameOf) -> tuple[str, ...]:
-    """Return ``path`` with its metric under the name by which ``data`` have it there already."""
-    at = _metric_step(path)
+    """Return ``path`` with its metric or document by the name that ``data`` uses already."""
+    if path[:-1] == ("doc_weights",):
+        found = _found(data, path[:1])
+        listed = list(found) if isinstance(found, dict) and path[1] not in found else []
+        wanted = normalize("NFC", path[1])
+        same = (name for name in listed if normalize("NFC", name) == wanted)
+        return ("doc_weights", next(same, path[1]))
+    at = metric_step(path)
     section = _found(data, path[:at]) if at else None
     names = _given_names(data)
     if not at or not isinstance(section, dict) or path[at] in section or path[at] in names:
@@ -66,26 +109,6 @@ def as_named(data: Any, path: tuple[str, ...], name_of: NameOf) -> tuple[str, ..
     return path
 
 
-def is_metric_gate(path: YamlPath) -> bool:
-    """Return whether the checks of a metric stand at ``path``, if it names a metric."""
-    is_gate = path[:1] == ("gates",) and path[1:2] != ("compare_fail",)
-    return is_gate and 0 < _metric_step(path) == len(path) - 1
-
-
-def _metric_step(path: YamlPath) -> int:
-    """Return where ``path`` names a metric, if it does; 0 where it cannot."""
-    match path:
-        case ("gates", "by", *_):
-            at = 3
-        case ("gates", "compare_fail", *_):
-            at = 2
-        case ("gates" | "metric_weights" | "thresholds", *_):
-            at = 1
-        case _:
-            at = 0
-    return at if at < len(path) else 0
-
-
 def _given_names(data: Any) -> set[Any]:
     """Return the names that the scenario itself gives to metrics: these mean no other metric."""
     metrics = data.get("metrics")
@@ -95,16 +118,12 @@ def _given_names(data: Any) -> set[Any]:
 
 
 def _make_room(tree: YamlTree, path: tuple[str, ...], value: Any) -> None:
-    """Widen the short forms that stand where ``path`` leads through."""
-    if path[0] == "dataset" and len(path) > 1:
-        widen_dataset(tree)
-    short = SHORT_FORMS.get(path[0])
-    if short and len(path) > 1 and isinstance(tree.data.get(path[0]), str):
-        tree.data[path[0]] = {short: tree.data[path[0]]}
-    if path[0] == "target" and len(path) > 1 and isinstance(tree.data.get("target"), str):
-        tree.data["target"] = named_target(tree.data["target"])
-    if path == ("compare", "baseline"):
-        _widen_compare(tree)
+    """Widen the short forms that ``path`` leads through; drop what ``value`` takes the place of."""
+    if path[0] != "gates":
+        widen(tree, path)
+    compare = tree.data.get("compare")
+    if path == ("compare", "baseline") and value is not None and isinstance(compare, dict):
+        compare.pop("run_old_path", None)
     if path == ("judge", "model") and _is_profile(tree, value):
         _take_profile(tree, value)
 
@@ -126,7 +145,7 @@ def _take_profile(tree: YamlTree, name: str) -> None:
 
 def _widen_mean(tree: YamlTree, path: YamlPath) -> None:
     """Make room for a check: a number, or ``{min: 0.5}``, is short for one of the mean."""
-    at = _metric_step(path)
+    at = metric_step(path)
     if path[at + 1 :] and is_metric_gate(path[: at + 1]) and path[at + 1] not in ("min", "max"):
         gate = _found(tree.data, path[: at + 1])
         is_bound = isinstance(gate, dict) and gate.keys() and gate.keys() <= {"min", "max"}
@@ -138,20 +157,6 @@ def _found(data: Any, path: YamlPath) -> Any:
     for step in path:
         data = data.get(step) if isinstance(data, dict) else None
     return data
-
-
-def _widen_compare(tree: YamlTree) -> None:
-    """Make room for another baseline: out with the one that ``compare`` names so far."""
-    compare = tree.data.get("compare")
-    kept = compare if isinstance(compare, dict) else {}
-    tree.data["compare"] = {key: value for key, value in kept.items() if key != "run_old_path"}
-
-
-def widen_dataset(tree: YamlTree) -> None:
-    """Turn the short form of ``dataset``, a path or a list of rows, into a mapping."""
-    dataset = tree.data.get("dataset")
-    if not isinstance(dataset, dict):
-        tree.data["dataset"] = {"rows" if isinstance(dataset, list) else "path": dataset}
 
 
 def _list_index(tree: YamlTree, path: tuple[str, ...]) -> YamlPath:

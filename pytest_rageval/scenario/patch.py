@@ -8,40 +8,32 @@ import re
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from pytest_rageval.errors import Problem, ScenarioError
-from pytest_rageval.scenario.changes import Changes, dotted, plain_value, steps_of
+from pytest_rageval.scenario.in_memory import Changes, plain_value, steps_of
 from pytest_rageval.scenario.loader import decode_scenario, inspect_tree, parse_scenario
-from pytest_rageval.scenario.overrides import (
-    SHORT_FORMS,
-    NameOf,
-    Override,
-    as_named,
-    is_metric_gate,
-    widen_dataset,
-)
+from pytest_rageval.scenario.overrides import NameOf, Override, as_named, key_name
 from pytest_rageval.scenario.schema import Scenario
-from pytest_rageval.scenario.targets import named_target
-from pytest_rageval.scenario.yaml_edit import edited, same
-from pytest_rageval.scenario.yaml_positions import EditError
-from pytest_rageval.scenario.yaml_tree import YamlTree
+from pytest_rageval.scenario.short_forms import ABSENT, short_key, value_at, widen, widened
+from pytest_rageval.scenario.yaml.edit import edited, same
+from pytest_rageval.scenario.yaml.positions import EditError
+from pytest_rageval.scenario.yaml.tree import YamlTree, refuse_depth
 
 if sys.platform != "win32":
     import fcntl
 
 _BOM = b"\xef\xbb\xbf"
-_ABSENT: Any = object()
 _ATTEMPTS = 20
 _NO_EFFECT = (
     "has no effect in this file, which says it by another system's key (rag_eval's, UltraRAG's or "
     "DB-GPT's); change that one by its own name"
 )
-# Where values say how somebody is reached, and keys may stand by mistake.
+# Sections that say how a model or a target is reached: keys may get into them by mistake.
 _WITH_KEYS = ("judge", "embedding", "models", "target")
 _SECRET_NAME = re.compile(
     r"(?:x-)?(?:api|access|secret|auth)?[-_]?(?:key|token|secret|password|passwd|cookie)"
@@ -62,8 +54,8 @@ def patch_file(
 ) -> tuple[str, ...]:
     """Write ``changes`` into a scenario file; return the dotted names of what really changed.
 
-    ``name_of`` tells which metric is meant where the file calls it otherwise than they do. Raises
-    ScenarioError, and leaves the file alone, where it would have new problems.
+    ``name_of`` maps the name of a metric in either to the one that results use. Raises
+    ScenarioError, and leaves the file alone, if it would have new problems.
     """
     path = Path(path)
     shown = path.name
@@ -76,11 +68,13 @@ def patch_file(
             if not names:
                 return ()
             fresh = (_BOM if raw.startswith(_BOM) else b"") + text.encode("utf-8")
-            # Somebody who takes no turns, an editor for instance, may have been faster.
+            # An editor, for instance, takes no turns and may have been faster.
             if _read(target, shown) == raw:
                 _replace(target, fresh, shown)
                 return names
-    raise ScenarioError([Problem(shown, "not written: others keep changing the file")])
+    raise ScenarioError(
+        [Problem(shown, "not written: the file is changed by others again and again")]
+    )
 
 
 def patched_text(
@@ -93,13 +87,14 @@ def patched_text(
     shown = path.name
     before = parse_scenario(text, path, shown)
     wanted = deepcopy(before)
+    refuse_depth(changes, "changes")
     _refuse_secrets(changes)
     changed = [
         steps
         for key, value in changes.items()
         for steps in _apply(wanted, steps_of(key), plain_value(value, key), name_of)
     ]
-    names = [dotted(steps) for steps in changed]
+    names = [key_name(steps) for steps in changed]
     if not names:
         return text, ()
     try:
@@ -120,39 +115,36 @@ def _refused(names: list[str], shown: str, reason: str) -> ScenarioError:
 
 
 def _refuse_without_effect(after: YamlTree, path: Path, changed: Sequence[Steps]) -> None:
-    """Raise ScenarioError for values that what stands elsewhere in the file would overrule.
-
-    In files of rag_eval, UltraRAG and DB-GPT, keys of theirs say the same.
-    """
+    """Raise ScenarioError for values that other keys of the file overrule: those of dialects."""
     read = deepcopy(after)
     inspect_tree(read, path)
     lost = [
-        Problem(after.where(steps), f"{dotted(steps)}: {_NO_EFFECT}")
+        Problem(after.where(steps), f"{key_name(steps)}: {_NO_EFFECT}")
         for steps in changed
         if steps[0] in Scenario.model_fields
-        and not _says(steps, _present(read.data, steps), _present(after.data, steps))
+        and not _says(steps, value_at(read.data, steps), value_at(after.data, steps))
     ]
     if lost:
         raise ScenarioError(lost)
 
 
 def _says(path: Steps, read: Any, written: Any) -> bool:
-    """Return whether what is read at ``path`` is what was written there, perhaps with more."""
+    """Return whether the value read at ``path`` is the one written, perhaps with more keys."""
     if isinstance(read, dict) and not isinstance(written, dict):
-        written = _widened(path, written)
+        written = widened(path, written)
     if not (isinstance(read, dict) and isinstance(written, dict)):
         return same(read, written)
-    return all(_says((*path, key), read.get(key, _ABSENT), part) for key, part in written.items())
+    return all(_says((*path, key), read.get(key, ABSENT), part) for key, part in written.items())
 
 
 def _refuse_new_problems(
     before: YamlTree, after: YamlTree, path: Path, find_problems: Find
 ) -> None:
-    """Raise ScenarioError with the problems of the patched file that were not there before."""
+    """Raise ScenarioError with the problems of the patched file that the old one did not have."""
     old = find_problems(deepcopy(before), path)
     if old:
-        # Where names are unknown already, to all but a plugin of pytest perhaps, others would be.
-        old, new = _of_keys(before, path), _of_keys(after, path)
+        # Names may be unknown because only a plugin defines them: compare the keys alone.
+        old, new = inspect_tree(before, path)[1], inspect_tree(after, path)[1]
     else:
         new = find_problems(after, path)
     known = Counter(problem.message for problem in old)
@@ -165,10 +157,6 @@ def _refuse_new_problems(
         raise ScenarioError(fresh)
 
 
-def _of_keys(tree: YamlTree, path: Path) -> list[Problem]:
-    return inspect_tree(tree, path)[1]
-
-
 # Changing the data
 
 
@@ -176,16 +164,16 @@ def _apply(tree: YamlTree, path: Steps, value: Any, name_of: NameOf) -> Iterator
     """Put ``value`` into the tree and yield the paths of what really changed."""
     path = path if isinstance(value, dict) else _as_written(tree.data, path)
     path = as_named(tree.data, path, name_of)
-    present = _present(tree.data, path)
-    if isinstance(value, dict) and value and _widened(path, present) is not None:
+    present = value_at(tree.data, path)
+    if isinstance(value, dict) and value and widened(path, present) is not None:
         for key, part in value.items():
             yield from _apply(tree, (*path, key), part, name_of)
     elif value is None:
-        if present is not _ABSENT:
+        if present is not ABSENT:
             _remove(tree, path)
             yield path
-    elif isinstance(present, dict) and not isinstance(value, dict) and _short(path, present):
-        yield from _apply(tree, (*path, _short(path, present)), value, name_of)
+    elif isinstance(present, dict) and not isinstance(value, dict) and short_key(path, present):
+        yield from _apply(tree, (*path, short_key(path, present)), value, name_of)
     elif not same(present, value):
         _put(tree, path, value)
         yield path
@@ -198,60 +186,17 @@ def _as_written(data: Any, path: Steps) -> Steps:
     return (old,) if is_model and old in data and path[0] not in data else path
 
 
-def _present(data: Any, path: Steps) -> Any:
-    """Return what stands at ``path``, also where a short form says it; else _ABSENT."""
-    found = data
-    for at, step in enumerate(path):
-        mapping = _widened(path[:at], found)
-        found = _ABSENT if mapping is None else mapping.get(step, _ABSENT)
-    return found
-
-
-def _widened(path: Steps, value: Any) -> dict[str, Any] | None:
-    """Return the mapping that ``value`` at ``path`` is or stands for; None for other values."""
-    if value is _ABSENT or value is None:
-        return {}
-    if isinstance(value, dict):
-        return value
-    if path == ("dataset",):
-        return {"rows" if isinstance(value, list) else "path": value}
-    if path == ("target",) and isinstance(value, str):
-        return named_target(value)
-    short = _short(path, {"mean": None})
-    return {short: value} if short and isinstance(value, str | int | float) else None
-
-
-def _short(path: Steps, present: Mapping[str, Any]) -> str:
-    """Return the key of the mapping at ``path`` that a bare value stands for, "" if none does."""
-    if len(path) == 1:
-        return {**SHORT_FORMS, "dataset": "path"}.get(path[0], "")
-    if is_metric_gate(path) and "mean" in present:
-        return "mean"
-    return "input" if path[-1] == "price" else ""
-
-
 def _put(tree: YamlTree, path: Steps, value: Any) -> None:
     """Set the value at ``path``, with room made for it as overrides do."""
-    _widen_parents(tree, path)
-    Override(path, value, dotted(path)).apply(tree)
-
-
-def _widen_parents(tree: YamlTree, path: Steps) -> None:
-    """Turn the short forms that ``path`` leads through into mappings."""
-    if path[0] == "dataset" and len(path) > 1:
-        widen_dataset(tree)
-    for length in range(1, len(path)):
-        parent = path[:length]
-        found = _present(tree.data, parent)
-        if found is not _ABSENT and not isinstance(found, dict | list):
-            tree.put(parent, _widened(parent, found) or {})
+    widen(tree, path)
+    Override(path, value, key_name(path)).apply(tree)
 
 
 def _remove(tree: YamlTree, path: Steps) -> None:
     """Take out what stands at ``path``; where a short form is all there is, take that out."""
-    while len(path) > 1 and not isinstance(_present(tree.data, path[:-1]), dict):
+    while len(path) > 1 and not isinstance(value_at(tree.data, path[:-1]), dict):
         path = path[:-1]
-    _present(tree.data, path[:-1]).pop(path[-1])
+    value_at(tree.data, path[:-1]).pop(path[-1])
 
 
 # What must not be written
@@ -260,7 +205,7 @@ def _remove(tree: YamlTree, path: Steps) -> None:
 def _refuse_secrets(changes: Changes) -> None:
     """Raise ScenarioError where a value looks like a key or password; it is never quoted."""
     found = [
-        Problem(dotted(path), message)
+        Problem(key_name(path), message)
         for key, value in changes.items()
         for path, message in _secrets(steps_of(key), plain_value(value, key))
     ]
@@ -304,7 +249,7 @@ def _read(path: Path, shown: str) -> bytes:
 
 
 def _replace(path: Path, content: bytes, shown: str) -> None:
-    """Write to a temporary file beside ``path`` and rename it, with the same permissions."""
+    """Write to a temporary file next to ``path`` and rename it, with the same permissions."""
     temporary: Path | None = None
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
@@ -325,7 +270,7 @@ def _replace(path: Path, content: bytes, shown: str) -> None:
 
 @contextlib.contextmanager
 def _turn(folder: Path) -> Iterator[None]:
-    """Wait until nobody else patches a file of ``folder``, where the system has such locks."""
+    """Wait until no other process patches a file of ``folder``, if the system has such locks."""
     if sys.platform == "win32":
         yield
         return

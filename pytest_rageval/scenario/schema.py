@@ -7,21 +7,25 @@ user's own. Names of metrics, gates and formats are bound later, in ``engine.pla
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Sequence
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+from unicodedata import normalize
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
-from pytest_rageval.model import TestName
+from pytest_rageval.model import Correction, TestName
 from pytest_rageval.scenario.data_specs import CorpusSpec, DatasetSpec
 from pytest_rageval.scenario.metric_specs import MetricSpec, ThresholdSpec
 from pytest_rageval.scenario.model_specs import (
     EmbeddingSpec,
     JudgeSpec,
     ProfileSpec,
-    with_profile,
+    filled_roles,
 )
+from pytest_rageval.scenario.short_forms import named_target, type_of_target
 from pytest_rageval.scenario.spec import (
+    Amount,
     Count,
     Name,
     Number,
@@ -31,15 +35,10 @@ from pytest_rageval.scenario.spec import (
     Text,
     Weight,
     Whole,
-)
-from pytest_rageval.scenario.targets import (
-    chat_target,
-    named_target,
-    names_profile,
-    target_of,
-    type_of_target,
+    refuse_half_characters,
 )
 
+EmptyAnswer = Literal["worst", "missing", "error"]
 MatchName = Literal["exact", "normalized", "contains", "doc_name"]
 
 
@@ -47,14 +46,23 @@ class MarkSpec(Spec):
     """Rows that are skipped or expected to fail: those whose fields equal all of ``where``."""
 
     where: dict[str, Any] = Field(min_length=1, description="field: value, or a list of values")
-    reason: Text = ""
+    reason: Text = Field("", description="shown with -rs and -rx")
 
 
 class BandsSpec(Spec):
     """From ``good`` upwards a mean is good, from ``warn`` upwards it is a warning, else bad."""
 
-    good: Number = 0.8
-    warn: Number = 0.6
+    good: Number = Field(0.8, description="from here upwards a mean is good")
+    warn: Number = Field(0.6, description="from here upwards a warning, below it bad")
+
+    @model_validator(mode="after")
+    def _are_in_order(self) -> BandsSpec:
+        if self.good < self.warn:
+            raise ValueError(
+                f"'good' ({self.good:g}) is below 'warn' ({self.warn:g}, 0.6 where it is absent); "
+                f"write a 'warn' of at most {self.good:g}"
+            )
+        return self
 
 
 class CompareSpec(Spec):
@@ -65,10 +73,11 @@ class CompareSpec(Spec):
     baseline: Name | None = Field(None, description="name of a saved run, or path of its JSON file")
     run_old_path: Name | None = Field(None, description="TREC run to compare with")
     metrics: list[Name] = Field([], description="all metrics and weighted_score when empty")
-    test: TestName = "permutation"
-    alpha: Share = 0.05
+    test: TestName = Field("permutation", description="of significance; t and wilcoxon need scipy")
+    alpha: Share = Field(0.05, description="two-sided; intervals have the confidence 1 - alpha")
     n_resamples: Whole = Field(10_000, ge=100, description="where the test is not exact")
-    seed: Whole = Field(42, ge=0)
+    seed: Whole = Field(42, ge=0, description="where the test is not exact")
+    correction: Correction = Field("max-t", description="of p-values, for being several")
     anyway: bool = Field(False, description="also when metrics or questions differ")
 
     @model_validator(mode="after")
@@ -81,19 +90,22 @@ class CompareSpec(Spec):
 class TargetSpec(Spec):
     """The system under test and how it is asked; a bare import path is a Python function.
 
-    ``options`` are those of its ``type``, which stand beside the other keys in the file.
+    ``options`` are those of its ``type``; in the file they are keys like the others.
     """
 
-    type: Name
-    concurrency: Whole = Field(32, ge=1, le=1024, description="questions in work, over all workers")
+    type: Name = Field(description="by the other keys when absent")
+    concurrency: Whole = Field(
+        32, ge=1, le=1024, description="concurrent questions, across all workers"
+    )
     rpm: Count | None = Field(None, description="questions per minute")
     timeout_s: Seconds = Field(60.0, description="for one answer")
     retries: Whole | None = Field(
         None, ge=0, le=20, description="after failures that may pass; by the type when absent"
     )
+    max_wait_s: Amount = Field(120.0, description="for the waits of one question altogether")
     cache_answers: bool = Field(False, description="keep answers as replies of models are kept")
     version: Text = Field("", description="another one makes kept answers void; may say ${NAME}")
-    options: dict[str, Any] = Field({})
+    options: dict[str, Any] = Field({}, description="the keys of its type")
 
     @model_validator(mode="before")
     @classmethod
@@ -111,66 +123,119 @@ class TargetSpec(Spec):
         return {**own, "options": {k: v for k, v in rest.items() if not str(k).startswith("x-")}}
 
 
+def _documents_named_once(weights: dict[str, float]) -> dict[str, float]:
+    """Refuse a name that is given both composed and decomposed: it looks the same, and is."""
+    seen: dict[str, str] = {}
+    for name, weight in weights.items():
+        first = seen.setdefault(normalize("NFC", name), name)
+        if first != name:
+            raise ValueError(
+                f"names {normalize('NFC', name)!r} twice, composed (NFC) and decomposed (NFD), "
+                f"with the weights {weights[first]:g} and {weight:g}; keep one"
+            )
+    return weights
+
+
 class Scenario(Spec):
     """A scenario file."""
 
-    name: Name
-    description: Text = ""
-    dataset: DatasetSpec
+    name: Name = Field(description="the scenario's name; its runs are kept under it")
+    description: Text = Field("", description="shown in metadata.json and on the page")
+    dataset: DatasetSpec = Field(description="where the rows come from: a path, rows, or a mapping")
     corpus: CorpusSpec | None = Field(None, description="what questions about a document expect")
     top_k: Count | None = Field(None, description="cuts contexts and retrieved ids")
+    empty_answer: EmptyAnswer | None = Field(
+        "worst",
+        description="worst: metrics that ask a model give their worst score, without asking; "
+        "missing: as a row without an answer; error: the case is an ERROR; null: up to the metric",
+    )
     match: MatchName | None = Field(None, description="how contexts are found to be expected ones")
     target: TargetSpec | None = Field(None, description="the system that gives the answers")
-    metrics: list[MetricSpec] = Field(min_length=1)
+    metrics: list[MetricSpec] = Field(min_length=1, description="what is measured")
     metric_options: dict[str, Any] = Field({}, description="options of every metric that has them")
-    metric_weights: dict[str, Weight] = Field({})
-    doc_weights: dict[str, Weight] = Field({})
-    thresholds: dict[str, ThresholdSpec] = Field({}, description="per sample")
-    gates: dict[str, Any] = Field({}, description="per scenario")
+    metric_weights: dict[str, Weight] = Field(
+        {}, description="what each metric counts in weighted_score; 1.0 when absent"
+    )
+    doc_weights: Annotated[dict[str, Weight], AfterValidator(_documents_named_once)] = Field(
+        {}, description="doc_name: what its samples count in every mean; 1.0 when absent"
+    )
+    thresholds: dict[str, ThresholdSpec] = Field(
+        {}, description="per sample: the least a score may be"
+    )
+    gates: Annotated[dict[str, Any], BeforeValidator(refuse_half_characters)] = Field(
+        {}, description="per scenario: what its figures must reach"
+    )
     tolerate: Literal["pass_rate"] | None = Field(
         None, description="a sample below its threshold is xfailed; the gate pass_rate decides"
     )
     skip: list[MarkSpec] = Field([], description="rows that are not run")
     xfail: list[MarkSpec] = Field([], description="rows that are known to be too low")
     compare: CompareSpec | None = Field(None, description="with a saved or an older run")
-    bands: BandsSpec = BandsSpec()
+    group_by: Name | None = Field(
+        None, description="field of the rows; samples with the same value are not independent"
+    )
+    bands: BandsSpec = Field(BandsSpec(), description="colours and words for means and scores")
     models: dict[str, ProfileSpec] = Field({}, description="profiles that judge: NAME can name")
-    judge: JudgeSpec | None = None
-    embedding: EmbeddingSpec | None = None
+    judge: JudgeSpec | None = Field(None, description="the model that judges")
+    embedding: EmbeddingSpec | None = Field(None, description="turns texts into vectors")
     output_dir: Name | None = Field(None, description="base folder, relative to the rootdir")
     save_path: Name | None = Field(None, description="also write UltraRAG's result JSON here")
 
     @model_validator(mode="before")
     @classmethod
-    def _fill_profiles(cls, data: Any) -> Any:
-        """A role that names a profile, or a mapping with ``profile``, gets what that holds."""
-        profiles = data.get("models") if isinstance(data, dict) else None
-        if not isinstance(profiles, dict):
-            return data
-        filled = {
-            role: with_profile(data[role], profiles)
-            for role in ("judge", "embedding")
-            if data.get(role) is not None
-        }
-        if "target" in data and names_profile(data["target"], profiles):
-            filled["target"] = target_of(with_profile(chat_target(data["target"]), profiles))
-        return {**data, **filled}
+    def _fill_roles(cls, data: Any) -> Any:
+        return filled_roles(data) if isinstance(data, dict) else data
 
     @model_validator(mode="after")
-    def _tolerance_has_its_gate(self) -> Scenario:
-        if self.tolerate == "pass_rate" and "pass_rate" not in self.gates:
-            raise ValueError("tolerate: pass_rate needs the gate 'pass_rate', which then decides")
+    def _has_no_conflict(self) -> Scenario:
+        for _, _, message in conflicts(self):
+            raise ValueError(message)
         return self
 
-    @model_validator(mode="after")
-    def _old_run_has_a_new_one(self) -> Scenario:
-        if self.compare is not None and self.compare.run_old_path and not self.dataset.run_path:
-            raise ValueError("compare.run_old_path needs 'qrels_path' and 'run_path'")
-        return self
+
+def conflicts(scenario: Scenario) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    """Yield where two sections disagree: the path of one, the name of the other, the message."""
+    if scenario.tolerate == "pass_rate" and "pass_rate" not in scenario.gates:
+        message = "tolerate: pass_rate needs the gate 'pass_rate', which then decides"
+        yield ("tolerate",), "gates", message
+    compare = scenario.compare
+    if compare is not None and compare.run_old_path and not scenario.dataset.run_path:
+        path = ("compare", "run_old_path")
+        yield path, "dataset", "compare.run_old_path needs 'qrels_path' and 'run_path'"
+
+
+def null_says_something(path: Sequence[str | int]) -> bool | None:
+    """Return whether null is a value at ``path``, other than that of an absent key.
+
+    None where the schema has no such key: the path is in a part with keys of any name.
+    """
+    model: type[BaseModel] | None = Scenario
+    at, is_many, found = 0, False, None
+    while at < len(path):
+        found = model.model_fields.get(str(path[at])) if model else None
+        if found is None:
+            return None
+        model = model_in(found.annotation)
+        # What follows is the name of one of many, or its place in a list.
+        is_many = get_origin(found.annotation) in (dict, list)
+        at += 1 + is_many
+    if found is None or (at == len(path) and is_many):
+        return None
+    return found.default is not None and NoneType in get_args(found.annotation)
+
+
+def model_in(annotation: Any) -> type[BaseModel] | None:
+    """Return the model that a field's type holds, itself or in a list or mapping; None if none."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    if get_origin(annotation) in (list, dict, Union, UnionType):
+        found = [model_in(part) for part in get_args(annotation)]
+        return next((model for model in found if model is not None), None)
+    return None
 
 
 def is_secret(path: Iterable[str | int]) -> bool:
-    """Return whether keys and passwords may stand at ``path`` of a model, be it by mistake."""
+    """Return whether ``path`` of a model may hold keys or passwords, perhaps by mistake."""
     return tuple(path) == ("target",) or any(step in _SECRETS for step in path)
 
 
@@ -185,6 +250,10 @@ _SECRETS = (
     "options",
     "version",
 )
+
+
+PROFILE: Final = {"type": "string", "description": "name of a model under 'models'"}
+"""The key of a role that is not in its model: what it names is filled in before."""
 
 
 def json_schema() -> dict[str, Any]:
@@ -208,7 +277,11 @@ def _allow_short_forms(schema: dict[str, Any]) -> None:
         "CompareSpec": [{"type": "string"}],
         "TargetSpec": [{"type": "string"}],
     }
-    # Which keys a target has beside these its type says, see ``targets.editor_schema``.
+    for role in ("JudgeSpec", "EmbeddingSpec"):
+        del definitions[role]["required"]
+        definitions[role]["properties"]["profile"] = PROFILE
+        definitions[role]["anyOf"] = [{"required": ["model"]}, {"required": ["profile"]}]
+    # A target has further keys, those of its type: see ``engine.editor_schema``.
     definitions["TargetSpec"] |= {"additionalProperties": True, "required": []}
     for name, forms in short_forms.items():
         definitions[name] = {"anyOf": [*forms, definitions[name]]}

@@ -20,7 +20,7 @@ def _text_of_scalar(value: Any) -> Any:
     return value
 
 
-# The check for booleans stands last: behind it, pydantic would leave bounds out of the JSON Schema.
+# The check for booleans comes last: pydantic leaves bounds that follow it out of the JSON Schema.
 Number = Annotated[float, Field(allow_inf_nan=False), BeforeValidator(_refuse_bool)]
 Whole = Annotated[int, BeforeValidator(_refuse_bool)]
 Weight = Annotated[float, Field(ge=0.0, allow_inf_nan=False), BeforeValidator(_refuse_bool)]
@@ -61,3 +61,16 @@ class Spec(BaseModel):
         if data is None:
             return {}
         return data if cls.short_form is None else {cls.short_form: data}
+
+
+def refuse_half_characters(value: Any) -> Any:
+    """Return ``value``; raise ValueError where a key in it holds a lone surrogate.
+
+    No YAML file can hold one, but what a program hands over can, and no file could take it.
+    """
+    if isinstance(value, dict):
+        for key, part in value.items():
+            if isinstance(key, str) and any("\ud800" <= letter <= "\udfff" for letter in key):
+                raise ValueError(f"the key {key!r} holds half of a character (a lone surrogate)")
+            refuse_half_characters(part)
+    return value

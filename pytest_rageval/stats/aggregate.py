@@ -1,11 +1,13 @@
-"""From the results of samples to the figures of a scenario (or of a slice of one)."""
+"""Sums up the results of samples as the figures of a scenario, or of a slice of one."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 
 from pytest_rageval.model import (
+    WEIGHTED_SCORE,
     Counts,
     MetricColumn,
     MetricSummary,
@@ -14,28 +16,32 @@ from pytest_rageval.model import (
     ScenarioResult,
     WeightedSummary,
 )
-from pytest_rageval.stats.summary import summarize
+from pytest_rageval.stats.groups import group_numbers
+from pytest_rageval.stats.summary import Groups, summarize
+from pytest_rageval.stats.verdict import has_failed
 from pytest_rageval.stats.weights import is_scored
 
 
 def summarize_scenario(
     info: ScenarioInfo, samples: Iterable[SampleResult], complete: bool
 ) -> ScenarioResult:
-    """Return counts, means and intervals over ``samples``, which come out in dataset order.
+    """Return counts, means and intervals over ``samples``, and the samples in dataset order.
 
-    A skipped sample and an invalid row that was expected count as neither scored nor unscored.
+    Skipped samples and expected invalid rows count as neither scored nor unscored.
     """
     ordered = sorted(samples, key=lambda sample: sample.index)
     expected = [sample for sample in ordered if sample.is_expected]
     weights = [sample.sample_weight for sample in expected]
+    groups = group_numbers(info, expected)
     return ScenarioResult(
         info=info,
         counts=_counts(info, ordered),
         complete=complete,
         metrics={
-            column.name: _metric_summary(column, expected, weights) for column in info.metrics
+            column.name: _metric_summary(column, expected, weights, groups)
+            for column in info.metrics
         },
-        weighted_score=_weighted_summary(info, expected, weights),
+        weighted_score=_weighted_summary(info, expected, weights, groups),
         samples=ordered,
     )
 
@@ -52,29 +58,40 @@ def _counts(info: ScenarioInfo, samples: Sequence[SampleResult]) -> Counts:
         skipped=ended["skipped"],
         xfailed=ended["xfailed"],
         invalid=sum(sample.invalid is not None for sample in samples),
+        in_figures=sum(any(map(is_scored, sample.scores.values())) for sample in samples),
     )
 
 
 def _metric_summary(
-    column: MetricColumn, samples: Sequence[SampleResult], weights: Sequence[float]
+    column: MetricColumn,
+    samples: Sequence[SampleResult],
+    weights: Sequence[float],
+    groups: Groups,
 ) -> MetricSummary:
-    found = summarize([sample.scores.get(column.name) for sample in samples], weights, column.range)
-    return MetricSummary(
-        mean=found.mean,
-        weighted_mean=found.weighted_mean,
-        weight=column.weight,
-        n=found.n,
-        unscored=found.unscored,
-        std=found.std,
-        ci_low=found.ci_low,
-        ci_high=found.ci_high,
-    )
+    scores = [sample.scores.get(column.name) for sample in samples]
+    found = summarize(scores, weights, column.range, groups=groups)
+    failed = _failed(column.name, samples, found.unscored)
+    return MetricSummary(weight=column.weight, failed=failed, **asdict(found))
 
 
 def _weighted_summary(
-    info: ScenarioInfo, samples: Sequence[SampleResult], weights: Sequence[float]
+    info: ScenarioInfo,
+    samples: Sequence[SampleResult],
+    weights: Sequence[float],
+    groups: Groups,
 ) -> WeightedSummary:
-    found = summarize([sample.weighted_score for sample in samples], weights, info.weighted_range)
+    scores = [sample.weighted_score for sample in samples]
+    found = summarize(scores, weights, info.weighted_range, groups=groups)
     return WeightedSummary(
-        found.weighted_mean, found.n, found.unscored, found.ci_low, found.ci_high
+        found.weighted_mean,
+        found.n,
+        found.unscored,
+        found.ci_low,
+        found.ci_high,
+        _failed(WEIGHTED_SCORE, samples, found.unscored),
     )
+
+
+def _failed(name: str, samples: Sequence[SampleResult], unscored: int) -> int:
+    """Return how many samples have no score because something failed."""
+    return sum(has_failed(sample, name) for sample in samples) if unscored else 0

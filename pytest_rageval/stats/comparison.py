@@ -1,32 +1,54 @@
-"""A run against a baseline: samples joined by id, each metric tested for a difference."""
+"""Compares a run with a baseline: samples are joined by id, each metric is tested."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 
-from pytest_rageval.model import Baseline, Comparison, ScenarioResult, SignificanceTest
-from pytest_rageval.stats.paired import compare_paired
+from pytest_rageval.model import (
+    NOTHING,
+    WEIGHTED_SCORE,
+    Baseline,
+    Comparison,
+    SampleResult,
+    ScenarioInfo,
+    ScenarioResult,
+    SignificanceTest,
+)
+from pytest_rageval.stats.groups import group_numbers
+from pytest_rageval.stats.paired import compare_paired, correction_used
+from pytest_rageval.stats.summary import weighted_interval
 from pytest_rageval.stats.verdict import score_of
+from pytest_rageval.stats.weights import is_scored, tame, weighted_mean
 
 
 def compare_runs(
-    result: ScenarioResult, baseline: Baseline, metrics: Sequence[str], test: SignificanceTest
+    result: ScenarioResult,
+    baseline: Baseline,
+    metrics: Sequence[str],
+    test: SignificanceTest,
+    *,
+    judged: Collection[str] | None = None,
+    shifts: Mapping[str, float] = NOTHING,
 ) -> Comparison:
-    """Return A (``result``) against B (``baseline``) for each of ``metrics`` that B has, too.
+    """Return A (``result``) against B (``baseline``) for those of ``metrics`` that B has.
 
-    A sample takes part in the comparison of a metric when both sides scored it; its weight is that
-    of this run. Holm's adjustment is over the metrics that are compared here.
+    A sample counts for a metric when both sides scored it, with its weight in A. Samples in a group
+    (``group_by``) are tested together. p-values are adjusted over the metrics in ``judged``, or
+    over all. ``shifts`` are added to the differences of a metric: with 0.02 the test asks whether A
+    is more than 0.02 below B.
     """
     theirs = frozenset(baseline.ids)
     shared = [sample for sample in result.samples if sample.sample_id in theirs]
     ours = {sample.sample_id for sample in result.samples}
-    pairs = {
-        name: (
-            [score_of(sample, name) for sample in shared],
-            [baseline.scores[name].get(sample.sample_id) for sample in shared],
-        )
+    both = {
+        name: [paired_scores(result.info, sample, baseline, name) for sample in shared]
         for name in metrics
         if name in baseline.scores
+    }
+    pairs = {
+        name: ([a for a, _ in scores], _shifted([b for _, b in scores], shifts, name))
+        for name, scores in both.items()
     }
     compared = compare_paired(
         pairs,
@@ -35,6 +57,9 @@ def compare_runs(
         alpha=test.alpha,
         n_resamples=test.n_resamples,
         seed=test.seed,
+        correction=test.correction,
+        groups=group_numbers(result.info, shared),
+        judged=judged,
     )
     return Comparison(
         baseline=baseline.name,
@@ -45,4 +70,72 @@ def compare_runs(
             sample.sample_id for sample in result.samples if sample.sample_id not in theirs
         ),
         only_b=tuple(name for name in baseline.ids if name not in ours),
+        correction=correction_used(test.test, test.correction),
     )
+
+
+def paired_scores(
+    info: ScenarioInfo, sample: SampleResult, baseline: Baseline, name: str
+) -> tuple[float | None, float | None]:
+    """Return a sample's score in both runs, None where it is missing.
+
+    Both weighted scores are over the same metrics: one that applies to the sample in only one run
+    is left out of both. Where a metric failed there is no weighted score.
+    """
+    ours = score_of(sample, name)
+    theirs = baseline.scores.get(name, NOTHING).get(sample.sample_id)
+    if name != WEIGHTED_SCORE or ours is None or theirs is None:
+        return ours, theirs
+    known = baseline.scores
+    counted = [one for one in info.metrics if one.weight > 0.0 and one.name in known]
+    pairs = [
+        (sample.scores.get(one.name), known[one.name].get(sample.sample_id)) for one in counted
+    ]
+    if all((a is None) == (b is None) for a, b in pairs):
+        return ours, theirs
+    common = [
+        (column, a, b)
+        for column, (a, b) in zip(counted, pairs, strict=True)
+        if a is not None and b is not None
+    ]
+    return (
+        weighted_mean((column.to_unit(a), column.weight) for column, a, _ in common),
+        weighted_mean((column.to_unit(b), column.weight) for column, _, b in common),
+    )
+
+
+def padded_interval(
+    result: ScenarioResult, baseline: Baseline, metric: str, alpha: float, span: float
+) -> tuple[float, float] | None:
+    """Return the interval of A - B with two pseudo pairs: one of +``span``, one of -``span``.
+
+    Each has the mean weight (with groups: is a group of the mean weight). Without them, the
+    interval of equal runs would have no width with any number of samples (Bonett and Price 2012).
+    None where no sample was scored in both runs.
+    """
+    groups = group_numbers(result.info, result.samples)
+    both = [paired_scores(result.info, sample, baseline, metric) for sample in result.samples]
+    rows = [
+        (ours - theirs, sample.sample_weight, at if groups is None else groups[at])
+        for at, (sample, (ours, theirs)) in enumerate(zip(result.samples, both, strict=True))
+        if sample.sample_weight > 0.0 and is_scored(ours) and is_scored(theirs)
+    ]
+    if not rows:
+        return None
+    weights = tame([weight for _, weight, _ in rows])
+    numbers = [group for _, _, group in rows]
+    mean = math.fsum(weights) / len(set(numbers))
+    return weighted_interval(
+        [*(difference for difference, _, _ in rows), span, -span],
+        [*weights, mean, mean],
+        (-math.inf, math.inf),
+        1.0 - alpha,
+        [*numbers, -1, -2],
+    )
+
+
+def _shifted(
+    scores: list[float | None], shifts: Mapping[str, float], name: str
+) -> list[float | None]:
+    by = shifts.get(name, 0.0)
+    return scores if by == 0.0 else [None if one is None else one - by for one in scores]

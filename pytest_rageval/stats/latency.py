@@ -19,9 +19,9 @@ class Latency:
 
 
 def latency(seconds: Iterable[float]) -> Latency | None:
-    """Return the figures of these times, None of none.
+    """Return the figures of these times, None without any.
 
-    The percentile is the nearest rank: the least time that 95 of 100 do not exceed.
+    The percentile is the nearest rank: the shortest time that 95 of 100 do not exceed.
 
     >>> latency([0.3, 0.1, 0.2])
     Latency(n=3, median_s=0.2, p95_s=0.3, max_s=0.3)

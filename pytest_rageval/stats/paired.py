@@ -1,19 +1,20 @@
-"""Two runs over the same samples compared: differences, intervals, tests, what they could show."""
+"""Statistics of paired scores: differences, intervals, p-values, and what they can show."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Final
 
-from pytest_rageval.model import MetricComparison, TestName
-from pytest_rageval.stats.student import t_quantile
-from pytest_rageval.stats.summary import weighted_interval
+from pytest_rageval.model import Correction, MetricComparison, TestName
+from pytest_rageval.stats.student import LARGEST_PROBABILITY, t_quantile
+from pytest_rageval.stats.summary import Groups, weighted_interval
 from pytest_rageval.stats.weights import tame, weighted_mean
+from pytest_rageval.stats.wording import counted
 
-# What imports numpy is imported where it is used: numpy takes longer to load than this package.
+# Modules with numpy are imported in functions: numpy takes longer to load than this package.
 if TYPE_CHECKING:
     from pytest_rageval.stats.paired_tests import Tested
     from pytest_rageval.stats.permutation import Array
@@ -24,7 +25,7 @@ _UNBOUNDED: Final = (-math.inf, math.inf)
 _POWER: Final = 0.8
 
 
-def compare_paired(
+def compare_paired(  # noqa: PLR0913  (all but the scores are options)
     pairs: Mapping[str, tuple[Scores, Scores]],
     weights: Sequence[float],
     *,
@@ -32,31 +33,53 @@ def compare_paired(
     alpha: float = 0.05,
     n_resamples: int = 10_000,
     seed: int = 42,
+    correction: Correction = "max-t",
+    groups: Groups = None,
+    judged: Collection[str] | None = None,
 ) -> dict[str, MetricComparison]:
     """Return for each metric how its scores A differ from its scores B, two-sided.
 
     ``pairs`` holds two lists of scores of the same samples for each metric, ``weights`` one weight
-    for each sample. A sample takes part when both sides have a score (neither None nor NaN) and
-    its weight is above 0. The interval of the difference is the t interval of the ratio estimator
-    at the confidence 1 - ``alpha``; tests run on weight times difference. Holm's adjustment is over
-    the metrics that have a p-value. Where a test says nothing, or could never have reached
-    ``alpha``, ``note`` says why.
+    for each sample. A sample counts when both sides have a score (neither None nor NaN) and its
+    weight is above 0. The interval of the difference is the t interval of the ratio estimator at
+    the confidence 1 - ``alpha``; tests use weight times difference. With ``groups`` (the group
+    number of each sample) both use the sums of the groups.
 
-    Raises ValueError when lengths differ, MissingExtraError where a test needs scipy and there is
-    none.
+    p-values are adjusted over the metrics in ``judged`` (None: all) that have one; the others have
+    no adjusted p-value. ``max-t`` is for the permutation test; other tests use Holm's method
+    instead. Where a test has no result, or too few samples differ to reach ``alpha``, ``note``
+    says why.
+
+    Raises ValueError when lengths differ, MissingExtraError if a test needs scipy and it is
+    missing.
     """
     from pytest_rageval.stats.paired_tests import run_paired_test
 
-    columns = [_column(a, b, weights) for a, b in pairs.values()]
+    columns = [_column(a, b, weights, groups) for a, b in pairs.values()]
+    family = [at for at, name in enumerate(pairs) if judged is None or name in judged]
+    unit = "sample" if groups is None else "group"
     tested = run_paired_test(
-        test, [column.weighted for column in columns], n_resamples=n_resamples, seed=seed
+        test,
+        [column.weighted for column in columns],
+        n_resamples=n_resamples,
+        seed=seed,
+        family=family,
+        unit=unit,
     )
-    adjusted = _holm_where_tested([found.p_value for found in tested])
-    limits = _limits(tested, alpha)
+    used = correction_used(test, correction)
+    family = [at for at in family if tested[at].p_value is not None]
+    adjusted = _adjusted(tested, family, used)
+    limits = _limits(tested, family, used, alpha, unit)
+    reach = _Reach(test, alpha, n_resamples, used, len(family), unit)
     return {
-        name: _comparison(columns[at], tested[at], adjusted[at], alpha, limits[at])
+        name: _comparison(columns[at], tested[at], adjusted.get(at), limits.get(at, ""), reach)
         for at, name in enumerate(pairs)
     }
+
+
+def correction_used(test: TestName, correction: Correction) -> Correction:
+    """Return how p-values are adjusted: max-T needs sign flips, other tests use Holm's method."""
+    return "holm" if correction == "max-t" and test != "permutation" else correction
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -77,25 +100,29 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def power_factor(alpha: float) -> float:
-    """Return how many standard errors a difference must have to be found with a power of 80 %.
+    """Return how many standard errors a difference needs to be found with a power of 80 %.
 
-    That is z(1 - alpha/2) + z(0.8), for a two-sided test at ``alpha``.
+    It is z(1 - alpha/2) + z(0.8), for a two-sided test at ``alpha``.
 
     >>> round(power_factor(0.05), 4)
     2.8016
     """
     normal = NormalDist()
-    return normal.inv_cdf(1.0 - alpha / 2.0) + normal.inv_cdf(_POWER)
+    return normal.inv_cdf(min(1.0 - alpha / 2.0, LARGEST_PROBABILITY)) + normal.inv_cdf(_POWER)
 
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A metric's pairs that take part, and ``weighted``: all differences, NaN for the others."""
+    """The pairs of a metric that count, and ``weighted``: all differences, NaN for the others.
+
+    With groups, ``weighted`` are their sums, and ``groups`` the group number of each pair.
+    """
 
     a: list[float]
     b: list[float]
     differences: list[float]
     weights: list[float]
+    groups: list[int] | None
     weighted: Array
     vary: bool
 
@@ -103,19 +130,28 @@ class _Column:
     def n_nonzero(self) -> int:
         return sum(difference != 0.0 for difference in self.differences)
 
+    @property
+    def n_groups(self) -> int | None:
+        return None if self.groups is None else len(set(self.groups))
+
+    @property
+    def units(self) -> int:
+        """How many independent differences there are: of groups, or of samples."""
+        return len(self.differences) if self.n_groups is None else self.n_groups
+
     def mean(self, values: Sequence[float]) -> float | None:
         return weighted_mean(zip(values, self.weights, strict=True))
 
 
-def _column(a: Scores, b: Scores, weights: Sequence[float]) -> _Column:
+def _column(a: Scores, b: Scores, weights: Sequence[float], groups: Groups) -> _Column:
     from pytest_rageval.stats.paired_tests import have_spread
-    from pytest_rageval.stats.permutation import paired_differences, weigh
+    from pytest_rageval.stats.permutation import group_differences, paired_differences, weigh
 
     differences = paired_differences(a, b)
     weighted = weigh(differences, weights)
     sizes = tame(list(weights))
     rows = [
-        (x, y, difference, sizes[at])
+        (x, y, difference, sizes[at], at)
         for at, (x, y, difference) in enumerate(zip(a, b, differences.tolist(), strict=True))
         if x is not None and y is not None and not math.isnan(weighted[at])
     ]
@@ -124,15 +160,19 @@ def _column(a: Scores, b: Scores, weights: Sequence[float]) -> _Column:
         b=[row[1] for row in rows],
         differences=[row[2] for row in rows],
         weights=[row[3] for row in rows],
-        weighted=weighted,
+        groups=None if groups is None else [groups[row[4]] for row in rows],
+        weighted=group_differences(weighted, groups),
         vary=have_spread([row[2] for row in rows]),
     )
 
 
 def _comparison(
-    column: _Column, tested: Tested, adjusted: float | None, alpha: float, limit: str
+    column: _Column, tested: Tested, adjusted: float | None, limit: str, reach: _Reach
 ) -> MetricComparison:
-    interval = weighted_interval(column.differences, column.weights, _UNBOUNDED, 1.0 - alpha)
+    alpha = reach.alpha
+    interval = weighted_interval(
+        column.differences, column.weights, _UNBOUNDED, 1.0 - alpha, column.groups
+    )
     low, high = interval or (None, None)
     note = tested.note or limit
     if not note and interval and not column.vary:
@@ -151,6 +191,8 @@ def _comparison(
         method=tested.method,
         smallest_detectable=_smallest_detectable(column, interval, alpha),
         note=note,
+        groups=column.n_groups,
+        undecided=reach.why_not(column, tested),
     )
 
 
@@ -159,52 +201,116 @@ def _smallest_detectable(
 ) -> float | None:
     """Return the power factor times the standard error of the mean difference.
 
-    None where the differences do not vary: their spread is not known then, it is not nothing.
+    None where the differences do not vary: their spread is then unknown, not zero.
     """
     if interval is None or not column.vary:
         return None
-    t = t_quantile(1.0 - alpha / 2.0, len(column.differences) - 1)
+    t = t_quantile(min(1.0 - alpha / 2.0, LARGEST_PROBABILITY), column.units - 1)
     standard_error = (interval[1] - interval[0]) / 2.0 / t
     return power_factor(alpha) * standard_error
 
 
-def _holm_where_tested(p_values: Sequence[float | None]) -> list[float | None]:
-    adjusted = iter(holm([p for p in p_values if p is not None]))
-    return [None if p is None else next(adjusted) for p in p_values]
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """Finds comparisons that no data of this size could decide; ``family`` counts the metrics."""
+
+    test: TestName
+    alpha: float
+    n_resamples: int
+    correction: Correction
+    family: int
+    unit: str
+
+    def why_not(self, column: _Column, tested: Tested) -> str:
+        """Return why no differences of so many samples could be significant, or ''."""
+        if column.n_nonzero and tested.p_value is None and column.units > 1:
+            return tested.note
+        times = max(self.family, 1) if self.correction == "holm" else 1
+        units = column.units
+        if units < 2 or (self._counts_signs and times * _least_p(units) >= self.alpha):
+            needed = 2
+            while self._counts_signs and times * _least_p(needed) >= self.alpha:
+                needed += 1
+            pairs = counted(units, self._pairs)
+            over = f" over {times} metrics" if times > 1 else ""
+            return (
+                f"{pairs} cannot reach p < {self.alpha:g}{over}, whatever the scores; {needed} can"
+            )
+        if self._is_sampled(column, tested) and times / (self.n_resamples + 1) >= self.alpha:
+            needed = math.floor(times / self.alpha)
+            resamples = f"{self.n_resamples} resamples"
+            return f"{resamples} cannot reach p < {self.alpha:g}; {needed} can"
+        return ""
+
+    @property
+    def _pairs(self) -> str:
+        return "pair" if self.unit == "sample" else "group"
+
+    @property
+    def _counts_signs(self) -> bool:
+        """Whether p is smallest when all differences have the same sign."""
+        return self.test in ("permutation", "wilcoxon")
+
+    def _is_sampled(self, column: _Column, tested: Tested) -> bool:
+        from pytest_rageval.stats.permutation import ENUMERATED
+
+        together = self.correction == "max-t" and self.family > 1
+        return tested.limited_by == "resamples" or (together and column.units > ENUMERATED)
 
 
-def _limits(tested: Sequence[Tested], alpha: float) -> list[str]:
-    """Return for each metric why its adjusted p could never have been below alpha, or ''."""
-    limits = [""] * len(tested)
-    taking = [at for at, found in enumerate(tested) if found.p_value is not None]
-    smallest = [tested[at].smallest_p for at in taking]
-    for rank, (at, best) in enumerate(zip(taking, holm(smallest), strict=True)):
+def _least_p(units: int) -> float:
+    return math.ldexp(1.0, 1 - units)
+
+
+def _adjusted(
+    tested: Sequence[Tested], family: Sequence[int], correction: Correction
+) -> dict[int, float]:
+    """Return the adjusted p-values of the metrics at the positions ``family``."""
+    raw = [p for at in family if (p := tested[at].p_value) is not None]
+    if correction == "max-t":
+        raw = [p for at in family if (p := tested[at].p_max_t) is not None]
+    return dict(zip(family, holm(raw) if correction == "holm" else raw, strict=True))
+
+
+def _limits(
+    tested: Sequence[Tested], family: Sequence[int], correction: Correction, alpha: float, unit: str
+) -> dict[int, str]:
+    """Return, for each metric whose adjusted p could not be below alpha, why.
+
+    With max-T the adjusted p may be as low as the raw one.
+    """
+    limits: dict[int, str] = {}
+    adjust = holm if correction == "holm" else list
+    smallest = [tested[at].smallest_p for at in family]
+    for rank, (at, best) in enumerate(zip(family, adjust(smallest), strict=True)):
         if best < alpha:
             continue
         found = tested[at]
-        over = f", {best:.4g} adjusted over {len(taking)} metrics" if best > smallest[rank] else ""
+        over = f", {best:.4g} adjusted over {len(family)} metrics" if best > smallest[rank] else ""
         if found.limited_by == "samples":
-            needed = _samples_needed(smallest, rank, alpha)
+            needed = _samples_needed(smallest, rank, alpha, adjust)
         else:
-            needed = math.floor(len(taking) / alpha)
+            needed = math.floor((len(family) if correction == "holm" else 1) / alpha)
         limits[at] = (
-            f"{_counted(found)}: p cannot fall below {smallest[rank]:.4g}{over}; "
+            f"{_counted(found, unit)}: p cannot fall below {smallest[rank]:.4g}{over}; "
             f"{needed} would be needed for {alpha:g}"
         )
     return limits
 
 
-def _counted(tested: Tested) -> str:
+def _counted(tested: Tested, unit: str) -> str:
     if tested.limited_by == "resamples":
         return f"{tested.limit} resamples"
-    return f"{tested.limit} sample{'s differ' if tested.limit > 1 else ' differs'}"
+    return f"{tested.limit} {unit}{'s differ' if tested.limit > 1 else ' differs'}"
 
 
-def _samples_needed(smallest: Sequence[float], at: int, alpha: float) -> int:
-    """Return with how many samples that differ the metric could be significant beside the rest."""
+def _samples_needed(
+    smallest: Sequence[float], at: int, alpha: float, adjust: Callable[[list[float]], list[float]]
+) -> int:
+    """Return how many differing samples the metric would need to be significant."""
     attempt = list(smallest)
     needed = 1
-    while holm(attempt)[at] >= alpha:
+    while adjust(attempt)[at] >= alpha:
         needed += 1
-        attempt[at] = math.ldexp(1.0, 1 - needed)
+        attempt[at] = _least_p(needed)
     return needed

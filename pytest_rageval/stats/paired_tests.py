@@ -1,4 +1,4 @@
-"""The paired tests by name: from weighted differences to p-values, or to why there is none."""
+"""The paired tests by name: a p-value for weighted differences, or why there is none."""
 
 from __future__ import annotations
 
@@ -23,23 +23,24 @@ from pytest_rageval.stats.permutation import (
     sign_flip_tests,
 )
 
-# Differences that vary by less, relative to the largest, vary by rounding: 0.3 - 0.2, 0.9 - 0.8.
+# A smaller spread, relative to the largest difference, is rounding: 0.3 - 0.2, 0.9 - 0.8.
 _NO_SPREAD: Final = 1e-9
 
 _NORMAL_FROM: Final = 50
 
 _ALL_EQUAL: Final = "no difference in any sample"
 
-# Picks of a bootstrap that are made at once: 2 MB.
+# How many picks a bootstrap draws at once: 2 MB.
 _PICKS_AT_ONCE: Final = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """What a test says of one metric: p is None, with a ``note``, where it can say nothing.
+    """The result of a test for one metric: p is None, with a ``note``, where there is no result.
 
-    ``method`` is what ran. ``smallest_p`` is the least p that the test could have given, since
-    only ``limit`` samples differ or there were only ``limit`` resamples.
+    ``method`` is the test that ran. ``smallest_p`` is the smallest p that the test could have
+    given, with only ``limit`` samples (groups) that differ, or ``limit`` resamples. ``p_max_t`` is
+    the p-value adjusted by max-T, for metrics of the family.
     """
 
     p_value: float | None
@@ -48,24 +49,35 @@ class Tested:
     smallest_p: float = 0.0
     limited_by: Literal["samples", "resamples"] = "samples"
     limit: int = 0
+    p_max_t: float | None = None
 
 
 def run_paired_test(
-    test: TestName, columns: Sequence[Array], *, n_resamples: int, seed: int
+    test: TestName,
+    columns: Sequence[Array],
+    *,
+    n_resamples: int,
+    seed: int,
+    family: Sequence[int] = (),
+    unit: str = "sample",
 ) -> list[Tested]:
     """Test the weighted differences of each metric, two-sided.
 
-    ``columns`` are arrays of shape (n_samples,), one for each metric; NaN is a sample that takes no
-    part. Raises MissingExtraError where a test needs scipy and there is none.
+    ``columns`` are arrays of shape (n_samples,), one for each metric; NaN marks a sample that does
+    not count. ``family`` are the positions of the metrics that max-T adjusts for; ``unit`` names
+    what a difference belongs to: a sample, or a group. Raises MissingExtraError if a test needs
+    scipy and it is missing.
     """
     present = [column[~np.isnan(column)] for column in columns]
+    few = [_too_few(found, unit) for found in present]
     if test == "permutation":
-        flipped = _permutation(columns, n_resamples, seed) if columns else []
-        return [_too_few(found) or one for found, one in zip(present, flipped, strict=True)]
+        tested = [at for at in family if few[at] is None]
+        flipped = _permutation(columns, n_resamples, seed, tested) if columns else []
+        return [none or one for none, one in zip(few, flipped, strict=True)]
     run = _TESTS[test]
     return [
-        _too_few(found) or _no_difference(found) or run(found, n_resamples, seed)
-        for found in present
+        none or _no_difference(found) or run(found, n_resamples, seed)
+        for none, found in zip(few, present, strict=True)
     ]
 
 
@@ -77,11 +89,11 @@ def have_spread(differences: ArrayLike) -> bool:
     return float(np.ptp(values)) > _NO_SPREAD * float(np.abs(values).max())
 
 
-def _too_few(differences: Array) -> Tested | None:
+def _too_few(differences: Array, unit: str) -> Tested | None:
     if len(differences) == 0:
-        return Tested(None, note="no sample has a score on both sides")
+        return Tested(None, note=f"no {unit} has a score on both sides")
     if len(differences) == 1:
-        return Tested(None, note="only 1 sample has a score on both sides; a test needs 2")
+        return Tested(None, note=f"only 1 {unit} has a score on both sides; a test needs 2")
     return None
 
 
@@ -89,23 +101,27 @@ def _no_difference(differences: Array) -> Tested | None:
     return None if differences.any() else Tested(None, note=_ALL_EQUAL)
 
 
-def _permutation(columns: Sequence[Array], n_resamples: int, seed: int) -> list[Tested]:
+def _permutation(
+    columns: Sequence[Array], n_resamples: int, seed: int, family: Sequence[int]
+) -> list[Tested]:
     """The sign-flip test; all metrics share the flips."""
-    results = sign_flip_tests(np.column_stack(columns), n_resamples=n_resamples, seed=seed)
+    table = np.column_stack(columns)
+    results = sign_flip_tests(table, n_resamples=n_resamples, seed=seed, family=family)
     return [_flipped(result) for result in results]
 
 
 def _flipped(result: PermutationResult) -> Tested:
+    # Where signs are drawn there are too many samples for them to be the limit.
     exact = result.method == "exact"
     resamples = result.n_resamples
-    by_samples = exact or result.smallest_p > 1 / (resamples + 1)
     return Tested(
         result.p_value,
         "permutation, exact" if exact else f"permutation, {resamples} sampled",
         note="" if result.n_nonzero else _ALL_EQUAL,
         smallest_p=result.smallest_p,
-        limited_by="samples" if by_samples else "resamples",
-        limit=result.n_nonzero if by_samples else resamples,
+        limited_by="samples" if exact else "resamples",
+        limit=result.n_nonzero if exact else resamples,
+        p_max_t=result.p_adjusted,
     )
 
 
@@ -120,20 +136,20 @@ def _t(differences: Array, _: int, __: int) -> Tested:
 def _wilcoxon(differences: Array, _: int, __: int) -> Tested:
     """Wilcoxon's signed-rank test; differences of 0 are left out.
 
-    Below 50 differences as scipy does it by default; from there on the normal approximation with
-    continuity correction, as R's wilcox.test does it, which published figures come from.
+    Below 50 differences scipy's default; from 50 on the normal approximation with continuity
+    correction, as in R's wilcox.test, which most published figures come from.
     """
     n_nonzero = int(np.count_nonzero(differences))
     as_r = {"method": "approx", "correction": True} if n_nonzero >= _NORMAL_FROM else {}
     stats = _scipy_stats("wilcoxon")
     with warnings.catch_warnings():
-        # Older versions of scipy warn of the normal approximation that they choose by themselves.
+        # Older versions of scipy warn of the normal approximation that they choose themselves.
         warnings.simplefilter("ignore")
         p_value = float(stats.wilcoxon(differences, **as_r).pvalue)
     least = math.ldexp(1.0, 1 - n_nonzero)
     note = ""
     if p_value < least:
-        # With zeros or ties scipy takes the normal approximation, however few samples there are.
+        # With zeros or ties scipy uses the normal approximation for any number of samples.
         note = f"{n_nonzero} differ: p is a normal approximation, ranks give none below {least:.4g}"
     smallest = min(least, p_value)
     return Tested(p_value, "wilcoxon", note=note, smallest_p=smallest, limit=n_nonzero)
@@ -142,8 +158,8 @@ def _wilcoxon(differences: Array, _: int, __: int) -> Tested:
 def _bootstrap(differences: Array, n_resamples: int, seed: int) -> Tested:
     """The shift bootstrap of the mean, as in Urbano, Lima and Hanjalic (SIGIR 2019).
 
-    p = (count + 1) / (n_resamples + 1), where count are the resampled means at least as far from
-    the observed mean as that is from 0.
+    p = (count + 1) / (n_resamples + 1), where count is the number of resampled means at least as
+    far from the observed mean as that is from 0.
     """
     if not have_spread(differences):
         return Tested(None, note="the differences do not vary: a bootstrap says nothing")
@@ -175,10 +191,10 @@ _TESTS: Final[Mapping[str, Callable[[Array, int, int], Tested]]] = {
 
 
 def _scipy_stats(test: TestName) -> ModuleType:
-    """Import scipy where a test needs it: that takes longer than all else here."""
+    """Import scipy only if a test needs it: the import is slow."""
     if not installed("scipy"):
         raise MissingExtraError(
             f"test {test!r} needs the package 'scipy': pip install scipy; "
-            "'permutation' and 'bootstrap' do without"
+            "'permutation' and 'bootstrap' do not need it"
         )
     return import_module("scipy.stats")

@@ -1,4 +1,4 @@
-"""How stable verdicts are when a judge is asked several times."""
+"""Counts verdicts that change when a judge is asked several times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_rageval.stats.weights import weighted_mean
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """Of ``samples`` judged ``repeats`` times, ``flips`` pass in some and fail in others."""
+    """Of ``samples`` judged ``repeats`` times, ``flips`` pass in some and fail in other repeats."""
 
     repeats: int
     samples: int
@@ -21,7 +21,7 @@ class Stability:
 
 
 def stability(info: ScenarioInfo, samples: Iterable[SampleResult]) -> Stability | None:
-    """Return how stable the verdicts are, None where nothing was asked more than once."""
+    """Return how stable the verdicts are, None if nothing was asked more than once."""
     metrics = [column.name for column in info.metrics]
     judged = [(sample, found) for sample in samples if (found := _repeats(sample, metrics))]
     if not judged:
@@ -32,7 +32,7 @@ def stability(info: ScenarioInfo, samples: Iterable[SampleResult]) -> Stability 
 
 
 def _repeats(sample: SampleResult, metrics: Iterable[str]) -> dict[str, list[float | None]]:
-    """Return the values of every repeat for each of ``metrics`` that was asked more than once."""
+    """Return the values of all repeats for each of ``metrics`` that was asked more than once."""
     if not sample.details:
         return {}
     found = {metric: _values(sample.details.get(metric)) for metric in metrics}
@@ -40,28 +40,31 @@ def _repeats(sample: SampleResult, metrics: Iterable[str]) -> dict[str, list[flo
 
 
 def _values(details: Any) -> list[float | None] | None:
-    """Return the values of the repeats that a score was made of, None where it was of none.
+    """Return the values of the repeats that make a score, None if there are none.
 
-    What a metric of the user's own calls ``repeats`` in its details may be anything.
+    A user's metric may have anything under ``repeats`` in its details.
     """
     repeats = details.get(REPEATS) if isinstance(details, Mapping) else None
     if not isinstance(repeats, Mapping) or set(repeats) != {"values", "spread"}:
         return None
     values = repeats["values"]
-    if not isinstance(values, list) or len(values) < 2 or not _is_number(repeats["spread"]):
+    if not isinstance(values, list) or len(values) < 2 or not _is_known(repeats["spread"]):
         return None
-    return values if all(value is None or _is_number(value) for value in values) else None
+    return values if all(map(_is_known, values)) else None
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def _is_known(value: Any) -> bool:
+    """Return whether a value is a number or null."""
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
 def _flips(
     info: ScenarioInfo, sample: SampleResult, repeats: Mapping[str, list[float | None]]
 ) -> bool:
-    """Return whether the thresholds would be met in some repeats and missed in others."""
-    # A repeat without a score is no verdict.
+    """Return whether some repeats meet the thresholds and others miss them.
+
+    A repeat without a score has no verdict.
+    """
     whole = min(map(len, repeats.values()))
     asked = [
         at for at in range(whole) if all(values[at] is not None for values in repeats.values())

@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from typing import Final
 
 _TINY = 1e-300
+
+LARGEST_PROBABILITY: Final = math.nextafter(1.0, 0.0)
+"""The largest probability with a quantile; a confidence closer to 1 is rounded to it."""
 
 
 @lru_cache(maxsize=4096)
@@ -56,7 +60,7 @@ def _incomplete_beta(a: float, b: float, x: float) -> float:
     front = math.exp(
         math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
     )
-    # The fraction converges fast on one side of the mean; the symmetry relation serves the other.
+    # The fraction converges fast on one side of the mean; symmetry gives the other side.
     if x < (a + 1.0) / (a + b + 2.0):
         return front * _beta_fraction(a, b, x) / a
     return 1.0 - front * _beta_fraction(b, a, 1.0 - x) / b

@@ -1,7 +1,6 @@
 """Means, spread and intervals of the scores of a scenario, weighted by sample.
 
-All sums are ``math.fsum`` in the order given, so that the same scores give the same bits whoever
-computed them.
+All sums are ``math.fsum`` in the order given, so that the same scores always give the same bits.
 """
 
 from __future__ import annotations
@@ -11,19 +10,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pytest_rageval.stats.student import t_quantile
+from pytest_rageval.stats.student import LARGEST_PROBABILITY, t_quantile
 from pytest_rageval.stats.weights import tame, weighted_mean
 
-# A running sum of a million weights is off by 1e-10 of itself at most.
+# The relative error of a running sum of a million weights is at most 1e-10.
 _ROUNDING = 1e-9
+
+# Scores within 1e-9 of their range are equal: ragas' perfect context_precision is 0.9999999999, and
+# the variance of three of them must not give an interval without width.
+_NO_VARIANCE = 1e-18
+
+Groups = Sequence[int] | None
+"""The group number of each sample; None where each sample is its own group."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What is known of a list of scores: over ``n`` scored ones, ``unscored`` without a score.
+    """The figures of ``n`` scores; ``unscored`` more samples have no score.
 
-    ``std`` is the sample standard deviation (n - 1), None below two scores. The interval is None
-    below two scores.
+    ``std`` is the sample standard deviation (n - 1). It and the interval are None below two scores.
     """
 
     mean: float | None
@@ -40,19 +45,23 @@ def summarize(
     weights: Sequence[float],
     value_range: tuple[float, float],
     confidence: float = 0.95,
+    groups: Groups = None,
 ) -> Summary:
     """Return the summary of ``values`` (None = unscored) with one weight for each.
 
     ``value_range`` is the metric's, with infinities where it is unbounded: it decides which
-    interval is used.
+    interval is used. ``groups`` only changes the interval.
     """
-    scored: list[tuple[float, float]] = [
-        (value, weight)
-        for value, weight in zip(values, weights, strict=True)
-        if value is not None and value == value  # noqa: PLR0124  (NaN is not itself)
-    ]
+    scored: list[tuple[float, float]] = []
+    of: list[int] | None = None if groups is None else []
+    for at, (value, weight) in enumerate(zip(values, weights, strict=True)):
+        if value is not None and value == value:  # noqa: PLR0124  (NaN is not itself)
+            scored.append((value, weight))
+            if of is not None and groups is not None:
+                of.append(groups[at])
     numbers = [value for value, _ in scored]
-    interval = weighted_interval(numbers, [weight for _, weight in scored], value_range, confidence)
+    sizes = [weight for _, weight in scored]
+    interval = weighted_interval(numbers, sizes, value_range, confidence, of)
     low, high = interval if interval is not None else (None, None)
     return Summary(
         mean=math.fsum(numbers) / len(numbers) if numbers else None,
@@ -81,10 +90,9 @@ def weighted_quantile(
 ) -> float | None:
     """Return the smallest of ``values`` such that those up to it hold a share ``q`` of the weight.
 
-    The ``upper`` one is the smallest such that they hold more than ``q``, so that the share
-    1 - ``q`` of the weight reaches it. Either is always one of the values: the inverse of the
-    weighted empirical distribution function, without interpolation. None where nothing has a
-    weight.
+    With ``upper``, the smallest such that they hold more than ``q``, so that the share 1 - ``q`` of
+    the weight reaches it. The result is always one of the values: the inverse of the weighted
+    empirical distribution function, without interpolation. None where nothing has a weight.
 
     >>> weighted_quantile([0.2, 0.4, 0.9], [1.0, 1.0, 2.0], 0.5)
     0.4
@@ -95,7 +103,7 @@ def weighted_quantile(
     if not pairs:
         return None
     wanted = q * math.fsum(weight for _, weight in pairs)
-    # Sums of weights round: a share that is reached within that is reached, and not gone beyond.
+    # Sums of weights are rounded: a share within that tolerance is reached, and not exceeded.
     wanted += _ROUNDING * (wanted if side == "upper" else -wanted)
     reached = 0.0
     for value, weight in pairs:
@@ -110,53 +118,77 @@ def weighted_interval(
     weights: Sequence[float],
     value_range: tuple[float, float],
     confidence: float = 0.95,
+    groups: Groups = None,
 ) -> tuple[float, float] | None:
     """Return the ends of the interval of the weighted mean, or None below two weighted values.
 
     Scores with a bounded range: Wilson's score interval at the effective sample size (Wilson 1927;
     effective size for weighted data as in Korn and Graubard 1998), after rescaling to 0..1. It
-    stays inside the range and is not empty when all scores are equal. Unbounded ranges: the t
-    interval of the ratio estimator.
+    stays inside the range and has a width when all scores are equal. Unbounded ranges: the t
+    interval of the ratio estimator. With ``groups`` the variance is that of the groups' sums, and
+    below two groups there is no interval.
     """
     tamed = tame(list(weights))
-    pairs = [(value, weight) for value, weight in zip(values, tamed, strict=True) if weight > 0]
-    if len(pairs) < 2:
+    kept = [at for at, weight in enumerate(tamed) if weight > 0]
+    of = None if groups is None else [groups[at] for at in kept]
+    independent = len(kept) if of is None else len(set(of))
+    if independent < 2:
         return None
+    pairs = [(values[at], tamed[at]) for at in kept]
     low, high = value_range
-    quantile = t_quantile(0.5 + confidence / 2.0, len(pairs) - 1)
+    quantile = t_quantile(min(0.5 + confidence / 2.0, LARGEST_PROBABILITY), independent - 1)
     if math.isinf(low) or math.isinf(high):
-        lower, upper = _ratio_interval(pairs, quantile)
+        lower, upper = _ratio_interval(pairs, quantile, of)
         if math.isinf(lower) or math.isinf(upper):
-            return None  # wider than a float can say
-        return max(lower, low), min(upper, high)  # one end may be known
+            return None  # wider than floats can represent
+        return max(lower, low), min(upper, high)  # one end may be bounded
     span = high - low
     unit = [((value - low) / span, weight) for value, weight in pairs]
-    lower, upper = _wilson_interval(unit, quantile)
+    lower, upper = _wilson_interval(unit, quantile, of)
     return low + span * lower, low + span * upper
 
 
-def _wilson_interval(pairs: list[tuple[float, float]], z: float) -> tuple[float, float]:
-    mean, variance = _ratio_mean_and_variance(pairs)
-    # Rounding may carry a mean of equal scores a hair over the edge, where m(1 - m) changes sign.
+def group_sums(terms: Sequence[float], groups: Groups) -> list[float]:
+    """Return the sum of ``terms`` for each group, in the order of their first terms.
+
+    >>> group_sums([1.0, 2.0, 4.0], [7, 3, 7])
+    [5.0, 2.0]
+    """
+    if groups is None:
+        return list(terms)
+    found: dict[int, list[float]] = {}
+    for term, group in zip(terms, groups, strict=True):
+        found.setdefault(group, []).append(term)
+    return [math.fsum(part) for part in found.values()]
+
+
+def _wilson_interval(
+    pairs: list[tuple[float, float]], z: float, groups: Groups
+) -> tuple[float, float]:
+    mean, variance = _ratio_mean_and_variance(pairs, groups)
+    # Rounding may carry a mean of equal scores just over the edge, where m(1 - m) changes sign.
     mean = min(max(mean, 0.0), 1.0)
     spread = mean * (1.0 - mean)
-    if variance > 0.0 and spread > 0.0:
+    if variance > _NO_VARIANCE and spread > 0.0:
         size = spread / variance
     else:
-        total = math.fsum(weight for _, weight in pairs)
-        size = total * total / math.fsum(weight * weight for _, weight in pairs)
+        sizes = group_sums([weight for _, weight in pairs], groups)
+        total = math.fsum(sizes)
+        size = total * total / math.fsum(weight * weight for weight in sizes)
     z2 = z * z
     centre = (mean + z2 / (2.0 * size)) / (1.0 + z2 / size)
     half = z / (1.0 + z2 / size) * math.sqrt(spread / size + z2 / (4.0 * size * size))
-    # The mean is inside by its formula; rounding may leave it a hair outside.
+    # The formula puts the mean inside; rounding may leave it just outside.
     return min(max(centre - half, 0.0), mean), max(min(centre + half, 1.0), mean)
 
 
-def _ratio_interval(pairs: list[tuple[float, float]], t: float) -> tuple[float, float]:
-    # A change of the exponent loses no digit and keeps sums of scores such as 1e308 finite.
+def _ratio_interval(
+    pairs: list[tuple[float, float]], t: float, groups: Groups
+) -> tuple[float, float]:
+    # A change of exponent loses no digit and keeps sums of scores such as 1e308 finite.
     exponent = math.frexp(max(abs(value) for value, _ in pairs))[1]
     unit = [(math.ldexp(value, -exponent), weight) for value, weight in pairs]
-    mean, variance = _ratio_mean_and_variance(unit)
+    mean, variance = _ratio_mean_and_variance(unit, groups)
     half = t * math.sqrt(variance)
     return _raised(mean - half, exponent), _raised(mean + half, exponent)
 
@@ -168,16 +200,21 @@ def _raised(value: float, exponent: int) -> float:
         return math.copysign(math.inf, value)
 
 
-def _ratio_mean_and_variance(pairs: list[tuple[float, float]]) -> tuple[float, float]:
-    """Return the weighted mean and the variance of it, linearised as a ratio of two sums."""
+def _ratio_mean_and_variance(
+    pairs: list[tuple[float, float]], groups: Groups
+) -> tuple[float, float]:
+    """Return the weighted mean and its variance, linearised as a ratio of two sums.
+
+    Groups are independent, samples of a group are not: a group's residuals are summed.
+    """
     first = pairs[0][0]
     if all(value == first for value, _ in pairs):
-        # Said outright: rounding would leave a variance of 1e-34 and so an interval of no width.
+        # Rounding would leave a variance of 1e-34, and so an interval without width.
         return first, 0.0
-    n = len(pairs)
     total = math.fsum(weight for _, weight in pairs)
     mean = math.fsum(value * weight for value, weight in pairs) / total
-    residuals = [weight * (value - mean) * n / total for value, weight in pairs]
+    n = len(pairs) if groups is None else len(set(groups))
+    residuals = group_sums([weight * (value - mean) * n / total for value, weight in pairs], groups)
     centre = math.fsum(residuals) / n
     variance = math.fsum((residual - centre) ** 2 for residual in residuals) / (n - 1) / n
     return mean, variance

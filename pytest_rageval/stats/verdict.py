@@ -1,13 +1,23 @@
-"""The verdict on one sample: which scores do not keep their thresholds, and why which lack."""
+"""The verdict on one sample: the thresholds that it misses, and why scores are missing."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from pytest_rageval.model import BUDGET, REPLAY, WEIGHTED_SCORE, Bound, SampleResult
+from pytest_rageval.model import (
+    BUDGET,
+    NOT_ASKED,
+    PASSING,
+    REPLAY,
+    TARGET,
+    WEIGHTED_SCORE,
+    Bound,
+    SampleResult,
+    ScenarioInfo,
+)
 from pytest_rageval.stats.weights import is_scored
 
 NOTHING_WEIGHS: Final = "all metrics that have a score weigh 0"
@@ -16,7 +26,7 @@ NOTHING_WEIGHS: Final = "all metrics that have a score weigh 0"
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
-    """A score that does not keep its bound."""
+    """A score that misses its threshold."""
 
     name: str
     observed: float
@@ -26,47 +36,110 @@ class Shortfall:
         return f"{self.name} {self.bound.compare(self.observed)}"
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A metric that itself fails the sample, whatever the thresholds."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.name} does not pass: the metric itself returned passing = False"
+
+
+def passing_of(sample: SampleResult, name: str) -> bool | None:
+    """Return whether a metric itself passes the sample; None where it does not decide.
+
+    Metrics written for DB-GPT decide it, others by ``passing`` in their details.
+    """
+    details = sample.details.get(name)
+    passing = details.get(PASSING) if isinstance(details, Mapping) else None
+    return None if passing is None else bool(passing)
+
+
 def score_of(sample: SampleResult, name: str) -> float | None:
     """Return the sample's score for a metric, or its weighted score; None when unscored."""
     return sample.weighted_score if name == WEIGHTED_SCORE else sample.scores.get(name)
 
 
-def shortfalls(sample: SampleResult, thresholds: Mapping[str, Bound]) -> list[Shortfall]:
-    """Return every threshold that a score of ``sample`` misses; unscored ones are not judged."""
-    missed = []
+def shortfalls(sample: SampleResult, thresholds: Mapping[str, Bound]) -> list[Shortfall | Refusal]:
+    """Return the thresholds that ``sample`` misses, and the metrics that fail it themselves.
+
+    A missing score is not judged. A metric that passes the sample overrules no threshold.
+    """
+    missed: list[Shortfall | Refusal] = []
     for name, bound in thresholds.items():
         value = score_of(sample, name)
-        if value is not None and is_scored(value) and not bound.holds(value):
+        if is_scored(value) and not bound.holds(value):
             missed.append(Shortfall(name, value, bound))
-    return missed
+    refused = (name for name in sample.scores if passing_of(sample, name) is False)
+    return [*missed, *map(Refusal, refused)] if sample.details else missed
 
 
 def is_beyond_budget(sample: SampleResult) -> bool:
-    """Return whether any of its scores was not asked for because the budget was spent."""
+    """Return whether a score was not asked for because the budget was spent."""
     return any(error.startswith(BUDGET) for error in sample.errors.values())
 
 
 def was_not_asked(sample: SampleResult, name: str) -> bool:
-    """Return whether a score lacks for a reason of the run, and not of the sample."""
-    return sample.errors.get(name, "").startswith((BUDGET, REPLAY))
+    """Return whether a score is missing for a reason of the run, not of the sample."""
+    return sample.errors.get(name, "").startswith((BUDGET, REPLAY, NOT_ASKED))
+
+
+def blamed_metrics(info: ScenarioInfo, sample: SampleResult) -> list[str]:
+    """Return the metrics that leave a sample without a weighted score, [] where it has one.
+
+    These are the metrics with a weight that failed or, if none failed, all of them that have no
+    score. [] also if no metric with a weight lacks its score.
+    """
+    if is_scored(sample.weighted_score):
+        return []
+    lacking = [
+        column.name
+        for column in info.metrics
+        if column.weight > 0.0 and not is_scored(sample.scores.get(column.name))
+    ]
+    return [name for name in lacking if name in sample.errors] or lacking
+
+
+def is_tolerated(info: ScenarioInfo, sample: SampleResult, may_be_missing: Collection[str]) -> bool:
+    """Return whether the sample has no weighted score only because of these metrics."""
+    if not may_be_missing or sample.invalid is not None or TARGET in sample.errors:
+        return False
+    blamed = blamed_metrics(info, sample)
+    return bool(blamed) and all(
+        name in may_be_missing and not was_not_asked(sample, name) for name in blamed
+    )
+
+
+def has_failed(sample: SampleResult, name: str) -> bool:
+    """Return whether a score is missing because something failed.
+
+    Otherwise it has a value, or the metric does not apply to the sample. ``name`` may be
+    ``weighted_score``.
+    """
+    if is_scored(score_of(sample, name)):
+        return False
+    if name == WEIGHTED_SCORE:
+        return bool(sample.errors)
+    return name in sample.errors or TARGET in sample.errors or sample.invalid is not None
 
 
 def shown_errors(sample: SampleResult) -> dict[str, str]:
-    """Return the errors of ``sample``, by what they are of: a metric, the row, the target.
+    """Return the errors of ``sample`` by metric, ``row`` or ``target``.
 
-    Where it could not be judged, the reasons of metrics that gave it no score are among them.
+    If it could not be judged, the reasons of missing scores are included.
     """
     if sample.outcome != "error" and is_scored(sample.weighted_score):
         return dict(sample.errors)
     lacking = [name for name, score in sample.scores.items() if not is_scored(score)]
     found = {name: sample.reasons[name] for name in lacking if name in sample.reasons}
-    if not is_scored(sample.weighted_score) and len(lacking) < len(sample.scores):
+    is_weightless = not is_scored(sample.weighted_score) and not sample.errors
+    if is_weightless and len(lacking) < len(sample.scores):
         found[WEIGHTED_SCORE] = NOTHING_WEIGHS
     return {**sample.errors, **{name: found[name] for name in found if name not in sample.errors}}
 
 
 def badness(sample: SampleResult) -> tuple[bool, float, int]:
-    """Sort what could not be judged first, then from the lowest weighted score upwards."""
+    """Return a sort key: what could not be judged first, then the lowest weighted scores."""
     score = sample.weighted_score
-    known = score if score is not None and is_scored(score) else -math.inf
-    return sample.outcome != "error", known, sample.index
+    return sample.outcome != "error", score if is_scored(score) else -math.inf, sample.index

@@ -1,4 +1,4 @@
-"""Weighted scores and means with the rule that a missing score is never a zero.
+"""Weighted scores and means, in which a missing score is never a zero.
 
 ``resolve_weight``, ``compute_weighted_score`` and ``weighted_metric_means`` are public: they can be
 imported from ``pytest_rageval`` itself.
@@ -8,31 +8,39 @@ from __future__ import annotations
 
 import math
 import unicodedata
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from operator import mul
-from typing import Any
+from typing import Any, TypeGuard, cast
 
 DEFAULT_WEIGHT = 1.0
 
 
-def resolve_weight(name: str | None, weights: Mapping[str, float] | None) -> float:
-    """Return the weight of ``name``: 1.0 where ``weights`` does not name it or there are none.
+def resolve_weight(
+    weights: Mapping[str, float] | None, key: object, default: float = DEFAULT_WEIGHT
+) -> float:
+    """Return the weight of ``key``: ``default`` where ``weights`` does not name it.
 
-    Names are compared in Unicode NFC, so that a file name from macOS matches the same name typed
-    elsewhere.
+    ``default`` also without weights, and for a missing key (None, NaN). Names are compared in
+    Unicode NFC, so that a file name from macOS matches the same name typed elsewhere. Text as the
+    first argument means the old order, ``resolve_weight(key, weights)``, which is deprecated.
 
-    >>> resolve_weight("a.pdf", {"a.pdf": 2.0}), resolve_weight(None, {"a.pdf": 2.0})
-    (2.0, 1.0)
+    >>> resolve_weight({"a.pdf": 2.0}, "a.pdf"), resolve_weight({"a.pdf": 2.0}, None, 0.5)
+    (2.0, 0.5)
     """
-    if not weights or name is None:
-        return DEFAULT_WEIGHT
-    if name in weights:
-        return weights[name]
-    wanted = unicodedata.normalize("NFC", name)
+    if isinstance(weights, str):
+        message = "resolve_weight(key, weights): the order is resolve_weight(weights, key) now"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        weights, key = cast("Mapping[str, float] | None", key), weights
+    if not weights or not isinstance(key, str):
+        return default
+    if key in weights:
+        return weights[key]
+    wanted = unicodedata.normalize("NFC", key)
     for known, weight in weights.items():
         if unicodedata.normalize("NFC", known) == wanted:
             return weight
-    return DEFAULT_WEIGHT
+    return default
 
 
 def compute_weighted_score(
@@ -40,14 +48,14 @@ def compute_weighted_score(
 ) -> float | None:
     """Return Σ(w·s)/Σw over the metrics that have a score, or None when nothing was scored.
 
-    A score of None or NaN does not take part; neither does its weight. Weights for metrics that
-    are not in ``scores`` are ignored. None also when all weights that take part are 0.
+    A score of None or NaN is left out with its weight. Weights for metrics that are not in
+    ``scores`` are ignored. None also when the weights of all scores are 0.
 
     >>> compute_weighted_score({"f1": 0.5, "em": None}, {"f1": 2.0})
     0.5
     """
     return weighted_mean(
-        (score, resolve_weight(metric, metric_weights)) for metric, score in scores.items()
+        (score, resolve_weight(metric_weights, metric)) for metric, score in scores.items()
     )
 
 
@@ -59,13 +67,14 @@ def weighted_metric_means(
     """Return for each metric Σ(weight·score)/Σweight over the rows that have a score for it.
 
     A row holds its scores under the metrics' names and its document under ``doc_name``; its weight
-    is that of the document. A metric without any scored row has the mean None.
+    is that of the document, 1 without a document (None, or NaN as pandas reads a blank cell). A
+    metric that no row has a score for has the mean None.
 
     >>> rows = [{"doc_name": "a", "f1": 1.0}, {"doc_name": "b", "f1": 0.0}, {"f1": None}]
     >>> weighted_metric_means(rows, ["f1"], {"a": 3.0})
     {'f1': 0.75}
     """
-    weighted = [(row, resolve_weight(row.get("doc_name"), doc_weights)) for row in rows]
+    weighted = [(row, resolve_weight(doc_weights, row.get("doc_name"))) for row in rows]
     return {
         metric: weighted_mean((row.get(metric), weight) for row, weight in weighted)
         for metric in metrics
@@ -73,7 +82,7 @@ def weighted_metric_means(
 
 
 def weighted_mean(pairs: Iterable[tuple[float | None, float]]) -> float | None:
-    """Return Σ(w·x)/Σw over the pairs (x, w) whose x is a number; None where Σw is 0."""
+    """Return Σ(w·x)/Σw over the pairs (x, w) whose x is a score; None where Σw is 0."""
     values: list[float] = []
     weights: list[float] = []
     for value, weight in pairs:
@@ -88,9 +97,9 @@ def weighted_mean(pairs: Iterable[tuple[float | None, float]]) -> float | None:
 
 
 def tame(weights: list[float]) -> list[float]:
-    """Return weights in the same proportions whose sums and squares stay within doubles.
+    """Return weights in the same proportions whose sums and squares do not overflow.
 
-    Weights of a usual size come back as they are.
+    Weights of a usual size are returned unchanged.
     """
     largest = max(weights, default=0.0)
     if largest == 0.0 or 1e-100 < largest < 1e100:
@@ -98,6 +107,6 @@ def tame(weights: list[float]) -> list[float]:
     return [weight / largest for weight in weights]
 
 
-def is_scored(value: float | None) -> bool:
-    """Return whether ``value`` is a score at all: neither None nor NaN."""
+def is_scored(value: float | None) -> TypeGuard[float]:
+    """Return whether ``value`` is a score: neither None nor NaN."""
     return value is not None and not math.isnan(value)

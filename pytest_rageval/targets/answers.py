@@ -1,4 +1,4 @@
-"""From whatever a system under test returns to an Answer: a text, a mapping, an object, a pair."""
+"""Turn what a system under test returns into an Answer: a text, mapping, object or pair."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.targets.base import Answer, TargetError
 
 MOST_CHARACTERS: Final = 1_000_000
-"""The length of an answer, and of each context, beyond which it is a mistake and no answer."""
+"""The longest answer, and the longest context, that is not taken for a mistake."""
 
 _PARTS = ("answer", "contexts", "retrieved_ids")
-"""What an answer may consist of; a search without a text is one, too."""
+"""The parts of an answer; search results without a text are one too."""
 
 _TEXT_KEYS = ("text", "page_content", "content", "chunk", "document", "contents")
 _DOC_KEYS = ("doc_name", "source", "file_name", "filename", "title")
@@ -28,7 +28,7 @@ _EXPECTED = (
 
 
 def answer_of(value: object) -> Answer:
-    """Return the answer that ``value`` is; raise TargetError where it is none.
+    """Return ``value`` as an answer; raise TargetError if it cannot be one.
 
     A text is an answer without contexts. A mapping, or an object with attributes, has the answer
     under one of the names that a data set may use for it, and so for contexts and retrieved ids. A
@@ -129,7 +129,7 @@ def _contexts(value: Any, docs_given: Any = None) -> _Contexts:
     parts = [_context(part, at) for at, part in enumerate(value)]
     if docs_given is not None:
         parts = _with_docs(parts, docs_given)
-    # As a data set is read, so that answers that were saved are scored alike.
+    # As in a data set, so that saved answers get the same scores.
     parts = [(text.strip(), doc, name) for text, doc, name in parts if text.strip()]
     docs = tuple(doc for _, doc, _ in parts)
     ids = [name for _, _, name in parts if name is not None]
@@ -142,7 +142,7 @@ def _contexts(value: Any, docs_given: Any = None) -> _Contexts:
 
 
 def _with_docs(parts: list[_Context], docs: Any) -> list[_Context]:
-    """Return the contexts with the documents that stand in a list beside them."""
+    """Return the contexts with the documents of a separate list."""
     if not isinstance(docs, list | tuple) or len(docs) != len(parts):
         found = f"{len(docs)}" if isinstance(docs, list | tuple) else shorten(repr(docs))
         raise TargetError(f"its context_docs are {found}, expected one for each of {len(parts)}")
@@ -181,14 +181,12 @@ def _ids(value: Any) -> tuple[str, ...]:
 
 
 def _checked(answer: Answer) -> Answer:
-    """Return the answer as it is; what nobody can mean is refused."""
-    if answer.text is not None and not answer.text.strip():
-        raise TargetError("returned an empty answer")
+    """Return the answer as it is, also an empty one; texts that are too long are refused."""
     texts = [("answer", answer.text or ""), *(("context", text) for text in answer.contexts or ())]
     for what, text in texts:
         if len(text) > MOST_CHARACTERS:
             size = f"{len(text):,} characters, at most {MOST_CHARACTERS:,} are taken"
             raise TargetError(f"returned {'an' if what == 'answer' else 'a'} {what} of {size}")
     if len(json.dumps(dict(answer.extra))) > MOST_CHARACTERS:
-        raise TargetError(f"returned more than {MOST_CHARACTERS:,} characters beside its answer")
+        raise TargetError(f"returned more than {MOST_CHARACTERS:,} characters of other fields")
     return answer

@@ -1,4 +1,4 @@
-"""How a function is called for a sample: which parameter gets which field."""
+"""Call a function for a sample: which parameter gets which field."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def arguments_of(function: Callable[..., object], options: Mapping[str, Any]) ->
 
     A parameter called ``sample``, or annotated as a Sample, gets the sample; one called as a field
     of a sample, that field; the only other one without a default, the question. Raises TargetError
-    where a parameter stays open or an option fits none.
+    for a parameter that nothing fills and for an option without a parameter.
     """
     try:
         signature = inspect.signature(function)
@@ -72,7 +72,7 @@ def _sources(parameters: Sequence[inspect.Parameter]) -> list[tuple[inspect.Para
         names = ", ".join(repr(parameter.name) for parameter in unknown)
         raise TargetError(
             f"its parameter {names} cannot be filled: parameters are called 'sample' or as a field "
-            f"of a sample ({', '.join(_FIELDS[3:7])}, ...), or stand under 'options'"
+            f"of a sample ({', '.join(_FIELDS[3:7])}, ...), or are given under 'options'"
         )
     filled = [(one, "question" if one in unknown else source) for one, source in found]
     return [(parameter, source) for parameter, source in filled if source is not None]

@@ -1,4 +1,4 @@
-"""What asks a system under test must provide, what it is given, and what it answers.
+"""What a kind of target must provide, what it is given, and what it answers.
 
 To add a kind of target, write a module here with ``TARGETS = (TargetDefinition(...),)``.
 """
@@ -17,11 +17,11 @@ from pydantic import BaseModel, ConfigDict
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.errors import RagevalError
 from pytest_rageval.model import NOTHING, Sample
-from pytest_rageval.places import ImportMode
 from pytest_rageval.registry import Registry
+from pytest_rageval.run_paths import ImportMode
 
 if TYPE_CHECKING:
-    from pytest_rageval.clients.stack import Clients
+    from pytest_rageval.clients.clients import Clients
 
 ANSWERED_FIELDS: Final = frozenset({"answer", "contexts", "context_docs", "retrieved_ids"})
 """The fields of a sample that a target may fill in."""
@@ -36,8 +36,8 @@ class Answer:
     """What the system under test answered to a sample; what it did not say is None.
 
     ``context_docs`` names the document of each context. ``extra`` is whatever else it returned,
-    JSON-plain: it is shown in results.json, and nothing is computed from it. ``latency_s`` is for
-    a target that waits for its turn itself, and so knows better than its caller.
+    JSON-plain: it is shown in results.json, and nothing is computed from it. ``latency_s`` is set
+    by a target that keeps limits itself: its caller would measure the waiting too.
     """
 
     text: str | None = None
@@ -66,15 +66,6 @@ class Target(Protocol):
 
 
 @runtime_checkable
-class SlowToLoad(Protocol):
-    """A target that has to load something first, which is no part of its answers' time."""
-
-    async def load(self) -> None:
-        """Return when everything is there; may be called before each question."""
-        ...
-
-
-@runtime_checkable
 class ModelTarget(Protocol):
     """A target that is a model: it is given the clients of the run before it is asked."""
 
@@ -85,7 +76,7 @@ class ModelTarget(Protocol):
 
 @runtime_checkable
 class Identified(Protocol):
-    """A target that knows more of what makes it another one than its options say."""
+    """A target whose identity is more than its options."""
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -95,12 +86,11 @@ class Identified(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TargetContext:
-    """What a target may need beside its options.
+    """What a target may need in addition to its options.
 
     ``folders`` are where its modules may be, the scenario's own first; ``root`` is what the files
-    of a checkout are named from. ``timeout_s`` is how long an
-    answer may take altogether; whoever asks keeps to it. ``settings`` are all limits of the target,
-    put as those of a model.
+    of a checkout are named from. ``timeout_s`` is how long an answer may take altogether; the
+    caller enforces it. ``settings`` holds all limits of the target, in the form of a model's.
     """
 
     folders: Sequence[Path] = ()
@@ -112,7 +102,7 @@ class TargetContext:
 
     @property
     def asks_nobody(self) -> bool:
-        """Whether the run only looks into its cache: nothing need be there to be asked."""
+        """Whether the run only reads its cache: no server or key is needed."""
         return self.run.cache_mode == "replay"
 
 
@@ -143,13 +133,13 @@ class TargetOptions(BaseModel):
 
     @property
     def is_of_scenario(self) -> bool:
-        """Whether it is the scenario's place that says which system this is."""
+        """Whether only the scenario's path tells which system this is."""
         return self.pytest_fixture is not None
 
     def identity(self) -> Mapping[str, Any]:
-        """Return what makes this another target, whose answers are not this one's.
+        """Return what identifies this target: another identity has other answers in the cache.
 
-        It is written into the cache: of whatever may be a secret there is a digest only.
+        It is written into the cache, so it holds only a digest of what may be a secret.
         """
         return digests(self.model_dump(mode="json", exclude_none=True))
 
@@ -168,13 +158,13 @@ def _digest(value: Any) -> str:
 class TargetDefinition:
     """A kind of target as the registry holds it.
 
-    ``make(options, context)`` returns the target and asks nobody yet; it raises TargetError, with
-    what is wrong, when that can be known. Where the options name a fixture of pytest,
+    ``make(options, context)`` returns the target without asking it; it raises TargetError, with
+    what is wrong, as far as that can be known. Where the options name a fixture of pytest,
     ``from_value(options, context, value)`` does it with the fixture's value instead. ``repeats`` is
     how often a question that failed in passing is asked again when the scenario does not say.
     ``is_remote`` says that another process answers, which replay leaves alone; ``limits_itself``
-    that the target keeps to limits, times and retries itself. ``preload()`` begins to load what the
-    first question needs, in the background.
+    that the target keeps to limits, times and retries itself. ``preload()`` loads what the first
+    question needs; it is called in a thread, as this is no part of the time of an answer.
     """
 
     name: str

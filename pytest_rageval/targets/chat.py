@@ -1,4 +1,4 @@
-"""A language model as the system under test: a prompt shows it a row, its reply is the answer."""
+"""A language model as the system under test: a row becomes a prompt, the reply is the answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from pytest_rageval.clients.http import preload
+from pytest_rageval.clients.http.transport import preload
 from pytest_rageval.clients.settings import ClientSettings, Price
 from pytest_rageval.extras import installed, require
 from pytest_rageval.model import Sample
@@ -27,18 +27,18 @@ from pytest_rageval.targets.templates import Template
 if TYPE_CHECKING:
     from pytest_rageval.clients.base import Message
     from pytest_rageval.clients.chat import DirectChat
-    from pytest_rageval.clients.stack import Clients
+    from pytest_rageval.clients.clients import Clients
 
 
 class ChatOptions(ModelSpec, TargetOptions):
-    """The options of ``type: chat``: those of a model, and what it is told.
+    """The options of ``type: chat``: those of a model, and its prompts.
 
-    ``concurrency``, ``rpm``, ``timeout_s`` and ``retries`` are those of every target.
+    Options of every target, such as ``concurrency`` and ``retries``, are options of the target.
     """
 
     temperature: Amount | None = Field(None, description="left to the server when absent")
     max_tokens: Count | None = Field(None, description="an answer that is cut off counts as it is")
-    seed: Whole | None = None
+    seed: Whole | None = Field(None, description="for servers that take one")
     system: str | None = Field(None, description="system message; {question} and other fields")
     prompt: str = Field("{question}", description="user message; {contexts} and other fields")
 
@@ -76,20 +76,21 @@ class ChatOptions(ModelSpec, TargetOptions):
             tpm=self.tpm,
             timeout_s=limits.timeout_s,
             retries=limits.retries,
-            max_wait_s=self.max_wait_s,
+            max_wait_s=limits.max_wait_s,
+            max_mb=self.max_mb,
             price=Price(price.input, price.output) if price is not None else None,
         )
 
     def identity(self) -> Mapping[str, Any]:
         """Return model, parameters and prompts; no header, and digests of what is added."""
-        from pytest_rageval.clients.keys import chat_identity
+        from pytest_rageval.clients.cache.keys import chat_identity
 
         own = chat_identity(self.settings(ClientSettings(self.model)))
         return {**own, "system": self.system, "prompt": self.prompt}
 
 
 class ChatTarget:
-    """Asks a model of the run's clients. Contexts of the row stay what the answer is judged by."""
+    """Asks a model by the run's clients. The answer is judged by the contexts of the row."""
 
     def __init__(self, options: ChatOptions, settings: ClientSettings) -> None:
         self._settings = settings
@@ -102,12 +103,11 @@ class ChatTarget:
         self._chat = clients.direct_chat(self._settings)
 
     async def answer(self, sample: Sample) -> Answer:
-        """Return what the model replies; raises ClientError, TargetError for an empty reply."""
-        assert self._chat is not None, "whoever asks gives the clients first"
+        """Return what the model replies; raises ClientError, TargetError for a reply cut to ""."""
+        assert self._chat is not None, "use() comes first"
         reply = await self._chat.complete(self._messages(sample))
-        if not reply.text.strip():
-            cut = ": it ends at max_tokens" if reply.finish_reason == "length" else ""
-            raise TargetError(f"{self._settings.shown}: replied nothing{cut}")
+        if not reply.text.strip() and reply.finish_reason == "length":
+            raise TargetError(f"{self._settings.shown}: replied nothing: it ends at max_tokens")
         return Answer(reply.text, extra={"model": reply.model}, latency_s=reply.latency_s)
 
     async def aclose(self) -> None:
@@ -130,7 +130,7 @@ def _text(filled: Any) -> str:
 
 
 def _make(options: ChatOptions, context: TargetContext) -> Target:
-    from pytest_rageval.clients.stack import check_chat
+    from pytest_rageval.clients.clients import check_chat
 
     assert options.fields is not None  # raises for a place that is no field
     settings = options.settings(context.settings)

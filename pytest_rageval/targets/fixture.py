@@ -1,6 +1,9 @@
-"""A fixture as the system under test: its value is called as an imported function would be."""
+"""A function that pytest hands over: the value of a fixture, or of ``pytest_rageval_target``."""
 
 from __future__ import annotations
+
+import functools
+import inspect
 
 from pydantic import Field, field_validator
 
@@ -12,7 +15,6 @@ from pytest_rageval.targets.base import (
     TargetError,
     TargetOptions,
 )
-from pytest_rageval.targets.function_names import function_name
 from pytest_rageval.targets.python_callable import CallableTarget
 
 
@@ -39,13 +41,56 @@ class FixtureOptions(TargetOptions):
         return self.fixture
 
 
-def _make(options: FixtureOptions, context: TargetContext) -> Target:
-    message = f"the fixture {options.fixture!r} is there when pytest runs the scenario only"
+class HookOptions(TargetOptions):
+    """The options of ``type: hook``: it has none."""
+
+    @property
+    def shown(self) -> str:
+        """How messages call this target."""
+        return "hook pytest_rageval_target"
+
+    @property
+    def is_of_scenario(self) -> bool:
+        """The hook may give another function to each scenario."""
+        return True
+
+
+def _no_fixture(options: FixtureOptions, context: TargetContext) -> Target:
+    message = f"the fixture {options.fixture!r} exists only when pytest runs the scenario"
     raise TargetError(f"{message}; 'target: pkg.mod:function' works everywhere")
 
 
-def _from_value(options: FixtureOptions, context: TargetContext, value: object) -> Target:
+def _no_hook(options: HookOptions, context: TargetContext) -> Target:
+    raise TargetError(
+        "no plugin and no conftest.py gave a function for this scenario by the hook "
+        "pytest_rageval_target"
+    )
+
+
+def _from_value(options: TargetOptions, context: TargetContext, value: object) -> Target:
     return CallableTarget(value, identity={"function": function_name(value)})
 
 
-TARGETS = (TargetDefinition("fixture", _make, FixtureOptions, from_value=_from_value),)
+def function_name(function: object) -> str:
+    """Return ``module:name`` of a function; of a method and of an object that is called, its class.
+
+    Two objects of one class have one name.
+    """
+    while isinstance(function, functools.partial):
+        function = function.func
+    if inspect.ismethod(function):
+        owner = function.__self__
+        return f"{_class_name(owner)}.{function.__name__}"
+    return _class_name(function)
+
+
+def _class_name(found: object) -> str:
+    """Return where a function or class is, or the class of anything else."""
+    holder = found if hasattr(found, "__qualname__") else type(found)
+    return f"{holder.__module__}:{getattr(holder, '__qualname__', '')}"
+
+
+TARGETS = (
+    TargetDefinition("fixture", _no_fixture, FixtureOptions, from_value=_from_value),
+    TargetDefinition("hook", _no_hook, HookOptions, from_value=_from_value),
+)

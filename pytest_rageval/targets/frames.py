@@ -1,4 +1,4 @@
-"""What an exception in somebody's code says, with the last places that it came through."""
+"""Describe an exception of user code: its text, and the last lines that it came through."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FRAMES = 3
 _LONGEST = 500
 
 
-def told(error: BaseException) -> str:
+def describe_exception(error: BaseException) -> str:
     """Return type and text of ``error`` in one line, then its last frames, a line each.
 
     ::
@@ -34,7 +34,7 @@ def _head(error: BaseException) -> str:
 
 
 def _frames(error: BaseException) -> list[str]:
-    """Return the last frames outside of this package; those that were not ours to begin with."""
+    """Return the last frames outside of this package."""
     found = traceback.extract_tb(error.__traceback__)
     theirs = [frame for frame in found if not frame.filename.startswith(_OWN)]
     return [_shown(frame) for frame in theirs[-_FRAMES:]]

@@ -1,4 +1,4 @@
-"""What a service replied, read as an answer: JSON by paths, text, or a stream of events."""
+"""Read the reply of a service as an answer: JSON by paths, text, or a stream of events."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
+from pytest_rageval.clients.http.transport import HttpReply
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.targets.answers import answer_of
 from pytest_rageval.targets.base import Answer, TargetError
-from pytest_rageval.targets.http_exchange import HttpReply
-from pytest_rageval.targets.json_path import JsonPath, parse_path
+from pytest_rageval.text.json_path import JsonPath, LostPathError, parse_path
 
 _LINES = ("application/x-ndjson", "application/jsonl", "application/jsonlines")
 _STREAMED = tuple(
     parse_path(path)
     for path in ("choices[0].delta.content", "delta", "token", "text", "content", "message.content")
 )
-"""Where the parts of an answer stand that is streamed, if the scenario does not say."""
+"""The paths of the parts of a streamed answer, if the scenario names none."""
 
 
 class ReplyReader:
-    """Reads replies; ``paths`` say where ``answer``, ``contexts``, ... are, where they say it.
+    """Reads replies; ``paths`` are those of ``answer``, ``contexts``, ... that the scenario names.
 
-    What no path is given for is looked for at the top of the reply, by the names that data sets
-    use. Whatever else stands at the top goes along as ``extra``.
+    Fields without a path are taken from the top of the reply, by the names that data sets use.
+    Everything else at the top becomes ``extra``.
     """
 
     def __init__(self, paths: Mapping[str, JsonPath]) -> None:
@@ -33,7 +33,7 @@ class ReplyReader:
 
     def read(self, reply: HttpReply) -> Answer:
         """Return the answer; raise TargetError where the reply is none."""
-        kind = reply.content_type
+        kind = reply.content_type.lower()
         if kind == "text/event-stream":
             return self._streamed(_events(reply.text))
         if kind in _LINES:
@@ -42,19 +42,23 @@ class ReplyReader:
             raise TargetError("replied nothing")
         if kind == "text/html":
             raise TargetError("replied a page of HTML")
-        value = _json_of(reply)
+        value = _json_of(reply, kind)
         if isinstance(value, str) and self._paths:
-            raise TargetError(f"replied text, which has no {_first(self._paths).written!r}")
+            first = next(iter(self._paths.values()))
+            raise TargetError(f"replied text, which has no {first.written!r}")
         return answer_of(value) if isinstance(value, str) else self._answer(value)
 
     def _answer(self, value: Any) -> Answer:
         if not self._paths:
             return answer_of(value)
-        found = {name: path.pick(value) for name, path in self._paths.items()}
+        try:
+            found = {name: path.pick(value) for name, path in self._paths.items()}
+        except LostPathError as error:
+            raise TargetError(f"its reply has {error}") from None
         return answer_of(_joined_answer({**self._rest(value), **found}))
 
     def _rest(self, value: Any) -> dict[str, Any]:
-        """Return what stands at the top, but for what paths lead to or replace."""
+        """Return the fields at the top, without those that paths lead to or replace."""
         if not isinstance(value, dict):
             return {}
         used = {path.root for path in self._paths.values()}
@@ -62,12 +66,12 @@ class ReplyReader:
         return {name: part for name, part in value.items() if name not in used}
 
     def _streamed(self, events: Iterator[Any]) -> Answer:
-        """Return the answer whose parts come one by one; of all else, what came last counts."""
+        """Return the answer, joined from its parts; of other fields, the last value counts."""
         text, found = [], {}
         for event in events:
             text.append(self._part(event))
             if isinstance(event, dict):
-                found.update(self._beside(event))
+                found.update(self._other_fields(event))
         if not text:
             raise TargetError("replied a stream without any event")
         return answer_of({**found, "answer": "".join(text)})
@@ -80,38 +84,34 @@ class ReplyReader:
         for path in tried:
             try:
                 part = path.pick(event)
-            except TargetError:
+            except LostPathError:
                 continue
             if isinstance(part, str):
                 return part
         return ""
 
-    def _beside(self, event: dict[str, Any]) -> dict[str, Any]:
-        """Return what an event says beside the text of the answer; null says nothing."""
+    def _other_fields(self, event: dict[str, Any]) -> dict[str, Any]:
+        """Return the other fields of an event, without those that are null."""
         found: dict[str, Any] = {}
-        for name, aliases in _BESIDE.items():
+        for name, aliases in _OTHER_FIELDS.items():
             own = self._paths.get(name)
             found[name] = _first_of(aliases if own is None else (own,), event)
         return {name: part for name, part in found.items() if part is not None}
 
 
 _ANSWERS = tuple(map(parse_path, FIELD_ALIASES["answer"]))
-_BESIDE = {
+_OTHER_FIELDS = {
     name: tuple(map(parse_path, FIELD_ALIASES.get(name, (name,))))
     for name in ("contexts", "context_docs", "retrieved_ids")
 }
 
 
 def _first_of(paths: Iterable[JsonPath], event: dict[str, Any]) -> Any:
-    """Return what stands at the first of the paths that leads anywhere; None for none."""
+    """Return the value at the first path that exists in the event, None if none does."""
     for path in paths:
-        with suppress(TargetError):
+        with suppress(LostPathError):
             return path.pick(event)
     return None
-
-
-def _first(paths: Mapping[str, JsonPath]) -> JsonPath:
-    return next(iter(paths.values()))
 
 
 def _joined_answer(found: dict[str, Any]) -> dict[str, Any]:
@@ -122,24 +122,24 @@ def _joined_answer(found: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _json_of(reply: HttpReply) -> Any:
-    """Return the JSON of a reply; the text where it says that it is text, or is no JSON."""
+def _json_of(reply: HttpReply, kind: str) -> Any:
+    """Return the JSON of a reply, or its text if that is its type or it is not JSON."""
     text = reply.text
-    if reply.content_type.startswith("text/plain"):
+    if kind.startswith("text/plain"):
         return _object_in(text)
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        if "json" in reply.content_type:
+        if "json" in kind:
             raise TargetError("replied broken JSON") from None
     if "\ufffd" in text:
-        size, kind = len(reply.body), reply.content_type
-        raise TargetError(f"replied {size} bytes of {kind}, which are no text")
+        found = f"{len(reply.body)} bytes of {reply.content_type}"
+        raise TargetError(f"replied {found}, which are no text")
     return text
 
 
 def _object_in(text: str) -> Any:
-    """Return the JSON object that a text is; any other text as it is, also one like ``42``."""
+    """Return the JSON object in a text; any other text, such as ``42``, as it is."""
     if not text.lstrip().startswith("{"):
         return text
     try:
@@ -163,7 +163,7 @@ def _events(text: str) -> Iterator[Any]:
 
 
 def _json_lines(text: str) -> Iterator[Any]:
-    for line in text.split("\n"):  # not splitlines: U+2028 and others may stand in JSON's texts
+    for line in text.split("\n"):  # not splitlines: JSON's texts may hold U+2028 and others
         if line.strip():
             try:
                 yield json.loads(line)

@@ -1,4 +1,4 @@
-"""The request that a row becomes: its URL, headers and body, and which texts are secret."""
+"""Turn a row into a request: its URL, headers and body, and which texts are secret."""
 
 from __future__ import annotations
 
@@ -6,16 +6,23 @@ import base64
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
 
 from pytest_rageval import redaction
 from pytest_rageval.model import Sample
-from pytest_rageval.redaction import SHORTEST_SECRET, host, sounds_secret, without_credentials
+from pytest_rageval.redaction import (
+    host,
+    named_secrets,
+    query_secrets,
+    sounds_secret,
+    without_credentials,
+)
 from pytest_rageval.targets.base import TargetError
 from pytest_rageval.targets.templates import Template, outline, places
+from pytest_rageval.text.json_value import change_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +39,7 @@ class Request:
 class Secrets:
     """``always`` is taken out of whatever the service replies, ``in_messages`` of messages only.
 
-    A literal header may be any word; that an answer holds it, too, is no leak.
+    The plain words of a literal header may be in any answer: that is no leak.
     """
 
     always: tuple[str, ...]
@@ -103,22 +110,18 @@ class RequestMaker:
         hidden = [unquote(self.url.password or ""), unquote(self.url.username or "")]
         place = f"{self.url.scheme}://{host(self.url.geturl())}"
         hidden += [self._variables[name] for name in rest.variables]
-        # Where the service is may be shown, also when a variable says it.
+        # The place of the service may be shown, even if a variable holds it.
         of_url = (self._variables[name].strip("/") for name in Template(url).variables)
         hidden += [value for value in of_url if "://" not in value and value not in place]
         hidden += [value for name, value in self._headers.items() if sounds_secret(name)]
-        hidden += [value.partition(" ")[2] for value in hidden if value.startswith(_SCHEMES)]
-        hidden += [unquote(pair.partition("=")[2]) for pair in self.url.query.split("&")]
-        hidden += [text for text in _named_secret(rest.value) if not list(places(text))]
-        return Secrets(_long_enough(hidden), _long_enough([*hidden, *literal]))
+        hidden += [value for value in literal if not _WORDS.fullmatch(value)]
+        hidden += query_secrets(self.url.query)
+        hidden += [text for text in named_secrets(rest.value) if not list(places(text))]
+        return Secrets(tuple(hidden), (*hidden, *literal))
 
 
-_SCHEMES = ("Bearer ", "Basic ", "Token ", "bearer ")
+_WORDS = re.compile(r"[A-Za-z .,;:/_-]*|[0-9 .,;:/_-]*")
 _PLAIN = ("accept", "accept-language", "content-type", "user-agent")
-
-
-def _long_enough(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(text for text in texts if len(text) >= SHORTEST_SECRET))
 
 
 def environment(value: Any) -> dict[str, str]:
@@ -129,14 +132,10 @@ def environment(value: Any) -> dict[str, str]:
 def filled_in(value: Any) -> Any:
     """Return a value of JSON with the environment's values, but for those that are secrets.
 
-    A variable whose name says that it is one stays as it is written: a key that is renewed makes no
-    other system, and whoever asks nobody need not have it.
+    A variable whose name says that it is a secret stays as written: a new key is not a new system,
+    and a replay works without it.
     """
-    if isinstance(value, Mapping):
-        return {str(name): filled_in(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [filled_in(part) for part in value]
-    return _VARIABLE.sub(_value_of, value) if isinstance(value, str) else value
+    return change_texts(value, lambda text: _VARIABLE.sub(_value_of, text))
 
 
 def headers_filled_in(headers: Mapping[str, str]) -> dict[str, str]:
@@ -155,7 +154,7 @@ def _is_secret(name: str) -> bool:
 
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
-# Whole words, unlike where something is hidden: that of 'keywords' or 'max_tokens' must count.
+# Whole words, unlike for redaction: the values of 'keywords' or 'max_tokens' must count.
 _SECRET_WORD = re.compile(
     r"(?i)(?:^|api|[-_])(?:authorization|auth|key|token|secret|password|passwd|pwd|credentials?"
     r"|cookie)(?:[-_]|$)"
@@ -163,7 +162,7 @@ _SECRET_WORD = re.compile(
 
 
 def missing_variables(where: str, value: Any) -> Iterator[str]:
-    """Yield what is wrong with the variables that a value names; never what they hold."""
+    """Yield what is wrong with the variables that a value names; never their values."""
     for name in sorted(Template(value).variables):
         found = os.environ.get(name, "").strip()
         if not found:
@@ -196,19 +195,6 @@ def _query_text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _named_secret(value: Any) -> Iterator[str]:
-    """Yield the texts of a value whose keys sound like those of secrets."""
-    if isinstance(value, Mapping):
-        for name, part in value.items():
-            if isinstance(part, str) and sounds_secret(str(name)):
-                yield part
-            else:
-                yield from _named_secret(part)
-    elif isinstance(value, list):
-        for part in value:
-            yield from _named_secret(part)
 
 
 def _structure(text: str) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from pytest_rageval import extras
-from pytest_rageval.clients.http import preload
+from pytest_rageval.clients.http.transport import preload
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import Sample
 from pytest_rageval.redaction import without_credentials
@@ -31,8 +31,8 @@ from pytest_rageval.targets.http_request import (
     missing_variables,
     shown_url,
 )
-from pytest_rageval.targets.json_path import parse_path
 from pytest_rageval.targets.templates import Template
+from pytest_rageval.text.json_path import parse_path
 
 _QUESTION = {"question": "{question}"}
 
@@ -46,7 +46,7 @@ class HttpOptions(TargetOptions):
 
     url: str = Field("", description="http or https; with a fixture, the path below its value")
     fixture: Name | None = Field(None, description="fixture whose value is the server's URL")
-    method: Literal["POST", "GET", "PUT", "PATCH"] = "POST"
+    method: Literal["POST", "GET", "PUT", "PATCH"] = Field("POST", description="of the request")
     headers: dict[str, Text] = Field({}, description="values may say ${NAME} of the environment")
     query: dict[str, Any] = Field({}, description="query parameters; {question} and other fields")
     body: dict[str, Any] | list[Any] | str | None = Field(
@@ -89,7 +89,7 @@ class HttpOptions(TargetOptions):
 
     @property
     def shown(self) -> str:
-        """How messages call this target: as it is written, without password and query."""
+        """How messages name this target: as written, without password and query."""
         place = shown_url(self.url) or f"fixture {self.fixture!r}"
         return f"{self.method} {place}"
 
@@ -119,8 +119,8 @@ class HttpOptions(TargetOptions):
     def identity(self) -> dict[str, Any]:
         """Return method, place and paths, and digests of what is sent and may hold a key.
 
-        The value of a variable counts: another tenant or server is another system. That of a secret
-        does not, nor that of a fixture, whose port is another one in each run.
+        The value of a variable counts: another tenant or server is another system. The value of a
+        secret does not, nor that of a fixture, whose port differs from run to run.
         """
         plain = self.model_dump(mode="json", exclude_none=True)
         plain["headers"] = headers_filled_in(self.headers)
@@ -150,7 +150,7 @@ class HttpTarget:
             self._maker.secrets,
             allowed_hosts=options.allow_redirects_to,
             connect_s=context.timeout_s,
-            most_bytes=int(options.max_mb * 2**20),
+            most_mb=options.max_mb,
         )
         self._reader = ReplyReader(
             {
@@ -159,10 +159,6 @@ class HttpTarget:
                 if (path := getattr(options, name)) is not None
             }
         )
-
-    async def load(self) -> None:
-        """Import what speaks HTTP."""
-        await self._exchange.load()
 
     async def answer(self, sample: Sample) -> Answer:
         """Return what the service answers to the sample.
@@ -174,10 +170,9 @@ class HttpTarget:
         try:
             return self._reader.read(reply)
         except TargetError as error:
-            began = f"; the reply begins {shorten(reply.beginning, 200)!r}"
-            raise TargetError(
-                self._exchange.hide(f"{error}{began if reply.body else ''}")
-            ) from None
+            hide = self._exchange.hide  # before shortening, which might leave half a key
+            began = f"; the reply begins {shorten(hide(reply.beginning), 200)!r}"
+            raise TargetError(f"{hide(str(error))}{began if reply.body else ''}") from None
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -205,7 +200,7 @@ def _from_value(options: HttpOptions, context: TargetContext, value: object) -> 
 
 
 def _check(options: HttpOptions, context: TargetContext) -> None:
-    """Raise for what is known to be wrong before anything is asked; replay asks nobody."""
+    """Raise for what is wrong without a request; a replay needs no more than valid fields."""
     assert options.fields is not None  # raises for a place that is no field
     if context.asks_nobody:
         return

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
-from pytest_rageval.clients.foreign import Raised, is_ours
+from pytest_rageval.clients.threads import Raised, in_thread, is_ours
 from pytest_rageval.errors import shorten
 from pytest_rageval.import_path import ImportPathError, import_object, split_path
 from pytest_rageval.model import NOTHING, Sample
@@ -23,9 +25,7 @@ from pytest_rageval.targets.base import (
     TargetOptions,
     digests,
 )
-from pytest_rageval.targets.frames import told
-from pytest_rageval.targets.function_names import module_file
-from pytest_rageval.targets.threads import in_thread
+from pytest_rageval.targets.frames import describe_exception
 
 
 class PythonOptions(TargetOptions):
@@ -40,14 +40,14 @@ class PythonOptions(TargetOptions):
         return self.use
 
     def identity(self) -> Mapping[str, Any]:
-        """Return the path, and digests of the options; what the code says is not known."""
+        """Return the path, and digests of the options; the code itself does not count."""
         return {"use": self.use, **digests(self.options)}
 
 
 class CallableTarget:
     """Calls a function once for each sample: an async one in the loop, any other in a thread.
 
-    ``options`` go to every call by name; ``identity`` is what is known of whose function it is.
+    ``options`` go to every call by name; ``identity`` tells the function from others.
     Raises TargetError for one whose parameters cannot be filled from a sample.
     """
 
@@ -72,16 +72,16 @@ class CallableTarget:
             if self._is_async:
                 return answer_of(await _whole(self._function(*given, **named)))
             value = await in_thread(lambda: _joined(self._function(*given, **named)))
-            # A plain function may hand on what an async one of the same app returns.
+            # A plain function may return what an async one of the same app returns.
             return answer_of(await _whole(value))
         except TargetError:
             raise
         except Raised as raised:
-            raise TargetError(told(raised.error)) from raised.error
-        except BaseException as error:  # anyone's code; also SystemExit, pytest.skip
+            raise TargetError(describe_exception(raised.error)) from raised.error
+        except BaseException as error:  # user code; also SystemExit, pytest.skip
             if is_ours(error):
                 raise
-            raise TargetError(told(error)) from error
+            raise TargetError(describe_exception(error)) from error
 
     async def aclose(self) -> None:
         """Nothing was opened."""
@@ -96,7 +96,7 @@ def _is_async(function: Callable[..., object]) -> bool:
 
 
 async def _whole(value: object) -> object:
-    """Return what an awaitable leads to; of a stream of texts, the text."""
+    """Return the result of an awaitable, the whole text of a stream, any other value as it is."""
     if inspect.isawaitable(value):
         value = await value
     if isinstance(value, AsyncIterator):
@@ -120,9 +120,23 @@ def _instance(found: Callable[[], object]) -> object:
         return found()
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # anyone's code; also SystemExit, pytest.skip
+    except BaseException as error:  # user code; also SystemExit, pytest.skip
         text = shorten(" ".join(str(error).split()), 300)
-        raise TargetError(f"to make it raised {type(error).__name__}: {text}") from error
+        raise TargetError(f"its constructor raised {type(error).__name__}: {text}") from error
+
+
+def module_file(name: str, root: Path) -> str | None:
+    """Return the file of an imported module relative to ``root``; None if it is outside.
+
+    An installed module counts as outside, even in an environment below ``root``: its path differs
+    from one environment to the next.
+    """
+    file = getattr(sys.modules.get(name), "__file__", None)
+    if file is None:
+        return None
+    path, root = Path(file).resolve(), root.resolve()
+    is_own = path.is_relative_to(root) and not path.is_relative_to(Path(sys.prefix).resolve())
+    return path.relative_to(root).as_posix() if is_own else None
 
 
 def _make(options: PythonOptions, context: TargetContext) -> Target:

@@ -13,6 +13,7 @@ from pytest_rageval.model import Sample
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
 from pytest_rageval.targets.arguments import asked
 from pytest_rageval.targets.base import TargetError
+from pytest_rageval.text.json_value import change_texts
 
 METADATA: Final = "metadata."
 
@@ -28,7 +29,7 @@ class Template:
 
     A text that is nothing but one place becomes the field itself: contexts stay a list, numbers
     stay numbers, and what the row lacks is null. Anywhere else a field is put as text: of a list,
-    its parts with a blank line between them. ``{{question}}`` stands for the text ``{question}``.
+    its parts with a blank line between them. ``{{question}}`` is the text ``{question}`` itself.
     Raises TargetError for a name that is no field.
     """
 
@@ -49,7 +50,7 @@ class Template:
 
         Raises TargetError where the row has no question, or lacks what a longer text needs.
         """
-        return _Filling(sample, variables, escape).fill(self.value)
+        return change_texts(self.value, _Filling(sample, variables, escape).text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +61,7 @@ class _Filling:
     variables: Mapping[str, str]
     escape: Callable[[str], str]
 
-    def fill(self, value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return {str(key): self.fill(part) for key, part in value.items()}
-        if isinstance(value, list | tuple):
-            return [self.fill(part) for part in value]
-        return self._text(value) if isinstance(value, str) else value
-
-    def _text(self, template: str) -> Any:
+    def text(self, template: str) -> Any:
         whole = _PLACE.fullmatch(template)
         if whole is None or not whole["name"]:
             return _PLACE.sub(self._put, template)

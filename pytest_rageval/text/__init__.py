@@ -1,1 +1,1 @@
-"""Pure functions on text: normalising it and splitting it into tokens."""
+"""Pure functions on text: normalising, tokenising, JSON, and the reading of a judge's reply."""

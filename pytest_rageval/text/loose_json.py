@@ -1,4 +1,4 @@
-"""JSON that stands somewhere in a text, also as language models write it: almost JSON."""
+"""Finds JSON in a text, including the almost-JSON that language models write."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-# What a reply of any sense stays far below, so that no reply can take long to read.
+# Limits that no sensible reply reaches, so that none takes long to read.
 _MOST_FAILURES = 200
 _DEEPEST = 40
 
@@ -19,24 +19,21 @@ _WORDS = {"true": True, "false": False, "null": None, "none": None, "nan": None}
 
 @dataclass(frozen=True, slots=True)
 class FoundJson:
-    """An object or array, and where in the text it stands."""
+    """An object, and its place in the text."""
 
     value: Any
     start: int
     end: int
 
 
-def iter_json(text: str, brackets: str = "{[") -> Iterator[FoundJson]:
-    """Yield the complete objects and arrays of ``text`` in their order, not those inside of others.
+def iter_json(text: str) -> Iterator[FoundJson]:
+    """Yield the complete outermost objects of ``text`` in order.
 
-    ``brackets`` are the opening ones that are looked at. Besides JSON: single and typographic
-    quotes, keys without quotes, Python's constants, trailing and missing commas, a quotation mark
-    inside of a string. NaN becomes None.
+    Besides JSON, it accepts single and typographic quotes, keys without quotes, Python's constants,
+    trailing and missing commas, and a quotation mark inside a string. NaN becomes None.
     """
-    opening = re.compile(f"[{re.escape(brackets)}]")
     at = failures = 0
-    while failures < _MOST_FAILURES and (found := opening.search(text, at)):
-        start = found.start()
+    while failures < _MOST_FAILURES and (start := text.find("{", at)) >= 0:
         try:
             value, at = parse_json(text, start)
         except ValueError:
@@ -46,7 +43,7 @@ def iter_json(text: str, brackets: str = "{[") -> Iterator[FoundJson]:
 
 
 def is_json(text: str) -> bool:
-    """Return whether ``text`` is JSON as a whole, strictly."""
+    """Return whether the whole ``text`` is strict JSON."""
     try:
         json.loads(text)
     except (ValueError, RecursionError):
@@ -55,7 +52,7 @@ def is_json(text: str) -> bool:
 
 
 def parse_json(text: str, start: int) -> tuple[Any, int]:
-    """Return the value that begins at ``start``, and where it ends; ValueError for none."""
+    """Return the value that begins at ``start``, and its end; raises ValueError without one."""
     try:
         found, end = _decoder().raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -70,7 +67,7 @@ def _decoder() -> json.JSONDecoder:
 
 
 class _Loose:
-    """Reads a value from ``at`` on, and leaves ``at`` behind it."""
+    """Reads a value from ``at`` on, and moves ``at`` to its end."""
 
     def __init__(self, text: str, at: int) -> None:
         self._text = text
@@ -110,7 +107,7 @@ class _Loose:
         return found
 
     def _string(self) -> str:
-        """Return a text in quotes; a quotation mark ends it only where a value can end."""
+        """Return a quoted text; a quotation mark ends it only where a value can end."""
         closing = _CLOSING[self._text[self.at]]
         end = re.compile(rf"(?<!\\){closing}(?=\s*(?:[,:}}\]]|$))").search(self._text, self.at + 1)
         if end is None:
@@ -119,7 +116,7 @@ class _Loose:
         return _unescaped(raw)
 
     def _plain(self) -> Any:
-        """Return the value of a key that has no quotes: a constant, a number, or any words."""
+        """Return an unquoted value of a key: a constant, a number, or words."""
         words = self._take(r"[^,{}\[\]\n\"“”]+").strip()
         try:
             return _constant(words)
@@ -142,7 +139,7 @@ class _Loose:
             self.at += 1
 
     def _peek(self) -> str:
-        """Return the next character that is no white space, and go there."""
+        """Return the next character that is not white space, and move ``at`` to it."""
         found = re.compile(r"\s*").match(self._text, self.at)
         self.at = found.end() if found else self.at
         if self.at >= len(self._text):
@@ -157,7 +154,7 @@ def _constant(words: str) -> Any:
 
 
 def _unescaped(raw: str) -> str:
-    # Quotes may stand unescaped in it, which JSON does not allow.
+    # It may contain unescaped quotes, which JSON does not allow.
     quoted = re.sub(r'(?<!\\)"', r"\"", raw.replace(r"\'", "'"))
     try:
         return str(json.loads(f'"{quoted}"', strict=False))

@@ -1,4 +1,4 @@
-"""Normalising a text before it is compared: as UltraRAG, as SQuAD, or for any script."""
+"""Normalises texts before a comparison: as UltraRAG, as SQuAD, or for any script."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def normalize_unicode(text: str) -> str:
 
     Unicode NFKC and case folding (full-width digits and letters become plain ones), every
     punctuation mark and symbol of any script to a space, runs of white space to one space.
-    Articles stay.
+    Articles are kept.
 
     >>> normalize_unicode("ＲＡＧ，北京。")
     'rag 北京'

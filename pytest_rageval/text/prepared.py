@@ -1,9 +1,10 @@
-"""One sample's texts, normalised and tokenised once however many metrics look at them."""
+"""Normalises and tokenises the texts of a sample once for all metrics."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
+from functools import cached_property
 from typing import TypeVar, cast
 
 from pytest_rageval.text.normalize import NORMALIZERS
@@ -13,41 +14,30 @@ T = TypeVar("T")
 
 
 class PreparedText:
-    """A normalised text with its tokens and their counts, each made when first asked for."""
-
-    __slots__ = ("_counts", "_tokens", "_vocabulary", "text", "tokenizer")
+    """A normalised text with its tokens and their counts, each made when first needed."""
 
     def __init__(self, text: str, tokenizer: str) -> None:
         self.text = text
         self.tokenizer = tokenizer
-        self._tokens: list[str] | None = None
-        self._counts: Counter[str] | None = None
-        self._vocabulary: frozenset[str] | None = None
 
-    @property
+    @cached_property
     def tokens(self) -> list[str]:
         """The tokens in the order of the text."""
-        if self._tokens is None:
-            self._tokens = TOKENIZERS[self.tokenizer](self.text)
-        return self._tokens
+        return TOKENIZERS[self.tokenizer](self.text)
 
-    @property
+    @cached_property
     def vocabulary(self) -> frozenset[str]:
-        """The tokens that occur at all."""
-        if self._vocabulary is None:
-            self._vocabulary = frozenset(self.tokens)
-        return self._vocabulary
+        """The different tokens."""
+        return frozenset(self.tokens)
 
-    @property
+    @cached_property
     def counts(self) -> Counter[str]:
         """How often each token occurs."""
-        if self._counts is None:
-            self._counts = Counter(self.tokens)
-        return self._counts
+        return Counter(self.tokens)
 
 
 class SampleTexts:
-    """The memory of one sample's prepared texts; made anew for each sample, then dropped."""
+    """The prepared texts of one sample; each sample has its own."""
 
     __slots__ = ("_auto_tokenizer", "_memory", "_normal", "_prepared")
 
@@ -84,7 +74,7 @@ class SampleTexts:
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return ``make()``, called for the first request of ``key`` only.
 
-        A key begins with a word that no other caller's keys begin with.
+        A key begins with a word that is unique to the caller.
         """
         if key not in self._memory:
             self._memory[key] = make()

@@ -1,8 +1,8 @@
-"""What a judge's reply says: its score, its verdict, its reason, its JSON.
+"""Reads a judge's reply: its score, its verdict, its reason, its JSON.
 
-Language models reply as they please, whatever they were told. These functions read a reply as a
-person would, and refuse what a person would ask back about; then they raise UnreadableReplyError,
-a ValueError whose text says what was found.
+Language models do not always reply in the form that was asked for. These functions read a reply as
+a person would. For an ambiguous one they raise UnreadableReplyError, a ValueError that says what
+was found.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ __all__ = [
 def find_objects(text: str) -> list[dict[str, Any]]:
     """Return the complete JSON objects of a reply, those in fences before others, each once.
 
-    Almost-JSON is read, too: single quotes, trailing commas, keys without quotes, Python's
-    constants. NaN becomes None. What stands inside of another object is part of that.
+    Almost-JSON is accepted: single quotes, trailing commas, keys without quotes, Python's
+    constants. NaN becomes None. Objects inside another one are part of it.
 
     >>> find_objects("As {it} says: {'verdict': 1,}")
     [{'verdict': 1}]
@@ -38,23 +38,23 @@ def find_objects(text: str) -> list[dict[str, Any]]:
     fenced = re.findall(r"(?s)```[a-zA-Z]*\n?(.*?)```", text)
     objects: list[dict[str, Any]] = []
     for part in (*fenced, text):
-        for found in iter_json(part, "{"):
+        for found in iter_json(part):
             if found.value not in objects:
                 objects.append(found.value)
     return objects
 
 
 def read_reason(text: str) -> str:
-    r"""Return what a reply says besides its score; empty when it says nothing else.
+    r"""Return what a reply says besides its score, "" if nothing.
 
-    In JSON that is its reason; else the text without lines that only state the score.
+    In JSON that is the reason; otherwise the text without lines that only state the score.
 
     >>> read_reason("4.0\n很好"), read_reason('{"reason": "short", "score": 4}')
     ('很好', 'short')
     """
     plain = strip_thinking(text)
     parts, at = [], 0
-    for found in iter_json(plain, "{"):
+    for found in iter_json(plain):
         for name, value in found.value.items():
             if isinstance(value, str) and re.search(_REASON, str(name).lower()):
                 return value.strip()

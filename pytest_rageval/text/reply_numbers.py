@@ -1,4 +1,4 @@
-"""The numbers of a judge's reply: numerals as digits, and away with those that are no score."""
+"""Prepares the numbers in a judge's reply: numerals become digits, other numbers are removed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _TO_DIGITS = str.maketrans("零〇一二两三四五六七八九点", "001223456
 
 
 def write_digits(lines: str) -> str:
-    """Return ``lines`` with numerals in words as digits, where they can be a score.
+    """Return ``lines`` with numerals in words as digits, if they can be a score.
 
     >>> write_digits("四分半, score: four, one of 五分之四")
     '4.5分, score: 4, one of  4/5'
@@ -21,7 +21,7 @@ def write_digits(lines: str) -> str:
 
 
 def drop_other_numbers(lines: str, low: float, high: float) -> str:
-    """Return ``lines`` without what names the scale from ``low`` to ``high``, and deductions.
+    """Return ``lines`` without deductions and mentions of the scale from ``low`` to ``high``.
 
     >>> drop_other_numbers("score (0-5): 3, 5-point scale, minus 1 point", 0, 5)
     'score  : 3,  ,  '
@@ -60,7 +60,7 @@ _BEFORE_A_NUMBER = (
 )
 
 NOT_POINTS = "[之钟析类别布割组成歧享]"
-"""What may follow 分 where it is not a point: 分之, 分钟, 分析, ..."""
+"""Characters after 分 where it does not mean a point: 分之, 分钟, 分析, ..."""
 
 _POINTS_IN_CHINESE = (
     rf"(?<![十百千万零〇一二两三四五六七八九第]){_DECIMAL}(?=\s*(?:分(?!{NOT_POINTS})|颗?星))"
@@ -102,9 +102,10 @@ _NO_SCORES = (
     # (0-5), on a scale from 0 to 5, between 0 and 5, 0到5分
     rf"\(?\s*(?:\b(?:from|of)\s+)?(?<![\d.,])-?<low>\s*{_TO}\s*{_HIGH}\s*(?:分|points?\b)?\s*\)?",
     rf"\bbetween\s+<low>\s+and\s+{_HIGH}",
-    # a 5-point scale, 5分制, 满分5分, 总分5分 before what was got of it, maximum score: 5
+    # a 5-point scale, 5分制, 满分5分, 5分满分, 总分5分 before what was got of it, maximum score: 5
     r"(?<![\d.])<high>\s*[- ]?(?:[分星]制|point(?!s)(?:\s+(?:likert\s+)?scale)?)",
     r"(?<![得给打评出])(?:满分|最高分?|上限)\s*[为是:]?\s*<high>\s*分?",
+    r"(?<![\d.得给打评出:为是=])(?<!: )<high>\s*分\s*[为是]?\s*满分",
     r"总分\s*[为是]?\s*<high>\s*分?(?=\s*,\s*(?:\S{0,6}得|给))",
     r"\bmax(?:imum)?\.?\s*(?:possible\s+)?(?:score|points|rating)?\s*(?:is|:|=|being)?\s*" + _HIGH,
     # 5 being the best; where 0 = poor; 0 = poor, 5 = good

@@ -1,8 +1,8 @@
-"""The score that a judge's reply states, read as a person would.
+"""Reads the score in a judge's reply as a person would.
 
-A reply may mention many numbers. Each way of stating a score is a rule with a rank, and what the
-most explicit rule finds is the score: ``Final score: 3`` before ``Score: 4`` before ``a score of
-4`` before ``I give it a 4``. A number somewhere in a sentence is no score.
+A reply may mention many numbers. Each way of stating a score is a rule with a rank, and the most
+explicit rule that matches gives the score: ``Final score: 3`` before ``Score: 4`` before ``a score
+of 4`` before ``I give it a 4``. Any other number in a sentence is not a score.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 
+from pytest_rageval.extras import loading
 from pytest_rageval.text.reply_numbers import NOT_POINTS, drop_other_numbers, write_digits
 from pytest_rageval.text.reply_text import DECLINES, UnreadableReplyError, to_lines
 
@@ -22,8 +23,8 @@ _LISTED = 5
 def read_score(text: str, low: float, high: float) -> float:
     """Return the score from ``low`` to ``high`` that the reply ``text`` states.
 
-    Raises UnreadableReplyError when there is none, several that differ, a range, one on another
-    scale, or one that is out of range.
+    Raises UnreadableReplyError if there is none, if several differ, for a range, and for a score on
+    another scale or out of range.
 
     >>> read_score("得分：４分", 0, 5), read_score("I give it 3.5/5, because ...", 0, 5)
     (4.0, 3.5)
@@ -45,17 +46,17 @@ class _Rank(IntEnum):
     """How explicitly a score is stated, the most explicit way first."""
 
     FINAL = 0  # Final score: 4
-    OVERALL = 1  # Overall: 4; or a line that says 4 and nothing else
+    OVERALL = 1  # Overall: 4; or a line with 4 alone
     LABELLED = 2  # Score: 4
     PHRASED = 3  # a score of 4
     FORMED = 4  # I give it a 4; 4/5; 4分
     NAMED = 5  # Relevance: 4
-    OTHER = 6  # Documents: 4, which is no score, but makes of NAMED one of several figures
+    OTHER = 6  # Documents: 4, which is not a score, but casts doubt on NAMED
 
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """A score as it is stated: ``out_of`` and ``to`` are the ends of a fraction and a range."""
+    """A stated score: ``out_of`` and ``to`` are the ends of a fraction and a range."""
 
     rank: _Rank
     value: float
@@ -75,7 +76,7 @@ class _Claim:
             raise UnreadableReplyError(f"its score {self.value:g} is outside of {scale}")
 
     def is_possible(self, low: float, high: float) -> bool:
-        """Return whether ``check`` has nothing to say."""
+        """Return whether ``check`` does not raise."""
         return self.to is None and self.out_of in (None, high) and low <= self.value <= high
 
 
@@ -91,34 +92,31 @@ def _strongest(claims: list[_Claim], lines: str, low: float, high: float) -> lis
     found = [claim for claim in claims if rank in (claim.rank, _Rank.NAMED)]
     if rank in (_Rank.LABELLED, _Rank.PHRASED):
         return found
-    # A sum of partial scores, a year: what cannot be the score is not, as long as something can.
+    # Impossible ones (a sum of partial scores, a year) are left out if others are possible.
     return [claim for claim in found if claim.is_possible(low, high)] or found
 
 
 def _claims(lines: str) -> Iterator[_Claim]:
-    """Yield every score that some rule finds."""
+    """Yield every score that any rule finds."""
     if len(re.findall(_ENUMERATOR, lines)) > 1:
         lines = re.sub(_ENUMERATOR, "", lines)
     for rank, rule in _rules():
         for found in rule.finditer(lines):
-            before = _sentence_before(lines, found.start())
+            near = lines[max(0, found.start() - 200) : found.start()]
+            before = re.split(r"[\n.;!?。\d]", near)[-1]  # the beginning of its sentence
             own = found[0][: found.start("value") - found.start()]
             if rank < _Rank.PHRASED or not _is_supposed(before + own):
                 yield _claim(_promoted(rank, before, own), found.groupdict())
 
 
-def _sentence_before(lines: str, at: int) -> str:
-    return re.split(r"[\n.;!?。\d]", lines[max(0, at - 200) : at])[-1]
-
-
 def _is_supposed(before: str) -> bool:
-    """Return whether a score after these words of its sentence is denied or only thought of."""
+    """Return whether these words before a score deny it or make it hypothetical."""
     clause = before.rpartition(",")[2]
     return bool(re.search(_CONDITION, before) or re.search(_DENIAL, clause))
 
 
 def _promoted(rank: _Rank, before: str, own: str) -> _Rank:
-    """Return the rank of a claim by what precedes it in its sentence and what its rule found."""
+    """Return the rank of a claim, raised by words before it such as "final" or "overall"."""
     if rank == _Rank.NAMED and not re.search(_CRITERION, own):
         rank = _Rank.OTHER
     for word, higher in ((_FINAL, _Rank.FINAL), (_OVERALL, _Rank.OVERALL)):
@@ -129,16 +127,18 @@ def _promoted(rank: _Rank, before: str, own: str) -> _Rank:
 
 
 def _claim(rank: _Rank, parts: dict[str, str | None]) -> _Claim:
-    # A comma is the decimal point of half the world. Adding zero makes -0 a plain zero.
+    # In many languages a comma is the decimal point. Adding zero turns -0 into 0.
     value = float((parts["value"] or "").replace(",", ".")) + 0.0
     out_of, to = parts.get("out_of"), parts.get("to")
-    return _Claim(rank, value, float(out_of) if out_of else None, float(to) if to else None)
+    end = float(to) if to and float(to) != value else None
+    return _Claim(rank, value, float(out_of) if out_of else None, end)
 
 
-# Compiled when a reply is read: it takes milliseconds that each start would pay.
+# Compiled when a reply is read: it takes milliseconds.
 @cache
 def _rules() -> tuple[tuple[_Rank, re.Pattern[str]], ...]:
-    return tuple((rank, re.compile(rule)) for rank, rules in _RULES.items() for rule in rules)
+    with loading():
+        return tuple((rank, re.compile(rule)) for rank, rules in _RULES.items() for rule in rules)
 
 
 _ENUMERATOR = r"(?m)^\d{1,3}[.):] (?=[^\s\d])"
@@ -168,13 +168,18 @@ _OUT_OF = (
     r"(?P<out_of>\d{1,9}(?:\.\d{1,9})?))"
 )
 _LAST_OF_SEVERAL = r"(?=\s*\d{1,9}(?:\.\d{1,9})?\s*(?:[,.;\n]|\Z))"
+# "I would say 5. Or 0." is as ambiguous as "5 or 0".
+_SECOND_THOUGHT = (
+    r"\s*[.,;!?。]?\s*(?:\b(?:or|maybe|perhaps)\b|或者|也许)"
+    r"(?:\s*\b(?:even|rather|maybe|perhaps|an?|just|only)\b|也许|是|给){0,3}"
+)
 _TO = (
-    rf"(?:\s*(?:-|–|—|~|->|→|/|、|到|至|或|\b(?:to|or)\b|(?:,|&|\band\b){_LAST_OF_SEVERAL})"
-    r"\s*(?P<to>\d{1,9}(?:\.\d{1,9})?)(?!\d))"
+    rf"(?:(?:\s*(?:-|–|—|~|->|→|/|、|到|至|或|\b(?:to|or)\b|(?:,|&|\band\b){_LAST_OF_SEVERAL})"
+    rf"|{_SECOND_THOUGHT})\s*(?P<to>\d{{1,9}}(?:\.\d{{1,9}})?)(?!\d|\s?%))"
 )
 _CLAIM = f"{_NUMBER}{_OUT_OF}?{_TO}?"
 
-# What may stand before a number, between its label and it without leaving the sentence, behind it.
+# Text before a number, between its label and it within the sentence, and after it.
 _OPEN = r"[ \"'“‘(\[<$]*(?:(?:a|an|about|around|roughly|exactly|only|just|full|大约|约) ){0,3}"
 _GAP = r"[^\n\d.;!?。:=]{0,50}?"
 _POINTS = rf"(?:分(?!{NOT_POINTS})|points?\b|pts\b|marks?\b|(?:颗\s*)?星|stars?\b)"

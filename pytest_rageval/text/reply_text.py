@@ -1,4 +1,4 @@
-"""A judge's reply made ready for reading: no thoughts, no Markdown, its JSON as lines."""
+"""Turns a judge's reply into plain lines: without thoughts and Markdown, with its JSON as lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_rageval.text.loose_json import is_json, iter_json
 
-# A text of this length is an explanation, and no score or verdict with a few words.
+# A longer text is an explanation, not a score or verdict in a few words.
 _PROSE = 40
 
 _THOUGHT = r"(?i)[<◁]\s*(/?)\s*(?:think|thinking|thoughts?|reasoning)\s*[>▷]"
@@ -26,17 +26,17 @@ DECLINES = (
     r"|decid|verif|answer|help|assist|provid|give|tell)"
     r"|(?:无法|不能|难以|没法|拒绝)[^\n。]{0,10}(?:评|打分|判|给出|给分|确定|回答)"
 )
-"""Finds in the lines of a reply that the judge does not judge."""
+"""Matches lines of a reply in which the judge declines to judge."""
 
 
 class UnreadableReplyError(ValueError):
-    """A reply that does not say what was asked for; the text says what was found instead."""
+    """A reply does not contain what was asked for; the text says what was found instead."""
 
 
 def strip_thinking(text: str) -> str:
-    """Return ``text`` without ``<think>`` blocks, one that never ends or never began included.
+    """Return ``text`` without ``<think>`` blocks, even if one end of a block is missing.
 
-    A reply that is JSON as a whole is left alone: its texts may quote such a tag.
+    A reply that is JSON as a whole is returned unchanged: its texts may quote such a tag.
     """
     if is_json(text):
         return text
@@ -46,7 +46,7 @@ def strip_thinking(text: str) -> str:
         if not is_thought:
             kept.append(text[at : tag.start()])
             if tag[1]:
-                # An end without a beginning, which some servers swallow: all so far was thought.
+                # Some servers drop the beginning of a block: all text so far was thought.
                 kept.clear()
         is_thought, at = not tag[1], tag.end()
     if not is_thought:
@@ -57,8 +57,8 @@ def strip_thinking(text: str) -> str:
 def to_lines(reply: str) -> str:
     """Return a reply as plain lines in lower case, so that patterns can read it.
 
-    Full-width characters become plain ones (NFKC), JSON objects lines of ``key: value``, tags
-    ``<score>4</score>`` likewise; boxed answers are ``final``; Markdown goes away.
+    Full-width characters become plain ones (NFKC), JSON objects and tags ``<score>4</score>`` lines
+    of ``key: value``; boxed answers become ``final: ...``; Markdown is removed.
     """
     text = re.sub(r"(\d?)½", lambda found: f"{found[1] or 0}.5", strip_thinking(reply))
     text = unicodedata.normalize("NFKC", text).replace("−", "-")
@@ -77,12 +77,12 @@ def _boxed(found: re.Match[str]) -> str:
 
 
 def _blank(found: re.Match[str]) -> str:
-    """Return what stays of Markdown's marks: ``final_score`` is two words, a ``~`` a range."""
+    """Return the replacement of a Markdown mark: a space in ``final_score``, ``~`` for a range."""
     return " " if "_" in found[0] else "~" if found[0] == "~" else ""
 
 
 def _quotation(found: re.Match[str]) -> str:
-    """Return what stays of a quotation: a word or a number; what is longer is said by others."""
+    """Return a short quotation unchanged and a long one, which quotes others, as empty."""
     words = (found["words"] or found["other"] or "").strip()
     is_named = found["before"] and not re.search(r"[:=\d]", words)
     is_short = not re.search(r"[:=]", words) and (
@@ -93,7 +93,7 @@ def _quotation(found: re.Match[str]) -> str:
 
 def _json_as_lines(text: str) -> str:
     parts, at = [], 0
-    for found in iter_json(text, "{"):
+    for found in iter_json(text):
         leaves = list(_leaves(found.value, ""))
         short = [line for line, is_prose in leaves if not is_prose]
         lines = short or [line for line, _ in leaves]
@@ -112,7 +112,7 @@ def _leaves(value: Any, label: str) -> Iterator[tuple[str, bool]]:
         for part in value:
             yield from _leaves(part, label)
     elif isinstance(value, str):
-        # One line, and no tags in it: it is what the value of this label says, and nothing else.
+        # One line without tags, so that all of it is the value of this label.
         said = " ".join(re.sub(r"[<>|\\]", " ", value).split())
         yield f"{label}: {said}", len(said) > _PROSE
     else:

@@ -1,4 +1,4 @@
-"""The verdict, yes or no, that a judge's reply states, read as a person would."""
+"""Reads the verdict, yes or no, in a judge's reply as a person would."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pytest_rageval.text.reply_text import DECLINES, UnreadableReplyError, to_li
 def read_verdict(text: str) -> bool:
     """Return whether the reply ``text`` says yes: correct, right, true, 是, 正确, {"verdict": 1}.
 
-    ``Final verdict: no`` counts before any other label and a line that says ``CORRECT`` and nothing
-    else, these before the word that the reply begins with, and that before a sentence like ``the
-    answer is not correct``. What is partially correct is correct, what is not entirely correct is
-    not. Raises UnreadableReplyError when there is no verdict, or both.
+    ``Final verdict: no`` counts before any other label and a line with ``CORRECT`` alone, these
+    before the first word of the reply, and that before a sentence like ``the answer is not
+    correct``. "Partially correct" means correct, "not entirely correct" means not correct. Raises
+    UnreadableReplyError without a verdict, or with both.
 
     >>> read_verdict("No, the candidate is not correct."), read_verdict("答案是正确的")
     (False, True)
@@ -50,7 +50,7 @@ def _matches(patterns: tuple[str, ...], lines: str) -> Iterator[re.Match[str]]:
 
 
 def _described(lines: str) -> Iterable[bool]:
-    """Yield the verdicts of sentences about the answer, but not of what is only supposed."""
+    """Yield the verdicts of sentences about the answer that are not hypothetical."""
     for found in _matches(_SENTENCES, lines):
         clause = (
             re.split(r"[\n,.;!?。]", lines[max(0, found.start() - 200) : found.start()])[-1]
@@ -65,7 +65,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-# Every pattern has groups ``yes``, ``no`` and, where it can be denied, ``negated``.
+# Every pattern has groups ``yes``, ``no`` and, if it can be negated, ``negated``.
 _GOOD = "correct|right|true|valid|accurate|acceptable|accepted|supported"
 _BAD = "incorrect|wrong|false|invalid|inaccurate|unacceptable|rejected|unsupported"
 _NOT = r"(?:(?P<negated>not)\s+)?"

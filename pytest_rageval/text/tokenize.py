@@ -1,7 +1,7 @@
-"""Splitting a text into tokens: words, CJK characters, or the words that jieba finds.
+"""Splits a text into tokens: words, CJK characters, or the words that jieba finds.
 
-The scripts of China, Japan and Korea put no spaces between words (or, in Korean, glue particles to
-them), so a white-space tokenizer makes one token of a sentence and every overlap score 0 or 1.
+Chinese and Japanese have no spaces between words, and Korean attaches particles to them. Split at
+white space, a whole sentence would be one token, and every overlap score 0 or 1.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def split_words(text: str) -> list[str]:
 
 
 def split_characters(text: str) -> list[str]:
-    """Return each CJK character as a token and runs of other letters and digits whole.
+    """Return each CJK character, and each run of other letters and digits, as a token.
 
     NFKC and lower case first; punctuation and symbols are dropped.
 
@@ -52,8 +52,7 @@ def split_characters(text: str) -> list[str]:
 def split_jieba(text: str) -> list[str]:
     """Return the words that jieba finds, NFKC and lower case, without punctuation.
 
-    Needs the extra ``zh`` (see ``require_tokenizer``). jieba's own messages about its dictionary
-    are silenced.
+    Needs the extra ``zh`` (see ``require_tokenizer``). jieba's own messages are silenced.
     """
     jieba = import_module("jieba")
     jieba.setLogLevel(logging.WARNING)
@@ -61,7 +60,7 @@ def split_jieba(text: str) -> list[str]:
     return [piece for piece in pieces if _WORD.search(piece)]
 
 
-# Compiled when a text needs them: ranges this wide take milliseconds that each start would pay.
+# Compiled when needed: ranges this wide take milliseconds.
 @cache
 def _cjk_character() -> re.Pattern[str]:
     return re.compile(f"[{_CJK}]")
@@ -73,7 +72,7 @@ def _character_or_word() -> re.Pattern[str]:
 
 
 def require_tokenizer(name: str) -> None:
-    """Raise MissingExtraError when the tokenizer needs a package that is not installed."""
+    """Raise MissingExtraError if the tokenizer needs a package that is not installed."""
     if name == "jieba" and not extras.installed("jieba"):
         extras.require("jieba", extra="zh", purpose="tokenizer 'jieba'")
 

@@ -17,7 +17,7 @@ _TIMES: dict[str, float] = {}
 def pytest_collection_finish() -> None:
     """Note the end of the import, if it has begun."""
     if backend._begin.cache_info().currsize:
-        backend._loading().add_done_callback(lambda _: _note())
+        backend.begin_loading().add_done_callback(lambda _: _note())
 
 
 def _note() -> None:

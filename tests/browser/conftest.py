@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from chromium import launch_chromium
 
-from pytest_rageval.engine.decide import Extent, decide_gates
+from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Baseline,
@@ -22,28 +24,14 @@ from pytest_rageval.model import (
     ScenarioResult,
 )
 from pytest_rageval.reports.base import RunFolder
-from pytest_rageval.reports.html import HtmlReport
+from pytest_rageval.reports.html import write_page
 from pytest_rageval.stats.aggregate import summarize_scenario
 from pytest_rageval.stats.weights import resolve_weight, weighted_mean
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Browser, Page
 
 RUN = RunInfo("20261121T093011-123456", "2026-11-21T09:30:11", "2026-11-21T09:30:12", "0.1.0")
-
-
-# Not of the session: as long as Playwright is there its event loop runs, and asyncio.run(), which
-# tests elsewhere call, refuses.
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A Chromium: that of Playwright, or the system's; without one the tests are skipped."""
-    api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    with api.sync_playwright() as playwright:
-        opened = launch_chromium(playwright)
-        if opened is None:
-            pytest.skip("no Chromium here: `python tests/browser/provide.py` brings one")
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="session")
@@ -73,43 +61,109 @@ class Watch:
 
 
 @dataclass
-class Opener:
-    """Writes the report of a result and opens it, each time in a new window."""
+class Windows:
+    """One window for each kind of browser: to open one costs more than most tests do in it."""
 
     browser: Browser
-    folder: Path
-    contexts: list[BrowserContext] = field(default_factory=list)
+    close: Callable[[], None]
     watch: Watch = field(default_factory=Watch)
+    pages: dict[str, Page] = field(default_factory=dict)
+
+    def window(self, viewport: Any = None, **options: Any) -> Page:
+        kind = repr(sorted(options.items()))
+        if kind not in self.pages:
+            context = self.browser.new_context(**{"locale": "en-GB", **options})
+            context.set_default_timeout(10_000)
+            self.pages[kind] = context.new_page()
+            self.watch.follow(self.pages[kind])
+        self.pages[kind].set_viewport_size(viewport or {"width": 1280, "height": 720})
+        return self.pages[kind]
+
+    def clear(self) -> None:
+        for page in self.pages.values():
+            if page.url != "about:blank":
+                page.goto("about:blank")
+
+
+WINDOWS = pytest.StashKey[Windows | None]()
+
+
+@pytest.fixture
+def windows(request: pytest.FixtureRequest) -> Windows:
+    """The windows that all tests of this folder share; without a Chromium they are skipped."""
+    pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    stash = request.config.stash
+    if WINDOWS not in stash:
+        stash[WINDOWS] = open_chromium()
+    found = stash[WINDOWS]
+    if found is None:
+        pytest.skip("no Chromium here: `python tests/browser/provide.py` brings one")
+    return found
+
+
+def open_chromium() -> Windows | None:
+    """Start a Chromium: that of Playwright, or the system's; None where there is none."""
+    from playwright.sync_api import sync_playwright
+
+    with ExitStack() as stack:
+        browser = launch_chromium(stack.enter_context(sync_playwright()))
+        if browser is None:
+            return None
+        stack.callback(browser.close)
+        return Windows(browser, stack.pop_all().close)
+
+
+# Not a fixture of the session: as long as Playwright is there its event loop runs, and
+# asyncio.run(), which tests elsewhere call, refuses.
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, None, None]:
+    """Close the browser after the last test of this folder."""
+    yield
+    if nextitem is None or Path(__file__).parent not in nextitem.path.parents:
+        found = item.config.stash.get(WINDOWS, None)
+        if found is not None:
+            found.close()
+            del item.config.stash[WINDOWS]
+
+
+@dataclass
+class Opener:
+    """Writes the report of a result and opens it, in place of the one before of that kind."""
+
+    windows: Windows
+    folder: Path
+    opened: int = 0
+
+    @property
+    def watch(self) -> Watch:
+        return self.windows.watch
 
     def __call__(self, result: ScenarioResult, **options: Any) -> Page:
-        folder = RunFolder(self.folder / str(len(self.contexts)), self.folder)
+        self.opened += 1
+        folder = RunFolder(self.folder / str(self.opened), self.folder)
         folder.path.mkdir()
-        HtmlReport().write(result, RUN, folder)
+        write_page(result, RUN, folder)
         return self.open(folder.path / "report.html", **options)
 
     def open(self, path: Path, **options: Any) -> Page:
-        context = self.browser.new_context(**{"locale": "en-GB", **options})
-        context.set_default_timeout(10_000)
-        self.contexts.append(context)
-        page = context.new_page()
-        self.watch.follow(page)
+        page = self.windows.window(**options)
         page.goto(path.as_uri())
         page.wait_for_selector("#samples .rows > *")
         return page
 
-    def close(self) -> None:
-        for context in self.contexts:
-            context.close()
-
 
 @pytest.fixture
-def open_report(browser: Browser, tmp_path: Path) -> Iterator[Opener]:
+def open_report(windows: Windows, tmp_path: Path) -> Iterator[Opener]:
     """Opens reports; whatever the test, none may fail, talk, or ask for another file."""
-    opener = Opener(browser, tmp_path)
-    yield opener
-    opener.close()
-    assert opener.watch.problems == []
-    assert [url for url in opener.watch.requests if not url.startswith("file:")] == []
+    watch = windows.watch
+    watch.problems.clear()
+    watch.requests.clear()
+    yield Opener(windows, tmp_path)
+    windows.clear()
+    assert watch.problems == []
+    assert [url for url in watch.requests if not url.startswith("file:")] == []
 
 
 @pytest.fixture
@@ -137,8 +191,8 @@ def weigh() -> Callable[..., ScenarioResult]:
         weighed = [
             replace(
                 sample,
-                weighted_score=weighted_score(columns, sample.scores),
-                sample_weight=resolve_weight(sample.doc_name, doc_weights),
+                weighted_score=weighted_score(columns, sample.scores, sample.errors),
+                sample_weight=resolve_weight(doc_weights, sample.doc_name),
             )
             for sample in samples
         ]
@@ -149,8 +203,12 @@ def weigh() -> Callable[..., ScenarioResult]:
 
 
 def weighted_score(
-    columns: Sequence[MetricColumn], scores: Mapping[str, float | None]
+    columns: Sequence[MetricColumn],
+    scores: Mapping[str, float | None],
+    errors: Mapping[str, str] = MappingProxyType({}),
 ) -> float | None:
+    if any(column.weight > 0 and column.name in errors for column in columns):
+        return None
     return weighted_mean(
         (None if value is None else column.to_unit(value), column.weight)
         for column in columns

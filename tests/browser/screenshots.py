@@ -79,7 +79,7 @@ def opened(browser: Browser, report: Path, **options: Any) -> Page:
 
 def take_weights(browser: Browser, report: Path) -> None:
     """The panel, with weights changed so that a gate flips."""
-    page = opened(browser, report, viewport={"width": 1160, "height": 660})
+    page = opened(browser, report, viewport={"width": 1160, "height": 750})
     page.get_by_role("spinbutton", name="Weight of acc", exact=True).fill("2")
     page.get_by_label("Document to weigh").fill("mira-manual.pdf")
     page.get_by_role("button", name="Add", exact=True).click()

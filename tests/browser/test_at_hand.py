@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from pytest_rageval.model import (
     ScenarioInfo,
     ScenarioResult,
 )
-from pytest_rageval.reports.store import write_run
+from pytest_rageval.reports.write_run import write_run
 
 COLUMNS = (MetricColumn("f1", 0.6), MetricColumn("faithfulness", 0.4))
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
@@ -41,9 +40,9 @@ def made_result(weigh: Callable[..., ScenarioResult], n: int = 24) -> ScenarioRe
             index,
             ("passed", "failed", "error", "xfailed", "skipped")[rng.choice([0, 0, 0, 1, 2, 3, 4])],
             question=f"How about {rng.choice(words)} {index}?",
-            answer=" ".join(rng.choice(words) for _ in range(40)),
-            contexts=tuple(" ".join(rng.choice(words) for _ in range(60)) for _ in range(4)),
-            references=(" ".join(rng.choice(words) for _ in range(20)),),
+            answer=" ".join(rng.choices(words, k=40)),
+            contexts=tuple(" ".join(rng.choices(words, k=60)) for _ in range(4)),
+            references=(" ".join(rng.choices(words, k=20)),),
             doc_name=rng.choice(["returns.pdf", "shipping.pdf", None]),
             metadata={"level": rng.choice(["easy", "hard"])},
             scores={"f1": rng.random(), "faithfulness": rng.choice([0.0, 0.5, 1.0, None])},
@@ -78,21 +77,20 @@ def made_result(weigh: Callable[..., ScenarioResult], n: int = 24) -> ScenarioRe
 def test_axe_finds_no_serious_violation(
     open_report: Any, weigh: Callable[..., ScenarioResult], axe: str, options: dict[str, Any]
 ) -> None:
-    """As it opens, with weights changed, and with a sample open."""
+    """With weights changed, which adds to what the page opens with, and in an open sample."""
     page = open_report(made_result(weigh), reduced_motion="reduce", bypass_csp=True, **options)
     page.evaluate(axe)
-    serious = serious_violations(page)
     page.locator("#weights input[type=number]").first.fill("3")
     page.locator(".changed-bar:not([hidden])").wait_for()
-    serious += serious_violations(page)
+    serious = serious_violations(page, "html")
     page.locator("#samples tbody button").first.click()
     page.locator("dialog[open]").wait_for()
-    serious += serious_violations(page)
+    serious += serious_violations(page, "dialog[open]")
     assert serious == []
 
 
-def serious_violations(page: Any) -> list[str]:
-    found = page.evaluate("axe.run({resultTypes: ['violations']})")
+def serious_violations(page: Any, part: str) -> list[str]:
+    found = page.evaluate("part => axe.run(part, {resultTypes: ['violations']})", part)
     return [
         f"{one['id']}: {node['target']} {node['failureSummary']}"
         for one in found["violations"]
@@ -116,8 +114,8 @@ def test_the_page_fits_a_phone(open_report: Any, weigh: Callable[..., ScenarioRe
 def test_wide_tables_scroll_by_themselves(
     open_report: Any, weigh: Callable[..., ScenarioResult], width: int
 ) -> None:
-    """Seven metrics are more than a tablet or a laptop shows; the page stays where it is."""
-    columns = tuple(MetricColumn(f"a metric with a long name {at}") for at in range(7))
+    """Twelve metrics are more than a tablet or a laptop shows; the page stays where it is."""
+    columns = tuple(MetricColumn(f"a metric with a long name {at}") for at in range(12))
     samples = [
         SampleResult(f"s{at}", at, question="q?", scores={column.name: 0.5 for column in columns})
         for at in range(5)
@@ -197,16 +195,16 @@ def test_samples_are_found_filtered_and_paged(
 
     page.get_by_role("button", name="Weighted score", exact=True).click()
     scores = sorted(one.weighted_score for one in result.samples if one.weighted_score is not None)
-    shown = [row.split("\t")[4].split()[0] for row in rows.all_inner_texts()]
+    shown = [cell.split()[0] for cell in rows.locator(".weighted").all_inner_texts()]
     assert shown == [f"{score:.4f}" for score in scores[:50]]
 
     # What has no score stands last, in both directions.
     for first in ("0.0000", "1.0000"):
         page.get_by_role("button", name="faithfulness", exact=True).click()
-        assert rows.first.inner_text().split("\t")[6].split()[0] == first
+        assert rows.first.locator(".metric").last.inner_text().split()[0] == first
         page.get_by_role("button", name="Next").click()
         page.get_by_role("button", name="Next").click()
-        assert rows.last.inner_text().split("\t")[6].strip() == "–"
+        assert rows.last.locator(".metric").last.inner_text() == "–"
 
 
 def test_groups_show_the_worst_first(
@@ -242,7 +240,7 @@ def test_colours_are_the_systems_or_chosen(
     page = open_report(made_result(weigh, 5), color_scheme="dark")
     paper = "getComputedStyle(document.body).backgroundColor"
     dark = page.evaluate(paper)
-    page.get_by_role("button", name="Colours: as the system").click()
+    page.get_by_role("button", name="Colours: system").click()
     light = page.evaluate(paper)
     assert light != dark
     page.get_by_role("button", name="Colours: light").click()
@@ -276,8 +274,8 @@ def test_the_trend_is_drawn_from_two_runs_on(
         )
         for day in (1, 2)
     ]
-    first, second = (open_report.open(folder / "report.html") for folder in folders)
-    assert first.locator("#trend").count() == 0
+    assert open_report.open(folders[0] / "report.html").locator("#trend").count() == 0
+    second = open_report.open(folders[1] / "report.html")
     mean = f"{result.weighted_score.mean:.4f}"
     label = f"Weighted score over 2 runs: first {mean}, last {mean}"
     assert second.get_by_role("img", name=label).locator("circle").count() == 2
@@ -288,12 +286,10 @@ def test_5000_samples_open_in_two_seconds(
 ) -> None:
     page = open_report(made_result(weigh, 5000))
     assert page.locator("#samples tbody tr").count() == 50
-    # Three attempts: the machine may have other work.
+    # Three attempts: the machine may have other work. The script draws before the page is loaded.
     for _ in range(3):
-        started = time.perf_counter()
-        page.reload()
-        page.wait_for_selector("#samples tbody tr")
-        took_s = time.perf_counter() - started
-        if took_s < 2.0:
+        took_s = page.evaluate("performance.getEntriesByType('navigation')[0].duration / 1000")
+        if 0 < took_s < 2.0:
             return
+        page.reload()
     pytest.fail(f"5,000 samples took {took_s:.1f} s to open")

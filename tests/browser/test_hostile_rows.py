@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
 
-from pytest_rageval.engine.decide import Extent, decide_gates
+from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Bound,
@@ -49,6 +50,7 @@ HUGE = "<b onclick=window.pwned=1>long</b> " * 30_000  # 1 MB
 NAME = "</title></style><script>window.pwned = 1</script>" + ATTACKS[3]
 
 
+@cache
 def hostile() -> ScenarioResult:
     columns = tuple(
         MetricColumn(metric, definition=metric) for metric in (*ATTACKS[:4], "__proto__", "f1")
@@ -189,4 +191,4 @@ def test_a_result_that_nothing_scored_is_shown(open_report: Any) -> None:
     assert "no score" in page.locator(".card.whole").inner_text()
     none = replace(info, total=0, selected=0)
     page = open_report(decide_gates(summarize_scenario(none, [], complete=True), Extent(0, 0, 0)))
-    assert "No sample is like that" in page.locator("#samples").inner_text()
+    assert "No sample matches" in page.locator("#samples").inner_text()

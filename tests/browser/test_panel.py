@@ -129,6 +129,9 @@ def test_names_and_numbers_survive_in_yaml(open_report: Any, scenario: Path) -> 
         page.get_by_label("Document to weigh").fill(name)
         page.get_by_role("button", name="Add", exact=True).click()
     text = page.get_by_label("Changed YAML")
+    # The page follows in its next frame, which a busy machine may draw late.
+    follows = "([area, name]) => area.value.includes(name)"
+    page.wait_for_function(follows, arg=[text.element_handle(), NAMES[-1]])
     found = yaml.safe_load(text.input_value())["doc_weights"]
     assert found == {"a.pdf": 2, "elsewhere.pdf": 3, **dict.fromkeys(NAMES, 2)}
     assert "\u202e" not in text.input_value()
@@ -162,7 +165,7 @@ def test_what_flips_is_shown(open_report: Any, scenario: Path) -> None:
         if (one.outcome, other.outcome) == ("passed", "failed")
     ]
     assert "r1" in flipped
-    assert [row.split("\n")[0].split("\t")[1] for row in shown.all_inner_texts()] == flipped
+    assert sorted(shown.locator("th").all_inner_texts()) == flipped
 
 
 def test_reset_brings_the_run_back(

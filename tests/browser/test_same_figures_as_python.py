@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.engine.decide import Extent
+from pytest_rageval.engine.verdict.decide import Extent
 from pytest_rageval.model import (
     BUDGET,
     WEIGHTED_SCORE,
@@ -28,6 +28,7 @@ COLUMNS = (
     MetricColumn("f1", 0.5),
     MetricColumn("rubric", 0.3, (0.0, 5.0)),
     MetricColumn("noise", 0.2, higher_is_better=False),
+    MetricColumn("similarity", 0.2, (-1.0, 1.0), as_is=True),
 )
 LENGTH = MetricColumn("length", 0.1, (-math.inf, math.inf))
 GATES: Mapping[str, Any] = {
@@ -60,6 +61,10 @@ def made_samples(
         }
         if fate < 0.1:
             scores = dict.fromkeys(scores)
+        # Half of what is missing failed, the other half does not apply.
+        errors = {name: "boom" for name, value in scores.items() if value is None and at_odds(rng)}
+        # Some metrics say themselves whether the sample passes, also without a score.
+        details = {name: {"passing": at_odds(rng)} for name in scores if rng.random() < 0.05}
         samples.append(
             SampleResult(
                 f"s{index}",
@@ -67,11 +72,17 @@ def made_samples(
                 outcome="skipped" if fate < 0.05 else "xfailed" if fate < 0.07 else "passed",
                 doc_name=rng.choice(DOCS),
                 scores=scores,
+                errors=errors,
+                details=details,
                 metadata={"level": rng.choice([None, 1, "2", "x", [1, 2]])},
                 invalid="no answer" if 0.05 <= fate < 0.1 else None,
             )
         )
     return samples
+
+
+def at_odds(rng: random.Random) -> bool:
+    return rng.random() < 0.5
 
 
 def made_score(rng: random.Random, column: MetricColumn) -> float | None:
@@ -158,17 +169,82 @@ def made_weights(
     return metrics, docs
 
 
-@pytest.mark.parametrize("n", [1, 2, 12, 200])
-@pytest.mark.parametrize("columns", [COLUMNS, (*COLUMNS, LENGTH)], ids=["bounded", "unbounded"])
+# One and two samples are too few for most; each pair of columns and groups has many samples.
+@pytest.mark.parametrize(
+    ("n", "unbounded", "group_by"),
+    [
+        (1, True, "level"),
+        (2, False, None),
+        (2, True, "level"),
+        (12, False, "level"),
+        (12, True, None),
+        (200, False, None),
+        (200, False, "level"),
+        (200, True, None),
+        (200, True, "level"),
+    ],
+)
 def test_random_weights_give_pythons_figures(
-    open_report: Any, weigh: Callable[..., ScenarioResult], n: int, columns: Any
+    open_report: Any,
+    weigh: Callable[..., ScenarioResult],
+    n: int,
+    unbounded: bool,
+    group_by: str | None,
 ) -> None:
+    """S1, S2, G7: also of cosines, also where samples with the same level belong together."""
+    columns = (*COLUMNS, LENGTH) if unbounded else COLUMNS
     rng = random.Random(f"{n} {len(columns)}")
     samples = made_samples(rng, n, columns)
-    info = made_info(n, columns)
+    info = made_info(n, columns, group_by=group_by)
     as_run = weigh(info, samples, {column.name: column.weight for column in columns}, {"a.pdf": 2})
     page = open_report(as_run)
     sets = [made_weights(rng, columns) for _ in range(15)]
+    for (metrics, docs), found in zip(sets, page.evaluate(ASK, sets), strict=True):
+        wanted = weigh(info, samples, metrics, dict(docs))
+        assert_same(found, wanted)
+        assert [gate["message"] for gate in found["gates"]] == [
+            gate.message for gate in wanted.gates
+        ]
+
+
+def test_what_a_metric_does_not_let_pass_fails_in_the_page_as_well(
+    open_report: Any, weigh: Callable[..., ScenarioResult]
+) -> None:
+    """[F7] Without a threshold of its own, whatever the weights; one of three passes."""
+    said = [False, True, None]
+    samples = [
+        SampleResult(
+            f"s{at}",
+            at,
+            outcome="failed" if one is False or at == 2 else "passed",
+            scores={"f1": 0.9, "em": 0.0 if at == 2 else 1.0},
+            details={"f1": {"passing": one}},
+        )
+        for at, one in enumerate(said)
+    ]
+    columns = (MetricColumn("f1", 1.0), MetricColumn("em", 1.0))
+    info = made_info(3, columns, gates={"pass_rate": 0.5}, thresholds={WEIGHTED_SCORE: Bound(0.5)})
+    page = open_report(weigh(info, samples, {"f1": 1.0, "em": 1.0}, {}))
+    even, heavy = page.evaluate(ASK, [[{"f1": 1, "em": 1}, []], [{"f1": 3, "em": 1}, []]])
+    # The third has (0.9 + 0) / 2 = 0.45, and (2.7 + 0) / 4 = 0.675 with the other weights.
+    assert even["outcomes"] == ["failed", "passed", "failed"]
+    assert heavy["outcomes"] == ["failed", "passed", "passed"]
+    found = [(gate["outcome"], gate["observed"]) for gate in (*even["gates"], *heavy["gates"])]
+    rates = [one for one in found if one[1] is not None and 0 < one[1] < 1]
+    assert rates == [("failed", pytest.approx(1 / 3)), ("passed", pytest.approx(2 / 3))]
+
+
+@pytest.mark.parametrize("share", [0.02, 0.2])
+def test_metrics_that_may_be_missing_give_pythons_verdict(
+    open_report: Any, weigh: Callable[..., ScenarioResult], share: float
+) -> None:
+    """G1: the gate unscored by metric, for weights under which they matter or not."""
+    rng = random.Random(7)
+    samples = made_samples(rng, 60, COLUMNS)
+    info = made_info(60, COLUMNS, gates={"f1": 0.1, "unscored": {"f1": share, "noise": 0.2}})
+    weights = {column.name: column.weight for column in COLUMNS}
+    page = open_report(weigh(info, samples, weights, {}))
+    sets = [made_weights(rng, COLUMNS) for _ in range(15)]
     for (metrics, docs), found in zip(sets, page.evaluate(ASK, sets), strict=True):
         wanted = weigh(info, samples, metrics, dict(docs))
         assert_same(found, wanted)
@@ -191,8 +267,12 @@ def compared_info(n: int, rng: random.Random, **options: Any) -> ScenarioInfo:
     )
 
 
-EXACT = [
+EXACT: list[dict[str, Any]] = [
+    {"mode": "any", "max_drop": 0.03, "min_pairs": 0.5},
     {"mode": "any", "max_drop": 0.03},
+    {"mode": "non_inferior", "max_drop": 0.4, "min_pairs": 0, "group_by": "level"},
+    {"mode": "any", "max_drop": 0.1, "min_pairs": 0.2, "group_by": "doc_name"},
+    {"mode": "non_inferior", "max_drop": 0.9, "undecided": "pass", "group_by": "level"},
     {"mode": "any", "max_drop": "5%"},
     {"mode": "non_inferior", "max_drop": 0.1},
     {"mode": "non_inferior", "max_drop": "20%", "alpha": 0.2},
@@ -205,7 +285,9 @@ def test_regressions_that_need_no_test_are_decided(
 ) -> None:
     rng = random.Random(str(options))
     samples = made_samples(rng, 40, COLUMNS)
-    info = compared_info(40, rng, **options)
+    group_by = options.get("group_by")
+    asked = {name: value for name, value in options.items() if name != "group_by"}
+    info = replace(compared_info(40, rng, **asked), group_by=group_by)
     as_run = weigh(info, samples, {column.name: column.weight for column in COLUMNS}, {})
     page = open_report(as_run)
     sets = [made_weights(rng, COLUMNS) for _ in range(8)]
@@ -256,6 +338,7 @@ def test_slices_that_are_new_since_the_baseline_are_left_out_in_the_page(
     scores: dict[str, float | None] = {"a": 0.9, "b": None}
     gate = {"baseline": "main", "mode": "any", "metrics": ["f1"]}
     verdicts = []
+    gate["min_pairs"] = 0
     for dropped in ("a", "b", "ab"):
         kept = {name: score for name, score in scores.items() if name not in dropped} or {"z": 0.5}
         info = made_info(
@@ -309,7 +392,7 @@ def test_a_significance_that_only_a_test_can_tell_stays_as_run(
     assert (drop["gates"][0]["outcome"], drop["verdict"]["isAsRun"]) == ("passed", True)
     row = page.locator(".gates tr", has_text="no_regression")
     row.locator(".as-run").wait_for()
-    assert "takes a new run" in row.inner_text()
+    assert "needs a new run" in row.inner_text()
 
 
 @pytest.fixture
@@ -323,7 +406,7 @@ def fallen() -> tuple[ScenarioInfo, list[SampleResult]]:
     info = made_info(
         12,
         (MetricColumn("f1", 1.0), MetricColumn("em", 0.01)),
-        gates={},
+        gates={"weighted_score": 0.0},
         thresholds={},
         baselines={"main": Baseline("main", ids, {**then, WEIGHTED_SCORE: {}})},
         compare=Comparing("main"),
@@ -342,19 +425,19 @@ def test_a_difference_that_turns_takes_a_new_run(
     """The run was significantly worse: (-0.4 + 0.01) / 1.01. With em at 50 it is not known."""
     page = open_report(weigh(*fallen, {"f1": 1.0, "em": 0.01}, {}))
     assert "-0.3861" in compared_row(page, "Weighted score")
-    assert "▼ worse, significant" in compared_row(page, "Weighted score")
+    assert "▼ worse" in compared_row(page, "Weighted score")
 
     page.get_by_role("spinbutton", name="Weight of em", exact=True).fill("2")
     page.locator(".comparison .as-run").first.wait_for()
     turned = compared_row(page, "Weighted score")
     assert "+0.5333" in turned  # (-0.4 + 2) / 3
-    assert "significant takes a new run" in turned
+    assert "needs a new run" in turned
     assert "better" not in turned
-    assert "worse, significant as run" in compared_row(page, "f1")
+    assert "worse as run" in compared_row(page, "f1")
 
     page.get_by_role("spinbutton", name="Weight of em", exact=True).fill("0.1")
     page.get_by_text("-0.2727").first.wait_for()  # (-0.4 + 0.1) / 1.1
-    assert "worse, significant as run" in compared_row(page, "Weighted score")
+    assert "worse as run" in compared_row(page, "Weighted score")
 
 
 def test_the_weighted_score_is_compared_where_it_is_more_than_one_metric(
@@ -365,7 +448,7 @@ def test_the_weighted_score_is_compared_where_it_is_more_than_one_metric(
     assert compared_row(page, "Weighted score") == ""
     page.get_by_role("spinbutton", name="Weight of em", exact=True).fill("0.1")
     page.get_by_text("-0.2727").first.wait_for()
-    assert "significant takes a new run" in compared_row(page, "Weighted score")
+    assert "needs a new run" in compared_row(page, "Weighted score")
     page.get_by_role("spinbutton", name="Weight of em", exact=True).fill("0")
     page.locator(".comparison tr", has_text="Weighted score").wait_for(state="detached")
 
@@ -459,5 +542,5 @@ def test_without_gates_only_a_missing_score_fails(
     sets = [[{"f1": 1, "em": 0}, []], [{"f1": 0, "em": 1}, []]]
     for (metrics, _), found in zip(sets, page.evaluate(ASK, sets), strict=True):
         assert_same(found, weigh(info, samples, metrics, {}))
-    assert found["gates"][0]["message"] == "none of 1 samples was scored"
+    assert found["gates"][0]["message"] == "none of 1 samples was scored: em missing on 1"
     assert found["outcomes"] == ["error"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import configparser
 import dataclasses
 import inspect
 import json
@@ -16,21 +18,35 @@ import yaml
 
 from pytest_rageval import evaluate, extras
 from pytest_rageval.clients.base import CHAT_REGISTRY, EMBEDDING_REGISTRY, Usage
-from pytest_rageval.clients.errors import ErrorKind
+from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.clients.settings import CacheMode, RunSettings
 from pytest_rageval.datasets.base import READER_REGISTRY
-from pytest_rageval.engine.bind_custom import said_of_metrics
-from pytest_rageval.engine.planning import make_plan
-from pytest_rageval.gates import regression
+from pytest_rageval.engine.editor_schema import editor_schema
+from pytest_rageval.engine.planning.bind_custom import said_of_metrics
+from pytest_rageval.engine.planning.plan_scenario import make_plan
+from pytest_rageval.gates import regression_options
 from pytest_rageval.gates.base import GATE_REGISTRY
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo
 from pytest_rageval.metrics.lexical import Tokenizer
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
-from pytest_rageval.model import Comparison, Counts, MetricComparison, MetricSummary, SampleResult
-from pytest_rageval.places import Places
+from pytest_rageval.model import (
+    Comparison,
+    Correction,
+    Counts,
+    MetricComparison,
+    MetricSummary,
+    RunInfo,
+    SampleResult,
+)
 from pytest_rageval.plugin import hookspecs, options
 from pytest_rageval.reports.base import REPORT_REGISTRY
-from pytest_rageval.reports.results_json import comparison_dict, gate_dict, sample_dict
+from pytest_rageval.results.layout import (
+    comparison_dict,
+    gate_dict,
+    results_chunks,
+    sample_dict,
+)
+from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.scenario.data_specs import CorpusSpec, DatasetSpec
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.scenario.loader import inspect_scenario
@@ -56,6 +72,7 @@ ROW = {
     "references": [["four weeks"], ["4 weeks"]],
     "doc_name": "loans.md",
     "difficulty": "hard",
+    "question_id": 7,
     "language": "en",
     "contexts": ["Books are lent for four weeks."],
     "reference_contexts": ["Books are lent for four weeks."],
@@ -154,8 +171,10 @@ def test_scenario_page_names_every_type_of_target() -> None:
 
 
 def test_scenario_page_names_every_option_and_mode_of_no_regression() -> None:
-    names = [field.name for field in dataclasses.fields(regression.RegressionOptions)]
-    assert undocumented("scenario-file.md", [*names, *get_args(regression.Mode)]) == []
+    names = [field.name for field in dataclasses.fields(regression_options.RegressionOptions)]
+    words = (regression_options.Mode, Correction, regression_options.Undecided)
+    values = [value for kind in words for value in get_args(kind)]
+    assert undocumented("scenario-file.md", [*names, *values]) == []
 
 
 def test_command_line_page_names_every_option(pytestconfig: pytest.Config) -> None:
@@ -170,7 +189,7 @@ def test_command_line_page_names_every_option(pytestconfig: pytest.Config) -> No
 
 
 def test_command_line_page_names_every_variable_and_ini_value() -> None:
-    variables = [option.variable for option in options._ALL]
+    variables = [option.variable for option in options.ALL_OPTIONS]
     ini = re.findall(r'addini\(\s*"(\w+)"', inspect.getsource(options))
     assert len(ini) >= 3
     assert undocumented("command-line.md", [*variables, *ini]) == []
@@ -183,7 +202,7 @@ def test_command_line_page_names_every_mode_of_the_cache() -> None:
 def test_page_about_judges_has_a_remedy_for_every_kind_of_error() -> None:
     text = (ROOT / "docs" / "how-to" / "judge.md").read_text("utf-8")
     remedies = dict(re.findall(r"^\|.*\| `(\w+)` \|.*\| (.+?) \|$", text, re.MULTILINE))
-    assert set(remedies) == set(get_args(ErrorKind))
+    assert set(remedies) == {error.__name__ for error in ClientError.__subclasses__()}
 
 
 def test_metrics_page_has_a_section_for_every_metric_and_names_its_aliases() -> None:
@@ -247,6 +266,100 @@ def test_files_page_names_every_file_and_every_key_of_results_json() -> None:
     assert undocumented("files.md", keys) == []
 
 
+COMPARED = ROOT / "examples" / "retrieval" / "worse.rageval.yaml"
+
+
+def test_files_page_names_no_key_that_results_json_lacks() -> None:
+    """[U8] Every key in the left column of its tables is in a real file."""
+    text = (REFERENCE / "files.md").read_text("utf-8")
+    part = text[text.index("## results.json") : text.index("## scores.csv")]
+    said = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", part, re.MULTILINE)
+    named = {name for cell in said for name in re.findall(r"\w+", cell)}
+    assert len(named) > 40
+    run = RunInfo("run", "a", "b", "v", usage=dataclasses.asdict(Usage()))
+    found: set[str] = set()
+    grouped = ROOT / "examples" / "failing_gate" / "failing_gate.rageval.yaml"
+    for result in (evaluate(COMPARED), evaluate(grouped, {"group_by": "doc_name"})):
+        marked = dataclasses.replace(result.samples[0], xfail="known", judged_by={"x": "1"})
+        whole = dataclasses.replace(result, samples=[marked, *result.samples[1:]])
+        found |= _all_keys(json.loads("".join(results_chunks(whole, run))))
+    assert named - found == set()
+
+
+def _all_keys(plain: Any) -> set[str]:
+    if isinstance(plain, dict):
+        return {*plain}.union(*map(_all_keys, plain.values()))
+    return set().union(*map(_all_keys, plain)) if isinstance(plain, list) else set()
+
+
+def test_python_page_says_what_attributes_are_called_otherwise_than_keys() -> None:
+    """[U8] ``sample_id`` is ``id`` in the file, ``a_mean`` ``A_mean``; all others are the same."""
+    text = (REFERENCE / "python.md").read_text("utf-8")
+    table = re.findall(r"^\| (`[\w`, ]+`) \| (`[\w`, ]+`) \|$", text, re.MULTILINE)
+    renamed = {
+        key: name
+        for names, keys in table
+        for name, key in zip(re.findall(r"\w+", names), re.findall(r"\w+", keys), strict=True)
+    }
+    result = evaluate(COMPARED)
+    assert result.comparison is not None
+    plain = json.loads("".join(results_chunks(result, RunInfo("run", "a", "b", "v"))))
+    metric = next(iter(result.comparison.metrics))
+    pairs = [
+        (plain["counts"], result.counts),
+        (plain["weighted_score"], result.weighted_score),
+        (plain["metrics"][metric], result.metrics[metric]),
+        (plain["gates"][0], result.gates[0]),
+        (plain["samples"][0], result.samples[0]),
+        (plain["comparison"], result.comparison),
+        (plain["comparison"]["metrics"][metric], result.comparison.metrics[metric]),
+    ]
+    others = {
+        key for keys, record in pairs for key in keys if not hasattr(record, renamed.get(key, key))
+    }
+    assert others == set()
+    assert {key for keys, record in pairs for key in keys if not hasattr(record, key)} == {*renamed}
+    only_there = {"schema", "scenario", "run", "avg"}
+    assert {key for key in plain if not hasattr(result, key)} == only_there
+
+
+def test_python_page_shows_what_its_lines_return(monkeypatch: pytest.MonkeyPatch) -> None:
+    """[U8] Each expression with its value in a comment, run in the project's folder."""
+    monkeypatch.chdir(ROOT)
+    names: dict[str, Any] = {}
+    compared = 0
+    for place, text in blocks("python"):
+        if not place.startswith("docs/reference/python.md:") or "patch_scenario(\n" in text:
+            continue
+        for node in ast.parse(text).body:
+            source = ast.get_source_segment(text, node) or ""
+            if not isinstance(node, ast.Expr):
+                exec(compile(source, place, "exec"), names)
+                continue
+            value = eval(compile(source, place, "eval"), names)
+            comment = _comment_of(node, text.splitlines())
+            if re.match(r"[-\d([{N]", comment):
+                assert _is_shown(repr(value), comment), f"{place}: {source} is {value!r}"
+                compared += 1
+    assert compared >= 15
+
+
+def _comment_of(node: ast.stmt, lines: list[str]) -> str:
+    """Return the comment behind a statement, or on the line below it."""
+    assert node.end_lineno is not None
+    last, below = lines[node.end_lineno - 1], lines[node.end_lineno : node.end_lineno + 1]
+    beside = last[node.end_col_offset :] or "".join(line for line in below if line[0:1] == "#")
+    return beside.strip().removeprefix("# ")
+
+
+def _is_shown(found: str, comment: str) -> bool:
+    """Return whether a comment says a value, whose digits may be cut by dots."""
+    if comment.startswith(found) or comment.endswith(f"= {found}"):
+        return True
+    pattern = re.escape(comment).replace(r"\.\.\.", r"\d*")
+    return re.fullmatch(pattern, found) is not None
+
+
 def _comparison_keys() -> list[str]:
     found = MetricComparison(0.5, 0.5, 0.0, 0.0, 0.0, 1.0, 1.0, False, 2, 0, "none", None)
     plain = comparison_dict(Comparison("main", "permutation", 0.05, {"f1": found}))
@@ -308,6 +421,8 @@ def test_scenario_snippets_keep_the_schema(data: dict[str, Any], tmp_path: Path)
     path = tmp_path / "snippet.yaml"
     path.write_text(yaml.safe_dump(data, allow_unicode=True), encoding="utf-8")
     assert inspect_scenario(path)[1] == []
+    jsonschema = pytest.importorskip("jsonschema")
+    assert list(jsonschema.Draft202012Validator(editor_schema()).iter_errors(data)) == []
 
 
 @pytest.mark.parametrize("data", scenarios())
@@ -320,7 +435,7 @@ def test_scenario_snippets_can_be_bound(data: dict[str, Any], tmp_path: Path) ->
     path.write_text(yaml.safe_dump(_with_stand_ins(data, tmp_path), allow_unicode=True), "utf-8")
     # Replay: no snippet needs a key, or the package of a provider.
     run = RunSettings(cache_dir=tmp_path / "cache", cache_mode="replay")
-    assert make_plan(path, places=Places(tmp_path), run=run).cases
+    assert make_plan(path, run_paths=RunPaths(tmp_path), run=run).cases
 
 
 def _asks_ragas(data: dict[str, Any]) -> bool:
@@ -355,7 +470,7 @@ def _with_stand_ins(data: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _save_baseline(name: str, scenario: dict[str, Any], folder: Path) -> None:
-    file = Places(folder).baseline_file(name, scenario["name"], None)
+    file = RunPaths(folder).baseline_file(name, scenario["name"], None)
     sample = {
         "id": "q1" if "qrels_path" in scenario else "sample-1",
         "scores": dict.fromkeys(scenario["metrics"], 0.5),
@@ -386,6 +501,16 @@ def test_python_snippets_compile() -> None:
         compile(text, place, "exec")
 
 
+def test_tox_lists_every_environment_with_its_own_description() -> None:
+    """[U7] ``word:`` at the beginning of a value is a condition for tox: "ruff: rules" was none."""
+    file = configparser.ConfigParser(interpolation=None)
+    file.read(ROOT / "tox.ini", encoding="utf-8")
+    described = {name: file[name]["description"] for name in file if "description" in file[name]}
+    assert "testenv:lint" in described
+    assert len(set(described.values())) == len(described)
+    assert [text for text in described.values() if re.match(r"[\w.,!-]+:\s", text)] == []
+
+
 def test_readme_shows_what_the_quickstart_prints() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     result = evaluate(ROOT / "examples" / "quickstart" / "quickstart.rageval.yaml")
@@ -400,8 +525,9 @@ def test_readme_shows_what_the_quickstart_prints() -> None:
         assert found is not None
         assert found.groups() == tuple(f"{figure:.4f}" for figure in figures)
     for gate in result.gates:
+        message = r"\s+".join(map(re.escape, gate.message.split()))  # it may take several lines
         assert re.search(
-            rf"^gate {re.escape(gate.name)} +{gate.outcome} +{re.escape(gate.message)}$",
+            rf"^gate {re.escape(gate.name)} +{gate.outcome} +{message}$",
             readme,
             re.MULTILINE,
         )

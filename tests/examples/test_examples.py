@@ -5,19 +5,24 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+import time
+from collections import Counter
 from collections.abc import Callable
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_rageval import extras
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
-MODES = {"plain": ("-p", "no:xdist"), "two-workers": ("-n", "2")}
-# The folder, or folder/file where it is not called as the folder, and the scenario's name.
+# What a README runs, as folder or folder/file, and the scenario's name.
 NAMES = {
     "quickstart": "quickstart",
     "chinese": "chinese",
@@ -29,48 +34,65 @@ NAMES = {
     "rag_app": "rag-app",
     "rag_app/by_http": "rag-app-by-http",
     "rag_app/by_fixture": "rag-app-by-fixture",
+    "rag_app/test_garden.py": "rag-app-by-test",
     "custom_metric": "custom-metric",
 }
 # These ask a server of their own.
-OVER_HTTP = ("rag_app/by_http",)
-# What the README of an example gives besides the scenario.
-ARGUMENTS = {"judge": ("--rag-cache=replay", "--rag-cache-dir=examples/judge/cache")}
+OVER_HTTP = "rag_app/by_http"
+# What READMEs say in words: the folder of an example as an argument, and plain pytest inside of it.
+WHOLE_FOLDER = "rag_app/"
+IN_ITS_FOLDER = "custom_metric/"
 # The repository's own settings make errors of warnings: no example may need less.
 SETTINGS = "[pytest]\nfilterwarnings = error\naddopts = --strict-markers\n"
 
 
+def readme_commands() -> dict[str, list[str]]:
+    """Return the arguments of every command of pytest in a README, but that with a real judge."""
+    found = {}
+    for page in sorted(EXAMPLES.glob("*/README.md")):
+        for line in re.findall(r"^pytest (.+)$", page.read_text("utf-8"), re.MULTILINE):
+            args = shlex.split(line)
+            path = args[0].removeprefix("--rag-scenario=").removeprefix("examples/")
+            folder, _, file = path.removesuffix(".rageval.yaml").partition("/")
+            if "--rag-judge-model=gpt-4o-mini" not in args:
+                found[f"{folder}/{file}" if file not in ("", folder) else folder] = args
+    return found
+
+
+def outcomes_of(output: str) -> Counter[str]:
+    """Return how many passed, failed and so on, by pytest's last line."""
+    last = output.strip().splitlines()[-1]
+    return Counter({word: int(count) for count, word in re.findall(r"(\d+) ([a-z]+)", last)})
+
+
+def results_of(root: Path, name: str) -> dict[str, Any]:
+    latest = root / ".rageval" / NAMES[name] / "latest"
+    found: dict[str, Any] = json.loads((latest / "results.json").read_text("utf-8"))
+    return found
+
+
+@dataclass
 class Run:
     """One finished run of an example: exit status, what the terminal showed, and results.json."""
 
-    def __init__(self, root: Path, example: str, mode: str) -> None:
-        folder, _, file = example.partition("/")
-        shutil.copytree(EXAMPLES / folder, root / "examples" / folder)
-        (root / "pytest.ini").write_text(SETTINGS, encoding="utf-8")
-        scenario = f"--rag-scenario=examples/{folder}/{file or folder}.rageval.yaml"
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", scenario, *ARGUMENTS.get(example, ()), *MODES[mode]],
-            cwd=root,
-            env=_environment(root, example),
-            capture_output=True,
-            encoding="utf-8",
-            timeout=120,
-            check=False,
-        )
-        self.status = done.returncode
-        self.output = done.stdout + done.stderr
-        last = self.output.strip().splitlines()[-1]
-        self.outcomes = {word: int(count) for count, word in re.findall(r"(\d+) ([a-z]+)", last)}
-        latest = root / ".rageval" / NAMES[example] / "latest"
-        self.results = json.loads((latest / "results.json").read_text(encoding="utf-8"))
+    name: str
+    root: str
+    status: int
+    output: str
+
+    @property
+    def outcomes(self) -> Counter[str]:
+        return outcomes_of(self.output)
+
+    @cached_property
+    def results(self) -> dict[str, Any]:
+        return results_of(Path(self.root), self.name)
 
     def gates(self) -> dict[str, str]:
         return {gate["name"]: gate["outcome"] for gate in self.results["gates"]}
 
     def mean(self, metric: str) -> float:
         return float(self.results["metrics"][metric]["weighted_mean"])
-
-    def comparable(self) -> dict[str, Any]:
-        return {key: value for key, value in self.results.items() if key != "run"}
 
 
 # Python imports a module of this name at its start.
@@ -82,51 +104,112 @@ socket.socket.connect = socket.socket.connect_ex = socket.getaddrinfo = refuse
 """
 
 
-def _environment(root: Path, example: str) -> dict[str, str]:
+def _environment(folder: Path, *, has_network: bool) -> dict[str, str]:
     """Return the environment without what steers this test run, keys, extras, and a network."""
     # A module of that name that cannot be imported stands in for a package that is missing.
-    (root / "without").mkdir()
-    for package in ("jieba",) if example in OVER_HTTP else ("aiohttp", "jieba"):
+    without = folder / "without"
+    without.mkdir()
+    for package in ("jieba",) if has_network else ("aiohttp", "jieba"):
         text = f"raise ImportError({package!r})"
-        (root / "without" / f"{package}.py").write_text(text, encoding="utf-8")
-    if example not in OVER_HTTP:
-        (root / "without" / "sitecustomize.py").write_text(WITHOUT_NETWORK, encoding="utf-8")
+        (without / f"{package}.py").write_text(text, encoding="utf-8")
+    if not has_network:
+        (without / "sitecustomize.py").write_text(WITHOUT_NETWORK, encoding="utf-8")
     kept = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("PYTEST_", "RAGEVAL_", "COV_")) and not name.endswith("_API_KEY")
     }
-    return {**kept, "PYTHONPATH": str(root / "without"), "PYTHONUTF8": "1"}
+    path = os.pathsep.join(filter(None, [str(without), kept.get("PYTHONPATH")]))
+    # The README shows a comparison as wide as it may be.
+    return {**kept, "COLUMNS": "120", "PYTHONPATH": path, "PYTHONUTF8": "1"}
 
 
-RunExample = Callable[[str, str], Run]
+def _copy(root: Path, folder: str = "") -> Path:
+    """Return ``root`` with a folder of the examples, or all of them, and the settings."""
+    shutil.copytree(EXAMPLES / folder, root / "examples" / folder)
+    (root / "pytest.ini").write_text(SETTINGS, encoding="utf-8")
+    return root
 
 
-@pytest.fixture(scope="module")
+def _python(folder: Path, *args: str, has_network: bool, given: str = "") -> Any:
+    return subprocess.run(
+        [sys.executable, "-P", *args],
+        cwd=folder,
+        env=_environment(folder, has_network=has_network),
+        input=given,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+
+
+def _run_in_turn(folder: Path, commands: dict[str, list[str]], *, has_network: bool) -> None:
+    """Run each command in a copy of its example; write ``runs.json``."""
+    roots = {
+        name: _copy(folder / str(number), name.partition("/")[0])
+        for number, name in enumerate(commands)
+    }
+    inner = {IN_ITS_FOLDER: f"examples/{IN_ITS_FOLDER}"}
+    given = [[str(roots[name] / inner.get(name, "")), commands[name]] for name in commands]
+    script = str(Path(__file__).with_name("run_in_turn.py"))
+    done = _python(folder, script, has_network=has_network, given=json.dumps(given))
+    assert done.returncode == 0, done.stderr
+    found = [
+        (name, str(roots[name]), *one)
+        for name, one in zip(commands, json.loads(done.stdout), strict=True)
+    ]
+    (folder / "part").write_text(json.dumps(found), "utf-8")
+    (folder / "part").rename(folder / "runs.json")
+
+
+def _once(folder: Path, make: Callable[[Path], None]) -> dict[str, Run]:
+    """Return the runs in a folder, which the first worker to ask has made."""
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        until = time.monotonic() + 120
+        while not (folder / "runs.json").exists() and time.monotonic() < until:
+            time.sleep(0.1)
+    else:
+        make(folder)
+    return {one[0]: Run(*one) for one in json.loads((folder / "runs.json").read_text("utf-8"))}
+
+
+RunExample = Callable[[str], Run]
+
+
+@pytest.fixture(scope="session")
 def run_example(tmp_path_factory: pytest.TempPathFactory) -> RunExample:
-    """Return a function that runs an example in a mode; each pair runs once."""
+    """Return a function from an example to its run; those without a server run all at once."""
+    base = tmp_path_factory.getbasetemp()
+    folder = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    commands = {**readme_commands(), IN_ITS_FOLDER: [], WHOLE_FOLDER: ["examples/rag_app"]}
+    online = {name: commands.pop(name) for name in (OVER_HTTP, WHOLE_FOLDER)}
 
     @cache
-    def run(example: str, mode: str) -> Run:
-        if example in OVER_HTTP:
+    def runs(has_network: bool) -> dict[str, Run]:
+        def make(made: Path) -> None:
+            _run_in_turn(made, online if has_network else commands, has_network=has_network)
+
+        return _once(folder / ("online" if has_network else "offline"), make)
+
+    def find(name: str) -> Run:
+        if name in online:
             pytest.importorskip("aiohttp")
-        return Run(tmp_path_factory.mktemp("example"), example, mode)
+        return runs(name in online)[name]
 
-    return run
-
-
-each_mode = pytest.mark.parametrize("mode", MODES)
+    return find
 
 
 def test_every_example_folder_is_tested_here_and_has_a_readme() -> None:
-    folders = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir())
-    assert folders == sorted({name.partition("/")[0] for name in NAMES})
-    assert [name for name in folders if not (EXAMPLES / name / "README.md").is_file()] == []
+    folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
+    assert {name.partition("/")[0] for name in NAMES} == folders
+    assert readme_commands().keys() == NAMES.keys()
 
 
-@each_mode
-def test_quickstart_is_green(run_example: RunExample, mode: str) -> None:
-    run = run_example("quickstart", mode)
+def test_quickstart_is_green(run_example: RunExample) -> None:
+    run = run_example("quickstart")
     assert run.status == 0
     assert run.outcomes == {"passed": 12}  # 8 rows, 3 gates and the gate "unscored"
     assert set(run.gates().values()) == {"passed"}
@@ -144,9 +227,8 @@ def test_quickstart_is_green(run_example: RunExample, mode: str) -> None:
     assert overall == pytest.approx(0.2 * 0.8 + 0.8 * f1, abs=1e-12)
 
 
-@each_mode
-def test_chinese_is_green_without_jieba(run_example: RunExample, mode: str) -> None:
-    run = run_example("chinese", mode)
+def test_chinese_is_green_without_jieba(run_example: RunExample) -> None:
+    run = run_example("chinese")
     assert run.status == 0
     assert run.outcomes == {"passed": 11}  # 6 rows, 4 gates and "unscored"
     # acc: only 虚拟墙 lacks its reference: 画红线 became 画一条红线.
@@ -160,9 +242,8 @@ def test_chinese_is_green_without_jieba(run_example: RunExample, mode: str) -> N
     assert run.results["samples"][0]["metadata"] == {"难度": "易"}
 
 
-@each_mode
-def test_failing_gate_is_red_by_its_gates_alone(run_example: RunExample, mode: str) -> None:
-    run = run_example("failing_gate", mode)
+def test_failing_gate_is_red_by_its_gates_alone(run_example: RunExample) -> None:
+    run = run_example("failing_gate")
     assert run.status == 1
     # 3 right rows; 2 wrong ones tolerated; gates: pass_rate and unscored pass, two fail.
     assert run.outcomes == {"passed": 5, "xfailed": 2, "failed": 2}
@@ -177,11 +258,8 @@ def test_failing_gate_is_red_by_its_gates_alone(run_example: RunExample, mode: s
     assert "loans.md: 0.3333 < 0.5000" in run.output
 
 
-@each_mode
-def test_retrieval_is_green_and_better_than_the_older_run(
-    run_example: RunExample, mode: str
-) -> None:
-    run = run_example("retrieval", mode)
+def test_retrieval_is_green_and_better_than_the_older_run(run_example: RunExample) -> None:
+    run = run_example("retrieval")
     assert run.status == 0
     assert run.outcomes == {"passed": 45}  # 40 queries, 4 gates and "unscored"
     # The first relevant page (grade 1 or 2) has rank 1 for all queries but four: puncture 4,
@@ -194,18 +272,17 @@ def test_retrieval_is_green_and_better_than_the_older_run(
     assert found["diff"] > 0
 
 
-@each_mode
-def test_the_worse_run_fails_no_regression_and_names_the_p_value(
-    run_example: RunExample, mode: str
-) -> None:
-    run = run_example("retrieval/worse", mode)
+def test_the_worse_run_fails_no_regression_and_names_the_p_value(run_example: RunExample) -> None:
+    run = run_example("retrieval/worse")
     assert run.status == 1
     assert run.outcomes == {"passed": 41, "failed": 1}  # 40 queries and "unscored"; one gate
     assert run.gates() == {"no_regression": "failed", "unscored": "passed"}
     [message] = [gate["message"] for gate in run.results["gates"] if gate["outcome"] == "failed"]
-    assert re.search(r"mrr: A 0\.5901, B 0\.9271 \(bm25\.run\), .* p 1\.91e-06 ", message)
+    assert re.search(
+        r"mrr: worse, A 0\.5901, B 0\.9271 \(bm25\.run\), .* p <0\.0001 \(max-T over 3 ", message
+    )
     # mrr: 20 queries differ, and bm25.run is better in each: of the 2^20 sign patterns only this
-    # one and its opposite are as extreme, p = 2 / 2^20. Holm: the smallest of 3, times 3.
+    # one and its opposite are as extreme, p = 2 / 2^20.
     found = run.results["comparison"]["metrics"]["mrr"]
     assert found["method"] == "permutation, exact"
     assert found["n_nonzero"] == 20
@@ -216,9 +293,8 @@ def test_the_worse_run_fails_no_regression_and_names_the_p_value(
     assert picture.group() in run.output
 
 
-@each_mode
-def test_context_retrieval_zh_is_green(run_example: RunExample, mode: str) -> None:
-    run = run_example("context_retrieval_zh", mode)
+def test_context_retrieval_zh_is_green(run_example: RunExample) -> None:
+    run = run_example("context_retrieval_zh")
     assert run.status == 0
     assert run.outcomes == {"passed": 20}  # 15 questions, 4 gates and "unscored"
     # Only for 喝水 the first context is not an expected one; the second is.
@@ -232,9 +308,8 @@ def test_context_retrieval_zh_is_green(run_example: RunExample, mode: str) -> No
     assert shown["有声书"] == 3
 
 
-@each_mode
-def test_judge_is_green_from_its_recording_alone(run_example: RunExample, mode: str) -> None:
-    run = run_example("judge", mode)
+def test_judge_is_green_from_its_recording_alone(run_example: RunExample) -> None:
+    run = run_example("judge")
     hint = "the prompt, or the cache, has changed? python tests/examples/record_judge.py"
     assert run.status == 0, f"{hint}\n{run.output}"
     # 8 rows, of which "parking" (level 0) and 轮椅 (level 2) are tolerated; 3 gates, "unscored".
@@ -249,11 +324,10 @@ def test_judge_is_green_from_its_recording_alone(run_example: RunExample, mode: 
     assert "灯塔只有楼梯" in wheelchair["reasons"]["llm_answer_relevancy"]
 
 
-@each_mode
 @pytest.mark.parametrize("example", ["rag_app", "rag_app/by_http", "rag_app/by_fixture"])
-def test_a_live_system_is_asked(run_example: RunExample, example: str, mode: str) -> None:
+def test_a_live_system_is_asked(run_example: RunExample, example: str) -> None:
     """The answers are in no file: a search without "Mondays" finds another document."""
-    run = run_example(example, mode)
+    run = run_example(example)
     assert run.status == 0, run.output
     gates = 3 if example == "rag_app" else 2
     assert run.outcomes == {"passed": 12 + gates + 1}  # 12 questions, the gates and "unscored"
@@ -265,49 +339,34 @@ def test_a_live_system_is_asked(run_example: RunExample, example: str, mode: str
 
 
 def test_the_answers_are_the_same_however_the_system_is_asked(run_example: RunExample) -> None:
-    here = run_example("rag_app", "plain").results["samples"]
+    here = run_example("rag_app").results["samples"]
     names = ("id", "answer", "contexts", "scores")
     for other in ("rag_app/by_http", "rag_app/by_fixture"):
-        there = run_example(other, "plain").results["samples"]
+        there = run_example(other).results["samples"]
         assert [[one[name] for name in names] for one in here] == [
             [one[name] for name in names] for one in there
         ]
 
 
-@each_mode
-def test_a_test_function_asks_the_system(tmp_path: Path, mode: str) -> None:
+def test_a_test_function_asks_the_system(run_example: RunExample) -> None:
     """[E6] 12 questions, of which "mondays" is wrong and has no threshold; two gates, unscored."""
-    output = _run_rag_app(tmp_path, "rag_app", "rag_app/test_garden.py", *MODES[mode])
-    assert "15 passed" in output
-    assert "rageval: rag-app-by-test (rag_app/test_garden.py::test_answers_are_passages)" in output
+    run = run_example("rag_app/test_garden.py")
+    assert run.status == 0, run.output
+    assert run.outcomes == {"passed": 15}
+    said = "rageval: rag-app-by-test (examples/rag_app/test_garden.py::test_answers_are_passages)"
+    assert said in run.output
     # 11 of 12
-    assert re.search(r"gate hit_rate@1\.mean +passed +0\.9167 >= 0\.9000\n", output)
+    assert re.search(r"gate hit_rate@1\.mean +passed +0\.9167 >= 0\.9000\n", run.output)
 
 
-def test_the_folder_of_an_example_with_a_test_is_run_as_it_is(tmp_path: Path) -> None:
+def test_the_folder_of_an_example_with_a_test_is_run_as_it_is(run_example: RunExample) -> None:
     """Its three scenarios and its test; the scenario of the test is none of its own.
 
     12 questions each, and 2, 2, 3 and 2 gates, and "unscored" of each: 4 * 12 + 9 + 4 = 61.
     """
-    pytest.importorskip("aiohttp")
-    assert "61 passed" in _run_rag_app(tmp_path, "rag_app/by_http", "rag_app")
-
-
-def _run_rag_app(tmp_path: Path, example: str, *args: str) -> str:
-    """Run pytest in a copy of the application's folder; return what a green run printed."""
-    shutil.copytree(EXAMPLES / "rag_app", tmp_path / "rag_app")
-    (tmp_path / "pytest.ini").write_text(SETTINGS, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *args],
-        cwd=tmp_path,
-        env=_environment(tmp_path, example),
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
+    run = run_example(WHOLE_FOLDER)
+    assert run.status == 0, run.output
+    assert run.outcomes == {"passed": 61}
 
 
 def test_the_recording_of_judge_holds_no_more_than_its_replies() -> None:
@@ -316,17 +375,26 @@ def test_the_recording_of_judge_holds_no_more_than_its_replies() -> None:
     assert len(lines) == 8
 
 
-@pytest.mark.parametrize("example", NAMES)
-def test_results_are_the_same_with_two_workers(run_example: RunExample, example: str) -> None:
-    spread = run_example(example, "two-workers")
-    assert spread.results["run"]["workers"] == 2
-    assert spread.comparable() == run_example(example, "plain").comparable()
+def test_results_are_the_same_with_two_workers(run_example: RunExample, tmp_path: Path) -> None:
+    """All commands of the READMEs as one, which is red, for two of them are."""
+    has_http = extras.installed("aiohttp")
+    names = [name for name in NAMES if name != OVER_HTTP or has_http]
+    commands = readme_commands()
+    args = dict.fromkeys(arg for name in names for arg in commands[name])
+    if has_http:
+        del args["--rag-cache=replay"]  # the server of by_http was never recorded
+    done = _python(_copy(tmp_path), "-m", "pytest", "-n", "2", *args, has_network=True)
+    assert done.returncode == 1, done.stdout
+    assert outcomes_of(done.stdout) == sum((run_example(one).outcomes for one in names), Counter())
+    for name in names:
+        spread, plain = results_of(tmp_path, name), run_example(name).results
+        assert spread["run"]["workers"] == 2
+        assert {**spread, "run": None} == {**plain, "run": None}, name
 
 
-@each_mode
-def test_custom_metric_is_green(run_example: RunExample, mode: str) -> None:
+def test_custom_metric_is_green(run_example: RunExample) -> None:
     """B10."""
-    run = run_example("custom_metric", mode)
+    run = run_example("custom_metric")
     assert run.status == 0
     assert run.outcomes == {"passed": 8}  # 4 rows, 3 gates and "unscored"
     # polite: of please, thank, 请, 谢 two are wanted. returns 1/2, shipping 1/2, gifts 1, 自提 1.
@@ -344,16 +412,7 @@ def test_custom_metric_is_green(run_example: RunExample, mode: str) -> None:
     assert "help desk: the most polite answers are gifts, 自提" in run.output
 
 
-def test_custom_metric_is_green_under_plain_pytest_in_its_folder(tmp_path: Path) -> None:
-    shutil.copytree(EXAMPLES / "custom_metric", tmp_path / "custom_metric")
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest"],
-        cwd=tmp_path / "custom_metric",
-        env=_environment(tmp_path, "custom_metric"),
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0
-    assert "8 passed" in done.stdout
+def test_custom_metric_is_green_under_plain_pytest_in_its_folder(run_example: RunExample) -> None:
+    run = run_example(IN_ITS_FOLDER)
+    assert run.status == 0
+    assert run.outcomes == {"passed": 8}

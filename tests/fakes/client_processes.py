@@ -12,15 +12,16 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from pytest_rageval.clients.accounting.call_context import Purpose
 from pytest_rageval.clients.base import Message
-from pytest_rageval.clients.cache import Cache
+from pytest_rageval.clients.cache.keys import Key, chat_key
+from pytest_rageval.clients.cache.reply_cache import Cache
+from pytest_rageval.clients.clients import Clients
 from pytest_rageval.clients.errors import BudgetError
-from pytest_rageval.clients.keys import Key, chat_key
-from pytest_rageval.clients.limits import open_limits
-from pytest_rageval.clients.locks import ByteLocks
-from pytest_rageval.clients.purpose import Purpose
+from pytest_rageval.clients.file_locks import ByteLocks
+from pytest_rageval.clients.limits.limits import Limits, open_limits
+from pytest_rageval.clients.limits.retry import Patience
 from pytest_rageval.clients.settings import ClientSettings, Price, RunSettings
-from pytest_rageval.clients.stack import Clients
 
 
 def serve(out: Connection) -> None:
@@ -60,19 +61,24 @@ def hold(
 
     async def main() -> list[tuple[float, float]]:
         limits = open_limits(settings, run)
-
-        async def one() -> tuple[float, float]:
-            async with limits.slot():
-                began = time.monotonic()
-                await asyncio.sleep(hold_s)
-                return began, time.monotonic()
-
         _wait_for_start(out)
-        times = await asyncio.gather(*(one() for _ in range(count)))
-        limits.close()
-        return times
+        return await held(limits, count, hold_s)
 
     out.send(asyncio.run(main()))
+
+
+async def held(limits: Limits, count: int, hold_s: float) -> list[tuple[float, float]]:
+    """Take a slot ``count`` times at once and close ``limits``; return when each was had."""
+
+    async def one() -> tuple[float, float]:
+        async with limits.slot():
+            began = time.monotonic()
+            await asyncio.sleep(hold_s)
+            return began, time.monotonic()
+
+    times = await asyncio.gather(*(one() for _ in range(count)))
+    limits.close()
+    return times
 
 
 def start_at_a_rate(
@@ -83,7 +89,7 @@ def start_at_a_rate(
     async def main() -> list[float]:
         limits = open_limits(settings, run, window_s)
         _wait_for_start(out)
-        starts = await asyncio.gather(*(limits.start(1.0) for _ in range(count)))
+        starts = await asyncio.gather(*(limits.start(1.0, Patience(120.0)) for _ in range(count)))
         limits.close()
         return starts
 

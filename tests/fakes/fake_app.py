@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gzip
 import json
 import socket
 import struct
 import threading
 import time
+import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -75,6 +77,7 @@ class FakeApp:
         self.seen: list[Asked] = []
         self.in_flight = 0
         self.most_in_flight = 0
+        self.sent = 0  # bytes of endless replies
         self._attempts: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
         self._stop: asyncio.Event | None = None
@@ -157,6 +160,12 @@ class FakeApp:
         fault = self._fault(asked.question)
         if fault == "hang":
             await asyncio.sleep(HANGS_S)
+        if fault == "endless":
+            writer.write(b"HTTP/1.1 200 -\r\nContent-Type: text/plain\r\n\r\n")
+            while not writer.is_closing():
+                writer.write(b"x" * 2**16)
+                self.sent += 2**16
+                await writer.drain()
         if fault in ("reset", "close"):
             self._break(fault, writer)
             return
@@ -195,6 +204,9 @@ class FakeApp:
         if fault in _FAULTS:
             kind, body = _FAULTS[fault]
             return 200, kind, body, []
+        if fault in _PACKED:
+            body = _PACKED[fault]()
+            return 200, "text/plain", body, [f"Content-Encoding: {fault.partition(' ')[0]}"]
         found = self.answer(asked)
         if isinstance(found, tuple):
             return 200, found[0], found[1], []
@@ -226,5 +238,16 @@ _FAULTS: Mapping[str, tuple[str, bytes]] = {
     "big": ("text/plain", b"x" * 10_000_000),
     "long": ("text/plain", b"x" * 2_000_000),
 }
-"""Faults by name; besides, any status ("503"), with Retry-After ("429:0.05"), "to <URL>" for a
-redirect, and "hang", "reset", "close", "cut" in the middle of the reply."""
+_PACKED: Mapping[str, Callable[[], bytes]] = {
+    "gzip": lambda: gzip.compress(b"Paris"),
+    "deflate": lambda: zlib.compress(b"Paris"),
+    "deflate raw": lambda: zlib.compress(b"Paris", wbits=-15),
+    "gzip bomb": lambda: gzip.compress(b"x" * 2**25),
+    "gzip broken": lambda: b"Paris",
+    "gzip cut": lambda: gzip.compress(b"Paris")[:-10],
+    "br": lambda: b"Paris",
+}
+"""Replies that are packed, or say that they are."""
+
+"""Faults by name; besides, those of ``_PACKED``, any status ("503"), with Retry-After ("429:0.05"),
+"to <URL>" for a redirect, "endless", "hang", "reset", "close", and "cut" in the middle of it."""

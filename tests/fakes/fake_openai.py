@@ -18,6 +18,7 @@ import argparse
 import asyncio
 import base64
 import contextlib
+import gzip
 import json
 import math
 import socket
@@ -28,6 +29,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Self
 
 from fake_judge import judge, prompt_of, share
@@ -36,6 +38,8 @@ Answer = Callable[[Mapping[str, Any]], str]
 
 FAULTS = {
     "hang": "never answers",
+    "endless": "200 with a reply that never ends",
+    "bomb": "200 with 32 KB of gzip that are 32 MB",
     "reset": "resets the connection",
     "close": "closes the connection without a word",
     "cut": "closes the connection in the middle of the answer",
@@ -111,6 +115,7 @@ class FakeOpenAI:
         self.in_flight = 0
         self.most_in_flight = 0
         self.connections = 0
+        self.sent = 0  # bytes of endless replies
         self._script: deque[str] = deque()
         self._attempts: Counter[str] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -219,7 +224,7 @@ class FakeOpenAI:
 
     async def _answer(self, seen: Seen, fault: str, writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(self._latency(seen))
-        if fault in ("hang", "reset", "close"):
+        if fault in ("hang", "reset", "close", "endless"):
             await self._break(fault, writer)
             return
         status, headers, content = self._reply(seen, fault)
@@ -236,6 +241,12 @@ class FakeOpenAI:
     async def _break(self, fault: str, writer: asyncio.StreamWriter) -> None:
         if fault == "hang":
             await asyncio.sleep(600.0)
+        if fault == "endless":
+            writer.write(b"HTTP/1.1 200 -\r\nContent-Type: application/json\r\n\r\n")
+            while not writer.is_closing():
+                writer.write(b" " * 2**16)
+                self.sent += 2**16
+                await writer.drain()
         if fault == "reset":
             linger = struct.pack("ii", 1, 0)
             writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
@@ -334,6 +345,7 @@ _Reply = tuple[int, list[str], Any]
 _HTTP_FAULTS: Mapping[str, Callable[[Seen], _Reply]] = {
     "html": lambda seen: (200, ["Content-Type: text/html"], _page(seen)),
     "html_502": lambda seen: (502, ["Content-Type: text/html"], _page(seen)),
+    "bomb": lambda seen: (200, ["Content-Encoding: gzip"], bomb()),
     "not_json": lambda seen: (200, [], b'{"choices": [{"mess'),
     "error_in_200": lambda seen: (200, [], _error(seen, "the upstream model failed")),
     "redirect": lambda seen: (
@@ -344,6 +356,12 @@ _HTTP_FAULTS: Mapping[str, Callable[[Seen], _Reply]] = {
     "quota": lambda seen: (429, [], {"error": {"message": "pay", "code": "insufficient_quota"}}),
     "filter_400": lambda seen: (400, [], {"error": {"message": "no", "code": "content_filter"}}),
 }
+
+
+@cache
+def bomb() -> bytes:
+    """Return 32 KB of gzip that are 32 MB of blanks."""
+    return gzip.compress(b" " * 2**25)
 
 
 def _without_first(content: str) -> str:

@@ -1,7 +1,7 @@
 """A project whose metrics ask the fake server, for the tests of the plugin's judging.
 
-A test module names it under ``pytest_plugins`` and gets the fixtures ``judge_server``, ``judged``
-and ``run_judged``.
+A test module names it under ``pytest_plugins`` and gets the fixtures ``judge_server`` and
+``judged``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 import aiohttp  # noqa: F401  (an inner run may not be the first to import a C extension)
 import pytest
 from fake_openai import FakeOpenAI, Seen
+from loop_back import LoopBack
 
-import pytest_rageval.clients.stack
-import pytest_rageval.plugin.look_ahead  # noqa: F401
+import pytest_rageval.clients.clients
+import pytest_rageval.plugin.run.look_ahead  # noqa: F401
 from pytest_rageval.clients.base import CHAT_REGISTRY, EMBEDDING_REGISTRY
 
 if TYPE_CHECKING:
@@ -228,13 +229,17 @@ class JudgedProject:
         path.write_text(json.dumps(kept, indent=1), encoding="utf-8")  # JSON is YAML
         return path
 
-    def pytest(self, *args: str) -> pytest.RunResult:
+    def pytest(self, *args: str, plugins: Sequence[object] = ()) -> pytest.RunResult:
         """Run pytest in this process."""
-        self.runs.append(self.project.pytest(*args))
+        self.runs.append(self.project.pytest(*args, plugins=plugins))
         return self.runs[-1]
 
+    def loop_back(self, *args: str) -> pytest.RunResult:
+        """Run pytest in this process, with results on the way of those of xdist."""
+        return self.pytest(*args, plugins=[LoopBack()])
+
     def distributed(self, *args: str) -> pytest.RunResult:
-        """Run pytest with two workers."""
+        """Run pytest with two workers, which takes ten times as long."""
         return self.pytest(*args, "-n", "2")
 
     @property
@@ -305,16 +310,3 @@ def judged(
     monkeypatch.setenv("TMPDIR", str(made.temporary))
     yield made
     assert made.leaks(KEY) == []
-
-
-@pytest.fixture(params=["plain", "xdist"])
-def run_judged(
-    request: pytest.FixtureRequest, judged: JudgedProject
-) -> Callable[..., pytest.RunResult]:
-    """Return what runs pytest; the test that asks for it runs plain and with two workers.
-
-    The workers have all of their samples from the beginning, and so can look far ahead.
-    """
-    if request.param == "plain":
-        return judged.pytest
-    return lambda *args: judged.distributed("--dist=worksteal", *args)

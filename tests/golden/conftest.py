@@ -1,4 +1,4 @@
-"""Where the figures of reference systems and the real data are, and how one text is scored."""
+"""Where the figures of reference systems are, and how one text is scored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_rageval.metrics.base import ScoringContext
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import Sample
 
-_SHARED = Path(__file__).resolve().parents[2].parent / "shared"
+_REFERENCE = Path(__file__).with_name("reference")
 
 Reference = Callable[[str], Any]
 ScoreText = Callable[..., float | None]
@@ -21,30 +21,14 @@ ScoreText = Callable[..., float | None]
 
 @pytest.fixture(scope="session")
 def reference() -> Reference:
-    """Return a function that reads a reference file, or skips the test where there is none."""
-
-    def read(name: str) -> Any:
-        return json.loads(_existing(_SHARED / "reference" / name).read_text("utf-8"))
-
-    return read
+    """Return a function that reads a file of ``reference/``; its README says what they are."""
+    return lambda name: json.loads((_REFERENCE / name).read_text("utf-8"))
 
 
 @pytest.fixture(scope="session")
-def reference_file() -> Callable[[str], Path]:
-    """Return a function from a path below the reference figures to a file, or skips the test."""
-    return lambda name: _existing(_SHARED / "reference" / name)
-
-
-@pytest.fixture(scope="session")
-def shared_data() -> Callable[[str], Path]:
-    """Return a function from a path below the shared data to a file, or skips the test."""
-    return lambda name: _existing(_SHARED / "data" / name)
-
-
-def _existing(path: Path) -> Path:
-    if not path.exists():
-        pytest.skip(f"the reference data are not here: {path.name}")
-    return path
+def synth() -> Path:
+    """Return the folder of a small TREC collection that was made for these tests."""
+    return _REFERENCE / "synth"
 
 
 @pytest.fixture(scope="session")

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pytest_rageval import evaluate
-from pytest_rageval.datasets.key_map import parse_contexts
-from pytest_rageval.reports.results_json import sample_dict
+from pytest_rageval.datasets.columns.passages import parse_contexts
+from pytest_rageval.results.layout import sample_dict
 
 # It keeps the inner lists as their Python text; a context is a text, so here they are flattened.
 FLATTENED = {"json_nested": ["a", "b"]}

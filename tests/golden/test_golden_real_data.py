@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 import yaml
+from others_data import others_data
 
 from pytest_rageval import evaluate
 from pytest_rageval.model import SampleResult, ScenarioResult
 from pytest_rageval.text.normalize import normalize_squad
 
+OPENQA_EVAL = others_data("data/openqa-eval")
+OUTPUTS = OPENQA_EVAL / "original" / "model_outputs"
 # Percentages of OpenQA-eval's README: EM, F1, share of answers that contain a reference.
 OPENQA = {
     "NQ301_text-davinci-003_fewshot-n64": (301, 31.89, 48.97, 47.18),
@@ -43,14 +46,14 @@ def _evaluate(folder: Path, data: Path, metrics: list[Any], **dataset: Any) -> S
 
 @pytest.mark.parametrize("system", OPENQA)
 def test_openqa_figures_over_all_rows(
-    shared_data: Callable[[str], Path], score: Callable[..., float], tmp_path: Path, system: str
+    score: Callable[..., float], tmp_path: Path, system: str
 ) -> None:
     """D1, D3: EM, F1 and containment by SQuAD's definition, on all rows, to two decimals.
 
     The figures were measured with a definition that differs from SQuAD's where a normalised text
     is empty: no overlap counts for F1, and an empty reference is contained in nothing.
     """
-    data = _with_text_answers(shared_data(f"openqa-eval/original/model_outputs/{system}.jsonl"))
+    data = _with_text_answers(OUTPUTS / f"{system}.jsonl")
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in data), "utf-8")
     metrics = [{"em": SQUAD}, {"f1": SQUAD}, {"acc": SQUAD}]
@@ -94,41 +97,35 @@ def _with_text_answers(path: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def test_an_answer_that_is_a_list_is_an_invalid_row_of_real_data(
-    shared_data: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_an_answer_that_is_a_list_is_an_invalid_row_of_real_data(tmp_path: Path) -> None:
     """A19: 16 of 301 few-shot predictions are lists: they say so, and the rest is scored."""
-    name = "openqa-eval/original/model_outputs/NQ301_text-davinci-003_fewshot-n64.jsonl"
-    result = _evaluate(tmp_path, shared_data(name), ["em"], key_map=OPENQA_KEY_MAP)
+    data = OUTPUTS / "NQ301_text-davinci-003_fewshot-n64.jsonl"
+    result = _evaluate(tmp_path, data, ["em"], key_map=OPENQA_KEY_MAP)
     assert (result.counts.scored, result.counts.invalid) == (285, 16)
     reasons = {sample.invalid for sample in result.samples if sample.invalid is not None}
     assert reasons == {"answer must be text, found a list"}
 
 
-def test_the_measured_figures_are_those_of_the_readme(shared_data: Callable[[str], Path]) -> None:
-    readme = shared_data("openqa-eval/README.md").read_text("utf-8")
+def test_the_measured_figures_are_those_of_the_readme() -> None:
+    readme = (OPENQA_EVAL / "README.md").read_text("utf-8")
     for system, (rows, em, f1, contains) in OPENQA.items():
         block = readme.split(f'"{system}": {{')[1].split("}")[0]
         figures = {"n": rows, "EM": em, "F1": f1, "contains": contains}
         assert json.loads("{" + block + "}") == figures
 
 
-def test_without_a_key_map_the_golden_list_is_no_answer(
-    shared_data: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_without_a_key_map_the_golden_list_is_no_answer(tmp_path: Path) -> None:
     """D7: the trap of these files is refused with a message, not scored."""
     from pytest_rageval import UserError
 
-    data = shared_data("openqa-eval/original/model_outputs/NQ_DPR.jsonl")
+    data = OUTPUTS / "NQ_DPR.jsonl"
     with pytest.raises(UserError, match="answer must be text, found a list"):
         _evaluate(tmp_path, data, ["em"], limit=10)
 
 
-def test_the_example_of_ultrarag_has_our_field_names(
-    shared_data: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_the_example_of_ultrarag_has_our_field_names(tmp_path: Path) -> None:
     """A17: ``golden_answers`` are references without a key_map; numbers as ids are text."""
-    source = shared_data("nq-format-samples/original/ultrarag_sample_nq_10.jsonl")
+    source = others_data("data/nq-format-samples/original/ultrarag_sample_nq_10.jsonl")
     rows = [json.loads(line) for line in source.read_text("utf-8").splitlines()]
     answered = [{**row, "pred_answer": row["golden_answers"][-1]} for row in rows]
     data = tmp_path / "rows.jsonl"
@@ -142,11 +139,9 @@ def test_the_example_of_ultrarag_has_our_field_names(
     assert result.samples[0].metadata == {"meta_data": {}}
 
 
-def test_the_example_of_flashrag_has_our_field_names(
-    shared_data: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_the_example_of_flashrag_has_our_field_names(tmp_path: Path) -> None:
     """A17: FlashRAG's rows, their question taken for the answer to have one."""
-    data = shared_data("nq-format-samples/original/flashrag_nq_test.jsonl")
+    data = others_data("data/nq-format-samples/original/flashrag_nq_test.jsonl")
     lines = data.read_text("utf-8").splitlines()
     result = _evaluate(tmp_path, data, ["em"], key_map={"answer": "question"})
     assert len(result.samples) == len(lines)
@@ -156,7 +151,6 @@ def test_the_example_of_flashrag_has_our_field_names(
 
 
 def test_rouge_is_the_same_to_the_last_bit_with_both_backends(
-    shared_data: Callable[[str], Path],
     score: Callable[..., float],
     clear_rouge_backend: Callable[[], None],
     monkeypatch: pytest.MonkeyPatch,
@@ -167,7 +161,7 @@ def test_rouge_is_the_same_to_the_last_bit_with_both_backends(
 
     pairs = []
     for name in ("NQ_DPR", "NQ301_text-davinci-003_zeroshot", "NQ_FiD"):
-        path = shared_data(f"openqa-eval/original/model_outputs/{name}.jsonl")
+        path = OUTPUTS / f"{name}.jsonl"
         rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
         pairs += [(row["prediction"], row["answer"]) for row in rows][:850]
     pairs = pairs[:2000]

@@ -1,12 +1,9 @@
-"""B5, B6: replies to DB-GPT's judge, and those of real judges with the verdicts people noted."""
+"""B5, B6: replies to DB-GPT's judge are read as its parser reads them, or as a person would."""
 
 from __future__ import annotations
 
-import json
 import math
-import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,7 +12,6 @@ from pytest_rageval.text.reply import (
     UnreadableReplyError,
     read_reason,
     read_score,
-    read_verdict,
 )
 
 # What DB-GPT's parser gives 0.0, because the first line is not a number to Python's float().
@@ -82,78 +78,3 @@ def test_what_states_no_score_is_refused(dbgpt_cases: list[dict[str, Any]]) -> N
             with pytest.raises(UnreadableReplyError, match=NO_SCORE[case["response"]]):
                 read_score(case["response"], 0, 5)
             assert math.isnan(float(case["score"])) or float(case["score"]) not in range(1, 6)
-
-
-# Replies of GPT-4 in which no verdict is stated, by hand inspection.
-UNSTATED = {
-    "nq301-0353": "The candidate's answer is unclear and inconsistent.",
-    "nq301-1175": "The candidate provides a date, not a location.",
-}
-DECLINED = {"nq301-0067", "nq301-0497"}  # "I cannot determine if ...", recorded as no verdict
-# Recorded as a yes, but the reply begins "No, the candidate is not entirely correct."
-MISRECORDED = {"nq301-0027"}
-
-# The sentences that follow contradict their first word: "No, the candidate is correct."
-CONTRADICTORY = {
-    "No, the candidate is correct. The 2017 col",
-    "No, the candidate is correct. The largest ",
-}
-
-
-@pytest.fixture
-def replies(shared_data: Callable[[str], Path]) -> Callable[[str], Iterator[tuple[str, str, Any]]]:
-    """Return a function from a judge's name to the id, text and recorded verdict of its replies."""
-    path = shared_data("openqa-eval/judged_nq301.jsonl")
-
-    def read(judge: str) -> Iterator[tuple[str, str, Any]]:
-        for line in path.read_text("utf-8").splitlines():
-            row = json.loads(line)
-            yield row["id"], row["judges"][f"{judge}_text"], row["judges"][judge]
-
-    return read
-
-
-def _verdict(reply: str) -> bool | None:
-    try:
-        return read_verdict(reply)
-    except UnreadableReplyError:
-        return None
-
-
-@pytest.mark.parametrize(("judge", "stated"), [("gpt-4", 1485), ("text-davinci-003", 1490)])
-def test_real_judges_are_read_as_people_noted_their_verdicts(
-    replies: Callable[[str], Iterator[tuple[str, str, Any]]], judge: str, stated: int
-) -> None:
-    """B6: all stated verdicts of 1,490 replies; the exceptions are named above, by hand."""
-    agreed, differing, unread = set(), set(), set()
-    for name, reply, recorded in replies(judge):
-        verdict = _verdict(reply)
-        if verdict is None:
-            unread.add(name)
-        else:
-            (agreed if verdict == bool(recorded) else differing).add(name)
-    is_gpt_4 = judge == "gpt-4"
-    assert unread == ({*UNSTATED, *DECLINED} if is_gpt_4 else set())
-    assert differing == (MISRECORDED if is_gpt_4 else set())
-    assert len(agreed) == stated
-
-
-@pytest.mark.parametrize(
-    ("judge", "least", "contradictory"),
-    [("gpt-4", 1450, CONTRADICTORY), ("text-davinci-003", 670, set())],
-)
-def test_their_sentences_say_the_same_without_the_first_word(
-    replies: Callable[[str], Iterator[tuple[str, str, Any]]],
-    judge: str,
-    least: int,
-    contradictory: set[str],
-) -> None:
-    """B6: "the candidate is not correct" is harder than "No"; unread is right, misread is not."""
-    agreed, differing = 0, set()
-    for name, reply, recorded in replies(judge):
-        verdict = _verdict(re.sub(r"(?i)^(?:yes|no)\b[,.]?\s*", "", reply))
-        if verdict is not None and name not in MISRECORDED:
-            agreed += verdict == bool(recorded)
-            differing |= {reply[:42]} if verdict != bool(recorded) else set()
-    assert differing == contradictory
-    assert agreed >= least

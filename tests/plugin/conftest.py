@@ -1,35 +1,43 @@
-"""What the tests of the plugin share: a project to run pytest in, plain and with two workers."""
+"""What the tests of the plugin share: a project, and ways to run pytest in it."""
 
 from __future__ import annotations
 
 import csv
+import gc
+import importlib
 import json
 import os
+import pkgutil
 import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-# pytester drops what an inner run imported, and C extensions cannot be imported twice in a process.
-import ir_measures  # noqa: F401
-import numpy  # noqa: F401
 import pytest
-import pytrec_eval  # noqa: F401
-import rouge_score.rouge_scorer  # noqa: F401
-import yaml  # noqa: F401
+from loop_back import LoopBack
 
-import pytest_rageval.plugin.session  # noqa: F401
+import pytest_rageval
 from pytest_rageval.datasets.base import READER_REGISTRY
 from pytest_rageval.gates.base import GATE_REGISTRY
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.reports.base import REPORT_REGISTRY
 
+# pytester drops what an inner run imported. To import it again for each run costs more than the run
+# itself, and C extensions cannot be imported twice in a process.
+for _module in pkgutil.walk_packages(pytest_rageval.__path__, "pytest_rageval."):
+    importlib.import_module(_module.name)
+for _name in ("sqlite3", "ir_measures", "pytrec_eval", "rouge_score.rouge_scorer", "yaml"):
+    importlib.import_module(_name)
+# Nor may the first inner run that asks be the one whose environment decides what there is.
 for _registry in (READER_REGISTRY, GATE_REGISTRY, METRIC_REGISTRY, REPORT_REGISTRY):
     _registry.names()
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Whatever a shell starts with "&" ignores Ctrl-C, and so would all that the tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+UNRELATED = ("hypothesispytest", "pytest_cov", "langsmith_plugin")
+"""Plugins that may be installed here too; langsmith's alone doubles the time of a run."""
 
 BROKEN_METRICS = """
     import os
@@ -113,10 +121,13 @@ def _own_environment(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, _compiled: Path
 ) -> None:
     """Keep the user's settings, the outer run and unrelated plugins away from inner runs."""
+    gc.freeze()  # inner runs need not look through all that the outer one has loaded
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(_compiled))
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest -p no:pytest_cov")
+    monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(f"-p no:{name}" for name in UNRELATED))
+    for name in ("CI", "BUILD_NUMBER"):  # where pytest cuts nothing off
+        monkeypatch.delenv(name, raising=False)
     for name in [name for name in os.environ if name.startswith(("RAGEVAL_", "GITHUB_"))]:
         monkeypatch.delenv(name)
     for name in ("PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT", "PYTEST_XDIST_TESTRUNUID"):
@@ -155,9 +166,9 @@ class Project:
         """Write a ``conftest.py`` that adds the metrics of ``BROKEN_METRICS``."""
         self.conftest(BROKEN_METRICS + more)
 
-    def pytest(self, *args: str) -> pytest.RunResult:
+    def pytest(self, *args: str, plugins: Sequence[object] = ()) -> pytest.RunResult:
         """Run pytest in this process."""
-        return self.pytester.runpytest_inprocess(*args, no_reraise_ctrlc=True)
+        return self.pytester.runpytest_inprocess(*args, no_reraise_ctrlc=True, plugins=plugins)
 
     def folders(self, name: str = "qa", base: str = ".rageval") -> list[Path]:
         """Return the run folders of a scenario, oldest first."""
@@ -203,15 +214,16 @@ class Project:
 
 
 class Run:
-    """Runs pytest in a project, in one process or with two workers."""
+    """Runs pytest in a project, always in the same way."""
 
-    def __init__(self, project: Project, *, distributed: bool) -> None:
+    def __init__(self, project: Project, *args: str, plugins: Sequence[object] = ()) -> None:
         self._project = project
-        self.distributed = distributed
+        self._args = args
+        self._plugins = plugins
 
     def __call__(self, *args: str) -> pytest.RunResult:
         """Return the result of ``pytest <args>``."""
-        return self._project.pytest(*args, *(("-n", "2") if self.distributed else ()))
+        return self._project.pytest(*args, *self._args, plugins=self._plugins)
 
 
 @pytest.fixture
@@ -220,16 +232,22 @@ def project(pytester: pytest.Pytester) -> Project:
     return Project(pytester)
 
 
-@pytest.fixture(params=["plain", "xdist"])
-def run(request: pytest.FixtureRequest, project: Project) -> Run:
-    """Return what runs pytest; the test that asks for it runs plain and with two workers."""
-    return Run(project, distributed=request.param == "xdist")
+@pytest.fixture
+def plain(project: Project) -> Run:
+    """Return what runs pytest in this process."""
+    return Run(project)
 
 
 @pytest.fixture
-def plain(project: Project) -> Run:
-    """Return what runs pytest in this process: for what workers have no part in."""
-    return Run(project, distributed=False)
+def run(project: Project) -> Run:
+    """Return what runs pytest in this process, with results on the way of those of xdist."""
+    return Run(project, plugins=[LoopBack()])
+
+
+@pytest.fixture
+def workers(project: Project) -> Run:
+    """Return what runs pytest with two workers; at ten times the price, for what needs them."""
+    return Run(project, "-n", "2")
 
 
 def _refuse(constant: str) -> float:

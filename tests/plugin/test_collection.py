@@ -23,10 +23,10 @@ def _collected(result: pytest.RunResult) -> list[str]:
 def test_both_suffixes_are_collected_at_any_depth(project: Project) -> None:
     """[A1] ``*.rageval.yaml`` and ``*.rageval.yml``; other YAML files are not scenarios."""
     project.scenario(ONE, "first")
-    project.pytester.makefile(".rageval.yml", second=ONE)
+    project.pytester.makefile(".rageval.yml", second=ONE.replace("name: ", "name: 2-"))
     project.pytester.makefile(".yaml", other=ONE)
     deep = project.pytester.mkdir("deep")
-    (deep / "third.rageval.yaml").write_text(ONE, "utf-8")
+    (deep / "third.rageval.yaml").write_text(ONE.replace("name: ", "name: 3-"), "utf-8")
     result = project.pytest("--collect-only", "-q")
     assert _collected(result) == [
         "deep/third.rageval.yaml::right",
@@ -40,7 +40,7 @@ def test_ini_patterns_replace_the_default_ones(project: Project) -> None:
     project.pytester.makeini("[pytest]\nrageval_files = eval_*.yaml *.scenario")
     project.scenario(ONE, "first")
     project.pytester.makefile(".yaml", eval_bot=ONE)
-    project.pytester.makefile(".scenario", third=ONE)
+    project.pytester.makefile(".scenario", third=ONE.replace("name: ", "name: 3-"))
     result = project.pytest("--collect-only", "-q")
     assert _collected(result) == ["eval_bot.yaml::right", "third.scenario::right"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +12,6 @@ if TYPE_CHECKING:
 
 pytest_plugins = ["judged_project"]
 
-Run = Callable[..., pytest.RunResult]
 
 METRICS = """
 from pytest_rageval import Message
@@ -44,9 +42,9 @@ def own(judged: JudgedProject, monkeypatch: pytest.MonkeyPatch) -> JudgedProject
     return judged
 
 
-def test_the_judge_is_asked_through_our_client(own: JudgedProject, run_judged: Run) -> None:
+def test_the_judge_is_asked_through_our_client(own: JudgedProject) -> None:
     own.scenario(["0.5", "0.25"], metrics=[TONE], gates={"tone": 0.3})
-    run_judged().assert_outcomes(passed=4)  # two samples, the gates tone.mean and unscored
+    own.loop_back().assert_outcomes(passed=4)  # two samples, the gates tone.mean and unscored
     samples = own.project.results()["samples"]
     assert [sample["scores"] for sample in samples] == [{"tone": 0.5}, {"tone": 0.25}]
     assert samples[0]["reasons"] == {"tone": "judged 0.5"}
@@ -84,12 +82,12 @@ def test_a_judge_that_fails_is_the_error_of_the_score(own: JudgedProject) -> Non
     assert "500" in sample["errors"]["tone"]
 
 
-def test_a_class_for_dbgpt_asks_the_same_judge(own: JudgedProject, run_judged: Run) -> None:
+def test_a_class_for_dbgpt_asks_the_same_judge(own: JudgedProject) -> None:
     own.scenario(
         [{"answer": "0.5", "question": "q"}],
         metrics=[{"use": "qa_metrics:Relevancy", "name": "relevancy"}],
     )
-    run_judged().assert_outcomes(passed=1)
+    own.loop_back().assert_outcomes(passed=1)
     assert own.project.results()["samples"][0]["scores"] == {"relevancy": 0.5}
     assert own.asked == ["relevancy: <answer>\n0.5\n</answer>"]
 

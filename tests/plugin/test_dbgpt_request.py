@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -34,8 +35,7 @@ def request_file(project: Project) -> Project:
 
 def rows(project: Project) -> list[dict[str, Any]]:
     text = (project.folders("recall")[-1] / "evaluation_rows.json").read_text("utf-8")
-    parsed: list[dict[str, Any]] = json.loads(text)
-    return parsed
+    return [row for group in json.loads(text)["data"] for row in group]
 
 
 def test_a_request_runs_as_it_is(request_file: Project, run: Run) -> None:
@@ -53,7 +53,7 @@ def test_a_request_runs_as_it_is(request_file: Project, run: Run) -> None:
 
 
 def test_the_rows_are_those_of_db_gpt(request_file: Project, run: Run) -> None:
-    """[B9] One for each question and metric, on request."""
+    """[B9, F7] One for each question and metric, on request."""
     run("--rag-scenario=recall.json", "-W", "default")
     assert not list(request_file.path.glob("**/evaluation_rows.json"))
     run(
@@ -65,12 +65,12 @@ def test_the_rows_are_those_of_db_gpt(request_file: Project, run: Run) -> None:
     ).assert_outcomes(passed=1, failed=2)
     found = rows(request_file)
     assert [(row["metric_name"], row["score"], row["passing"]) for row in found] == [
-        ("hit_rate", 1.0, None),
-        ("mrr", 1.0, True),
-        ("hit_rate", 1.0, None),
-        ("mrr", 0.5, False),
-        ("hit_rate", 0.0, None),
-        ("mrr", 0.0, False),
+        ("RetrieverHitRateMetric", 1.0, None),
+        ("RetrieverMRRMetric", 1.0, True),
+        ("RetrieverHitRateMetric", 1.0, None),
+        ("RetrieverMRRMetric", 0.5, False),
+        ("RetrieverHitRateMetric", 0.0, None),
+        ("RetrieverMRRMetric", 0.0, False),
     ]
     assert all(isinstance(row.pop("prediction_cost"), int) for row in found)
     assert found[2] == {
@@ -79,22 +79,55 @@ def test_the_rows_are_those_of_db_gpt(request_file: Project, run: Run) -> None:
         "contexts": ["两年", "三年"],
         "score": 1.0,
         "passing": None,
-        "metric_name": "hit_rate",
+        "metric_name": "RetrieverHitRateMetric",
         "raw_dataset": {"id": "sample-2", "query": "保修?"},
         "feedback": None,
     }
 
 
-def test_the_rows_are_the_same_with_workers(request_file: Project) -> None:
+def test_the_rows_are_the_same_with_workers(request_file: Project, run: Run) -> None:
     """[B9, E2] But for what they cost."""
     arguments = ("--rag-scenario=recall.json", "-W", "default", "--rag-report=dbgpt")
     request_file.pytest(*arguments)
     plain = rows(request_file)
-    request_file.pytest(*arguments, "-n", "2")
+    run(*arguments)
     spread = rows(request_file)
     for row in [*plain, *spread]:
         del row["prediction_cost"]
     assert plain == spread
+
+
+OWN = """
+from pytest_rageval.metrics.dbgpt import EvaluationResult, RetrieverEvaluationMetric
+
+class Share(RetrieverEvaluationMetric):
+    def sync_compute(self, prediction, contexts=None, query=None):
+        found = [text for text in contexts if text in prediction]
+        return EvaluationResult(score=len(found) / len(contexts), passing=len(found) > 1)
+"""
+
+
+def test_the_rows_of_a_retriever_metric_of_ones_own(
+    request_file: Project, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[F7] What was retrieved (as top_k leaves it), and all that was expected, nothing cut."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    expected = [str(number) * 400 for number in range(5)]
+    row = {"query": "?", "contexts": expected, "prediction": [expected[4], expected[0], "other"]}
+    one = {**row, "prediction": expected[:1]}
+    metrics = [{"use": "share:Share"}]
+    request = {**REQUEST, "evaluate_metrics": metrics, "datasets": [row, one]}
+    request_file.file("recall.json", json.dumps(request))
+    request_file.file("share.py", OWN)
+    arguments = ("--rag-scenario=recall.json", "-W", "default")
+    run(*arguments, "--rag-report=dbgpt").assert_outcomes(passed=1, failed=1)
+    assert [
+        (row["prediction"], row["contexts"], row["score"], row["passing"])
+        for row in rows(request_file)
+    ] == [(row["prediction"][:2], expected, 0.4, True), (one["prediction"], expected, 0.2, False)]
+    first = request_file.results("recall")["samples"][0]
+    assert len(first["details"]["retrieval"]["first_expected"]) == 3
+    assert "expected" not in first
 
 
 def test_a_request_without_predictions_says_what_to_do(request_file: Project) -> None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_rageval.engine import ahead
-from pytest_rageval.plugin import look_ahead
+from pytest_rageval.engine.scoring import window as ahead
+from pytest_rageval.plugin.run import look_ahead
 
 if TYPE_CHECKING:
     from tests.plugin.conftest import Project, Run
@@ -95,10 +95,10 @@ def log(project: Project) -> list[str]:
     return (project.path / "log.txt").read_text().split("\n")[:-1]
 
 
-def test_a_fixture_answers(app: Project, run: Run) -> None:
+def test_a_fixture_answers(app: Project, workers: Run) -> None:
     """s2 alone is wrong; what was answered is in the results."""
     scenario(app)
-    run().assert_outcomes(passed=7, failed=1)
+    workers().assert_outcomes(passed=7, failed=1)
     samples = app.results()["samples"]
     assert [sample["outcome"] for sample in samples[:4]] == ["passed", "passed", "failed", "passed"]
     assert samples[3]["answer"] == "3"
@@ -196,6 +196,34 @@ def test_a_fixture_that_fails_is_an_error_of_each_case(app: Project, name: str, 
     assert f"target fixture '{name}': 0 of 2 answered" in result.stdout.str()
 
 
+def test_a_typo_in_the_name_of_a_fixture_is_one_of_the_scenario(app: Project, run: Run) -> None:
+    """[U6] Its line, the nearest guess, what there is; nothing of this package."""
+    scenario(app, count=1, target="{fixture: no_sush}")
+    app.file("conftest.py", "import pytest\n@pytest.fixture\ndef no_such():\n    return str\n")
+    result = run()
+    result.stdout.fnmatch_lines(
+        [
+            "qa.rageval.yaml:2: target: fixture 'no_sush' not found. Did you mean 'no_such'? "
+            "Available: *, no_such, *"
+        ]
+    )
+    assert "items.py" not in result.stdout.str()
+    assert "FixtureLookupError" not in result.stdout.str()
+    found = app.results()["samples"][0]["errors"]["target"]
+    assert found.startswith("fixture 'no_sush' not found. Did you mean 'no_such'?")
+
+
+def test_what_the_fixture_itself_lacks_is_placed_there(app: Project) -> None:
+    """[U6] A fixture that asks for one that is not there."""
+    scenario(app, count=1, target="{fixture: bot}")
+    app.file("conftest.py", "import pytest\n@pytest.fixture\ndef bot(indx):\n    return str\n")
+    result = app.pytest()
+    result.stdout.fnmatch_lines(
+        ["*.yaml:2: target: fixture 'bot' (file *conftest.py, line *): fixture 'indx' not found.*"]
+    )
+    assert "items.py" not in result.stdout.str()
+
+
 def test_a_fixture_is_made_for_cases_that_run_only(app: Project) -> None:
     """Deselected, collected only, skipped: nothing is started."""
     scenario(app)
@@ -226,7 +254,7 @@ def test_without_pytest_a_fixture_is_refused_in_words(app: Project) -> None:
     from pytest_rageval import UserError, evaluate
 
     scenario(app)
-    with pytest.raises(UserError, match="fixture 'rag_target' is there when pytest runs"):
+    with pytest.raises(UserError, match="fixture 'rag_target' exists only when pytest runs"):
         evaluate(app.path / "qa.rageval.yaml")
 
 
@@ -249,10 +277,7 @@ def test_a_long_run_tells_its_progress(
     app.pytest().stdout.fnmatch_lines(["rageval: ? of 3 samples answered"])
 
 
-@pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["plain", "workers"])
-def test_kept_answers_are_those_of_the_folders_own_fixture(
-    app: Project, workers: tuple[str, ...]
-) -> None:
+def test_kept_answers_are_those_of_the_folders_own_fixture(app: Project, run: Run) -> None:
     """[E9] Two folders with a rag_target each, the same question, one cache; the second run too."""
     for name in "ab":
         app.file(
@@ -268,6 +293,6 @@ def test_kept_answers_are_those_of_the_folders_own_fixture(
             "dataset: [{question: who, references: [x]}]\n",
         )
     for _ in range(2):
-        app.pytest("a", "b", *workers)
+        run("a", "b")
         answers = [app.results(name)["samples"][0]["answer"] for name in "ab"]
         assert answers == ["answer of a", "answer of b"]

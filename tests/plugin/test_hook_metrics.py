@@ -47,7 +47,7 @@ def test_it_may_return_functions_and_definitions(project: Project, returned: str
     project.conftest(
         f"""
         from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions
-        from pytest_rageval.metrics.custom.declared import metric
+        from pytest_rageval.metrics.custom.declaration import metric
         from pytest_rageval.model import Score
 
         class Options(NoOptions):
@@ -107,8 +107,8 @@ def test_an_alias_is_known_wherever_a_metric_is_named(project: Project) -> None:
         gates:
           polite: 0.5
           by: {doc_name: {polite: 0.5}}
-          no_regression: {metrics: [polite]}
-          compare_fail: {polite: 0.1}
+          no_regression: {metrics: [polite], undecided: pass}
+          compare_fail: {polite: {max_drop: 0.1, undecided: pass}}
         """
     )
     # One sample, five gates: unscored is there, too.
@@ -151,7 +151,7 @@ def test_they_leave_no_trace_in_other_runs_of_the_process(project: Project) -> N
         ("return 5", "what it returned is 5, not a metric: expected *"),
         ("return ['polite']", "what it returned is 'polite', not a metric: expected *"),
         ("return {'em': len}", "returned what cannot be added: metric 'em' is registered twice"),
-        ("return [lambda sample: 1]", "<lambda> is no name of a metric*"),
+        ("return [lambda sample: 1]", "<lambda> cannot be the name of a metric*"),
         ("return None", "unknown metric 'polite'"),
     ],
 )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_rageval.plugin.run_hooks import RunHooks
+from pytest_rageval.plugin.run.run_hooks import RunHooks
 
 if TYPE_CHECKING:
     from tests.plugin.conftest import Project, Run
@@ -104,21 +104,6 @@ class TestGates:
         strict = four.pytest("-k", "q1", "--rag-strict")
         strict.assert_outcomes(passed=1, failed=2, deselected=3)  # and the gate unscored
 
-    def test_a_lost_sample_fails_it(self, four: Project) -> None:
-        """E4."""
-        four.conftest(
-            GATE.format(least=0.5)
-            + """
-    import os
-
-    def pytest_runtest_setup(item):
-        if item.name == "q2":
-            os._exit(1)
-    """
-        )
-        four.pytest("-n", "1")
-        assert four.gates()["worst"] == "failed"
-
     def test_numbers_of_numpy_are_plain_and_what_is_infinite_is_none(self, four: Project) -> None:
         four.conftest(
             """
@@ -138,7 +123,7 @@ class TestGates:
     @pytest.mark.parametrize(
         ("returned", "message"),
         [
-            ("['worst']", "returned 'worst' among the gates: no GateResult"),
+            ("['worst']", "returned 'worst' among the gates: not a GateResult"),
             ("5", "raised TypeError: 'int' object is not iterable*"),
             ("'worst'", "returned 'worst', not a list"),
             (
@@ -148,15 +133,15 @@ class TestGates:
             ),
             (
                 "[GateResult('em.mean', 'passed', 1, 1, '')]",
-                "returned the gate 'em.mean', and there is one of that name",
+                "returned the gate 'em.mean', a name that is already taken",
             ),
             (
                 "2 * [GateResult('worst', 'passed', 1, 1, '')]",
-                "returned the gate 'worst', and there is one of that name",
+                "returned the gate 'worst', a name that is already taken",
             ),
             (
                 "[GateResult('worst', 'passed', 'low', 1, '')]",
-                "returned the gate 'worst' with 'low' observed: no number",
+                "returned the gate 'worst' with 'low' observed: not a number",
             ),
             ("1 / 0", "raised ZeroDivisionError: division by zero*"),
         ],
@@ -238,21 +223,21 @@ def pytest_rageval_summary():
         four.file("deep/down/qa.rageval.yaml", text)
         return four
 
-    @pytest.mark.parametrize(
-        "args", [("deep/down",), ("--rag-scenario=deep/down/qa.rageval.yaml",)], ids=" ".join
-    )
-    def test_one_that_is_named_is_loaded_everywhere(
-        self, deep: Project, run: Run, args: tuple[str, ...]
-    ) -> None:
-        result = run(*args)
+    def test_one_that_is_named_is_loaded_everywhere(self, deep: Project, workers: Run) -> None:
+        result = workers("--rag-scenario=deep/down/qa.rageval.yaml")
         result.assert_outcomes(passed=5)
         result.stdout.fnmatch_lines(["that is all"])
 
     def test_so_is_one_of_the_environment(
         self, deep: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        """Before the run, as a controller needs it: pytest asks for headers then."""
+        header = "\ndef pytest_report_header():\n    return 'from deep down'\n"
+        deep.file("deep/down/conftest.py", self.HOOKS + header)
         monkeypatch.setenv("RAGEVAL_SCENARIO", "deep/down/qa.rageval.yaml")
-        deep.pytest("-n", "1").assert_outcomes(passed=5)
+        result = deep.pytest()
+        result.assert_outcomes(passed=5)
+        result.stdout.fnmatch_lines(["from deep down"])
 
     def test_for_a_test_function_it_is_that_of_its_file(self, four: Project, run: Run) -> None:
         four.file("tests/conftest.py", self.HOOKS)

@@ -162,9 +162,9 @@ def test_it_is_that_of_the_folder_of_the_scenario(german: Project) -> None:
     ("body", "message"),
     [
         ("return [*samples, samples[0]]", "returned two samples with the id 'q1'"),
-        ("return [*samples, 'q9']", "returned 'q9' among the samples: no Sample"),
+        ("return [*samples, 'q9']", "returned 'q9' among the samples: not a Sample"),
         ("return 'q1'", "returned 'q1', not a list"),
-        ("return []", "left no sample to run"),
+        ("return []", "left no samples to run"),
         ("return 5", "raised TypeError: 'int' object is not iterable*"),
         (
             "import dataclasses\n"

@@ -104,7 +104,7 @@ class TestKeptAnswers:
         self.write(project)
         result = project.pytest()
         assert result.ret == pytest.ExitCode.INTERRUPTED
-        assert "qa.rageval.yaml:6: target: cache_answers: of a func" in result.stdout.str()
+        assert "qa.rageval.yaml:6: target: cache_answers: a func" in result.stdout.str()
         result = project.pytest("--rag-cache=off")
         assert result.ret == pytest.ExitCode.OK
 

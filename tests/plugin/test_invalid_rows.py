@@ -34,7 +34,10 @@ def invalid(project: Project) -> Project:
 
 
 def test_invalid_rows_are_errors_by_default(invalid: Project, run: Run) -> None:
-    """[A19] Three errors; the gate on unscored samples, 3/4 > 0, is red as well."""
+    """[A19] Three errors; the gate on unscored samples, 3/4 > 0, is red as well.
+
+    The files say where they are, why, and what is there.
+    """
     invalid.scenario(SCENARIO.replace(", on_invalid: MODE", ""))
     result = run()
     result.assert_outcomes(passed=2, errors=3, failed=1)
@@ -53,6 +56,18 @@ def test_invalid_rows_are_errors_by_default(invalid: Project, run: Run) -> None:
     ):
         result.stdout.fnmatch_lines([expected])
     assert "Traceback" not in result.stdout.str()
+    table = invalid.table("invalid.csv")
+    assert [(row["sample_id"], row["row"], row["line"]) for row in table] == [
+        ("sample-2", "2", "2"),
+        ("list", "3", "3"),
+        ("bare", "4", "4"),
+    ]
+    assert "answer must be text" in table[1]["reason"]
+    assert "references" in table[2]["reason"]
+    assert "Par" in table[0]["raw"]
+    row = invalid.table("scores.csv")[2]
+    assert (row["sample_id"], row["em"], row["outcome"]) == ("list", "", "error")
+    assert "answer must be text" in row["error"]
 
 
 @pytest.mark.parametrize("mode", ["skip", "xfail"])
@@ -67,89 +82,25 @@ def test_invalid_rows_may_be_skipped_or_expected(invalid: Project, mode: str) ->
     assert (counts["invalid"], counts[counted], counts["passed"]) == (3, 3, 1)
     assert invalid.results()["metrics"]["em"]["unscored"] == 0
     assert "answer must be text" in result.stdout.str()
+    assert len(invalid.table("invalid.csv")) == 3
 
 
-@pytest.mark.parametrize("mode", ["fail", "skip", "xfail"])
-def test_invalid_csv_says_where_and_why(invalid: Project, mode: str) -> None:
-    """[A19] Row, line and reason of each, and what stood there."""
-    invalid.scenario(SCENARIO.replace("MODE", mode))
-    invalid.pytest()
-    table = invalid.table("invalid.csv")
-    assert [(row["sample_id"], row["row"]) for row in table] == [
-        ("sample-2", "2"),
-        ("list", "3"),
-        ("bare", "4"),
-    ]
-    assert [row["line"] for row in table[:2]] == ["2", "3"]
-    assert "answer must be text" in table[1]["reason"]
-    assert "references" in table[2]["reason"]
-    assert "Par" in table[0]["raw"]
-
-
-def test_the_line_of_a_row_without_needed_fields_is_known(invalid: Project) -> None:
-    """[A19] It could be read, yet no metric can score it: line 4 all the same."""
-    invalid.scenario(SCENARIO.replace("MODE", "fail"))
-    invalid.pytest()
-    assert invalid.table("invalid.csv")[2]["line"] == "4"
-
-
-def test_invalid_csv_is_empty_without_invalid_rows(project: Project) -> None:
-    """[A19] Only the header."""
-    (project.path / "qa.jsonl").write_text(LINES[0], "utf-8")
-    project.scenario(SCENARIO.replace("MODE", "fail"))
-    project.pytest()
-    text = (project.folder() / "invalid.csv").read_text("utf-8")
-    assert text.splitlines() == ["sample_id,row,line,reason,raw"]
-
-
-def test_scores_csv_has_invalid_rows_too(invalid: Project) -> None:
-    """[A19] With the reason in the error column and no score."""
-    invalid.scenario(SCENARIO.replace("MODE", "fail"))
-    invalid.pytest()
-    row = invalid.table("scores.csv")[2]
-    assert (row["sample_id"], row["em"], row["outcome"]) == ("list", "", "error")
-    assert "answer must be text" in row["error"]
-
-
-def test_a_blank_cell_is_missing_and_never_the_text_nan(project: Project) -> None:
-    """[A19] In CSV; an empty text in JSON is an empty answer, which scores 0."""
-    (project.path / "qa.csv").write_text("answer,references\nParis,Paris\n,Paris\n", "utf-8")
-    project.scenario("name: qa\nmetrics: [em]\ndataset: {path: qa.csv, on_invalid: skip}")
-    project.pytest().assert_outcomes(passed=1, skipped=1)
-    (row,) = project.table("invalid.csv")
-    assert "answer" in row["reason"]
-    (project.path / "qa.jsonl").write_text('{"answer": "", "references": ["Paris"]}', "utf-8")
-    project.scenario("name: json\nmetrics: [em]\ndataset: qa.jsonl", "json")
-    project.pytest("json.rageval.yaml").assert_outcomes(passed=1)
-    assert project.results("json")["metrics"]["em"]["mean"] == 0.0
-
-
-@pytest.mark.parametrize("mode", ["fail", "skip", "xfail"])
-def test_data_without_any_valid_row_is_no_data(project: Project, mode: str) -> None:
+def test_data_without_any_valid_row_is_no_data(project: Project) -> None:
     """[A19, E12] Whatever ``on_invalid`` says: it would be green without testing anything."""
     (project.path / "qa.jsonl").write_text("\n".join(LINES[1:3]), "utf-8")
-    project.scenario(SCENARIO.replace("MODE", mode))
+    project.scenario(SCENARIO.replace("MODE", "xfail"))
     result = project.pytest()
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(["*qa.jsonl: none of 2 rows is valid*"])
 
 
-def test_a_field_of_invalid_rows_only_is_not_called_absent(project: Project) -> None:
-    """[E12] "no such field; did you mean the column 'references'?" would contradict itself."""
-    (project.path / "qa.jsonl").write_text("\n".join(LINES[2:]), "utf-8")
-    project.scenario(SCENARIO.replace("MODE", "fail"))
-    result = project.pytest()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    assert "did you mean the column 'references'" not in result.stdout.str()
-
-
-def test_an_odd_reason_reaches_the_controller(project: Project) -> None:
+def test_an_odd_reason_reaches_the_report(project: Project, run: Run) -> None:
     """[A19, E2] A lone surrogate in what stood there."""
     (project.path / "qa.jsonl").write_text(
         f'{LINES[0]}\n{{"id": "odd", "answer": ["\\ud800"], "references": ["a"]}}\n', "utf-8"
     )
     project.scenario(SCENARIO.replace("MODE", "fail"))
-    result = project.pytest("-n", "1")
+    result = run()
     result.assert_outcomes(passed=2, errors=1, failed=1)
     assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
 
@@ -164,9 +115,11 @@ LIST = {**LOST, "answer": ["x"]}
 
 
 @pytest.mark.parametrize("row", [LOST, LIST], ids=["no-answer", "a-list"])
-def test_an_invalid_row_belongs_to_its_document(project: Project, run: Run, row: object) -> None:
-    """[A19, E4] 1 of 10 rows of a.pdf is not scored, which is 0.1 <= 0.2; none is without one."""
-    project.rows([*GOOD, row])
+def test_an_invalid_row_belongs_to_its_document_and_tags(
+    project: Project, run: Run, row: dict[str, object]
+) -> None:
+    """[A19, E4, E7] 1 of 10 rows of a.pdf is not scored, which is 0.1 <= 0.2; ``-m`` selects it."""
+    project.rows([*GOOD, {**row, "tags": ["slow"]}])
     project.scenario("""
         name: qa
         dataset: qa.jsonl
@@ -181,21 +134,15 @@ def test_an_invalid_row_belongs_to_its_document(project: Project, run: Run, row:
     found = project.results()["samples"][9]
     assert (found["doc_name"], found["sample_weight"]) == ("a.pdf", 2.0)
     assert found["metadata"] == {"lang": "de"}
+    project.pytest("-m", "slow")
+    assert project.outcomes() == {"a9": "error"}
 
 
-@pytest.mark.parametrize("row", [LOST, LIST], ids=["no-answer", "a-list"])
-@pytest.mark.parametrize("where", ["row", "scenario"])
 @pytest.mark.parametrize("mark", ["skip", "xfail"])
-def test_an_invalid_row_is_marked_as_any(
-    project: Project, run: Run, mark: str, where: str, row: dict[str, object]
-) -> None:
-    """[E7] By its own column, and by a condition."""
+def test_an_invalid_row_is_marked_as_any(project: Project, run: Run, mark: str) -> None:
+    """[E7] By its own column; a condition does the same."""
     text = "name: qa\ndataset: qa.jsonl\nmetrics: [em]\ngates: {unscored: 0.2}\n"
-    if where == "scenario":
-        text += f"{mark}: [{{where: {{id: a9}}, reason: answer was lost}}]\n"
-        project.rows([*GOOD, row])
-    else:
-        project.rows([*GOOD, {**row, mark: "answer was lost"}])
+    project.rows([*GOOD, {**LIST, mark: "answer was lost"}])
     project.scenario(text)
     result = run("-rsx")
     result.assert_outcomes(passed=10, **{"skipped" if mark == "skip" else "xfailed": 1})
@@ -212,12 +159,3 @@ def test_an_invalid_row_that_is_expected_to_fail_counts_as_unscored(project: Pro
     assert project.gates() == {"unscored": "failed"}
     project.scenario(text.replace("MODE", "xfail"))
     project.pytest().assert_outcomes(passed=9, xfailed=1)
-
-
-@pytest.mark.parametrize("row", [LOST, LIST], ids=["no-answer", "a-list"])
-def test_an_invalid_row_has_its_tags(project: Project, row: dict[str, object]) -> None:
-    """[E7] ``-m`` selects it."""
-    project.rows([*GOOD, {**row, "tags": ["slow"]}])
-    project.scenario("name: qa\ndataset: qa.jsonl\nmetrics: [em]\n")
-    project.pytest("-m", "slow").assert_outcomes(errors=1, passed=0)
-    assert project.outcomes() == {"a9": "error"}

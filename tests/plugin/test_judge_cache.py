@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 pytest_plugins = ["judged_project"]
 
-Run = Callable[..., pytest.RunResult]
 
 ANSWERS = ["0.1", "0.2", "0.3"]
 
@@ -190,18 +189,18 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 def test_replay_opens_no_socket_in_workers_either(recorded: JudgedProject) -> None:
     """[E9] That they are noted is seen when there is something to ask."""
     recorded.with_conftest(SOCKETS)
-    recorded.distributed("--rag-cache=replay").assert_outcomes(passed=3)
+    recorded.pytest("--rag-cache=replay", "-n", "1").assert_outcomes(passed=3)
     assert not (recorded.path / "opened.txt").exists()
-    recorded.distributed("--rag-cache=refresh").assert_outcomes(passed=3)
+    recorded.pytest("--rag-cache=refresh", "-n", "1").assert_outcomes(passed=3)
     assert (recorded.path / "opened.txt").exists()
 
 
 def test_a_miss_in_replay_is_an_error_that_says_what_and_why(
-    recorded: JudgedProject, run_judged: Run, no_sockets: None
+    recorded: JudgedProject, no_sockets: None
 ) -> None:
     """[E9] Sample, metric and what the nearest answer on record has else; the others pass."""
     recorded.scenario(["0.1", "0.25", "0.3"])
-    result = run_judged("--rag-cache=replay")
+    result = recorded.loop_back("--rag-cache=replay")
     result.assert_outcomes(passed=2, errors=1, failed=1)
     assert list(recorded.errors) == ["s1"]
     error = recorded.errors["s1"]
@@ -283,24 +282,20 @@ def _damage(judged: JudgedProject) -> None:
         path.write_bytes(raw.replace(b'"text": "', b'"text": \xff\x00{'))
 
 
-def test_a_damaged_cache_is_asked_again_and_mended(
-    recorded: JudgedProject, run_judged: Run
-) -> None:
+def test_a_damaged_cache_is_asked_again_and_mended(recorded: JudgedProject) -> None:
     """[E9] Never a wrong score, never a traceback."""
     _damage(recorded)
-    run_judged().assert_outcomes(passed=3)
+    recorded.loop_back().assert_outcomes(passed=3)
     assert len(recorded.asked) == 15
     recorded.server.forget()
     recorded.pytest().assert_outcomes(passed=3)
     assert recorded.asked == []
 
 
-def test_a_damaged_cache_in_replay_is_an_error(
-    recorded: JudgedProject, run_judged: Run, no_sockets: None
-) -> None:
+def test_a_damaged_cache_in_replay_is_an_error(recorded: JudgedProject, no_sockets: None) -> None:
     """[E9] Not a score, and not a traceback."""
     _damage(recorded)
-    result = run_judged("--rag-cache=replay")
+    result = recorded.loop_back("--rag-cache=replay")
     result.assert_outcomes(errors=3, failed=1)
     assert "Traceback" not in result.stdout.str()
 

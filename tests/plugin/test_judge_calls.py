@@ -225,7 +225,8 @@ def test_each_case_is_looked_at_once(
     """Not again with each case before it: that took half the time of a run from the cache."""
     looked: list[str] = []
     monkeypatch.setattr(
-        "pytest_rageval.plugin.look_ahead._may_be_skipped", lambda item: looked.append(item.name)
+        "pytest_rageval.plugin.run.look_ahead._may_be_skipped",
+        lambda item: looked.append(item.name),
     )
     judged.scenario([f"0.{at}" for at in range(9)])
     judged.pytest().assert_outcomes(passed=9)

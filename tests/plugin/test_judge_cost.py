@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_rageval.engine import ahead
-from pytest_rageval.plugin import look_ahead
+from pytest_rageval.engine.scoring import window as ahead
+from pytest_rageval.plugin.run import look_ahead
 
 if TYPE_CHECKING:
     from judged_project import JudgedProject
@@ -48,9 +47,7 @@ def test_without_a_price_the_cost_is_unknown_not_zero(judged: JudgedProject) -> 
     assert judged.usage["cost_usd"] is None
 
 
-def test_each_scenario_has_its_own_usage(
-    judged: JudgedProject, run_judged: Callable[..., pytest.RunResult]
-) -> None:
+def test_each_scenario_has_its_own_usage(judged: JudgedProject) -> None:
     """[E10] Two calls of 3 + 1 tokens, and one of these besides a text to embed and its question.
 
     The terminal has the sum. A scenario that asks nobody has none beside those that do.
@@ -64,7 +61,7 @@ def test_each_scenario_has_its_own_usage(
     )
     lexical = {"answer": "x", "references": ["x"]}
     judged.scenario([lexical], file="three", metrics=["em"], judge=False)
-    result = run_judged()
+    result = judged.loop_back()
     result.assert_outcomes(passed=4)
     one, two, three = (
         judged.project.results(name)["run"]["usage"] for name in ("one", "two", "three")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
@@ -63,15 +62,13 @@ PASSING += ["no_choices", "empty_choices", "error_in_200", "prose", "null", "len
 PATIENT = {"retries": 1, "reasks": 1, "max_wait_s": 3, "timeout_s": 0.7}
 
 
-def test_every_fault_is_an_error_of_its_sample_only(
-    judged: JudgedProject, run_judged: Callable[..., pytest.RunResult]
-) -> None:
+def test_every_fault_is_an_error_of_its_sample_only(judged: JudgedProject) -> None:
     """[A20, E10] Samples that meet a fault at every attempt, at the first one, and not at all."""
     answers = [f"{fault}|0.5" for fault in LASTING]
     answers += [f"once {fault}|0.6" for fault in PASSING]
     answers += ["0.7", "no_usage|0.7"]
     judged.scenario(answers, gates={"graded": 0.1, "unscored": 0.9}, judge=PATIENT)
-    result = run_judged()
+    result = judged.loop_back()
     well = len(PASSING) + 2
     # Both gates pass: nearly half of the samples may be unscored, and 0.1 is low.
     result.assert_outcomes(passed=well + 2, errors=len(LASTING))
@@ -102,14 +99,14 @@ def test_errors_are_in_the_table_of_scores_too(judged: JudgedProject) -> None:
     assert row["outcome"] == "error"
 
 
-def test_a_metric_that_failed_is_left_out_of_the_weighted_score(judged: JudgedProject) -> None:
-    """[A6, A20] Nobody asks about it: (0.5 x 1)/1, and the case passes with the error on record."""
+def test_without_a_metric_that_failed_there_is_no_weighted_score(judged: JudgedProject) -> None:
+    """[A20, G1] That of em alone, 1, would be better than the sample is known to be."""
     row = {"answer": "400|0.5", "references": ["400|0.5"]}
     judged.scenario([row], metrics=["graded", "em"])
-    judged.pytest().assert_outcomes(passed=1)
+    judged.pytest().assert_outcomes(errors=1, failed=1)
     (sample,) = judged.project.results()["samples"]
     assert sample["scores"] == {"graded": None, "em": 1.0}
-    assert sample["weighted_score"] == 1.0
+    assert sample["weighted_score"] is None
     assert "HTTP 400" in sample["errors"]["graded"]
 
 
@@ -169,13 +166,13 @@ def test_a_run_in_which_nothing_was_scored_is_never_green(judged: JudgedProject)
 
 
 def test_a_server_that_is_not_there_is_said_once_a_sample(
-    judged: JudgedProject, run_judged: Callable[..., pytest.RunResult], unused_port: int
+    judged: JudgedProject, unused_port: int
 ) -> None:
     """[E10] Connection refused, twice; with the address, without a hang, and nothing is green."""
     there = f"http://127.0.0.1:{unused_port}/v1"
     answers = [f"0.{at}" for at in range(10, 20)]
     judged.scenario(answers, judge={"base_url": there, "retries": 1}, gates={"graded": 0.0})
-    run_judged().assert_outcomes(errors=10, failed=2)
+    judged.loop_back().assert_outcomes(errors=10, failed=2)
     expected = f"judge 'm' at {there}: the connection failed (Connection refused) (2 attempts)"
     assert list(judged.errors.values()) == [expected] * 10
 

@@ -1,4 +1,4 @@
-"""A20, E8, E9, E10: whatever goes wrong, plain and on two workers.
+"""A20, E8, E9, E10: whatever goes wrong; on two workers where there are signals and crashes.
 
 No run hangs (each test has two minutes), nothing that was not scored is green, no score that is
 there is lost, and, as the fixture ``judged`` sees to, no key is written or printed. What servers do
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 pytest_plugins = ["judged_project"]
 
 LONGEST_S = 120.0
-
-Run = Callable[..., pytest.RunResult]
 
 
 @pytest.fixture(autouse=True)
@@ -60,16 +58,16 @@ UNUSABLE = {
 RATED = {"rubric": {"prompt": "By {context}, to {query}, rate: {answer}"}}
 
 
-def test_a_reply_that_cannot_be_used_is_an_error_and_never_a_score(
-    judged: JudgedProject, run_judged: Run
-) -> None:
+def test_a_reply_that_cannot_be_used_is_an_error_and_never_a_score(judged: JudgedProject) -> None:
     """[A20, B6] Always, at the first time only, and not at all; the threshold is the lowest."""
     judged.server.replies = {f"reply {at}": text for at, text in enumerate(UNUSABLE)}
     answers = [f"reply {at}|4" for at in range(len(UNUSABLE))]
     answers += [f"once reply {at}|3" for at in range(len(UNUSABLE))]
     rows = [{"answer": text, "question": "q", "contexts": ["c"]} for text in [*answers, "5"]]
-    judged.scenario(rows, metrics=[RATED], judge={"reasks": 1}, thresholds={"rubric": 0})
-    result = run_judged("--junitxml=junit.xml")
+    judged.scenario(
+        rows, metrics=[RATED], judge={"reasks": 1, "max_failures": None}, thresholds={"rubric": 0}
+    )
+    result = judged.loop_back("--junitxml=junit.xml")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert result.parseoutcomes()["errors"] == len(UNUSABLE)
     scores = [sample["scores"]["rubric"] for sample in judged.project.results()["samples"]]
@@ -83,7 +81,7 @@ WAYS = ("429", "429:0.1", "500", "503:0.1", "reset", "close", "cut", "not_json",
 
 
 def test_with_faults_that_clear_the_scores_are_those_of_a_run_without(
-    judged: JudgedProject, run_judged: Run
+    judged: JudgedProject,
 ) -> None:
     """[E10] Of 360 questions and some batches of texts each tenth fails at first, in ten ways."""
     rows = [
@@ -102,7 +100,7 @@ def test_with_faults_that_clear_the_scores_are_those_of_a_run_without(
     assert len(judged.asked) == 60 * (1 + 4 + 1)
     judged.server.forget()
     judged.server.options.fault_rates = dict.fromkeys((*WAYS, "prose"), 0.01)
-    faulty = run_judged()
+    faulty = judged.loop_back()
     assert 360 * 1.05 < len(judged.asked) < 360 * 1.2
     first, second = judged.project.folders()
     assert judged.without_run(first) == judged.without_run(second)
@@ -125,16 +123,22 @@ def test_a_failure_ends_a_run_whose_other_calls_hang(judged: JudgedProject, faul
 
 
 def test_a_failure_lets_workers_finish_what_they_have_begun(judged: JudgedProject) -> None:
-    """[E8] ``-x`` as xdist does it for any test; a judge that hangs, no longer than its time."""
+    """[E8] ``-x`` as xdist does it for any test; a judge that hangs, no longer than its time.
+
+    Beside what ran at most a window of eight samples for each of the two was asked; no gate passes.
+    """
     judged.server.hang_s = LONGEST_S
     answers = ["0.9", "400|0.5", *(f"hang|0.{at}" for at in range(10, 40))]
-    judged.scenario(answers, judge={"timeout_s": 1.0, "concurrency": 4})
+    judge = {"timeout_s": 1.0, "concurrency": 4}
+    judged.scenario(answers, judge=judge, gates={"graded": 0.0})
     result = judged.distributed("-x", "--junitxml=junit.xml")
     assert result.ret != pytest.ExitCode.OK
     assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
     outcomes = judged.project.outcomes()
     assert (outcomes["s0"], outcomes["s1"]) == ("passed", "error")
     assert len(outcomes) < 10
+    assert len(judged.asked) <= len(outcomes) + 2 * 8
+    assert set(judged.project.gates().values()) == {"skipped"}
 
 
 class Process:
@@ -187,15 +191,12 @@ class Process:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["plain", "xdist"])
-def test_ctrl_c_ends_a_run_that_waits_for_hanging_judges(
-    judged: JudgedProject, workers: tuple[str, ...]
-) -> None:
+def test_ctrl_c_ends_a_run_whose_workers_wait_for_hanging_judges(judged: JudgedProject) -> None:
     """[E8] The scores that were there are in the files, no gate is green, nobody stays behind."""
     judged.server.hang_s = LONGEST_S
     answers = [f"0.{at}" for at in range(10, 16)] + [f"hang|0.{at}" for at in range(10, 40)]
     judged.scenario(answers, judge={"timeout_s": 2 * LONGEST_S}, gates={"graded": 0.0})
-    process = Process(judged, "-v", *workers)
+    process = Process(judged, "-v", "-n", "2")
     process.wait_until(lambda: process.output.count("PASSED") == 6 and len(judged.asked) >= 8)
     assert process.interrupt() == pytest.ExitCode.INTERRUPTED
     assert process.leaves_nobody()
@@ -205,21 +206,17 @@ def test_ctrl_c_ends_a_run_that_waits_for_hanging_judges(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
-@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["plain", "xdist"])
-def test_a_run_that_is_killed_has_kept_every_reply(
-    judged: JudgedProject, workers: tuple[str, ...]
-) -> None:
-    """[E9] With all its workers, in the middle of calls; started again it asks for the rest."""
+def test_a_run_that_is_killed_has_kept_every_reply(judged: JudgedProject) -> None:
+    """[E9] In the middle of calls; started again it asks for the rest."""
     judged.server.hang_s = LONGEST_S
     answers = [f"0.{at}" for at in range(10, 16)] + ["once hang|0.5", "once hang|0.6"]
     judged.scenario(answers, judge={"timeout_s": 2 * LONGEST_S, "concurrency": 4})
-    process = Process(judged, "-v", *workers)
+    process = Process(judged, "-v")
     process.wait_until(lambda: process.output.count("PASSED") == 6 and len(judged.asked) == 8)
     process.kill()
     judged.server.forget()
     judged.server.remember("graded: once hang|0.5", "graded: once hang|0.6")
-    again = judged.pytest(*workers)
-    again.assert_outcomes(passed=8)
+    judged.pytest().assert_outcomes(passed=8)
     assert sorted(judged.asked) == ["graded: once hang|0.5", "graded: once hang|0.6"]
 
 
@@ -251,8 +248,9 @@ def test_a_worker_that_is_killed_while_it_judges_loses_one_sample(judged: Judged
     (lost,) = {f"s{at}" for at in range(20)} - set(judged.project.outcomes())
     result.stdout.fnmatch_lines([f"gate fatal.mean *FAILED *1 lost (a worker crashed?): {lost}"])
     judged.server.forget()
-    judged.distributed().assert_outcomes(passed=20 + 2)
+    judged.pytest().assert_outcomes(passed=20 + 2)
     assert len(judged.asked) <= 1
+    assert judged.usage["cached"] + judged.usage["calls"] == 20
 
 
 FULL = """
@@ -273,7 +271,7 @@ def pytest_runtest_protocol():
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such limits")
 def test_a_disk_that_fills_up_costs_no_score_and_leaves_no_half_entry(
-    judged: JudgedProject, run_judged: Run, monkeypatch: pytest.MonkeyPatch
+    judged: JudgedProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """[E9] A part of the replies is kept, and the summary says it; the rest is asked for again."""
     # Python itself leaves a compiled module behind that is cut off.
@@ -282,7 +280,7 @@ def test_a_disk_that_fills_up_costs_no_score_and_leaves_no_half_entry(
     judged.with_conftest(FULL)
     answers = [f"0.{at}" for at in range(10, 50)]
     judged.scenario(answers)
-    result = run_judged("--junitxml=junit.xml", "-p", "no:cacheprovider")
+    result = judged.loop_back("--junitxml=junit.xml", "-p", "no:cacheprovider")
     result.assert_outcomes(passed=40)
     result.stdout.fnmatch_lines(["models: *not kept: *No space left*"])
     entries = [json.loads(line) for path in judged.cache.glob("*.jsonl") for line in _lines(path)]
@@ -315,11 +313,11 @@ def read_only(judged: JudgedProject) -> Iterator[Path]:
 
 
 def test_a_cache_that_cannot_be_written_costs_no_score(
-    judged: JudgedProject, run_judged: Run, read_only: Path
+    judged: JudgedProject, read_only: Path
 ) -> None:
     """[E9] The summary says that replies are not kept; what fails is no less visible."""
     judged.scenario(["0.1", "0.2", "400|0.3"], gates={"graded": 0.0})
-    result = run_judged(f"--rag-cache-dir={read_only}", "--junitxml=junit.xml")
+    result = judged.loop_back(f"--rag-cache-dir={read_only}", "--junitxml=junit.xml")
     assert judged.project.outcomes() == {"s0": "passed", "s1": "passed", "s2": "error"}
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines([f"models: *not kept: {read_only}: *"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
@@ -73,16 +72,14 @@ def expected(name: str, waits: int) -> list[str]:
     return [f"noisy WARNING {line}" for line in lines]
 
 
-def test_a_record_is_in_the_report_of_its_sample_and_in_no_other(
-    judged: JudgedProject, run_judged: Callable[..., pytest.RunResult]
-) -> None:
+def test_a_record_is_in_the_report_of_its_sample_and_in_no_other(judged: JudgedProject) -> None:
     """[E8] Three samples at once; the first one takes longest, and logs while the others do.
 
     What another thread logs in a case stays there.
     """
     judged.with_conftest(NOISY)
     judged.scenario(["12", "3", "8"], metrics=["noisy"])
-    run_judged("-o", FORMAT).assert_outcomes(passed=3)
+    judged.loop_back("-o", FORMAT).assert_outcomes(passed=3)
     found = logs(judged)
     for name, waits in [("s0", 12), ("s1", 3), ("s2", 8)]:
         of_user = f"user WARNING by {name}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -42,13 +42,11 @@ def test_repeats_give_mean_spread_and_every_value(judged: JudgedProject) -> None
     assert judged.usage["calls"] == 3
 
 
-def test_the_summary_says_how_many_verdicts_would_flip(
-    judged: JudgedProject, run_judged: Callable[..., pytest.RunResult]
-) -> None:
+def test_the_summary_says_how_many_verdicts_would_flip(judged: JudgedProject) -> None:
     """[C6] a is on both sides of 0.5, b and c are not; the mean of a, 0.55, passes."""
     _says(judged, {"a": ["0.4", "0.7"], "b": ["0.6", "0.9"], "c": ["0.1", "0.2"]})
     judged.scenario(["a", "b", "c"], thresholds={"graded": 0.5}, judge={"repeats": 2})
-    result = run_judged()
+    result = judged.loop_back()
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines(["2 repeats: 1 of 3 samples pass in some and fail in others"])
 
@@ -128,4 +126,5 @@ def test_a_repeat_that_fails_is_left_out_and_told(judged: JudgedProject) -> None
     (sample,) = judged.project.results()["samples"]
     assert sample["scores"]["graded"] == 0.8
     assert sample["details"]["graded"]["repeats"]["values"] == [None, 0.8]
-    assert sample["reasons"]["graded"].startswith("1 of 2 repeats scored: judge 'm'")
+    assert sample["errors"]["graded"].startswith("1 of 2 repeats scored: judge 'm'")
+    assert sample["reasons"]["graded"] == "graded 0.8"

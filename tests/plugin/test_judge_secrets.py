@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -55,9 +55,7 @@ def _leaks(judged: JudgedProject, result: pytest.RunResult) -> list[str]:
     ]
 
 
-def test_no_secret_gets_anywhere(
-    keyed: JudgedProject, run_judged: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_secret_gets_anywhere(keyed: JudgedProject, monkeypatch: pytest.MonkeyPatch) -> None:
     """[E10] After successes and every fault; the server repeats the key in its messages.
 
     Run folder with all reports, cache, JUnit XML, pytest's own cache, what GitHub is told, terminal
@@ -67,7 +65,9 @@ def test_no_secret_gets_anywhere(
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(keyed.path / "step.md"))
     reports = [f"--rag-report={report.name}" for report in REPORT_REGISTRY if report.on_request]
     assert "--rag-report=report.html" in reports
-    result = run_judged("-vv", "--junitxml=junit.xml", "--showlocals", "--tb=long", "-rA", *reports)
+    result = keyed.loop_back(
+        "-vv", "--junitxml=junit.xml", "--showlocals", "--tb=long", "-rA", *reports
+    )
     assert result.parseoutcomes()["errors"] == len(FAULTS)
     seen = keyed.server.chats[0]
     assert seen.headers["authorization"] == f"Bearer {KEY}"
@@ -161,7 +161,7 @@ METRIC_REGISTRY.add(
 
 
 def test_a_mistake_in_a_scenario_shows_no_secret(keyed: JudgedProject) -> None:
-    """[E10, E12] tests/unit/engine/test_bind_models.py has more of them."""
+    """[E10, E12] tests/unit/engine/planning/test_bind_models.py has more of them."""
     url = f"http://user:{TOKEN}@127.0.0.1/v1"
     keyed.scenario(["0.5"], judge={"base_url": url, "headers": f"X-Literal: {HEADER}"})
     result = keyed.pytest("-vv", "--junitxml=junit.xml")

@@ -15,9 +15,9 @@ pytest_plugins = ["judged_project"]
 WATCHED = """
 import tempfile
 
-import pytest_rageval.plugin.look_ahead
+import pytest_rageval.plugin.run.look_ahead
 
-pytest_rageval.plugin.look_ahead._BEAT_S = 0.0
+pytest_rageval.plugin.run.look_ahead._BEAT_S = 0.0
 
 def pytest_runtest_teardown(item):
     folder = pathlib.Path(tempfile.gettempdir())

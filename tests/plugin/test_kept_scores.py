@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
@@ -72,16 +71,14 @@ def _begun(judged: JudgedProject) -> int:
     return count
 
 
-def test_scores_are_found_without_their_replies(
-    keeping: JudgedProject, run_judged: Callable[..., pytest.RunResult]
-) -> None:
+def test_scores_are_found_without_their_replies(keeping: JudgedProject) -> None:
     """The bytes are equal, nobody is asked, and the summary counts the replies behind them."""
-    run_judged().assert_outcomes(passed=3)
+    keeping.loop_back().assert_outcomes(passed=3)
     assert _begun(keeping) > 0
     for path in keeping.cache.glob("*.reply*.jsonl"):
         path.unlink()
     keeping.server.forget()
-    result = run_judged()
+    result = keeping.loop_back()
     result.assert_outcomes(passed=3)
     assert keeping.asked == []
     assert _begun(keeping) == 0
@@ -169,3 +166,18 @@ def test_a_second_run_of_ragas_metrics_imports_no_ragas(
     judged.scenario([*rows, {**ROW, "answer": "Bring the receipt."}], metrics=RAGAS[:1])
     judged.project.pytester.runpytest_subprocess("-p", "no:langsmith_plugin")
     assert len(judged.asked) == 2
+
+
+@pytest.mark.skipif(not installed("ragas"), reason="needs the extra ragas")
+def test_several_verdicts_on_a_statement_are_several_calls(
+    judged: JudgedProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[F8] The claims once, the verdicts three times; all four are kept, and their score."""
+    monkeypatch.delenv("PYTHONPYCACHEPREFIX")  # compiling ragas anew takes half a minute
+    judged.server.options.answer = judge
+    judged.scenario([ROW], metrics=[{"faithfulness": {"reproducibility": 3}}])
+    run = judged.project.pytester.runpytest_subprocess
+    run("-p", "no:langsmith_plugin").assert_outcomes(passed=1)
+    assert (len(judged.asked), judged.usage["calls"], judged.usage["cached"]) == (4, 4, 0)
+    run("-p", "no:langsmith_plugin", "--rag-cache=replay").assert_outcomes(passed=1)
+    assert (judged.usage["calls"], judged.usage["cached"]) == (0, 4)

@@ -21,12 +21,14 @@ def _samples(project: Project, **answers: str) -> None:
     project.rows([{"id": name, "answer": answer} for name, answer in answers.items()])
 
 
-def test_a_crashed_worker_fails_the_gates_and_names_what_was_lost(project: Project) -> None:
+def test_a_crashed_worker_fails_the_gates_and_names_what_was_lost(
+    project: Project, workers: Run
+) -> None:
     """[E4] Of six samples all score 1 but c, which takes its process along."""
     project.with_broken_metrics()
     project.scenario(SCENARIO)
     _samples(project, a="", b="", c="crash", d="", e="", f="")
-    result = project.pytest("-n", "2")
+    result = workers()
     # Five cases pass, the crash is a failure of pytest-xdist's own, both gates fail.
     result.assert_outcomes(passed=5, failed=1 + 2)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -90,11 +92,11 @@ def pytest_runtest_call(item):
 """
 
 
-def test_ctrl_c_writes_the_files_and_passes_no_gate(project: Project, run: Run) -> None:
+def test_ctrl_c_writes_the_files_and_passes_no_gate(project: Project, workers: Run) -> None:
     """[E4, A12] In the third case: the table is printed, the exit status is that of Ctrl-C."""
     project.conftest(AFTER_A_REPORT)
     project.scenario(FIVE)
-    result = run("-v")
+    result = workers("-v")
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(["==* rageval: qa *==", "em *1.0000*", "gate em.mean *skipped*"])
     assert "passed" not in project.gates().values()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.plugin.conftest import Project
+    from tests.plugin.conftest import Project, Run
 
 ODD_METRIC = """
     import pathlib
@@ -114,18 +114,18 @@ def test_odd_answers_of_a_metric_are_written_as_json(odd: Project, kind: str) ->
     assert outcomes["odd"] in ("passed", "error")
 
 
-def test_odd_answers_reach_the_controller(odd: Project) -> None:
+def test_odd_answers_reach_the_controller(odd: Project, run: Run) -> None:
     """[A20, E2] All of them at once, with the same bytes as in one process."""
     odd.rows([{"id": kind, "answer": kind} for kind in KINDS])
     odd.pytest()
-    result = odd.pytest("-n", "2")
+    result = run()
     assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
     plain, distributed = ((folder / "results.json").read_text("utf-8") for folder in odd.folders())
     assert len(json.loads(plain)["samples"]) == len(KINDS)
     assert _without_run(plain) == _without_run(distributed)
 
 
-def test_odd_reasons_and_names_reach_the_controller(project: Project) -> None:
+def test_odd_reasons_and_names_reach_the_controller(project: Project, run: Run) -> None:
     """[E2] Lone surrogates in reasons, tags and documents, and a gate that quotes one."""
     odd_text = "odd \ud800 text"
     row = {"answer": "Rome", "references": ["Paris"], "doc_name": odd_text, "tags": [odd_text]}
@@ -145,7 +145,7 @@ def test_odd_reasons_and_names_reach_the_controller(project: Project) -> None:
         dataset: qa.jsonl
         """
     )
-    result = project.pytest("-n", "1", "-rA", "--junitxml=junit.xml")
+    result = run("-rA", "--junitxml=junit.xml")
     assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
     # a and the slice of its document fail; the gate on unscored samples passes.
     result.assert_outcomes(failed=2, skipped=1, xfailed=1, passed=1)

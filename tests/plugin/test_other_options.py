@@ -17,6 +17,9 @@ TWO = """
 """
 
 
+OTHERS = ("xdist", "cacheprovider", "junitxml", "skipping", "warnings", "logging", "capture")
+
+
 @pytest.fixture(autouse=True)
 def _witness(project: Project) -> None:
     project.with_broken_metrics()
@@ -32,30 +35,11 @@ def _scored(project: Project) -> list[str]:
     "args",
     [
         ("-p", "no:terminal"),
-        ("-p", "no:xdist"),
-        ("-p", "no:cacheprovider"),
-        ("-p", "no:junitxml"),
-        ("-p", "no:skipping"),
-        ("-p", "no:warnings"),
-        ("-p", "no:logging"),
-        ("-p", "no:capture"),
-        ("--no-summary",),
-        ("-q",),
-        ("-qq",),
-        ("-vv",),
-        ("-s",),
-        ("--tb=no",),
-        ("--tb=line",),
-        ("--setup-show",),
-        ("--durations=0",),
-        ("--color=yes",),
-        ("-rA",),
-        ("--import-mode=importlib",),
-        ("--stepwise",),
-        ("--ff",),
-        ("--nf",),
-        ("--strict-config", "--strict-markers"),
-        ("-n0",),
+        tuple(f"-pno:{name}" for name in OTHERS),
+        ("-pno:cacheprovider", "--no-summary"),
+        ("-q", "--tb=no", "--stepwise"),
+        ("-vv", "-s", "-rA", "--tb=line", "--setup-show", "--durations=0", "--color=yes"),
+        ("--import-mode=importlib", "--ff", "--nf", "--strict-config", "--strict-markers", "-n0"),
     ],
     ids=" ".join,
 )
@@ -68,7 +52,7 @@ def test_the_run_is_green_and_written(project: Project, args: tuple[str, ...]) -
     assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
 
 
-@pytest.mark.parametrize("option", ["--tb=short", "--tb=long", "--tb=native", "--tb=no", "-l"])
+@pytest.mark.parametrize("option", ["--tb=native", "--tb=long -l"])
 def test_no_style_of_traceback_shows_one(project: Project, option: str) -> None:
     """[E1] em 0 < 1 fails with its table, or with nothing."""
     project.scenario(
@@ -79,40 +63,31 @@ def test_no_style_of_traceback_shows_one(project: Project, option: str) -> None:
         dataset: [{id: wrong, answer: Rome, references: [Paris]}]
         """
     )
-    result = project.pytest(option)
+    result = project.pytest(*option.split())
     result.assert_outcomes(failed=1)
     assert "items.py" not in result.stdout.str()
     result.stdout.fnmatch_lines(["FAILED qa.rageval.yaml::wrong*em 0.0000 < 1.0000"])
 
 
-@pytest.mark.parametrize("option", ["--collect-only", "--setup-plan", "--fixtures", "--markers"])
-def test_what_only_looks_scores_nothing(project: Project, option: str) -> None:
-    """[E13] No metric is called, no folder is written."""
-    result = project.pytest(option)
+@pytest.mark.parametrize(
+    ("args", "shown"),
+    [
+        (("--collect-only", "-q"), ["qa.rageval.yaml::a", "qa.rageval.yaml::b", ""]),
+        (("--collect-only",), ["*<ScenarioFile qa.rageval.yaml>*", "*<SampleItem a>*"]),
+        (("--setup-plan",), ["*qa.rageval.yaml::a*", "*qa.rageval.yaml::b*"]),
+        (("--fixtures",), ["rag_sample *"]),
+        (("--markers",), ["@pytest.mark.rag_scenario(file): *"]),
+    ],
+)
+def test_what_only_looks_scores_nothing(
+    project: Project, args: tuple[str, ...], shown: list[str]
+) -> None:
+    """[A2, E13] It shows the cases, and no gates, which are no items; no folder is written."""
+    result = project.pytest(*args)
     assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(shown, consecutive="-q" in args)
     assert _scored(project) == []
     assert project.wrote_nothing
-
-
-def test_a_plan_shows_the_cases(project: Project) -> None:
-    """[E13] ``--setup-plan`` names them."""
-    result = project.pytest("--setup-plan")
-    result.stdout.fnmatch_lines(["*qa.rageval.yaml::a*", "*qa.rageval.yaml::b*"])
-
-
-def test_collect_only_lists_the_cases(project: Project) -> None:
-    """[A2] And no gates, which are no items."""
-    result = project.pytest("--collect-only", "-q")
-    assert [line for line in result.outlines if "::" in line] == [
-        "qa.rageval.yaml::a",
-        "qa.rageval.yaml::b",
-    ]
-
-
-def test_the_collection_tree_has_no_odd_nodes(project: Project) -> None:
-    """[A2] One file, two cases."""
-    result = project.pytest("--collect-only")
-    result.stdout.fnmatch_lines(["*<ScenarioFile qa.rageval.yaml>*", "*<SampleItem a>*"])
 
 
 def test_the_plugin_can_be_switched_off(project: Project) -> None:
@@ -197,15 +172,3 @@ def test_a_case_that_runs_again_replaces_its_result(project: Project) -> None:
     assert _scored(project) == ["a", "a", "b", "b"]
     assert project.results()["counts"]["ran"] == 2
     assert project.gates() == {"witness.mean": "passed", "unscored": "passed"}
-
-
-@pytest.mark.parametrize("option", ["--rag-save", "--rag-compare"])
-@pytest.mark.parametrize("name", ["..", ".", "?"])
-def test_a_saved_run_needs_a_name(project: Project, option: str, name: str) -> None:
-    """Its file would get a name that nobody gave; Chinese is a name like any other."""
-    project.rows([{"answer": "Paris", "references": ["Paris"]}])
-    project.scenario("name: qa\nmetrics: [em]\ndataset: qa.jsonl")
-    result = project.pytest(f"{option}={name}")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"*{option} {name}: expected a name, or the path of a .json file"])
-    assert project.pytest("--rag-save=主干").ret == pytest.ExitCode.OK

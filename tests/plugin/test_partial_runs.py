@@ -89,29 +89,6 @@ def test_stopping_at_the_first_failure_skips_the_gates(project: Project, option:
     assert project.results()["counts"]["ran"] == 2
 
 
-def test_stopping_workers_at_the_first_failure_passes_no_gate(project: Project) -> None:
-    """[E4] 40 samples, the first one fails; how many others ran is the workers' affair."""
-    rows = [
-        {"id": f"s{at}", "answer": "Paris" if at else "Rome", "references": ["Paris"]}
-        for at in range(40)
-    ]
-    project.rows(rows)
-    project.scenario(
-        """
-        name: qa
-        metrics: [em]
-        thresholds: {em: 0.5}
-        gates: {em: 0.5}
-        dataset: qa.jsonl
-        """
-    )
-    result = project.pytest("-x", "-n", "2")
-    assert result.ret != pytest.ExitCode.OK
-    if project.results()["counts"]["ran"] < 40:
-        assert set(project.gates().values()) == {"skipped"}
-    assert project.results()["counts"]["failed"] == 1
-
-
 def test_a_failure_in_the_very_last_case_leaves_the_gates_decided(project: Project) -> None:
     """[E4] With ``-x`` all four ran nevertheless: 0.75 >= 0.5."""
     text = FOUR.replace("answer: Rome", "answer: Paris").replace(
@@ -184,3 +161,27 @@ def test_the_files_of_a_partial_run_say_so(project: Project) -> None:
     assert project.outcomes() == {"alpha": "passed", "gamma": "passed"}
     assert project.results()["counts"]["samples"] == 4
     assert "partial run" in (project.folder() / "summary.md").read_text("utf-8")
+
+
+SPLITS = """
+def pytest_collection_modifyitems(config, items):
+    left = [item for at, item in enumerate(items) if at % 2]
+    config.hook.pytest_deselected(items=[item for item in items if item not in left])
+    items[:] = left
+"""
+
+
+def test_what_another_plugin_leaves_out_is_said_in_the_last_lines(
+    project: Project, run: Run
+) -> None:
+    """[G12] As ``--splits`` of pytest-split: each part is green by itself, and decides nothing."""
+    project.scenario(FOUR.replace("thresholds: {em: 0.5}", "thresholds: {em: 0.0}"))
+    project.conftest(SPLITS)
+    result = run()
+    assert result.ret == pytest.ExitCode.OK
+    assert set(project.gates().values()) == {"skipped"}
+    lines = [line for line in result.stdout.lines if line.startswith("NOT DECIDED: ")]
+    assert lines == [
+        "NOT DECIDED: 3 of 3 gates of qa, 2 of 4 samples ran; --rag-strict fails such a run"
+    ]
+    assert result.stdout.lines.index(lines[0]) >= len(result.stdout.lines) - 3

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,6 +18,16 @@ SCENARIO = """
     metrics: [em]
     dataset:
       - {id: a, answer: Paris, references: [Paris]}
+"""
+GRADED = """
+    name: qa
+    metrics: [em, f1]
+    metric_weights: {em: 0.3, f1: 0.7}
+    doc_weights: {a.pdf: 2.0}
+    thresholds: {f1: 0.6}
+    gates: {weighted_score: 0.9, by: {doc_name: {f1: 0.2}}}
+    tolerate: null
+    dataset: qa.jsonl
 """
 A_REPORT = """
     from pytest_rageval.reports.base import REPORT_REGISTRY
@@ -29,6 +43,14 @@ A_REPORT = """
     if REPORT_REGISTRY.canonical("postcard") is None:
         REPORT_REGISTRY.add(Postcard())
 """
+
+
+def page_data(folder: Path) -> dict[str, Any]:
+    page = (folder / "report.html").read_text("utf-8")
+    found = re.search(r'id="data">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    data: dict[str, Any] = json.loads(found[1])
+    return data
 
 
 @pytest.fixture(autouse=True)
@@ -57,33 +79,54 @@ def test_a_report_on_request_is_written_only_then(reporting: Project, run: Run) 
     assert (reporting.folders()[-1] / "postcard.txt").read_text("utf-8") == "qa 1.0"
 
 
-@pytest.mark.parametrize("text", ["md, postcard.txt", "postcard,postcard"])
-def test_several_names_stand_between_commas(reporting: Project, text: str) -> None:
-    """Those that are always written may be named, too."""
-    assert reporting.pytest(f"--rag-report={text}").ret == pytest.ExitCode.OK
-    assert (reporting.folder() / "postcard.txt").exists()
-    assert (reporting.folder() / "summary.md").exists()
-
-
-def test_the_ini_file_and_the_environment_ask_for_it(
-    reporting: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    reporting.pytest("-o", "rageval_reports=postcard")
-    assert (reporting.folder() / "postcard.txt").exists()
-    monkeypatch.setenv("RAGEVAL_REPORT", "postcard")
-    reporting.pytest("-o", "rageval_output=other")
-    assert list(reporting.path.glob("other/qa/2*/postcard.txt"))
+def test_the_ini_file_asks_for_reports_too(reporting: Project) -> None:
+    """Names are between commas; those that are always written may be named, too."""
+    result = reporting.pytest("-o", "rageval_reports=postcard", "--rag-report=md, badge.svg")
+    assert result.ret == pytest.ExitCode.OK
+    names = {entry.name for entry in reporting.folder().iterdir()}
+    assert names >= {"postcard.txt", "summary.md", "badge.svg"}
+    assert "report.html" not in names
 
 
 def test_an_unknown_report_is_wrong_use(reporting: Project) -> None:
-    """[E12] With the nearest name, before anything is run."""
-    result = reporting.pytest("--rag-report=metadata.jsn")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "--rag-report: unknown report 'metadata.jsn'" in result.stderr.str()
-    assert "Did you mean 'metadata.json'?" in result.stderr.str()
-
-
-def test_a_short_name_is_guessed(reporting: Project) -> None:
-    """What users type is the short name."""
+    """[E12] With the nearest of what users type, before anything is run."""
     result = reporting.pytest("--rag-report=postcrad")
-    assert "Did you mean 'postcard'?" in result.stderr.str()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--rag-report: unknown report 'postcrad'. *mean 'postcard'?*"])
+    assert reporting.wrote_nothing
+
+
+def test_what_others_read_is_the_same_with_workers(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[E2] The page but for the run and the trend, JUnit's properties, and what GitHub is told."""
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    project.scenario(GRADED)
+    project.rows(
+        [
+            {"id": f"q{at}", "question": "\ud800?", "answer": "one two", "references": [text]}
+            | {"doc_name": "a.pdf" if at % 2 else None, "level": at % 3}
+            for at, text in enumerate(["one two", "one", "three", "two one"])
+        ]
+    )
+    told, properties, workers = [], [], []
+    for args in (("-p", "no:xdist"), ("-n", "2")):
+        result = project.pytest("--rag-report=html", "--junitxml=junit.xml", *args)
+        told.append([line for line in result.outlines if line.startswith("::")])
+        cases = ET.parse(project.path / "junit.xml").getroot().iter("testcase")
+        found = {
+            str(case.get("name")): [tuple(one.items()) for one in case.iter("property")]
+            for case in cases
+        }
+        properties.append(found)
+        workers.append(project.results()["run"]["workers"])
+    assert workers == [0, 2]
+    assert told[0] == told[1]
+    assert len(told[0]) == 2
+    assert properties[0] == properties[1]
+    assert len(properties[0]["q0"]) == 4
+    plain, distributed = map(page_data, project.folders())
+    assert [len(data.pop("run")["trend"]) for data in (plain, distributed)] == [1, 2]
+    assert plain == distributed
+    assert plain["samples"]["outcome"] == ["passed", "passed", "failed", "passed"]
+    assert plain["scenario"]["doc_weights"] == [["a.pdf", 2.0]]

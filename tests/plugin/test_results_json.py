@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.plugin.conftest import Project
+    from tests.plugin.conftest import Project, Run
 
 # em: 1, 0, 1 (passed, failed, xfailed by the row), skipped, invalid.
 # Documents: a.pdf weighs 3, the others 1.
@@ -29,55 +29,25 @@ ROWS = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def mixed(project: Project) -> Project:
-    """Return a project that was run with a row of every kind."""
+def test_a_run_with_a_row_of_every_kind(project: Project, run: Run) -> None:
+    """[A6, A8, A12] Five rows, one of each outcome; three have a score: em 1, 0, 0.
+
+    Plain 1/3; with weights 3, 1, 1: 3/5. The variance of 1, 0, 0 with n - 1 is
+    ((2/3)^2 + 2*(1/3)^2) / 2 = 1/3. The skipped and the invalid row have null, never 0.
+    """
     project.scenario(MIXED)
     project.rows(ROWS)
-    project.pytest()
-    return project
-
-
-def test_the_top_level_has_the_keys_of_the_contract(mixed: Project) -> None:
-    """[A12] Comparison is null without a baseline."""
-    results = mixed.results()
+    run()
+    results = project.results()
     assert set(results) == {
         "schema", "scenario", "run", "complete", "counts", "metrics", "weighted_score", "avg",
         "gates", "comparison", "samples",
     }  # fmt: skip
-    assert results["schema"] == 1
-    assert results["comparison"] is None
-    assert results["complete"] is True
-
-
-def test_the_scenario_is_named_and_hashed(mixed: Project) -> None:
-    """[A12] With SHA-256 digests of what ran."""
-    scenario = mixed.results()["scenario"]
-    assert set(scenario) == {
-        "name", "path", "snapshot_sha256", "dataset_sha256", "overridden", "judgements_sha256",
-        "definitions",
-    }  # fmt: skip
-    assert (scenario["name"], scenario["path"]) == ("qa", "qa.rageval.yaml")
-    assert len(scenario["snapshot_sha256"]) == len(scenario["dataset_sha256"]) == 64
-    assert scenario["judgements_sha256"] == "", "rows hold what they are judged by"
-    assert scenario["definitions"] == {"em": "em v1 (tokenizer=auto)"}
-
-
-def test_the_run_has_what_depends_on_time_and_machine(mixed: Project) -> None:
-    """[A12] No model was asked, so there is no usage."""
-    run = mixed.results()["run"]
-    assert set(run) == {
-        "id", "started_at", "finished_at", "version", "workers", "latency_s",
-        "answer_latency_s", "usage",
-    }  # fmt: skip
-    assert run["workers"] == 0
-    assert run["usage"] is None
-    assert all(seconds >= 0 for seconds in run["latency_s"].values())
-
-
-def test_counts_add_up(mixed: Project) -> None:
-    """[A12] Five rows, one of each outcome; three have a score."""
-    assert mixed.results()["counts"] == {
+    assert (results["schema"], results["comparison"], results["complete"]) == (1, None, True)
+    assert results["scenario"]["definitions"] == {"em": "em v1 (tokenizer=auto)"}
+    assert results["run"]["usage"] is None
+    assert all(seconds >= 0 for seconds in results["run"]["latency_s"].values())
+    assert results["counts"] == {
         "samples": 5,
         "ran": 5,
         "scored": 3,
@@ -87,42 +57,23 @@ def test_counts_add_up(mixed: Project) -> None:
         "skipped": 1,
         "xfailed": 1,
         "invalid": 1,
+        "in_figures": 3,
     }
-
-
-def test_means_are_over_the_scored_samples(mixed: Project) -> None:
-    """[A8] em 1, 0, 0: plain 1/3; with weights 3, 1, 1: 3/5. The invalid row is unscored."""
-    results = mixed.results()
     metric = results["metrics"]["em"]
-    assert set(metric) == {
-        "mean", "weighted_mean", "weight", "n", "unscored", "std", "ci_low", "ci_high",
-    }  # fmt: skip
     assert metric["mean"] == pytest.approx(1 / 3, abs=1e-15)
     assert metric["weighted_mean"] == pytest.approx(0.6, abs=1e-15)
-    assert (metric["weight"], metric["n"], metric["unscored"]) == (1.0, 3, 1)
-    # Variance of 1, 0, 0 with n - 1: ((2/3)^2 + 2*(1/3)^2) / 2 = 1/3.
+    assert (metric["weight"], metric["n"], metric["unscored"], metric["failed"]) == (1.0, 3, 1, 1)
     assert metric["std"] == pytest.approx((1 / 3) ** 0.5, abs=1e-15)
     assert 0 <= metric["ci_low"] < 0.6 < metric["ci_high"] <= 1
-    overall = results["weighted_score"]
-    assert set(overall) == {"mean", "n", "unscored", "ci_low", "ci_high"}
-    assert overall["mean"] == pytest.approx(0.6, abs=1e-15)
+    assert results["weighted_score"]["mean"] == pytest.approx(0.6, abs=1e-15)
     assert results["avg"] == {"avg_em": metric["mean"]}
-
-
-def test_gates_have_figures_and_a_sentence(mixed: Project) -> None:
-    """[A10] 0.6 < 0.8; one of the four that were to be scored has no score: 0.25 > 0."""
-    em, unscored = mixed.results()["gates"]
-    assert set(em) == {"name", "outcome", "observed", "bound", "message"}
+    # 0.6 < 0.8; one of the four that were to be scored has no score: 0.25 > 0.
+    em, unscored = results["gates"]
     assert (em["name"], em["outcome"], em["bound"]) == ("em.mean", "failed", 0.8)
-    assert em["observed"] == pytest.approx(0.6, abs=1e-15)
     assert "0.6000 < 0.8000" in em["message"]
     assert (unscored["name"], unscored["outcome"]) == ("unscored", "failed")
     assert (unscored["observed"], unscored["bound"]) == (0.25, 0.0)
-
-
-def test_samples_are_in_dataset_order_with_all_that_is_known(mixed: Project) -> None:
-    """[A12] The first one in full; the outcomes of all."""
-    samples = mixed.results()["samples"]
+    samples = results["samples"]
     expected = {
         "id": "right",
         "index": 0,
@@ -140,13 +91,14 @@ def test_samples_are_in_dataset_order_with_all_that_is_known(mixed: Project) -> 
         "errors": {},
     }
     assert {key: samples[0][key] for key in expected} == expected
-    assert [(sample["index"], sample["outcome"]) for sample in samples] == [
-        (0, "passed"),
-        (1, "failed"),
-        (2, "xfailed"),
-        (3, "skipped"),
-        (4, "error"),
+    assert [(sample["index"], sample["outcome"], sample["scores"]) for sample in samples] == [
+        (0, "passed", {"em": 1.0}),
+        (1, "failed", {"em": 0.0}),
+        (2, "xfailed", {"em": 0.0}),
+        (3, "skipped", {"em": None}),
+        (4, "error", {"em": None}),
     ]
+    assert samples[4]["errors"] != {}
 
 
 def test_a_row_that_is_expected_to_fail_says_why(project: Project) -> None:
@@ -170,30 +122,3 @@ def test_a_row_that_is_expected_to_fail_says_why(project: Project) -> None:
         ("tables are hard", "xfailed"),
         ("issue 41", "xfailed"),
     ]
-
-
-def test_what_was_not_scored_is_null(mixed: Project) -> None:
-    """[A6] The skipped and the invalid row, never 0."""
-    skipped, invalid = mixed.results()["samples"][3:]
-    for sample in (skipped, invalid):
-        assert sample["weighted_score"] is None
-        assert sample["scores"] == {"em": None}
-    assert invalid["errors"] != {}
-
-
-def test_numbers_that_json_does_not_know_never_occur(project: Project) -> None:
-    """[A19] NaN and Infinity in metadata of the data; the parser of this test refuses them."""
-    (project.path / "qa.jsonl").write_text(
-        '{"answer": "a", "references": ["a"], "level": NaN, "deep": {"x": [Infinity]}}\n', "utf-8"
-    )
-    project.scenario("name: qa\nmetrics: [em]\ndataset: qa.jsonl")
-    project.pytest().assert_outcomes(passed=1)
-    assert project.results()["counts"]["passed"] == 1
-
-
-def test_the_number_of_workers_is_on_record(project: Project) -> None:
-    """[E2] One worker, which ran both cases; a plain run has none."""
-    project.rows([{"answer": "a", "references": ["a"]}] * 2)
-    project.scenario("name: qa\nmetrics: [em]\ndataset: qa.jsonl")
-    project.pytest("-n", "1")
-    assert project.results()["run"]["workers"] == 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.plugin.conftest import Project
+    from tests.plugin.conftest import Project, Run
 
 SCENARIO = """
     name: qa
@@ -61,12 +61,11 @@ def busy(project: Project) -> Project:
     return project
 
 
-@pytest.mark.parametrize("order", ["", REVERSED], ids=["in order", "reversed"])
-def test_two_workers_give_the_same_to_the_last_byte(busy: Project, order: str) -> None:
+def test_two_workers_give_the_same_to_the_last_byte(busy: Project, workers: Run) -> None:
     """[E2] results.json without "run", scores.csv, invalid.csv, the totals, the exit status."""
     first = busy.pytest("-p", "no:xdist")
-    busy.with_broken_metrics(order.replace("\n", "\n    "))
-    second = busy.pytest("-n", "2")
+    busy.with_broken_metrics(REVERSED.replace("\n", "\n    "))
+    second = workers()
     plain, distributed = busy.folders()
     assert _without_run(plain) == _without_run(distributed)
     for name in ("scores.csv", "invalid.csv", "scenario.snapshot.yaml"):
@@ -74,6 +73,15 @@ def test_two_workers_give_the_same_to_the_last_byte(busy: Project, order: str) -
     assert first.parseoutcomes() == second.parseoutcomes()
     assert first.ret == second.ret == pytest.ExitCode.TESTS_FAILED
     assert busy.results()["counts"]["ran"] == 40
+
+
+def test_results_that_loop_back_are_those_of_a_worker(busy: Project, plain: Run, run: Run) -> None:
+    """[E2] What most tests of this folder run: one process, and one worker in the account."""
+    plain()
+    assert busy.results()["run"]["workers"] == 0
+    run()
+    assert busy.results()["run"]["workers"] == 1
+    assert busy.without_run(0) == busy.without_run(1)
 
 
 def test_the_order_of_scoring_does_not_matter(busy: Project) -> None:
@@ -101,9 +109,11 @@ def test_the_files_show_that_something_was_at_stake(busy: Project) -> None:
 
 
 @pytest.mark.parametrize("dist", ["loadfile", "worksteal"])
-def test_every_way_to_distribute_gives_the_same_verdicts(busy: Project, dist: str) -> None:
+def test_every_way_to_distribute_gives_the_same_verdicts(
+    busy: Project, workers: Run, dist: str
+) -> None:
     """[E2] Also where one worker gets all, or takes over from the other."""
     busy.pytest()
-    busy.pytest("-n", "2", f"--dist={dist}")
+    workers(f"--dist={dist}")
     plain, distributed = busy.folders()
     assert _without_run(plain) == _without_run(distributed)

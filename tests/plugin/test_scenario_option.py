@@ -33,96 +33,51 @@ def test_only_the_scenario_runs(project: Project, run: Run) -> None:
     assert result.ret == pytest.ExitCode.OK
 
 
-def test_it_is_repeatable(project: Project) -> None:
-    """[A1] Two cases each of two files."""
-    project.scenario(TWO, "first")
-    project.scenario(TWO, "second")
-    project.scenario(TWO, "third")
-    result = project.pytest(
-        "--rag-scenario", "first.rageval.yaml", "--rag-scenario", "second.rageval.yaml"
-    )
-    result.assert_outcomes(passed=4)
-
-
-def test_other_arguments_are_run_too(project: Project) -> None:
-    """[A1] A test file named beside it: one function and two cases."""
-    project.scenario(TWO)
-    result = project.pytest("--rag-scenario=qa.rageval.yaml", "test_plain.py")
-    result.assert_outcomes(passed=3)
+def test_several_files_and_other_arguments_are_run_once_each(project: Project) -> None:
+    """[A1] Two cases of each of two files and one function, however often they are named."""
+    for name in ("first", "second", "third"):
+        project.scenario(TWO.replace("name: qa", f"name: {name}"), name)
+    first = "--rag-scenario=first.rageval.yaml"
+    named = (first, first, "--rag-scenario", "second.rageval.yaml")
+    project.pytest(*named).assert_outcomes(passed=4)
+    project.pytest(*named, "test_plain.py", "first.rageval.yaml").assert_outcomes(passed=5)
 
 
 def test_it_comes_before_testpaths(project: Project) -> None:
     """[A1] The ini file's ``testpaths`` are a default, which the option replaces."""
     project.pytester.makeini("[pytest]\ntestpaths = test_plain.py")
     project.scenario(TWO)
-    result = project.pytest("--rag-scenario=qa.rageval.yaml")
-    result.assert_outcomes(passed=2)
+    project.pytest("--rag-scenario=qa.rageval.yaml").assert_outcomes(passed=2)
 
 
-def test_one_sample_is_chosen_by_its_id(project: Project) -> None:
-    """[A1, A2] ``FILE::ID`` as in a node id."""
-    project.scenario(TWO)
-    result = project.pytest("--rag-scenario=qa.rageval.yaml::other")
-    result.assert_outcomes(passed=1)
-    assert project.outcomes() == {"other": "passed"}
-
-
-def test_several_samples_of_one_file_are_chosen(project: Project) -> None:
-    """[A1, A2] Both of two, each by its own option: a complete run."""
-    project.scenario(TWO)
-    project.pytest(
-        "--rag-scenario=qa.rageval.yaml::right", "--rag-scenario=qa.rageval.yaml::other"
-    ).assert_outcomes(passed=2)
+def test_samples_are_chosen_by_their_ids(project: Project) -> None:
+    """[A1, A2] ``FILE::ID`` with the ids of the data; all of them are a complete run."""
+    ids = ["two words", "x[1]", "双源::CT"]
+    project.rows([{"id": name, "answer": "a", "references": ["a"]} for name in ids])
+    project.scenario("name: qa\nmetrics: [em]\ndataset: qa.jsonl")
+    options = [f"--rag-scenario=qa.rageval.yaml::{name}" for name in ids]
+    project.pytest(*options[1:]).assert_outcomes(passed=2)
+    assert project.outcomes() == dict.fromkeys(ids[1:], "passed")
+    project.pytest(*options).assert_outcomes(passed=3)
     assert project.results()["complete"] is True
 
 
-def test_a_file_that_is_named_twice_runs_once(project: Project) -> None:
-    """[A1] By the option twice, and by the option and as an argument."""
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nowhere.rageval.yaml", "*nowhere.rageval.yaml*no such file*"),
+        ("qa.rageval.yaml::nobody", "*not found*qa.rageval.yaml::nobody*"),
+    ],
+)
+def test_what_is_not_there_is_wrong_use_of_the_command_line(
+    project: Project, text: str, message: str
+) -> None:
+    """[A1, E12] Exit status 4, as for an unknown node id; no traceback."""
     project.scenario(TWO)
-    option = "--rag-scenario=qa.rageval.yaml"
-    project.pytest(option, option).assert_outcomes(passed=2)
-    project.pytest(option, "qa.rageval.yaml").assert_outcomes(passed=2)
-
-
-@pytest.mark.parametrize("sample_id", ["a::b", "x[1]", "two words", "双源CT"])
-def test_the_id_is_that_of_the_data(project: Project, sample_id: str) -> None:
-    """[A1, A2] Also where the node id cannot spell it."""
-    project.rows([{"id": name, "answer": "a", "references": ["a"]} for name in (sample_id, "y")])
-    project.scenario("name: qa\nmetrics: [em]\ndataset: qa.jsonl")
-    result = project.pytest(f"--rag-scenario=qa.rageval.yaml::{sample_id}")
-    result.assert_outcomes(passed=1)
-    assert project.outcomes() == {sample_id: "passed"}
-
-
-def test_a_file_of_any_name_is_a_scenario_when_it_is_named(project: Project, run: Run) -> None:
-    """[A1] ``bot.yml`` matches no pattern."""
-    project.pytester.makefile(".yml", bot=TWO)
-    result = run("--rag-scenario=bot.yml")
-    result.assert_outcomes(passed=2)
-
-
-def test_a_missing_file_is_wrong_use_of_the_command_line(project: Project, plain: Run) -> None:
-    """[A1, E12] Exit status 4, the file's name, no traceback."""
-    result = plain("--rag-scenario=nowhere.rageval.yaml")
+    result = project.pytest(f"--rag-scenario={text}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*nowhere.rageval.yaml*no such file*"])
+    result.stderr.fnmatch_lines([message])
     assert "Traceback" not in result.stderr.str() + result.stdout.str()
-
-
-def test_a_folder_is_no_scenario_file(project: Project) -> None:
-    """[A1, E12] Exit status 4."""
-    project.pytester.mkdir("scenarios")
-    result = project.pytest("--rag-scenario=scenarios")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*scenarios*folder*"])
-
-
-def test_an_unknown_id_is_wrong_use_of_the_command_line(project: Project) -> None:
-    """[A1, E12] As for an unknown node id: exit status 4."""
-    project.scenario(TWO)
-    result = project.pytest("--rag-scenario=qa.rageval.yaml::nobody")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*not found*qa.rageval.yaml::nobody*"])
 
 
 @pytest.fixture
@@ -142,17 +97,13 @@ def _in_rootdir(project: Project) -> tuple[str, ...]:
     return ("-c", str(project.path / "tox.ini"), "--rootdir", str(project.path))
 
 
-def test_a_file_outside_the_rootdir_runs(project: Project, outside: Path) -> None:
-    """[A1] Its files are written under the rootdir all the same."""
-    result = project.pytest(*_in_rootdir(project), _write(outside, TWO))
-    result.assert_outcomes(passed=2)
-    assert project.outcomes() == {"right": "passed", "other": "passed"}
-
-
 def test_files_of_one_name_outside_the_rootdir_stay_apart(
     project: Project, run: Run, outside: Path
 ) -> None:
-    """[A1, A2] Same file name, same ids, other scenario: 2 + 2 cases, one run folder each."""
+    """[A1, A2] Same file name, same ids, other scenario: 2 + 2 cases, one run folder each.
+
+    These are below the rootdir all the same.
+    """
     first = _write(outside / "a", TWO.replace("name: qa", "name: first"))
     second = _write(outside / "b", TWO.replace("name: qa", "name: second"))
     result = run(*_in_rootdir(project), first, second)
@@ -160,23 +111,103 @@ def test_files_of_one_name_outside_the_rootdir_stay_apart(
     assert len(project.outcomes("first")) == len(project.outcomes("second")) == 2
 
 
-def test_paths_are_relative_to_the_working_directory(
+def test_the_environment_names_scenarios_from_the_working_directory(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """[A1] Not to the rootdir, which is one level up here."""
+    """[A1] ``RAGEVAL_SCENARIO``, not relative to the rootdir, one level up: 2 + 2 cases."""
     project.pytester.makeini("[pytest]")
     deep = project.pytester.mkdir("deep")
-    _write(deep, TWO)
+    for name in ("first", "second"):
+        _write(deep / name, TWO.replace("name: qa", f"name: {name}"))
     monkeypatch.chdir(deep)
-    result = project.pytest("--rag-scenario=qa.rageval.yaml")
-    result.assert_outcomes(passed=2)
-
-
-def test_the_environment_names_scenarios_too(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """[A1] ``RAGEVAL_SCENARIO``, several separated by ``;``: 2 + 2 cases, no ordinary test."""
-    project.scenario(TWO, "first")
-    project.scenario(TWO, "second")
-    monkeypatch.setenv("RAGEVAL_SCENARIO", "first.rageval.yaml; second.rageval.yaml")
+    monkeypatch.setenv("RAGEVAL_SCENARIO", "first/qa.rageval.yaml; second/qa.rageval.yaml")
     project.pytest().assert_outcomes(passed=4)
+
+
+# Patterns, and files that are scenarios by what is in them
+
+
+def _three(project: Project) -> None:
+    for name in ("eval/a.yaml", "eval/deep/b.yaml", "eval/deep/c.yml"):
+        stem = Path(name).stem
+        text = TWO.replace("name: qa", f"name: {stem}")
+        project.file(name, "\n".join(line[4:] for line in text.splitlines()))
+
+
+def test_a_pattern_names_all_files_that_match(project: Project, run: Run) -> None:
+    """[U3] ``**`` is any depth: a and b, two cases each; c.yml does not match. An id is of each."""
+    _three(project)
+    run("--rag-scenario=eval/**/*.yaml").assert_outcomes(passed=4)
+    assert sorted(path.name for path in (project.path / ".rageval").glob("[a-c]")) == ["a", "b"]
+    run("--rag-scenario=eval/**/*.y*ml::right").assert_outcomes(passed=3)
+    assert project.outcomes("c") == {"right": "passed"}
+
+
+def test_conftest_files_of_a_pattern_are_loaded(project: Project) -> None:
+    """[U3] Also those of folders that pytest knows of through the pattern alone."""
+    _three(project)
+    project.file(
+        "eval/deep/conftest.py",
+        "def pytest_addoption(parser):\n    parser.addoption('--of-the-folder')\n",
+    )
+    project.pytest("--rag-scenario=eval/**/b.yaml", "--of-the-folder=1").assert_outcomes(passed=2)
+
+
+def test_a_scenario_of_any_name_runs_when_pytest_names_it(project: Project, run: Run) -> None:
+    """[U3] ``pytest eval/a.yaml``: both cases, or one, or all for a gate; not with its folder."""
+    _three(project)
+    run("eval/a.yaml").assert_outcomes(passed=2)
+    assert project.outcomes("a") == {"right": "passed", "other": "passed"}
+    assert run("eval").ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    run("eval/a.yaml::other").assert_outcomes(passed=1)
+    assert project.outcomes("a") == {"other": "passed"}
+    run("eval/a.yaml::gate:unscored").assert_outcomes(passed=2)
+
+
+def test_a_broken_scenario_says_what_is_wrong_with_it(project: Project) -> None:
+    """[U3] It is recognised without being read: its line, and not "not found"."""
+    project.file("bot.yaml", "name: qa\nmetrics: [emm]\ndataset: qa.jsonl\n")
+    result = project.pytest("bot.yaml")
+    result.stdout.fnmatch_lines(["bot.yaml:2: *unknown metric 'emm'*"])
+
+
+def test_what_may_be_a_scenario_says_how(project: Project) -> None:
+    """[U3] It has metrics and no data: as before it is not found, and the way to run it is said."""
+    project.file("maybe.yaml", "name: qa\nmetrics: [em]\n")
+    result = project.pytest("maybe.yaml")
+    assert result.ret != pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(
+        ["rageval: if maybe.yaml is a scenario, *--rag-scenario=maybe.yaml*"]
+    )
+
+
+def test_what_is_none_is_left_alone(project: Project) -> None:
+    """[U3] As before: pytest does not find anything in it, and nothing is said of scenarios."""
+    project.file("compose.yaml", "services:\n  web:\n    metrics: on\n    dataset: x\n")
+    result = project.pytest("compose.yaml")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: not found: *compose.yaml*"])
+    assert "rageval:" not in result.stdout.str()
+
+
+def test_another_plugin_may_collect_what_is_none(project: Project) -> None:
+    """[U3] One with its own YAML files."""
+    project.conftest(
+        """
+        import pytest
+
+        class Item(pytest.Item):
+            def runtest(self):
+                pass
+
+        class File(pytest.File):
+            def collect(self):
+                yield Item.from_parent(self, name="theirs")
+
+        def pytest_collect_file(file_path, parent):
+            if file_path.name == "steps.yaml":
+                return File.from_parent(parent, path=file_path)
+        """
+    )
+    project.file("steps.yaml", "stages:\n  - name: a\n")
+    project.pytest("steps.yaml").assert_outcomes(passed=1)

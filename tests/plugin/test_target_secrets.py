@@ -12,9 +12,9 @@ import aiohttp  # noqa: F401  (an inner run may not be the first to import a C e
 import pytest
 from fake_app import FakeApp
 
-import pytest_rageval.clients.stack
-import pytest_rageval.engine.kept_answers
-import pytest_rageval.plugin.look_ahead  # noqa: F401
+import pytest_rageval.clients.clients
+import pytest_rageval.engine.scoring.answer_cache
+import pytest_rageval.plugin.run.look_ahead  # noqa: F401
 from pytest_rageval.targets.base import TARGET_REGISTRY
 
 if TYPE_CHECKING:

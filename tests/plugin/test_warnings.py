@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.plugin.conftest import Project, Run
+    from tests.plugin.conftest import Project
 
 # f1 has no weight, and no row is of b.pdf.
 WARNS = """
@@ -19,41 +19,31 @@ WARNS = """
 """
 
 
-def test_warnings_are_in_pytests_summary(project: Project, run: Run) -> None:
-    """[A3, A4] Two, with the scenario's name; the run stays green."""
+@pytest.mark.parametrize("args", [(), ("-n", "2")], ids=["plain", "xdist"])
+def test_warnings_are_in_pytests_summary_and_on_record(
+    project: Project, args: tuple[str, ...]
+) -> None:
+    """[A3, A4, A12, U6] Two, with the scenario's name, also with two workers; the run is green."""
     project.scenario(WARNS)
-    result = run("-W", "default")
-    # Each of two workers collects the scenario.
-    result.assert_outcomes(passed=1, warnings=4 if run.distributed else 2)
+    result = project.pytest("-W", "default", *args)
+    result.assert_outcomes(passed=1, warnings=2)
     result.stdout.fnmatch_lines(["*qa.rageval.yaml*metric_weights*f1*"])
     result.stdout.fnmatch_lines(["*qa.rageval.yaml*doc_weights*b.pdf*"])
     assert result.ret == pytest.ExitCode.OK
-
-
-def test_warnings_are_on_record(project: Project) -> None:
-    """[A12] In metadata.json."""
-    project.scenario(WARNS)
-    project.pytest("-W", "ignore")
     text = (project.folder() / "metadata.json").read_text("utf-8")
     assert "b.pdf" in text
     assert "f1" in text
 
 
 def test_a_warning_can_be_an_error(project: Project) -> None:
-    """[E12] With ``filterwarnings = error``: a collection error, without a traceback."""
+    """[E12, A5] A collection error without a traceback; without weights there is none."""
     project.pytester.makeini("[pytest]\nfilterwarnings = error")
     project.scenario(WARNS)
     result = project.pytest()
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(["*qa.rageval.yaml*metric_weights*f1*"])
-    assert "INTERNALERROR" not in result.stdout.str()
-    assert "collect.py:" not in result.stdout.str()
-    assert "warn_explicit" not in result.stdout.str()
+    for text in ("INTERNALERROR", "scenario_file.py:", "warn_explicit"):
+        assert text not in result.stdout.str()
     assert project.wrote_nothing
-
-
-def test_a_scenario_that_is_meant_as_it_is_does_not_warn(project: Project) -> None:
-    """[A5] Without weights there is nothing to warn of, errors or not."""
-    project.pytester.makeini("[pytest]\nfilterwarnings = error")
     project.scenario(WARNS.replace("metric_weights: {em: 0.5}", "").replace("doc_weights", "x-d"))
     project.pytest().assert_outcomes(passed=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -11,7 +12,7 @@ from hypothesis import HealthCheck, settings
 
 settings.register_profile(
     "rageval",
-    max_examples=80,
+    max_examples=int(os.environ.get("PROPERTY_EXAMPLES", "40")),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_rageval.scenario.loader import inspect_tree
 from pytest_rageval.scenario.schema import Scenario
-from pytest_rageval.scenario.yaml_tree import YamlTree
+from pytest_rageval.scenario.yaml.tree import YamlTree
 
 ROWS = [{"query": "q", "prediction": "p", "contexts": ["c"], "factual": ["f"]}]
 HTTP = {
@@ -79,7 +79,7 @@ FILES: dict[str, dict[str, Any]] = {
         **{key: value for key, value in DBGPT.items() if key != "datasets"},
         "dataset": {"rows": ROWS, "key_map": {"answer": "prediction"}, "limit": 3},
         "evaluate_metrics": ["f1"],
-        "judge": {"concurrency": 2},
+        "judge": {"model": "j", "concurrency": 2},
     },
     "dbgpt with a target": {
         **DBGPT,
@@ -172,7 +172,6 @@ def test_any_key_of_any_dialect_with_an_odd_value_beside_it_is_read_or_refused(n
 
 
 @pytest.mark.parametrize("name", FILES)
-@settings(max_examples=150)
 @given(data=st.data())
 def test_any_values_in_many_places_at_once_are_read_or_refused(
     name: str, data: st.DataObject

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 pytest.importorskip("ruamel.yaml")
 
-from pytest_rageval.scenario.json_tree import parse_json
-from pytest_rageval.scenario.yaml_edit import edited, same
-from pytest_rageval.scenario.yaml_text import inline_text
-from pytest_rageval.scenario.yaml_tree import parse_yaml
+from pytest_rageval.scenario.loader import parse_json
+from pytest_rageval.scenario.yaml.edit import edited, same
+from pytest_rageval.scenario.yaml.text import inline_text
+from pytest_rageval.scenario.yaml.tree import parse_yaml
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(
     ["yes", "null", "1", "1e3", "a: b", "x #y", "- a", "", " ", "手册.pdf", "0x1", "~"]

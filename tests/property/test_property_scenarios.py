@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from pytest_rageval import UserError, evaluate
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.engine.planning import make_plan
+from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.model import ScenarioResult
 

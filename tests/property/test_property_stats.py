@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from pytest_rageval import compute_weighted_score, weighted_metric_means
 from pytest_rageval.model import Bound, MetricColumn, SampleResult, ScenarioInfo
-from pytest_rageval.plugin.transport import Message, decode, encode
-from pytest_rageval.reports.results_json import sample_dict
+from pytest_rageval.plugin.run.transport import Message, decode, encode
+from pytest_rageval.results.layout import sample_dict
 from pytest_rageval.stats.aggregate import summarize_scenario
 from pytest_rageval.stats.student import t_cdf, t_quantile
 from pytest_rageval.stats.summary import summarize, weighted_interval

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_rageval import ScenarioResult, UserError, evaluate
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.engine.planning import make_plan
+from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.model import MetricColumn, SampleResult, ScenarioInfo
 from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.stats.aggregate import summarize_scenario

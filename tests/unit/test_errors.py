@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_rageval import evaluate
 from pytest_rageval.errors import (
     MissingExtraError,
     Problem,
@@ -64,3 +65,11 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it() -> None:
 def test_an_installed_package_is_imported() -> None:
     assert installed("json.decoder")
     assert require("json.decoder", extra="x", purpose="y").JSONDecoder
+
+
+def test_known_names_are_text_that_can_be_encoded() -> None:
+    """[E12] A validator whose message cannot is a UnicodeEncodeError of pydantic's."""
+    assert unknown_name("profile", "cheap", ["c\ud800heap", "é"]).endswith(r"Known: c\ud800heap, é")
+    tree = {"name": "s", "metrics": ["em"], "dataset": [{"answer": "x"}], "judge": {"profile": "x"}}
+    with pytest.raises(ScenarioError, match=r"unknown profile 'x'\. Known: c\\ud800heap"):
+        evaluate({**tree, "models": {"c\ud800heap": {"model": "m"}}})

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pytest_rageval.import_path import ImportPathError, import_object, split_path
-from pytest_rageval.places import Places
+from pytest_rageval.run_paths import RunPaths
 
 Write = Callable[[str, str], Path]
 
@@ -136,7 +136,7 @@ class TestSysPath:
         assert sys.path[0] == str(Path.cwd())
 
     def test_the_default_of_a_session_is_that_of_pytest(self, tmp_path: Path) -> None:
-        assert Places(tmp_path).import_mode == "prepend"
+        assert RunPaths(tmp_path).import_mode == "prepend"
 
 
 class TestWhatIsNoPath:
@@ -201,8 +201,8 @@ class TestNoSuchModule:
     def test_a_module_that_the_mode_importlib_does_not_see(self, write: Write) -> None:
         folder = write("own_unseen.py", "X = 1")
         assert refusal("own_unseen:X", folder, mode="importlib") == (
-            f"no module named 'own_unseen' on sys.path. {folder} has one, but with "
-            "--import-mode=importlib sys.path stays as it is: name that folder in the ini value "
+            f"no module named 'own_unseen' on sys.path. {folder} has one, but "
+            "--import-mode=importlib does not change sys.path: add that folder to the ini value "
             "'pythonpath'"
         )
 
@@ -257,8 +257,8 @@ class TestAModuleFromElsewhere:
         two = write("two/own_twice.py", "X = 2")
         assert import_object("own_twice:X", [one]) == 1
         assert refusal("own_twice:X", two) == (
-            f"{two / 'own_twice.py'} cannot be imported: 'own_twice' is "
-            f"{one / 'own_twice.py'} already; give one of them another name"
+            f"{two / 'own_twice.py'} cannot be imported: 'own_twice' is already "
+            f"{one / 'own_twice.py'}; rename one of them"
         )
 
     def test_also_with_append_where_the_older_one_wins(self, write: Write) -> None:

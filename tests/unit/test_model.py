@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
+import pickle
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from pytest_rageval.model import (
+    NOTHING,
     Baseline,
     Bound,
     Comparing,
@@ -104,6 +109,7 @@ def test_a_result_survives_json() -> None:
         "known",
         is_kept=True,
         judged_by={"reference_ids": "0a"},
+        expected=["wanted"],
     )
     assert SampleResult.from_row(json.loads(json.dumps(found.to_row()))) == found
 
@@ -115,12 +121,15 @@ def test_an_info_survives_json(info: Callable[..., ScenarioInfo]) -> None:
         thresholds={"f1": Bound(min=0.5), "cost": Bound(max=3.0)},
         gates={"f1": {"mean": 0.5}},
         overridden=("gates.f1",),
+        overridden_by=("--rag-gate",),
         metadata_columns=("section",),
         total=7,
         judgements_sha256="abc",
         remarks=("not compared",),
         compare=Comparing("main", ("f1",), SignificanceTest("t", 0.1, 500, 7)),
-        baselines={"main": Baseline("main", ["a::1", "b"], {"f1": {"a::1": 0.5, "b": None}})},
+        baselines={
+            "main": Baseline("main", ["a::1", "b"], {"f1": {"a::1": 0.5, "b": None}}, {"f1": ["b"]})
+        },
     )
     assert ScenarioInfo.from_dict(json.loads(json.dumps(made.to_dict(), allow_nan=False))) == made
 
@@ -145,3 +154,55 @@ def test_whether_a_score_was_to_be_had(outcome: str, invalid: str | None, expect
 def test_a_row_that_is_marked_itself_may_not_be_invalid_for_that() -> None:
     """E7, A19: ``xfail: tables are cut in two`` says nothing of a row that is none."""
     assert SampleResult("s", 0, "xfailed", invalid="no answer", xfail="known").is_expected
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_nothing_stays_the_one_it_is(protocol: int) -> None:
+    """[R7] Pickled and copied: 100,000 samples share it."""
+    assert pickle.loads(pickle.dumps(NOTHING, protocol)) is NOTHING
+    assert copy.copy(NOTHING) is copy.deepcopy({"a": NOTHING})["a"] is NOTHING
+    assert {**NOTHING} == NOTHING == {}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda nothing: nothing.__setitem__("a", 1),
+        lambda nothing: nothing.setdefault("a", 1),
+        lambda nothing: nothing.update(a=1),
+        lambda nothing: nothing.__ior__({"a": 1}),
+    ],
+)
+def test_nothing_stays_empty(change: Callable[[Any], object]) -> None:
+    """[R7] It is a dict, and refuses what a mappingproxy would."""
+    with pytest.raises(TypeError, match="NOTHING stays empty"):
+        change(NOTHING)
+    assert len(NOTHING) == 0
+
+
+COSINE = MetricColumn("similarity", 1.0, (-1.0, 1.0), as_is=True)
+OPEN = MetricColumn("length", 0.0, (-math.inf, math.inf))
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ([MetricColumn("f1"), MetricColumn("marks", range=(1.0, 5.0))], (0.0, 1.0)),
+        # Three parts from 0, one from -1.
+        ([MetricColumn("f1", 3.0), COSINE], (-0.25, 1.0)),
+        ([MetricColumn("noise", 3.0, higher_is_better=False), COSINE], (-0.25, 1.0)),
+        ([COSINE], (-1.0, 1.0)),
+        # A metric that weighs nothing has no part in it, be it open or not.
+        ([MetricColumn("f1"), OPEN, replace(COSINE, weight=0.0)], (0.0, 1.0)),
+        ([MetricColumn("f1", 1e150), replace(OPEN, weight=1e-200)], (0.0, 1.0)),
+        ([MetricColumn("f1"), replace(OPEN, weight=0.1)], (-math.inf, math.inf)),
+        ([MetricColumn("loss", range=(0.0, math.inf), higher_is_better=False)], (-math.inf, 1.0)),
+        ([OPEN], (0.0, 1.0)),
+    ],
+)
+def test_the_range_of_the_weighted_score(
+    columns: list[MetricColumn], expected: tuple[float, float]
+) -> None:
+    """S1: each end is the weighted mean of the metrics' ends."""
+    info = ScenarioInfo("s", "s.yaml", "s.yaml", tuple(columns))
+    assert info.weighted_range == expected

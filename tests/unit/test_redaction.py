@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-import pytest
+import json
+import time
 
-from pytest_rageval.redaction import host, shown_url, sounds_secret, without_credentials
+import pytest
+from planted import ALL, spellings
+
+from pytest_rageval.redaction import (
+    Redactor,
+    host,
+    named_secrets,
+    query_secrets,
+    shown_option,
+    shown_url,
+    sounds_secret,
+    without_credentials,
+)
 
 
 @pytest.mark.parametrize(
@@ -66,3 +79,80 @@ def test_names_of_secrets_sound_like_it(name: str) -> None:
 @pytest.mark.parametrize("name", ["Accept", "question", "top_k", "lang", "X-Request-Id", ""])
 def test_other_names_do_not(name: str) -> None:
     assert not sounds_secret(name)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_secret_is_taken_out_however_it_is_spelled(name: str) -> None:
+    """[R5] No two letters or digits in a row are left of it, and nothing of what is around it."""
+    secret = ALL[name]
+    redacted = Redactor([secret])
+    for kind, spelled in spellings(secret).items():
+        found = redacted(f"before:{spelled}:after")
+        assert found.startswith("before:"), kind
+        assert found.endswith(":after"), kind
+        assert "***" in found, kind
+        assert "planted" not in found, kind
+        assert "%70%6c" not in found, kind
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "basic", "Token"])
+def test_a_key_is_found_without_its_scheme(scheme: str) -> None:
+    """[R5] A server may repeat the key alone; the scheme is no secret."""
+    redacted = Redactor([f"{scheme} planted-key"])
+    assert redacted(f"{scheme} planted-key, planted-key") == f"{scheme} ***, ***"
+
+
+def test_what_is_around_a_secret_and_what_is_short_stays() -> None:
+    """[R5] JSON stays JSON; seven characters are a word."""
+    redacted = Redactor(['planted "key"', "1234567", ""])
+    text = json.dumps({"said": 'your planted "key" is 1234567 characters'})
+    assert json.loads(redacted(text)) == {"said": "your *** is 1234567 characters"}
+
+
+def test_of_two_secrets_the_longer_one_is_taken_first() -> None:
+    assert Redactor(["planted-key", "planted-key-2"])("planted-key-2 planted-key") == "*** ***"
+
+
+def test_a_secret_without_any_letter_is_found() -> None:
+    """[R5]"""
+    assert Redactor(['%%%\\\\""%%%'])(json.dumps('%%%\\\\""%%%')) == '"***"'
+
+
+@pytest.mark.parametrize("text", ["\\", "%25", '\\"', "sk-", "&amp;", " "])
+def test_a_hostile_text_takes_no_long(text: str) -> None:
+    """[R5] All repeats of the pattern are bounded: 200 KB take less than a second."""
+    redacted = Redactor(['sk-\\\\""%%&& x', '\\\\\\\\""""'])
+    began = time.process_time()
+    redacted("sk-" + text * (200_000 // len(text)))
+    assert time.process_time() - began < 1.0
+
+
+def test_what_a_query_and_a_tree_hold_is_found_by_value_and_by_name() -> None:
+    """[R5] Of a tree, the names decide; of a query, any value may be a key."""
+    assert set(query_secrets("v=1&key=a%2Bb+c&flag")) == {"1", "a+b+c", "a+b c", "flag"}
+    tree = {"model": "m", "api_key": "k", "deep": [{"Password": "p", "token": 3}, "secret"]}
+    assert list(named_secrets(tree)) == ["k", "p"]
+
+
+def test_a_redactor_shows_no_secret() -> None:
+    assert repr(Redactor(["planted-key"])) == "Redactor(1 secrets)"
+
+
+def test_options_of_metrics_are_shown_without_keys() -> None:
+    """[R5] In the snapshot, in results.json, in a baseline; a tokenizer is no token."""
+    options = {
+        "api_key": "k1",
+        "tokenizer": "jieba",
+        "max_tokens": 5,
+        "levels": ("a", "b"),
+        "login": {"password": "k2", "user": "me"},
+        "token": ["k3", ""],
+    }
+    assert shown_option("", options) == {
+        "api_key": "***",
+        "tokenizer": "jieba",
+        "max_tokens": 5,
+        "levels": ("a", "b"),
+        "login": {"password": "***", "user": "me"},
+        "token": ["***", ""],
+    }

@@ -1,1 +1,1 @@
-"""Metrics of the user's own: functions and classes, by import path, hook or entry point."""
+"""Users' own metrics: functions and classes, by import path, hook or entry point."""

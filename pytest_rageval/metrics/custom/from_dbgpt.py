@@ -1,6 +1,6 @@
-"""Metrics written for DB-GPT's evaluation, scored as they are; DB-GPT need not be installed.
+"""Runs metrics written for DB-GPT's evaluation unchanged; DB-GPT need not be installed.
 
-They are known by the names of their base classes, be it DB-GPT's own or those of
+They are recognised by the names of their base classes: DB-GPT's own, or those of
 ``pytest_rageval.metrics.dbgpt``.
 """
 
@@ -10,18 +10,18 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from pytest_rageval.metrics.custom.declared import Declared
+from pytest_rageval.metrics.custom.declaration import Declaration
 from pytest_rageval.metrics.custom.signature import CustomMetricError
 from pytest_rageval.metrics.custom.values import as_score
 from pytest_rageval.metrics.rubric_prompts import fill_prompt
-from pytest_rageval.model import Sample, Score
+from pytest_rageval.model import PASSING, Sample, Score
 from pytest_rageval.text.tokenize import has_cjk
 
 if TYPE_CHECKING:
     from pytest_rageval.clients.base import ChatClient
 
 IGNORED: Final = ("llm_client", "model_name")
-"""Parameters of a constructor that mean a model of DB-GPT's: here the judge is asked."""
+"""Constructor parameters for DB-GPT's own model; here the judge takes its place."""
 
 _PARSE: Final = "_parse_evaluate_response"
 _RETRIEVER = "RetrieverEvaluationMetric"
@@ -38,24 +38,24 @@ _Scoring = Callable[[Any], Callable[..., Any]]
 
 
 def is_metric(found: object) -> bool:
-    """Return whether a class, or an object of it, keeps DB-GPT's contract."""
+    """Return whether a class, or an object of it, is a metric of DB-GPT."""
     return _kind(found) is not None
 
 
-def declared(found: object) -> Declared:
-    """Return what the kind of metric says: the fields that it is given."""
-    return Declared(needs=_NEEDS[_kind(found) or _ANY])
+def declaration(found: object) -> Declaration:
+    """Return what the kind of metric declares: the fields that it needs."""
+    return Declaration(needs=_NEEDS[_kind(found) or _ANY])
 
 
 def constructed(made: Callable[..., object], keywords: Mapping[str, Any]) -> object:
-    """Return an instance; a model of DB-GPT's that its constructor wants is None."""
+    """Return an instance; parameters for DB-GPT's own model are None."""
     parameters = inspect.signature(made).parameters
     return made(**{name: None for name in IGNORED if name in parameters}, **keywords)
 
 
 def scoring(found: object, shown: str) -> _Scoring:
-    """Return what makes of an instance the function that scores a sample."""
-    kind, made = _kind(found), found if inspect.isclass(found) else type(found)
+    """Return what makes a scoring function of an instance; raises CustomMetricError."""
+    kind, made = _kind(found), _class(found)
     if kind == _LLM:
         if _is_missing(made, _PARSE):
             raise CustomMetricError(f"{shown} does not define '{_PARSE}(text)'")
@@ -78,17 +78,17 @@ def _class(found: object) -> type:
 
 
 def _is_missing(made: type, method: str) -> bool:
-    """Return whether nobody but the base classes defines the method."""
+    """Return whether only the base classes define the method."""
     owner = next((base for base in inspect.getmro(made) if method in vars(base)), None)
     return owner is None or owner.__name__ in _NEEDS
 
 
 def _arguments(sample: Sample, *, is_retriever: bool) -> tuple[Any, ...]:
-    """Return prediction, contexts and query: what was found against what should have been."""
+    """Return prediction, contexts and query."""
     if is_retriever:
         found, expected = sample.contexts or (), sample.reference_contexts or ()
         return list(found), list(expected), sample.question
-    # "contexts" is what an answer is held against, whichever of the fields a data set has for it.
+    # "contexts" is what the answer is compared with: the first field that the row has for it.
     expected = sample.references or sample.reference_contexts or sample.contexts or ()
     return sample.answer, list(expected), sample.question
 
@@ -109,7 +109,7 @@ def _awaited(metric: Any, *, is_retriever: bool) -> Callable[..., Any]:
 
 
 def _call(method: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """Call with as many of prediction, contexts and query as the method takes."""
+    """Call ``method`` with prediction, contexts and, if it takes one, the query."""
     try:
         inspect.signature(method).bind(*arguments)
     except TypeError:
@@ -129,14 +129,14 @@ def _asked(metric: Any) -> Callable[..., Any]:
 
 
 def _accept(metric: Any) -> Callable[[str], object]:
-    """Return what refuses a reply that the metric cannot read, so that it is asked for again."""
+    """Return a check that refuses unreadable replies, so that the judge is asked again."""
 
     def accept(text: str) -> None:
         try:
             getattr(metric, _PARSE)(text)
         except ValueError:
             raise
-        except Exception:  # noqa: BLE001  (a defect of the metric, which no other reply mends)
+        except Exception:  # noqa: BLE001  (a defect of the metric, which another reply cannot mend)
             return
 
     return accept
@@ -154,15 +154,17 @@ def _prompt(metric: Any, sample: Sample) -> str:
 
 
 def _result(found: Any) -> Score:
-    """Return the score of a result object, or of what is a score itself."""
+    """Return the score in a result object, or in a plain value."""
     if isinstance(found, Score) or not hasattr(found, "score"):
         return as_score("", found)
     score = as_score("", found.score)
     feedback, passing = getattr(found, "feedback", None), getattr(found, "passing", None)
+    if isinstance(passing, str):  # bool("False") would be True
+        return Score("", None, error=f"expected True or False for passing, found {passing!r}")
     return Score(
         "",
         score.value,
         reason=str(feedback) if feedback else score.reason,
-        details=None if passing is None else {"passing": bool(passing)},
+        details=None if passing is None else {PASSING: bool(passing)},
         error=score.error,
     )

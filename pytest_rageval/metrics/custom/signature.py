@@ -1,4 +1,4 @@
-"""How a function of the user's own is called: what it wants beside the sample, and its options."""
+"""Reads the signature of a user's function: which models it takes, and which options."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_rageval.metrics.base import NoOptions, Role
 from pytest_rageval.model import json_plain
 
 Given = Literal["models", "judge", "embedding", "context"]
-"""What a parameter is given by its name or its annotation, beside the sample."""
+"""What a parameter receives, besides the sample, by its name or annotation."""
 
 _BY_ANNOTATION: Final[Mapping[str, Given]] = {
     "Models": "models",
@@ -28,13 +28,13 @@ _KEYWORD = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_O
 
 
 class CustomMetricError(RagevalError):
-    """What the user names is no metric; the message says what it lacks."""
+    """A user's object cannot be a metric; the message says what it lacks."""
 
 
 class CallOptions(NoOptions):
-    """The options of a function or class: what a scenario says, for its keyword parameters.
+    """The options that a scenario gives for the keyword parameters of a function or class.
 
-    A parameter ``x`` is the field ``option_x``, so that no name can be that of a method here.
+    A parameter ``x`` is the field ``option_x``, so that no parameter can hide a method here.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, protected_namespaces=())
@@ -47,7 +47,7 @@ class CallOptions(NoOptions):
         return [str(field.alias) for field in cls.model_fields.values()]
 
     def keywords(self) -> dict[str, Any]:
-        """Return the options that the scenario gives; all others have the defaults of the code."""
+        """Return the options that the scenario gives; others keep the defaults of the code."""
         given = {
             str(field.alias): getattr(self, name)
             for name, field in type(self).model_fields.items()
@@ -56,7 +56,7 @@ class CallOptions(NoOptions):
         return {**given, **(self.model_extra or {})}
 
     def stated(self) -> Mapping[str, Any]:
-        """Return all options, those left to the code too where text can say what they are."""
+        """Return all options, also defaults of the code that are text or numbers."""
         plain = {
             name: value
             for name, value in self.defaults.items()
@@ -69,8 +69,8 @@ class CallOptions(NoOptions):
 class Signature:
     """The parameters of a function of a sample.
 
-    ``gives`` says which parameter is given what; ``roles`` are the models that it thereby asks,
-    None where it takes all models and does not say which. ``says_bool`` is its return annotation.
+    ``gives`` says what each parameter receives; ``roles`` are the models that it asks, None where
+    it takes all models and does not declare which. ``says_bool``: it is annotated ``-> bool``.
     """
 
     gives: Mapping[str, Given]
@@ -81,9 +81,9 @@ class Signature:
 
 
 def read_signature(function: Callable[..., Any], shown: str, *, skips: int = 0) -> Signature:
-    """Return how ``function`` is called, whose first ``skips`` parameters are bound later.
+    """Return the signature of ``function`` without its first ``skips`` parameters.
 
-    Raises CustomMetricError for what cannot be called with a sample.
+    Raises CustomMetricError for a function that cannot be called with a sample.
     """
     parameters = _parameters(function, shown)[skips:]
     if not parameters or parameters[0].kind is inspect.Parameter.KEYWORD_ONLY:
@@ -119,12 +119,12 @@ def read_constructor(made: type, shown: str, given: Collection[str] = ()) -> typ
 def call_options(
     parameters: Collection[inspect.Parameter], names: Mapping[str, Any], shown: str
 ) -> type[CallOptions]:
-    """Return the model of the options that these parameters take."""
+    """Return the pydantic model of the options for these parameters."""
     options = [parameter for parameter in parameters if parameter.kind in _KEYWORD]
     for parameter in parameters:
         if parameter.kind is inspect.Parameter.POSITIONAL_ONLY and parameter.default is _EMPTY:
             raise CustomMetricError(
-                f"{shown} needs the parameter {parameter.name!r}, which cannot be given by name"
+                f"{shown} needs the parameter {parameter.name!r}, which cannot be passed by name"
             )
     try:
         made = _model(options, lambda parameter: _annotation(parameter, names), parameters)
@@ -154,7 +154,7 @@ def _model(
 
 
 class _OpenOptions(CallOptions):
-    """The options of a function with ``**options``: any."""
+    """The options of a function with ``**options``: any name is allowed."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -163,13 +163,13 @@ def _parameters(function: Callable[..., Any], shown: str) -> list[inspect.Parame
     try:
         return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError) as error:
-        raise CustomMetricError(f"{shown} cannot be asked for its parameters: {error}") from error
+        raise CustomMetricError(f"the parameters of {shown} cannot be read: {error}") from error
 
 
 def _given(
     parameter: inspect.Parameter, names: Mapping[str, Any]
 ) -> tuple[Given | None, frozenset[Role] | None]:
-    """Return what a parameter is given, and the models that it asks (None: it does not say)."""
+    """Return what a parameter receives, and the models that it asks (None: not declared)."""
     annotation = _resolved(parameter.annotation, names)
     marks: tuple[Any, ...] = ()
     if get_origin(annotation) is Annotated:
@@ -190,9 +190,9 @@ def _annotation(parameter: inspect.Parameter, names: Mapping[str, Any]) -> Any:
 
 
 def _resolved(annotation: Any, names: Mapping[str, Any]) -> Any:
-    """Return an annotation that was kept as text as what it says, or the text where that fails.
+    """Return what an annotation in text form means, or the text where that cannot be found out.
 
-    One by one: names that are there for type checkers only must not hide the others.
+    Each is resolved by itself: a name that only type checkers import must not hide the others.
     """
     if not isinstance(annotation, str):
         return annotation

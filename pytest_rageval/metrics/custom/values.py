@@ -1,4 +1,4 @@
-"""What a metric of the user's own returned, as a Score; what cannot be one, as its error."""
+"""Turns what a user's metric returned into a Score, or into an error of the score."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pytest_rageval.model import Score
 def as_score(name: str, value: object, *, says_bool: bool = False) -> Score:
     """Return ``value`` as the score of the metric ``name``.
 
-    A Score is itself, a number its value, ``(number, reason)`` both; None is unscored. A boolean is
-    1.0 or 0.0 where the metric ``says_bool``, and an error where that is not meant. NaN, and what
-    is outside the range, are not looked for here.
+    A Score is returned unchanged; a number is its value, ``(number, reason)`` both, None unscored.
+    A boolean is 1.0 or 0.0 where the metric ``says_bool``, else an error. NaN and the range are
+    checked elsewhere.
     """
     if isinstance(value, Score):
         return value
@@ -27,23 +27,20 @@ def as_score(name: str, value: object, *, says_bool: bool = False) -> Score:
     if _is_bool(value):
         if says_bool:
             return Score(name, float(bool(value)), reason)
-        return _refused(name, f"returned {value}, not a number (annotate it '-> bool' for 1 and 0)")
+        error = f"returned {value}, not a number (annotate it '-> bool' for 1 and 0)"
+        return Score(name, None, error=error)
     if not _is_number(value):
-        return _refused(name, _not_a_number(value))
-    number: Any = value  # a plain float is made of it where the range is known
+        return Score(name, None, error=_not_a_number(value))
+    number: Any = value  # it becomes a plain float where the range is checked
     return Score(name, number, reason)
-
-
-def _refused(name: str, error: str) -> Score:
-    return Score(name, None, error=error)
 
 
 def _not_a_number(value: object) -> str:
     kind = type(value).__name__
     if inspect.isawaitable(value):
         if isinstance(value, Coroutine):
-            value.close()  # else Python warns that nobody awaited it, wherever it is then
-        return f"returned a {kind} that nobody awaits; declare it 'async def'"
+            value.close()  # else Python warns later that it was never awaited
+        return f"returned a {kind} that is never awaited; declare the function 'async def'"
     return f"returned {shorten(repr(value))} ({kind}), not a number or a Score"
 
 
@@ -53,5 +50,5 @@ def _is_bool(value: object) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    """Return whether ``value`` is one number: scalars of numpy and torch too, arrays not."""
+    """Return whether ``value`` is one number, also a scalar of numpy or torch; not an array."""
     return hasattr(type(value), "__float__") and tuple(getattr(value, "shape", ())) == ()

@@ -1,9 +1,9 @@
-"""The metrics of the package ragas: what each needs, is called, and asks. One row for each.
+"""The metrics of the package ragas, one definition each: fields, aliases, options and models.
 
-ragas' own prompts, schemas and formulas (``ragas.metrics.collections``), asked by our clients: see
-``metric`` for the way of a sample, ``recipes`` for what stands behind each row. Neither is imported
-before a scenario names one of them, and nothing of ragas before a sample is scored that the cache
-has no score of.
+Prompts, schemas and formulas are ragas' own (``ragas.metrics.collections``); our clients send the
+requests. ``metric`` scores a sample, ``metric_table`` names the class and the requests of each
+metric. Both are imported when a scenario names such a metric, ragas itself when a sample has no
+score in the cache.
 """
 
 from __future__ import annotations
@@ -19,16 +19,24 @@ from pytest_rageval.metrics.similarity import COSINE_RANGE
 
 def preload() -> None:
     """Begin to import ragas in a thread, unless that has begun; failures show when it is used."""
-    from pytest_rageval.metrics.ragas.backend import preload as begin
+    from pytest_rageval.metrics.ragas.backend import begin_loading
 
-    begin()
+    begin_loading()
 
 
-def _make(recipe: str) -> Callable[[str, Any], JudgedMetric]:
+def _make(info: MetricInfo, fields: str, optional: str) -> Callable[[str, Any], JudgedMetric]:
     def make(name: str, chosen: options.RagasOptions) -> JudgedMetric:
-        from pytest_rageval.metrics.ragas.recipes import make_metric
+        from pytest_rageval.metrics.ragas.metric import MetricRow, RagasMetric
+        from pytest_rageval.metrics.ragas.metric_table import METRIC_TABLE
 
-        return make_metric(recipe, name, chosen)
+        row = MetricRow(
+            *METRIC_TABLE[info.name],
+            tuple(fields.replace("references", "reference").split()),
+            tuple(optional.split()),
+            embeds="embedding" in info.asks,
+            lower_is_better=not info.higher_is_better,
+        )
+        return RagasMetric(name, chosen, row)
 
     return make
 
@@ -38,6 +46,8 @@ def _definition(
     needs: str,
     aliases: tuple[str, ...],
     chosen: type[options.RagasOptions] = options.RagasOptions,
+    optional: str = "",
+    from_column: str = "",
     **known: Any,
 ) -> MetricDefinition:
     info = MetricInfo(
@@ -47,16 +57,26 @@ def _definition(
         extra="ragas",
         asks=frozenset({"judge"}),
         keeps_scores=True,
+        empty_is_worst=True,
     )
-    return MetricDefinition(replace(info, **known), _make(name), chosen, preload=preload)
+    info = replace(info, **known)
+    make = _make(info, f"{needs} {optional} {from_column}", optional)
+    return MetricDefinition(info, make, chosen, preload=preload)
 
 
-_SIMILAR: dict[str, Any] = {"range": COSINE_RANGE, "asks": frozenset({"judge", "embedding"})}
-_MARKS: dict[str, Any] = {"range": (1.0, 5.0)}
+_SIMILAR: dict[str, Any] = {
+    "range": COSINE_RANGE,
+    "as_is": True,
+    "asks": frozenset({"judge", "embedding"}),
+}
+_MARKS: dict[str, Any] = {
+    "range": (1.0, 5.0),
+    "optional": "question contexts reference reference_contexts",
+}
 _WORSE: dict[str, Any] = {"higher_is_better": False}
 
 METRICS = (
-    _definition("faithfulness", "question answer contexts", ()),
+    _definition("faithfulness", "question answer contexts", (), options.VotedOptions),
     _definition(
         "answer_relevancy",
         "question answer",
@@ -74,7 +94,7 @@ METRICS = (
             "llm_context_precision_with_reference",
             "LLMContextPrecisionWithReference",
         ),
-        options.ReferenceOptions,
+        options.VotedReferenceOptions,
     ),
     _definition(
         "context_utilization",
@@ -86,12 +106,13 @@ METRICS = (
             "llm_context_precision_without_reference",
             "LLMContextPrecisionWithoutReference",
         ),
+        options.VotedOptions,
     ),
     _definition(
         "context_recall",
         "question contexts references",
         ("ContextRecall", "llm_context_recall", "LLMContextRecall"),
-        options.ReferenceOptions,
+        options.VotedReferenceOptions,
     ),
     _definition(
         "context_entity_recall",
@@ -151,6 +172,7 @@ METRICS = (
         "answer",
         ("InstanceSpecificRubrics", "instance_rubrics", "InstanceRubrics"),
         options.InstanceRubricsOptions,
+        from_column="rubrics",
         **_MARKS,
     ),
     _definition(

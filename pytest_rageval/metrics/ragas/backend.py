@@ -1,6 +1,6 @@
 """The package ragas: whether it is installed, and its import, which takes seconds, in a thread.
 
-Nothing here is imported from it before a sample is to be scored, or ``preload`` is called.
+Nothing is imported from it before ``begin_loading`` or ``load_ragas`` is called.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from pytest_rageval import extras
 from pytest_rageval.errors import MissingExtraError, shorten
 from pytest_rageval.extras import installed
 
@@ -30,7 +31,7 @@ _TURNS: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDict
 
 @dataclass(frozen=True, slots=True)
 class Ragas:
-    """The parts of ragas that are used: its metrics, and what it takes for its models."""
+    """The parts of ragas that are used: its metrics, and the base classes of models and prompts."""
 
     collections: ModuleType
     llm_base: Any
@@ -39,9 +40,9 @@ class Ragas:
 
 
 def require_ragas(metric: str) -> None:
-    """Raise MissingExtraError, with the pip command, unless all packages of the extra are there.
+    """Raise MissingExtraError, with the pip command, unless the extra is installed.
 
-    It imports none of them: that they can be found takes no time.
+    It imports nothing, so it takes no time.
     """
     missing = _missing()
     if missing:
@@ -60,19 +61,14 @@ def ragas_version() -> str | None:
         return None
 
 
-def preload() -> None:
-    """Begin to import ragas in a thread, unless that has begun; failures show when it is used."""
-    _loading()
-
-
 async def load_ragas() -> Ragas:
     """Return ragas, waiting for its import without blocking the event loop.
 
-    Those who wait go on one after the other: the first requests are on their way before the prompts
-    of the last are written. Raises MissingExtraError, which names the versions that fit together,
-    when it cannot be imported.
+    Waiting callers resume one at a time, so that the first requests are sent before the last
+    prompts are written. Raises MissingExtraError, which names versions that work together, when
+    ragas cannot be imported.
     """
-    loading = _loading()
+    loading = begin_loading()
     if loading.done():
         return loading.result()
     async with _TURNS.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
@@ -84,7 +80,8 @@ def _missing() -> str:
     return next((name for name in _PACKAGES if not installed(name)), "")
 
 
-def _loading() -> Future[Ragas]:
+def begin_loading() -> Future[Ragas]:
+    """Begin to import ragas in a thread, unless that has begun; return its future."""
     with _LOCK:
         return _begin()
 
@@ -92,25 +89,24 @@ def _loading() -> Future[Ragas]:
 @cache
 def _begin() -> Future[Ragas]:
     loading: Future[Ragas] = Future()
-    # Running: that nobody waits any more must not cancel it for those who come later.
+    # Marked as running: a waiter that is cancelled must not cancel it for later ones.
     loading.set_running_or_notify_cancel()
     threading.Thread(target=_import, args=(loading,), name="rageval-ragas", daemon=True).start()
     return loading
 
 
 def _import(loading: Future[Ragas]) -> None:
-    # Its telemetry posts to the network inside of every call.
+    # Otherwise its telemetry sends a request in every call.
     os.environ["RAGAS_DO_NOT_TRACK"] = "true"
     try:
-        with _little_garbage():
+        with extras.loading(), _little_garbage():
             found = Ragas(
                 import_module("ragas.metrics.collections"),
                 import_module("ragas.llms.base").InstructorBaseRagasLLM,
                 import_module("ragas.embeddings.base").BaseRagasEmbedding,
                 import_module("ragas.prompt.metrics.base_prompt").BasePrompt,
             )
-    # Whatever its many dependencies raise while they are imported, a warning made an error too.
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001  (its many dependencies may raise anything)
         loading.set_exception(_broken(error))
     else:
         loading.set_result(found)
@@ -118,10 +114,10 @@ def _import(loading: Future[Ragas]) -> None:
 
 @contextmanager
 def _little_garbage() -> Iterator[None]:
-    """Look for garbage rarely while 400,000 objects are made to stay, and not among them later.
+    """Collect garbage rarely during the import, and leave its 400,000 objects out afterwards.
 
-    The looking was a fifth of the import, and each look at all of them afterwards, while calls wait
-    for the event loop, took a quarter of a second.
+    The collector took a fifth of the import. Later, each full collection would block the event loop
+    for a quarter of a second.
     """
     thresholds = gc.get_threshold()
     gc.set_threshold(100_000, 100, 100)
@@ -135,6 +131,6 @@ def _little_garbage() -> Iterator[None]:
 def _broken(error: Exception) -> MissingExtraError:
     what = shorten(f"{type(error).__name__}: {error}", 300)
     return MissingExtraError(
-        f"ragas is installed and cannot be imported ({what}). Versions that fit together: "
+        f"ragas is installed but cannot be imported ({what}). Versions that work together: "
         f"pip install {_PINS}"
     )

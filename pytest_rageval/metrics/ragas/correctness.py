@@ -1,7 +1,7 @@
-"""What ragas' metrics that take both the answer and the reference apart ask.
+"""The requests of ragas' metrics that split both the answer and the reference into claims.
 
-Where either has no claim, ragas scores as if all were well (answer_correctness) or fails in numpy
-(noise_sensitivity); here that is unscored.
+Where either has no claim, ragas gives a perfect score (answer_correctness) or fails in numpy
+(noise_sensitivity); here the sample is unscored.
 """
 
 from __future__ import annotations
@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_rageval.metrics.ragas.inquiry import Claim, Finding, Inquiry, counted, quoted
 from pytest_rageval.metrics.ragas.judge import together
 from pytest_rageval.metrics.ragas.replies import Check
+from pytest_rageval.metrics.ragas.request import Claim, Finding, Request, counted, quoted
 
 _STATEMENTS = "statement_generator_prompt"
 
 
-async def answer_correctness(case: Inquiry) -> Finding:
-    """Take both apart, sort the claims into right, wrong and missing; embed both for similarity."""
-    (answer, reference), similarity = await together(_both(case), _similarity(case))
-    reply = await case.judge.ask(
+async def answer_correctness(request: Request) -> Finding:
+    """Split both into claims, sort them into right, wrong and missing; embed both texts."""
+    (answer, reference), similarity = await together(_both(request), _similarity(request))
+    reply = await request.judge.ask(
         "correctness_classifier_prompt",
-        {"question": case.question, "answer": answer, "ground_truth": reference},
+        {"question": request.question, "answer": answer, "ground_truth": reference},
         _all_classified(len(answer)),
     )
     details: dict[str, Any] = {
@@ -39,43 +39,45 @@ async def answer_correctness(case: Inquiry) -> Finding:
     return Finding(f"claims: {numbers}{remark}", details)
 
 
-async def _both(case: Inquiry) -> tuple[list[str], list[str]]:
+async def _both(request: Request) -> tuple[list[str], list[str]]:
     answer, reference = await together(
-        case.claims(_STATEMENTS, {"question": case.question, "answer": case.answer}, "answer"),
-        case.claims(
-            _STATEMENTS, {"question": case.question, "answer": case.reference}, "reference"
+        request.claims(
+            _STATEMENTS, {"question": request.question, "answer": request.answer}, "answer"
+        ),
+        request.claims(
+            _STATEMENTS, {"question": request.question, "answer": request.reference}, "reference"
         ),
     )
     return answer, reference
 
 
-async def _similarity(case: Inquiry) -> float | None:
-    if case.options.weights[1] == 0:
+async def _similarity(request: Request) -> float | None:
+    if request.options.weights[1] == 0:
         return None
-    await case.embeddings.fetch([case.answer, case.reference])
-    return case.embeddings.similarity(case.answer, case.reference)
+    await request.embeddings.fetch([request.answer, request.reference])
+    return request.embeddings.similarity(request.answer, request.reference)
 
 
 def _all_classified(claims: int) -> Check:
-    """Return a check that no claim of the answer was left out: ragas would score the others."""
+    """Return a check that no claim of the answer is left out: ragas would score only the others."""
 
     def check(reply: Any) -> None:
-        sorted_in = len(reply.TP) + len(reply.FP)
-        if sorted_in < claims:
+        found = len(reply.TP) + len(reply.FP)
+        if found < claims:
             raise ValueError(
-                f"{claims} statements of the answer were given and {sorted_in} are in TP and FP; "
+                f"{claims} statements of the answer were given and {found} are in TP and FP; "
                 "put each of them into one of the two"
             )
 
     return check
 
 
-async def factual_correctness(case: Inquiry) -> Finding:
-    """Judge the answer's claims by the reference and, but for precision, the other way round."""
-    pairs = [("answer", case.answer, "reference", case.reference)]
-    if case.options.mode != "precision":
-        pairs.append(("reference", case.reference, "answer", case.answer))
-    sides = await together(*(_verified(case, text, by, name) for name, text, _, by in pairs))
+async def factual_correctness(request: Request) -> Finding:
+    """Judge the answer's claims by the reference and, except for precision, vice versa."""
+    pairs = [("answer", request.answer, "reference", request.reference)]
+    if request.options.mode != "precision":
+        pairs.append(("reference", request.reference, "answer", request.answer))
+    sides = await together(*(_verified(request, text, by, name) for name, text, _, by in pairs))
     sentences, details = [], {}
     for (name, _, other, _), found in zip(pairs, sides, strict=True):
         lacking = quoted(f"not in the {other}", [one for one in found if not one["verdict"]])
@@ -84,26 +86,30 @@ async def factual_correctness(case: Inquiry) -> Finding:
     return Finding("; ".join(sentences), details)
 
 
-async def _verified(case: Inquiry, text: str, by: str, name: str) -> list[Claim]:
-    options = case.options
+async def _verified(request: Request, text: str, by: str, name: str) -> list[Claim]:
+    options = request.options
     inputs = {"response": text, "atomicity": options.atomicity, "coverage": options.coverage}
-    claims = await case.claims("prompt", inputs, name)
-    return await case.verdicts("nli_prompt", by, claims)
+    claims = await request.claims("prompt", inputs, name)
+    return await request.verdicts("nli_prompt", by, claims)
 
 
-async def noise_sensitivity(case: Inquiry) -> Finding:
+async def noise_sensitivity(request: Request) -> Finding:
     """Judge the claims of both by each context, and the answer's by the reference."""
     wanted, claims = await together(
-        case.claims(
-            "statement_prompt", {"question": case.question, "text": case.reference}, "reference"
+        request.claims(
+            "statement_prompt",
+            {"question": request.question, "text": request.reference},
+            "reference",
         ),
-        case.claims("statement_prompt", {"question": case.question, "text": case.answer}, "answer"),
+        request.claims(
+            "statement_prompt", {"question": request.question, "text": request.answer}, "answer"
+        ),
     )
-    count = len(case.contexts)
+    count = len(request.contexts)
     verdicts = await together(
-        *(_by(case, context, wanted) for context in case.contexts),
-        *(_by(case, context, claims) for context in case.contexts),
-        _by(case, case.reference, claims),
+        *(_by(request, context, wanted) for context in request.contexts),
+        *(_by(request, context, claims) for context in request.contexts),
+        _by(request, request.reference, claims),
     )
     relevant = [any(one["verdict"] for one in found) for found in verdicts[:count]]
     by_contexts, by_reference = verdicts[count:-1], verdicts[-1]
@@ -118,16 +124,16 @@ async def noise_sensitivity(case: Inquiry) -> Finding:
     ]
     ranks = [rank for rank, is_relevant in enumerate(relevant, 1) if is_relevant]
     return Finding(
-        _noise(found, ranks, case.options.mode), {"claims": found, "relevant_contexts": ranks}
+        _noise(found, ranks, request.options.mode), {"claims": found, "relevant_contexts": ranks}
     )
 
 
-async def _by(case: Inquiry, text: str, claims: Sequence[str]) -> list[Claim]:
-    return await case.verdicts("faithfulness_prompt", text, claims)
+async def _by(request: Request, text: str, claims: Sequence[str]) -> list[Claim]:
+    return await request.verdicts("faithfulness_prompt", text, claims)
 
 
 def _noise(claims: Sequence[Claim], relevant: Sequence[int], mode: str) -> str:
-    """Return which wrong claims the contexts of a kind led to: the score is their share."""
+    """Return which wrong claims come from contexts of this ``mode``: the score is their share."""
     led = []
     for claim in claims:
         from_relevant = any(rank in relevant for rank in claim["contexts"])

@@ -1,8 +1,7 @@
-"""One sample's questions to the judge: asked once each, checked, kept; ragas reads them from here.
+"""The judge and the embedder that ragas is given: each request of a sample is sent once.
 
-The objects of this module are what ragas takes for its LLM and its embeddings. Each question is
-asked by us first, so that independent ones are asked at once; when ragas then asks it, in its own
-order, the reply is there already.
+We send the requests first, independent ones concurrently. When ragas sends them in its own order,
+the checked replies are already available.
 """
 
 from __future__ import annotations
@@ -16,37 +15,43 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from pytest_rageval.clients.accounting.call_context import asking, current_purpose
 from pytest_rageval.clients.base import ChatClient, EmbeddingClient, Message, ReplySchema
 from pytest_rageval.clients.errors import ClientError
-from pytest_rageval.clients.purpose import asking, current_purpose
 from pytest_rageval.errors import shorten
-from pytest_rageval.metrics.ragas.replies import Check, check_reply, read_reply
+from pytest_rageval.metrics.ragas.replies import (
+    Check,
+    check_reply,
+    majority,
+    read_reply,
+    same_verdicts,
+)
 from pytest_rageval.metrics.similarity import cosine
 
 _Key = tuple[str, type[BaseModel], int]
 
 
-class Unscorable(Exception):  # noqa: N818  (it says something of the sample, nothing went wrong)
-    """The replies leave nothing that a score could be made of; the text says why."""
+class Unscorable(Exception):  # noqa: N818  (it describes the sample; nothing went wrong)
+    """The sample or the replies leave nothing to score; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt of ragas, and the model of the reply that it asks for."""
+    """A prompt of ragas, and the pydantic model of the reply that it asks for."""
 
     template: Any
     reply: type[BaseModel]
 
     def write(self, inputs: Mapping[str, Any]) -> str:
-        """Return the prompt with its inputs filled in, to the letter as ragas writes it."""
+        """Return the prompt with its inputs, exactly as ragas writes it."""
         return str(self.template.to_string(self.template.input_model(**inputs)))
 
 
 class Judge:
-    """Asks the questions of one sample and one metric; ragas takes it for its LLM.
+    """Sends the requests of one sample and one metric; it serves as ragas' LLM.
 
-    ``prompts`` are those of the metric, by the names that ragas has for them. Judges that share
-    ``asked`` ask no question twice.
+    ``prompts`` are the metric's, by ragas' names. Judges that share ``asked`` send no request
+    twice.
     """
 
     def __init__(
@@ -59,16 +64,17 @@ class Judge:
         self.prompts = prompts
         self._asked = {} if asked is None else asked
         self._turns: Counter[_Key] = Counter()
+        self._merged: dict[tuple[str, type[BaseModel]], Any] = {}
         self.failure: ClientError | None = None
-        """Why a question of ragas' own has no reply: some of its metrics swallow exceptions."""
+        """Why a request of ragas itself failed: some of its metrics swallow exceptions."""
 
     async def ask(
         self, prompt: str, inputs: Mapping[str, Any], check: Check | None = None, draw: int = 0
     ) -> Any:
         """Return the judge's reply to one of the metric's prompts, as an instance of its model.
 
-        ``check`` raises ValueError for a reply that cannot be right: it is asked for again.
-        ``draw`` tells apart several replies to the same question. Raises ClientError.
+        ``check`` raises ValueError for a reply that cannot be right; the judge is then asked again.
+        ``draw`` numbers several replies to the same request. Raises ClientError.
         """
         found = self.prompts[prompt]
 
@@ -79,15 +85,33 @@ class Judge:
 
         return await self._once((found.write(inputs), found.reply, draw), accept)
 
+    async def agree(self, prompt: str, inputs: Mapping[str, Any], times: int) -> Any:
+        """Return the reply with each verdict as most of ``times`` replies have it.
+
+        Raises ClientError where one of them fails: fewer replies would be another majority.
+        """
+        first = await self.ask(prompt, inputs)
+        if times == 1:
+            return first
+        check = same_verdicts(first)
+        others = await together(
+            *(self.ask(prompt, inputs, check, draw) for draw in range(1, times))
+        )
+        found = self.prompts[prompt]
+        merged = self._merged[found.write(inputs), found.reply] = majority([first, *others])
+        return merged
+
     async def agenerate(self, prompt: str, response_model: type[BaseModel]) -> Any:
-        """Return the reply that is there already, or ask: this is what ragas calls."""
+        """Return the reply to a prompt, sent or known already; ragas calls this."""
+        if (prompt, response_model) in self._merged:
+            return self._merged[prompt, response_model]
         question: _Key = (prompt, response_model, 0)
         turn = self._turns[question]
         self._turns[question] += 1
         known = self._asked.get((prompt, response_model, turn)) or self._asked.get(question)
         if known is not None:
             return await known
-        # A version of ragas that asks more than is foreseen here.
+        # A version of ragas that sends more requests than ours.
         try:
             return await self._once(question, lambda reply: check_reply(reply, {}))
         except ClientError as error:
@@ -95,7 +119,7 @@ class Judge:
             raise
 
     def generate(self, prompt: str, response_model: type[BaseModel]) -> Any:
-        """Refuse: nothing here waits."""
+        """Refuse: ragas is used asynchronously only."""
         raise NotImplementedError("ragas is used through ascore() only")
 
     def _once(self, key: _Key, accept: Check) -> Awaitable[Any]:
@@ -117,7 +141,7 @@ class Judge:
 
         purpose = current_purpose()
         if draw:
-            # The metric is part of the cache key: equal questions must not get one cached reply.
+            # The metric is part of the cache key: each draw needs a reply of its own.
             purpose = replace(purpose, metric=f"{purpose.metric} (reply {draw + 1})")
         with asking(purpose):
             reply = await self._client.complete(messages, schema=reply_schema(model), accept=read)
@@ -156,7 +180,7 @@ class Embedder:
         return [self._vectors[text] for text in texts]
 
     def embed_text(self, text: str, **_: Any) -> Sequence[float]:
-        """Refuse: nothing here waits."""
+        """Refuse: ragas is used asynchronously only."""
         raise NotImplementedError("ragas is used through ascore() only")
 
     def similarity(self, one: str, other: str) -> float:
@@ -166,9 +190,9 @@ class Embedder:
 
 
 async def together(*asked: Awaitable[Any]) -> list[Any]:
-    """Return the results in order; when some fail, the first of them in order, after all ended.
+    """Return the results in order; wait for all, then raise the first error in that order.
 
-    So the error does not depend on who was faster, and every reply that came is in the cache.
+    So the error does not depend on timing, and every reply reaches the cache.
     """
     results = await asyncio.gather(*asked, return_exceptions=True)
     for result in results:

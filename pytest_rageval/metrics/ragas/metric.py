@@ -1,4 +1,4 @@
-"""A metric of ragas as one of ours: empty inputs decided, questions asked, its score returned."""
+"""A metric of ragas as one of ours: empty inputs, the requests to the judge, and the score."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from pytest_rageval.metrics.ragas.backend import (
     ragas_version,
     require_ragas,
 )
-from pytest_rageval.metrics.ragas.inquiry import Finding, Inquiry
 from pytest_rageval.metrics.ragas.judge import Embedder, Judge, Prompt, Unscorable, together
 from pytest_rageval.metrics.ragas.options import RagasOptions
 from pytest_rageval.metrics.ragas.prompts import find_prompts, language_name, prepare_prompts
+from pytest_rageval.metrics.ragas.request import Finding, Request
 from pytest_rageval.model import Sample, Score
 
 Client = TypeVar("Client")
@@ -34,17 +34,21 @@ _FIELDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """What makes one of ragas' classes a metric.
+Ask = Callable[[Request], Awaitable[Finding]]
+"""Sends the requests of a metric."""
 
-    ``fields`` are those of Inquiry that its ``ascore`` takes; ``optional`` those that may be empty.
-    ``ask`` asks its questions. ``lower_is_better`` decides which of several references is the best.
+
+@dataclass(frozen=True, slots=True)
+class MetricRow:
+    """How one of ragas' classes becomes a metric.
+
+    ``fields`` are those of Request that its ``ascore`` takes; ``optional`` ones may be empty.
+    ``lower_is_better`` decides which of several references is best.
     """
 
     ragas_class: str
+    ask: Ask
     fields: tuple[str, ...]
-    ask: Callable[[Inquiry], Awaitable[Finding]]
     optional: tuple[str, ...] = ()
     embeds: bool = False
     lower_is_better: bool = False
@@ -53,20 +57,23 @@ class Recipe:
 class RagasMetric:
     """Scores samples with a class of ``ragas.metrics.collections``; many at once, in one loop."""
 
-    def __init__(self, name: str, options: RagasOptions, recipe: Recipe) -> None:
+    def __init__(self, name: str, options: RagasOptions, row: MetricRow) -> None:
         require_ragas(name)
         self._name = name
         self._options = options
-        self._recipe = recipe
-        # A similarity that weighs nothing is not asked for.
-        self._embeds = recipe.embeds and bool(getattr(options, "weights", (0, 1))[1])
+        self._row = row
+        # A similarity of weight 0 is not computed.
+        self._embeds = row.embeds and bool(getattr(options, "weights", (0, 1))[1])
         self._prompts: dict[str, asyncio.Future[dict[str, Prompt]]] = {}
 
     def follows_from(self, language: str) -> Mapping[str, Any]:
-        """Return ragas' version, the options, and the language of the prompts; see KeptMetric."""
+        """Return ragas' version, the options, and the language of the prompts."""
+        options = self._options.model_dump(mode="json")
+        if options.get("reproducibility", 1) is None:
+            del options["reproducibility"]  # older cached scores do not have this option
         return {
             "ragas": ragas_version(),
-            "options": self._options.model_dump(mode="json"),
+            "options": options,
             "language": language_name(self._options.language or language),
         }
 
@@ -76,11 +83,11 @@ class RagasMetric:
             candidates = self._candidates(sample)
         except Unscorable:
             return None
-        # Scores of which nobody knows what ragas made them would outlive its next version.
+        # Without a version, cached scores would survive an update of ragas.
         return None if ragas_version() is None else {"candidates": candidates}
 
     async def ascore(self, sample: Sample, models: Models) -> Score:
-        """Return ragas' score, with the judge's reasons; see JudgedMetric."""
+        """Return ragas' score, with the judge's reasons; raises ClientError."""
         try:
             candidates = self._candidates(sample)
         except Unscorable as error:
@@ -101,7 +108,7 @@ class RagasMetric:
         self, ragas: Ragas, known: Mapping[str, Any], judge: Judge, embedder: Embedder | None
     ) -> Score:
         try:
-            finding = await self._recipe.ask(Inquiry(judge, self._options, embedder, **known))
+            finding = await self._row.ask(Request(judge, self._options, embedder, **known))
             value = finding.value
             if value is None:
                 value = await self._by_ragas(ragas, known, judge, embedder)
@@ -114,7 +121,7 @@ class RagasMetric:
     async def _by_ragas(
         self, ragas: Ragas, known: Mapping[str, Any], judge: Judge, embedder: Embedder | None
     ) -> float:
-        """Return the value that ragas computes from the replies that the judge has by now."""
+        """Return the value that ragas computes from the judge's replies."""
         metric = self._make(ragas, judge, embedder)
         for name, prompt in judge.prompts.items():
             setattr(metric, name, prompt.template)
@@ -125,23 +132,23 @@ class RagasMetric:
 
     def _make(self, ragas: Ragas, judge: Judge, embedder: Embedder | None) -> Any:
         given = {"embeddings": embedder} if self._embeds else {}
-        ragas_class = getattr(ragas.collections, self._recipe.ragas_class)
+        ragas_class = getattr(ragas.collections, self._row.ragas_class)
         return ragas_class(llm=judge, **given, **self._options.arguments())
 
     def _embedder(self, models: Models) -> Embedder | None:
         return Embedder(_given(models.embedding)) if self._embeds else None
 
     async def _prompts_for(self, ragas: Ragas, models: Models) -> Mapping[str, Prompt]:
-        """Return the prompts in the metric's language, made by the first sample for all.
+        """Return the prompts in the metric's language; the first sample makes them for all.
 
-        Where that failed, the samples that waited fail with it, and the next one makes them anew.
+        If that fails, the waiting samples fail too, and the next sample tries again.
         """
         language = language_name(self._options.language or models.language)
         made = self._prompts.get(language)
         if made is None or _has_failed(made):
             making = prepare_prompts(self._templates(ragas, models), language, _given(models.judge))
             made = self._prompts[language] = asyncio.ensure_future(making)
-        # A sample that is cancelled must not take the others' prompts with it.
+        # Cancelling one sample must not cancel the prompts of the others.
         return await asyncio.shield(made)
 
     def _templates(self, ragas: Ragas, models: Models) -> Mapping[str, Any]:
@@ -153,13 +160,13 @@ class RagasMetric:
     def _candidates(self, sample: Sample) -> Sequence[Mapping[str, Any]]:
         """Return the fields to score, once for each reference that counts.
 
-        Raises Unscorable for what is empty: ragas refuses some of that, and scores some.
+        Raises Unscorable for empty fields, some of which ragas would score.
         """
         known = _known_fields(sample, self._options)
-        for name in self._recipe.fields:
+        for name in self._row.fields:
             if name not in known and not self._is_optional(name):
                 raise Unscorable(_EMPTY[name])
-        wanted = {name: known[name] for name in self._recipe.fields if name in known}
+        wanted = {name: known[name] for name in self._row.fields if name in known}
         if "reference" not in wanted:
             return [wanted]
         references = wanted["reference"]
@@ -169,14 +176,14 @@ class RagasMetric:
     def _is_optional(self, field: str) -> bool:
         if field == "reference" and getattr(self._options, "with_reference", False):
             return False
-        return field in self._recipe.optional
+        return field in self._row.optional
 
     def _best(self, scores: Sequence[Score]) -> Score:
-        """Return the best of the scores against each reference, and say which one it was."""
+        """Return the best of the scores against each reference; the reason names the reference."""
         scored = [score for score in scores if score.value is not None]
         if len(scores) == 1 or not scored:
             return scores[0]
-        sign = -1.0 if self._recipe.lower_is_better else 1.0
+        sign = -1.0 if self._row.lower_is_better else 1.0
         best = max(scored, key=lambda score: sign * (score.value or 0.0))
         number = 1 + list(scores).index(best)
         details = {**(best.details or {}), "reference": number}
@@ -195,7 +202,7 @@ _EMPTY = {
 
 
 def _known_fields(sample: Sample, options: RagasOptions) -> dict[str, Any]:
-    """Return what the sample has of Inquiry's fields; under "reference" all that are not empty."""
+    """Return the fields of Request that the sample has; "reference" holds all references."""
     known = {
         "question": sample.question if _says_something(sample.question) else None,
         "answer": sample.answer if _says_something(sample.answer) else None,
@@ -215,7 +222,7 @@ def _says_something(text: str | None) -> bool:
 
 
 def _rubrics(cell: Any) -> Mapping[str, str] | None:
-    """Return the rubrics in a cell: a mapping, or the JSON of one as CSV files have it."""
+    """Return the rubrics in a cell: a mapping, or its JSON, as in CSV files."""
     if isinstance(cell, str):
         try:
             cell = json.loads(cell)
@@ -232,5 +239,5 @@ def _has_failed(future: asyncio.Future[Any]) -> bool:
 
 def _given(client: Client | None) -> Client:
     if client is None:
-        raise RuntimeError("the metric asks a model that it was not given")
+        raise RuntimeError("the metric asks a model that it does not declare")
     return client

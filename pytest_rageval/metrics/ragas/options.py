@@ -5,40 +5,65 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
 from pytest_rageval.metrics.base import MetricInfo, NoOptions
+from pytest_rageval.scenario.languages import check_language
 
 
 class RagasOptions(NoOptions):
-    """``language`` of the prompts: a code like ``zh``; the judge's where it is not given.
+    """The option that all of them have."""
 
-    ``auto`` is English, as ragas wrote them; another is a translation by the judge itself.
-    """
+    language: Annotated[str, AfterValidator(check_language)] | None = Field(
+        None,
+        description="of the prompts, the judge's when absent; auto: English, as ragas wrote "
+        "them; any other: the judge translates them",
+    )
 
-    language: str | None = None
+    passed: ClassVar[frozenset[str]] = frozenset()
+    """The options that ragas' class takes."""
 
-    def arguments(self) -> Mapping[str, Any]:
-        """Return what ragas' class is made with."""
-        return {}
+    def arguments(self) -> dict[str, Any]:
+        """Return the arguments of ragas' class."""
+        return self.model_dump(mode="json", include=set(self.passed))
+
+
+def _odd(times: int | None) -> int | None:
+    """Return ``times``; None for 1, which is the same as without the option."""
+    if times is not None and times % 2 == 0:
+        raise ValueError("an odd number, so that there is always a majority")
+    return None if times == 1 else times
+
+
+class VotedOptions(RagasOptions):
+    """How often the judge gives its verdicts."""
+
+    reproducibility: Annotated[
+        Annotated[int, Field(ge=1, le=21, strict=True)] | None, AfterValidator(_odd)
+    ] = Field(None, description="verdicts on each statement; the majority counts")
 
 
 class ReferenceOptions(RagasOptions):
-    """``references``: ragas takes one. ``best`` scores each and costs that many times the calls."""
+    """Which reference counts: ragas takes one."""
 
-    references: Literal["first", "best"] = "first"
+    references: Literal["first", "best"] = Field(
+        "first", description="best: score each, at so many times the calls"
+    )
+
+
+class VotedReferenceOptions(ReferenceOptions, VotedOptions):
+    """Repeated verdicts, and the choice among references."""
 
 
 class RelevancyOptions(RagasOptions):
-    """``strictness``: how many questions the judge guesses from the answer."""
+    """How thoroughly the judge is asked."""
 
-    strictness: int = Field(3, ge=1, le=20, strict=True)
-
-    def arguments(self) -> Mapping[str, Any]:
-        """Return the strictness."""
-        return {"strictness": self.strictness}
+    strictness: int = Field(
+        3, ge=1, le=20, strict=True, description="questions guessed from the answer"
+    )
+    passed = frozenset({"strictness"})
 
 
 def _some_weight(weights: tuple[float, float]) -> tuple[float, float]:
@@ -52,52 +77,45 @@ _Beta = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class CorrectnessOptions(ReferenceOptions):
-    """``weights`` of the claims and of the similarity; ``beta`` above 1 favours recall.
+    """The weights of claims and similarity."""
 
-    With a weight of 0 for the similarity nothing is embedded.
-    """
-
-    weights: Annotated[tuple[_Weight, _Weight], AfterValidator(_some_weight)] = (0.75, 0.25)
-    beta: _Beta = 1.0
-
-    def arguments(self) -> Mapping[str, Any]:
-        """Return weights and beta."""
-        return {"weights": list(self.weights), "beta": self.beta}
+    weights: Annotated[tuple[_Weight, _Weight], AfterValidator(_some_weight)] = Field(
+        (0.75, 0.25), description="of claims and of similarity; with 0 nothing is embedded"
+    )
+    beta: _Beta = Field(1.0, description="above 1 favours recall")
+    passed = frozenset({"weights", "beta"})
 
     def adapt(self, info: MetricInfo) -> MetricInfo:
-        """Return the info, without the embedding model where it is not asked."""
+        """Return the info, without the embedding model where similarity has weight 0."""
         if self.weights[1]:
             return info
         return replace(info, asks=frozenset({"judge"}), range=(0.0, 1.0))
 
 
-class FactualOptions(ReferenceOptions):
-    """``mode`` of the score, ``beta`` of f1; how finely claims are cut and how many are kept."""
+class FactualOptions(VotedReferenceOptions):
+    """Which figure is the score, and how texts are split into claims."""
 
-    mode: Literal["precision", "recall", "f1"] = "f1"
-    beta: _Beta = 1.0
-    atomicity: Literal["low", "high"] = "low"
-    coverage: Literal["low", "high"] = "low"
-
-    def arguments(self) -> Mapping[str, Any]:
-        """Return mode, beta, atomicity and coverage."""
-        return self.model_dump(include={"mode", "beta", "atomicity", "coverage"})
+    mode: Literal["precision", "recall", "f1"] = Field("f1", description="which figure it is")
+    beta: _Beta = Field(1.0, description="of f1; above 1 favours recall")
+    atomicity: Literal["low", "high"] = Field("low", description="how finely claims are cut")
+    coverage: Literal["low", "high"] = Field("low", description="how many claims are kept")
+    passed = frozenset({"mode", "beta", "atomicity", "coverage"})
 
 
-class NoiseOptions(ReferenceOptions):
-    """``mode``: whether wrong claims from relevant or from irrelevant contexts are counted."""
+_NOISE = "the contexts whose wrong claims are counted"
 
-    mode: Literal["relevant", "irrelevant"] = "relevant"
 
-    def arguments(self) -> Mapping[str, Any]:
-        """Return the mode."""
-        return {"mode": self.mode}
+class NoiseOptions(VotedReferenceOptions):
+    """Which wrong claims are counted."""
+
+    mode: Literal["relevant", "irrelevant"] = Field("relevant", description=_NOISE)
+    passed = frozenset({"mode"})
 
 
 class IrrelevantNoiseOptions(NoiseOptions):
-    """The same with the other mode by default: the older name of the metric says it."""
+    """The same, with the mode ``irrelevant`` by default."""
 
-    mode: Literal["relevant", "irrelevant"] = "irrelevant"
+    mode: Literal["relevant", "irrelevant"] = Field("irrelevant", description=_NOISE)
 
 
 _LEVEL = re.compile(r"score(\d+)_description")
@@ -114,14 +132,16 @@ def _levels(rubrics: Mapping[str, str] | None) -> Mapping[str, str] | None:
     return rubrics
 
 
+_WITH_REFERENCE = "whether the judge sees the reference"
+
+
 class RubricsOptions(ReferenceOptions):
-    """``rubrics`` describe the levels: ``{score1_description: ..., score2_description: ...}``.
+    """The levels, and whether the judge sees the reference."""
 
-    Without them ragas' own five levels count, which look at the reference if ``with_reference``.
-    """
-
-    rubrics: Annotated[dict[str, str] | None, AfterValidator(_levels)] = None
-    with_reference: bool = False
+    rubrics: Annotated[dict[str, str] | None, AfterValidator(_levels)] = Field(
+        None, description="score1_description: text, and so on; ragas' five levels when absent"
+    )
+    with_reference: bool = Field(False, description=_WITH_REFERENCE)
 
     @property
     def scale(self) -> tuple[int, int]:
@@ -131,9 +151,7 @@ class RubricsOptions(ReferenceOptions):
         marks = [int(name[len("score") : -len("_description")]) for name in self.rubrics]
         return (min(marks), max(marks))
 
-    def arguments(self) -> Mapping[str, Any]:
-        """Return rubrics and with_reference."""
-        return {"rubrics": self.rubrics, "with_reference": self.with_reference}
+    passed = frozenset({"rubrics", "with_reference"})
 
     def adapt(self, info: MetricInfo) -> MetricInfo:
         """Return the info with the range of the rubrics, and the reference where it counts."""
@@ -143,9 +161,9 @@ class RubricsOptions(ReferenceOptions):
 
 
 class RubricsWithReferenceOptions(RubricsOptions):
-    """The same with the reference by default: the metric's name says it."""
+    """The same, with the reference by default."""
 
-    with_reference: bool = True
+    with_reference: bool = Field(True, description=_WITH_REFERENCE)
 
 
 def _ascending(scale: tuple[int, int]) -> tuple[int, int]:
@@ -155,10 +173,12 @@ def _ascending(scale: tuple[int, int]) -> tuple[int, int]:
 
 
 class InstanceRubricsOptions(ReferenceOptions):
-    """``column`` of the data that holds a row's rubrics; ``scale``: lowest and highest mark."""
+    """Where the rubrics of a row are."""
 
-    column: str = "rubrics"
-    scale: Annotated[tuple[int, int], AfterValidator(_ascending)] = (1, 5)
+    column: str = Field("rubrics", description="of the data, with the row's rubrics")
+    scale: Annotated[tuple[int, int], AfterValidator(_ascending)] = Field(
+        (1, 5), description="lowest and highest mark"
+    )
 
     def adapt(self, info: MetricInfo) -> MetricInfo:
         """Return the info with the range of the marks."""
@@ -167,11 +187,8 @@ class InstanceRubricsOptions(ReferenceOptions):
 
 
 class SummaryOptions(RagasOptions):
-    """``length_penalty``: whether a short summary is better; ``coeff``: how much that counts."""
+    """How much a short summary counts."""
 
-    length_penalty: bool = True
-    coeff: float = Field(0.5, ge=0, le=1)
-
-    def arguments(self) -> Mapping[str, Any]:
-        """Return length_penalty and coeff."""
-        return {"length_penalty": self.length_penalty, "coeff": self.coeff}
+    length_penalty: bool = Field(True, description="whether a short summary is better")
+    coeff: float = Field(0.5, ge=0, le=1, description="how much that counts")
+    passed = frozenset({"length_penalty", "coeff"})

@@ -1,4 +1,4 @@
-"""The prompts of a metric of ragas: found, made cheap, and translated by the judge if asked for."""
+"""The prompts of a metric of ragas: found, made fast to write, and translated by the judge."""
 
 from __future__ import annotations
 
@@ -8,40 +8,25 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
+from pytest_rageval.clients.accounting.call_context import Purpose, asking
 from pytest_rageval.clients.base import ChatClient, Message
-from pytest_rageval.clients.purpose import Purpose, asking
 from pytest_rageval.metrics.ragas.judge import Prompt, reply_schema, together
 from pytest_rageval.metrics.ragas.replies import read_reply
-
-ENGLISH: Final = "english"
-
-_LANGUAGES = {
-    "ar": "Arabic",
-    "de": "German",
-    "en": ENGLISH,
-    "es": "Spanish",
-    "fr": "French",
-    "it": "Italian",
-    "ja": "Japanese",
-    "ko": "Korean",
-    "pt": "Portuguese",
-    "ru": "Russian",
-    "zh": "Simplified Chinese",
-}
+from pytest_rageval.scenario.languages import ENGLISH, LANGUAGES
 
 
 def language_name(code: str) -> str:
-    """Return the language as it is called in English; what is no known code is its own name.
+    """Return the English name of a language; an unknown code is returned unchanged.
 
-    ``auto`` is English, in which ragas' prompts are written: a translation by the judge costs
-    calls, and nobody has read it.
+    ``auto`` is English, the language of ragas' prompts: a translation by the judge costs calls, and
+    no person has checked it.
 
     >>> language_name("zh"), language_name("auto"), language_name("Dutch")
     ('Simplified Chinese', 'english', 'Dutch')
     """
     if code.lower() in ("auto", ENGLISH):
         return ENGLISH
-    return _LANGUAGES.get(code.lower().partition("-")[0], code)
+    return LANGUAGES.get(code.lower().replace("_", "-").partition("-")[0], code)
 
 
 def find_prompts(metric: Any, prompt_base: type[Any]) -> dict[str, Any]:
@@ -52,10 +37,10 @@ def find_prompts(metric: Any, prompt_base: type[Any]) -> dict[str, Any]:
 async def prepare_prompts(
     found: Mapping[str, Any], language: str, client: ChatClient
 ) -> dict[str, Prompt]:
-    """Return the prompts, ready to be written; in another language than English, translated.
+    """Return the prompts, translated by the judge unless ``language`` is English.
 
-    The judge translates instruction and examples of each; the replies come from the cache from the
-    second time on. Raises ClientError.
+    The judge translates the instruction and the examples of each; the cache keeps its replies.
+    Raises ClientError.
     """
     templates = list(found.values())
     if language != ENGLISH:
@@ -65,7 +50,7 @@ async def prepare_prompts(
 
 
 def _ready(template: Any) -> Prompt:
-    """Return a prompt that does not make JSON Schema and examples anew for each question."""
+    """Return a prompt that writes its JSON Schema and its examples once, not for each request."""
     reply = template.output_model
     template.output_model = _KnownSchema(reply)
     if hasattr(template, _EXAMPLES) and hasattr(template, "examples"):
@@ -80,7 +65,7 @@ _EXAMPLES: Final = "_generate_examples"
 
 
 class _KnownExamples:
-    """Writes the examples of a prompt once; factual_correctness changes from list to list."""
+    """Writes the examples of a prompt once for each list; factual_correctness has several."""
 
     def __init__(self, template: Any) -> None:
         self._template = template
@@ -95,7 +80,7 @@ class _KnownExamples:
 
 
 class _KnownSchema:
-    """Stands in for a model where only its schema is asked for, which costs most of a prompt."""
+    """Takes the place of a pydantic model whose schema alone is needed: to make it is slow."""
 
     def __init__(self, model: type[BaseModel]) -> None:
         self._model = model
@@ -105,10 +90,10 @@ class _KnownSchema:
 
 
 class _Legible:
-    """Writes a prompt with Chinese in it as Chinese.
+    """Writes the texts in a prompt without escapes.
 
-    The prompts of noise_sensitivity, which have no examples of their own, write every character
-    beyond ASCII as an escape: many times the tokens, and hard to read for small models.
+    The prompts of noise_sensitivity escape every character beyond ASCII: that takes many times the
+    tokens and is hard to read for small models.
     """
 
     def __init__(self, write: Any) -> None:
@@ -135,7 +120,7 @@ async def _translated(template: Any, language: str, translator: _Translator) -> 
 
 
 class _Translator:
-    """What ragas takes for an LLM while it translates a prompt."""
+    """Serves as ragas' LLM while it translates a prompt."""
 
     def __init__(self, client: ChatClient, language: str) -> None:
         self._client = client
@@ -152,7 +137,7 @@ class _Translator:
                 raise ValueError(f"{count} statements were given and {found} are translated")
             return reply
 
-        # One purpose for all metrics, samples and repeats: a prompt is translated once.
+        # One purpose for all metrics, samples and repeats, so that a prompt is translated once.
         with asking(self._purpose):
             reply = await self._client.complete(
                 [Message("user", prompt)], schema=reply_schema(response_model), accept=read

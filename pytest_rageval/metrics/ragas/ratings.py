@@ -1,96 +1,104 @@
-"""What ragas' metrics ask that have the judge give marks: rubrics, ratings, summaries."""
+"""The requests of ragas' metrics in which the judge gives marks: rubrics, ratings, summaries."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pytest_rageval.metrics.ragas.inquiry import Finding, Inquiry, brief, whole_number
 from pytest_rageval.metrics.ragas.judge import Unscorable, together
 from pytest_rageval.metrics.ragas.replies import Check
+from pytest_rageval.metrics.ragas.request import Finding, Request, brief, whole_number
 
 
-async def domain_rubrics(case: Inquiry) -> Finding:
+async def domain_rubrics(request: Request) -> Finding:
     """Ask for a mark by the scenario's rubrics, with feedback."""
-    return await _marked(case, _known(case))
+    return await _marked(request, _known(request))
 
 
-async def instance_rubrics(case: Inquiry) -> Finding:
+async def instance_rubrics(request: Request) -> Finding:
     """Ask for a mark by the row's own rubrics, with feedback."""
-    return await _marked(case, {**_known(case), "rubrics": dict(case.rubrics)})
+    return await _marked(request, {**_known(request), "rubrics": dict(request.rubrics)})
 
 
-async def _marked(case: Inquiry, inputs: dict[str, object]) -> Finding:
-    low, high = case.options.scale
-    reply = await case.judge.ask("scoring_prompt", inputs, whole_number(low, high, "score"))
+async def _marked(request: Request, inputs: dict[str, object]) -> Finding:
+    low, high = request.options.scale
+    reply = await request.judge.ask("scoring_prompt", inputs, whole_number(low, high, "score"))
     return Finding(
         brief(reply.feedback) or "the judge gave no feedback",
         {"score": reply.score, "feedback": reply.feedback},
     )
 
 
-def _known(case: Inquiry) -> dict[str, object]:
-    """Return what the sample has, under ragas' names."""
+def _known(request: Request) -> dict[str, object]:
+    """Return the fields of the sample under ragas' names."""
     known = {
-        "user_input": case.question,
-        "response": case.answer,
-        "retrieved_contexts": list(case.contexts),
-        "reference": case.reference,
-        "reference_contexts": list(case.reference_contexts),
+        "user_input": request.question,
+        "response": request.answer,
+        "retrieved_contexts": list(request.contexts),
+        "reference": request.reference,
+        "reference_contexts": list(request.reference_contexts),
     }
     return {name: value for name, value in known.items() if value}
 
 
-async def answer_accuracy(case: Inquiry) -> Finding:
-    """Have two prompts compare the answer with the reference; the second swaps the two."""
+async def answer_accuracy(request: Request) -> Finding:
+    """Compare answer and reference with two prompts; the second swaps the two."""
     return await _rated(
-        case,
-        {"query": case.question, "user_answer": case.answer, "reference_answer": case.reference},
-        {"query": case.question, "user_answer": case.reference, "reference_answer": case.answer},
+        request,
+        {
+            "query": request.question,
+            "user_answer": request.answer,
+            "reference_answer": request.reference,
+        },
+        {
+            "query": request.question,
+            "user_answer": request.reference,
+            "reference_answer": request.answer,
+        },
         (4, 2),
     )
 
 
-async def context_relevance(case: Inquiry) -> Finding:
-    """Have two prompts rate how well the contexts, taken together, fit the question."""
-    question, contexts = case.question.strip(), case.joined_contexts.strip()
+async def context_relevance(request: Request) -> Finding:
+    """Rate with two prompts how well the contexts, taken together, fit the question."""
+    question, contexts = request.question.strip(), request.joined_contexts.strip()
     if contexts in question:
         return Finding("the contexts say no more than the question does; that scores 0")
-    inputs = {"user_input": case.question, "context": case.joined_contexts}
-    return await _rated(case, inputs, inputs, (2, 1))
+    inputs = {"user_input": request.question, "context": request.joined_contexts}
+    return await _rated(request, inputs, inputs, (2, 1))
 
 
-async def response_groundedness(case: Inquiry) -> Finding:
-    """Have two prompts rate how far the contexts, taken together, support the answer."""
-    inputs = {"response": case.answer, "context": case.joined_contexts}
-    return await _rated(case, inputs, inputs, (2, 1))
+async def response_groundedness(request: Request) -> Finding:
+    """Rate with two prompts how far the contexts, taken together, support the answer."""
+    inputs = {"response": request.answer, "context": request.joined_contexts}
+    return await _rated(request, inputs, inputs, (2, 1))
 
 
 async def _rated(
-    case: Inquiry, first: dict[str, str], second: dict[str, str], scale: tuple[int, int]
+    request: Request, first: dict[str, str], second: dict[str, str], scale: tuple[int, int]
 ) -> Finding:
     highest, step = scale
     check = whole_number(0, highest, "rating", step)
     one, two = await together(
-        case.judge.ask("judge1_prompt", first, check),
-        case.judge.ask("judge2_prompt", second, check),
+        request.judge.ask("judge1_prompt", first, check),
+        request.judge.ask("judge2_prompt", second, check),
     )
     return Finding(
         f"rated {one.rating} and {two.rating} of {highest}", {"ratings": [one.rating, two.rating]}
     )
 
 
-async def summary_score(case: Inquiry) -> Finding:
+async def summary_score(request: Request) -> Finding:
     """Ask questions about the source, then whether the answer, a summary of it, answers them."""
-    text = "\n".join(case.reference_contexts)
-    phrases = (await case.judge.ask("extract_keyphrases_prompt", {"text": text})).keyphrases
+    text = "\n".join(request.reference_contexts)
+    phrases = (await request.judge.ask("extract_keyphrases_prompt", {"text": text})).keyphrases
     questions = (
-        await case.judge.ask("generate_questions_prompt", {"text": text, "keyphrases": phrases})
+        await request.judge.ask("generate_questions_prompt", {"text": text, "keyphrases": phrases})
     ).questions
     if not questions:
         raise Unscorable("the judge found no question to ask about the reference_contexts")
-    reply = await case.judge.ask(
+    reply = await request.judge.ask(
         "generate_answers_prompt",
-        {"summary": case.answer, "questions": questions},
+        {"summary": request.answer, "questions": questions},
         _one_for_each(len(questions)),
     )
     found = [

@@ -1,1 +1,1 @@
-"""What ``report.html`` is made of: the data of a run, and the page that shows and weighs it."""
+"""The parts of ``report.html``: the data of a run, and the page that shows and weighs it."""

@@ -1,7 +1,7 @@
-"""The page as one file: template, style, scripts, data, and a policy that lets nothing else in.
+"""Assembles the page in one file: template, style, scripts, data, and a content security policy.
 
-The scripts and the style are let in by their hashes; what comes from data is JSON in a block that
-browsers do not run, and reaches the page as text only.
+The policy allows the scripts and the style by their hashes, and nothing else. Data are JSON in a
+block that browsers do not run, and reach the page as text only.
 """
 
 from __future__ import annotations
@@ -15,16 +15,18 @@ from importlib import resources
 
 from pytest_rageval.model import RunInfo, ScenarioResult
 from pytest_rageval.reports.page.data import page_data
-from pytest_rageval.reports.page.embed import embedded_json
-from pytest_rageval.reports.page.texts import cut
-from pytest_rageval.reports.run_points import RunPoint
+from pytest_rageval.reports.page.texts import cut, embedded_json
+from pytest_rageval.results.run_point import RunPoint
+from pytest_rageval.text.printable import one_line
 
 SCRIPTS = (
     "numbers.js",
     "weighing.js",
     "paired.js",
     "gates.js",
+    "regression.js",
     "words.js",
+    "run_words.js",
     "elements.js",
     "plots.js",
     "overview.js",
@@ -36,7 +38,7 @@ SCRIPTS = (
     "detail.js",
     "start.js",
 )
-"""In the order in which they build on each other."""
+"""In an order in which each may use those before it."""
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 
@@ -50,7 +52,7 @@ def page_chunks(result: ScenarioResult, run: RunInfo, trend: Sequence[RunPoint])
     room = len(style.encode()) + len(script.encode())
     slots = {
         "policy": _policy(style, script),
-        "title": html.escape(cut(result.info.name, 200)),
+        "title": html.escape(cut(one_line(result.info.name), 200)),
         "style": style,
         "script": script,
         "data": embedded_json(page_data(result, run, trend, taken=room)),

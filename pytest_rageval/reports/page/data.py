@@ -1,4 +1,4 @@
-"""The data of a page: a run in columns, with all that is needed to weigh it anew."""
+"""The data of the page: a run in columns, with what is needed to weigh it again."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from pytest_rageval.gates.slices import slice_value
 from pytest_rageval.model import (
+    TARGET,
     WEIGHTED_SCORE,
     Baseline,
     MetricColumn,
@@ -18,7 +19,6 @@ from pytest_rageval.model import (
     ScenarioResult,
     json_plain,
 )
-from pytest_rageval.reports.page.embed import embedded_json
 from pytest_rageval.reports.page.gates import (
     plain_bound,
     plain_gates,
@@ -29,12 +29,20 @@ from pytest_rageval.reports.page.texts import (
     MOST_LISTED,
     TextPool,
     cut,
+    embedded_json,
     longest_that_fits,
 )
-from pytest_rageval.reports.run_points import RunPoint
+from pytest_rageval.results.run_point import RunPoint
+from pytest_rageval.stats.groups import group_numbers
 from pytest_rageval.stats.paired import power_factor
-from pytest_rageval.stats.verdict import is_beyond_budget, score_of, was_not_asked
+from pytest_rageval.stats.verdict import (
+    is_beyond_budget,
+    passing_of,
+    score_of,
+    was_not_asked,
+)
 from pytest_rageval.stats.weights import is_scored
+from pytest_rageval.text.printable import one_line
 
 _BYTES_A_THOUSAND: Final = 980_000
 _MOST_THOUSANDS: Final = 10
@@ -47,7 +55,7 @@ _LISTED_IDS: Final = 20
 def page_data(
     result: ScenarioResult, run: RunInfo, trend: Sequence[RunPoint], taken: int = 0
 ) -> dict[str, Any]:
-    """Return the data as JSON types. ``taken`` bytes of the page are not free for it.
+    """Return the data as JSON types; ``taken`` bytes of the page are used already.
 
     ``trend`` are the complete runs of this scenario, oldest first, with this one at the end.
     Texts are cut so that a page of 1,000 samples stays below 1 MB, and larger ones grow in
@@ -76,15 +84,18 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
     info = result.info
     good, warn = info.bands
     return {
-        "name": cut(info.name, _WIDTH),
+        "name": cut(one_line(info.name), _WIDTH),
         "path": cut(info.path, _WIDTH),
         "description": cut(info.description, _DOC_WIDTH),
         "overridden": [cut(path, _WIDTH) for path in info.overridden],
         "warnings": [cut(warning, _WIDTH) for warning in info.warnings],
         "thresholds": [[name, *plain_bound(bound)] for name, bound in info.thresholds.items()],
         "bands": [good, warn],
+        "group_by": None if info.group_by is None else cut(info.group_by, _WIDTH),
         "tolerate": info.tolerates_shortfalls,
         "guards_itself": not info.gates,
+        "may_be_missing": list(info.tolerated),
+        "judges_weighted": WEIGHTED_SCORE in required_names(info) or not required_names(info),
         "complete": result.complete,
         "total": result.counts.samples,
         "beyond_budget": sum(is_beyond_budget(sample) for sample in result.samples),
@@ -120,11 +131,23 @@ def _metric(column: MetricColumn, result: ScenarioResult) -> dict[str, Any]:
     return {
         "name": column.name,
         "weight": column.weight,
+        "is_required": column.name in required_names(result.info),
         "low": low if abs(low) != float("inf") else None,
         "high": high if abs(high) != float("inf") else None,
         "higher_is_better": column.higher_is_better,
+        "as_is": column.as_is,
         "definition": cut(column.definition, _WIDTH),
         "scores": [_number(sample.scores.get(column.name)) for sample in result.samples],
+        "failed": [
+            at
+            for at, sample in enumerate(result.samples)
+            if column.name in sample.errors and not is_scored(sample.scores.get(column.name))
+        ],
+        "refused": [
+            at
+            for at, sample in enumerate(result.samples)
+            if passing_of(sample, column.name) is False
+        ],
     }
 
 
@@ -133,7 +156,7 @@ def _number(value: float | None) -> float | None:
 
 
 def _as_run(result: ScenarioResult) -> dict[str, Any]:
-    """Return what Python says of the weights as they were: the page checks itself with it."""
+    """Return Python's figures with the weights of the run: the page checks its own against them."""
     return {
         **{name: asdict(summary) for name, summary in result.metrics.items()},
         WEIGHTED_SCORE: asdict(result.weighted_score),
@@ -148,6 +171,7 @@ def _comparison(result: ScenarioResult) -> dict[str, Any] | None:
         "baseline": found.baseline,
         "test": found.test,
         "alpha": found.alpha,
+        "correction": found.correction,
         "power_factor": power_factor(found.alpha),
         "compares_all": result.info.compare is not None and not result.info.compare.metrics,
         "metrics": {name: asdict(metric) for name, metric in found.metrics.items()},
@@ -161,10 +185,11 @@ def _counted(ids: Sequence[str]) -> dict[str, Any]:
 
 
 def _baseline(baseline: Baseline, result: ScenarioResult) -> dict[str, Any]:
-    """Return the other run's scores of the samples of this one, in their order."""
+    """Return the other run's scores of this run's samples, in dataset order."""
     theirs = frozenset(baseline.ids)
     return {
         "name": baseline.name,
+        "n": len(baseline.ids),
         "is_weighed": WEIGHTED_SCORE in baseline.scores,
         "lacks": [at for at, sample in enumerate(result.samples) if sample.sample_id not in theirs],
         "scores": {
@@ -175,11 +200,15 @@ def _baseline(baseline: Baseline, result: ScenarioResult) -> dict[str, Any]:
             for name, scores in baseline.scores.items()
             if name != WEIGHTED_SCORE
         },
+        "failed": {
+            name: [at for at, sample in enumerate(result.samples) if sample.sample_id in failed]
+            for name, failed in ((name, set(ids)) for name, ids in baseline.failed.items())
+        },
     }
 
 
 def _columns(result: ScenarioResult) -> dict[str, Any]:
-    """Return what is short about the samples: a list for each field, in dataset order."""
+    """Return the short fields of the samples: a list for each field, in dataset order."""
     samples = result.samples
     docs = sorted({sample.doc_name for sample in samples if sample.doc_name is not None})
     number = {name: at for at, name in enumerate(docs)}
@@ -188,19 +217,27 @@ def _columns(result: ScenarioResult) -> dict[str, Any]:
         "outcome": [sample.outcome for sample in samples],
         "docs": [cut(name, _DOC_WIDTH) for name in docs],
         "doc": [-1 if s.doc_name is None else number[s.doc_name] for s in samples],
+        "group": group_numbers(result.info, samples),
         "invalid": [at for at, sample in enumerate(samples) if sample.invalid is not None],
+        "unanswered": [at for at, sample in enumerate(samples) if TARGET in sample.errors],
+        "not_asked": [
+            at
+            for at, sample in enumerate(samples)
+            if any(was_not_asked(sample, name) for name in sample.errors)
+        ],
         "unjudged": _unjudged(result),
         "xfail": [at for at, sample in enumerate(samples) if sample.xfail is not None],
     }
 
 
 def _unjudged(result: ScenarioResult) -> list[int]:
-    """Return which samples are errors whatever the weights: a score that is asked for lacks."""
-    required = required_names(result.info) - {WEIGHTED_SCORE}
+    """Return the samples that are errors with any weights, since a required score is missing."""
+    required = required_names(result.info) - {WEIGHTED_SCORE} - set(result.info.tolerated)
     return [
         at
         for at, sample in enumerate(result.samples)
-        if any(
+        if TARGET in sample.errors
+        or any(
             not is_scored(score_of(sample, name))
             and (name in required or was_not_asked(sample, name))
             for name in sample.scores
@@ -209,7 +246,7 @@ def _unjudged(result: ScenarioResult) -> list[int]:
 
 
 def _texts(result: ScenarioResult, pool: TextPool) -> dict[str, Any]:
-    """Return what is long about the samples: numbers that lead to ``texts``."""
+    """Return the long fields of the samples, as positions in ``texts``."""
     samples = result.samples
     names = _remark_names(result)
     number = {name: at for at, name in enumerate(names)}
@@ -234,12 +271,12 @@ _SHARES: Final = {"error": 1, "reason": 2, "details": 2, "raw": 2}
 
 
 def _remark_names(result: ScenarioResult) -> list[str]:
-    """Return what remarks are about, each once: metrics, rows."""
+    """Return the metrics and rows that remarks are about, each once."""
     return sorted({name for sample in result.samples for _, name, _ in _remarks(sample)})
 
 
 def _listed(pool: TextPool, texts: Sequence[str] | None, share: int) -> list[int] | None:
-    """Return the numbers of the first texts; how many more there are stands last, negative."""
+    """Return the positions of the first texts; minus the number of further texts comes last."""
     if texts is None:
         return None
     more = len(texts) - MOST_LISTED
@@ -247,7 +284,7 @@ def _listed(pool: TextPool, texts: Sequence[str] | None, share: int) -> list[int
 
 
 def _remarks(sample: SampleResult) -> Iterator[tuple[str, str, str]]:
-    """Yield what is said of a sample: the kind, the metric or row that it is about, the text."""
+    """Yield the remarks on a sample: kind, metric or row, and text."""
     for name, text in sample.errors.items():
         yield "error", name, text
     for name, text in sample.reasons.items():
@@ -264,7 +301,7 @@ def _field_names(info: ScenarioInfo) -> tuple[str, ...]:
 
 
 def _field(pool: TextPool, name: str, samples: Sequence[SampleResult]) -> dict[str, Any]:
-    """Return a field that samples can be grouped by: its values, sorted, and each sample's."""
+    """Return a field for slices: its values, sorted, and the position of each sample's value."""
     found = [slice_value(sample, name) for sample in samples]
     values = sorted(set(found))
     number = {value: at for at, value in enumerate(values)}

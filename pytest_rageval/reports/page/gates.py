@@ -1,12 +1,12 @@
-"""Gates as data, so that the page can decide them anew for other weights."""
+"""Gates as data, so that the page can decide them for other weights."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import singledispatch
 from typing import Any
 
-from pytest_rageval.gates.base import make_gates
+from pytest_rageval.gates.base import gate_targets, make_gates
 from pytest_rageval.gates.bound import LowerBoundGate, QuantileGate
 from pytest_rageval.gates.mean import MeanGate
 from pytest_rageval.gates.pass_rate import PassRateGate
@@ -14,11 +14,11 @@ from pytest_rageval.gates.regression import RegressionGate
 from pytest_rageval.gates.slices import SliceGate
 from pytest_rageval.gates.unscored import UnscoredGate
 from pytest_rageval.model import Bound, ScenarioInfo, ScenarioResult
-from pytest_rageval.stats.paired import power_factor
+from pytest_rageval.stats.paired import correction_used, power_factor
 
 
 def plain_gates(result: ScenarioResult) -> Iterator[dict[str, Any]]:
-    """Yield each gate that was decided: what it asks for, and under ``run`` what came out."""
+    """Yield each decided gate: its options, and its verdict under ``run``."""
     gates = {gate.name: gate for gate in make_gates(result.info.gates, result.info)}
     for verdict in result.gates:
         gate = gates.get(verdict.name)
@@ -30,7 +30,7 @@ def plain_gates(result: ScenarioResult) -> Iterator[dict[str, Any]]:
 
 @singledispatch
 def plain_gate(gate: object) -> dict[str, Any]:
-    """Return what a gate asks for; one of another distribution stays as it was decided."""
+    """Return the options of a gate; the page cannot decide gates of other distributions."""
     return {"kind": "other"}
 
 
@@ -66,7 +66,8 @@ def _(gate: PassRateGate) -> dict[str, Any]:
 
 @plain_gate.register
 def _(gate: UnscoredGate) -> dict[str, Any]:
-    return {"kind": "unscored", "ends": plain_bound(gate.bound)}
+    shares = [[name, plain_bound(bound)] for name, bound in gate.shares.items()]
+    return {"kind": "unscored", "ends": plain_bound(gate.bound), "shares": shares}
 
 
 @plain_gate.register
@@ -86,6 +87,10 @@ def _(gate: RegressionGate) -> dict[str, Any]:
         "mode": gate.mode,
         "alpha": gate.test.alpha,
         "power_factor": power_factor(gate.test.alpha),
+        "test": gate.test.test,
+        "correction": correction_used(gate.test.test, gate.test.correction),
+        "min_pairs": gate.min_pairs,
+        "undecided": gate.undecided,
     }
 
 
@@ -95,12 +100,5 @@ def plain_bound(bound: Bound) -> list[float | None]:
 
 
 def required_names(info: ScenarioInfo) -> frozenset[str]:
-    """Return the names that a threshold or a gate asks about: a sample without them is an error."""
-    gates = [plain_gate(gate) for gate in make_gates(info.gates, info)]
-    return frozenset(info.thresholds).union(*map(_targets, gates))
-
-
-def _targets(gate: Mapping[str, Any]) -> frozenset[str]:
-    if "inner" in gate:
-        return _targets(gate["inner"])
-    return frozenset([gate["target"]] if "target" in gate else gate.get("targets", ()))
+    """Return the scores that a threshold or a gate needs: a sample without them is an error."""
+    return frozenset(info.thresholds).union(*map(gate_targets, make_gates(info.gates, info)))

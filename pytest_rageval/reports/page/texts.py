@@ -1,25 +1,27 @@
-"""The texts of a page: each once, and cut so that all of them keep within a size."""
+"""The texts of the page: each once, cut so that together they stay within a size, and as JSON."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable
-
-from pytest_rageval.reports.page.embed import embedded_json
+from typing import Any
 
 LONGEST = 20_000
 """No text is shown with more characters."""
 
 MOST_LISTED = 10
-"""So many contexts, or references, of a sample are shown."""
+"""How many contexts, or references, of a sample are shown."""
 
 _SHORTEST = 60
-_MARK = 12  # what says of a text how long it was
+_MARK = 12  # bytes for the length of a text that was cut
+_UNSAFE = re.compile("[<>&\u2028\u2029\x7f-\x9f\ud800-\udfff]")
 
 
 class TextPool:
-    """Gives each text a number; ``texts`` holds them in that order, cut.
+    """Numbers the texts; ``texts`` holds them in that order, cut.
 
-    A text is added with a ``share``: what is of half the interest is cut at half the length.
+    A text with the ``share`` 2 is cut at half the length.
     """
 
     def __init__(self, longest: int) -> None:
@@ -30,7 +32,7 @@ class TextPool:
     def add(self, text: str | None, share: int = 1) -> int:
         """Return the number of ``text``, -1 for None.
 
-        One that is too long stands in ``texts`` as its beginning and its length in characters.
+        A text that is too long is held as its beginning and its length in characters.
         """
         if text is None:
             return -1
@@ -43,9 +45,9 @@ class TextPool:
 
 
 def longest_that_fits(texts: Iterable[tuple[str, int]], budget: int) -> int:
-    """Return the largest length to cut ``texts`` at, each by its share, to stay below ``budget``.
+    """Return the length in characters to cut ``texts`` at, each by its share.
 
-    In characters; ``budget`` in bytes. Never less than 60, so that something is to be seen.
+    They then take at most ``budget`` bytes, unless that needs less than 60 characters.
     """
     sizes = [
         (len(text), len(embedded_json(text).encode()) + 1, share)
@@ -71,3 +73,16 @@ def _total(sizes: list[tuple[int, int, int]], longest: int) -> float:
 def cut(text: str, width: int) -> str:
     """Return ``text``, or its beginning with an ellipsis."""
     return text if len(text) <= width else text[:width] + "…"
+
+
+def embedded_json(value: Any) -> str:
+    r"""Return ``value`` as JSON for a script element of the page.
+
+    It has no ``<``, which could end the element or begin a comment, and nothing that UTF-8 cannot
+    hold.
+
+    >>> embedded_json(["</script>"])
+    '["\\u003c/script\\u003e"]'
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -1,7 +1,7 @@
 """DB-GPT's evaluation requests: ``scene_key, evaluate_metrics, datasets`` become our keys.
 
-A request is read as JSON or as YAML. Our own keys may stand beside its own: a ``judge``, a
-``corpus``, thresholds; or a ``target``, for the space or app of a running DB-GPT is not asked.
+A request is read as JSON or as YAML. It may also have our own keys: a ``judge``, a
+``corpus``, thresholds; or a ``target``, since the space or app of a running DB-GPT is not asked.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Collection
 from pathlib import PurePath
 from typing import Any, Final
 
-from pytest_rageval.errors import Problem, shorten
-from pytest_rageval.scenario.overrides import SHORT_FORMS, widen_dataset
-from pytest_rageval.scenario.targets import named_target
-from pytest_rageval.scenario.yaml_tree import YamlPath, YamlTree
+from pytest_rageval.errors import shorten
+from pytest_rageval.scenario.short_forms import widen
+from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree
+from pytest_rageval.text.json_value import json_kind
 
 _SCENES = {"recall": "space", "app": "app"}
 _GIVES_ROWS: Final = {
@@ -50,8 +50,9 @@ _COLUMNS = {
 def translate(tree: YamlTree, given: Collection[YamlPath] = ()) -> list[str]:
     """Rewrite a request in ``tree``; return a warning for each key without a counterpart.
 
-    A tree that is no request is left as it is. ``given`` are the paths of ours at which
-    the command line says something afterwards. What is wrong goes to the tree's problems.
+    A tree that is no request is left as it is. ``given`` are the paths of our keys that
+    overrides set afterwards. What is wrong goes to the tree's problems, as the cause of what our
+    own checks find later.
     """
     data = tree.data
     if not isinstance(data, dict) or not (tree.has(("scene_key",)) or _METRICS in data):
@@ -59,12 +60,13 @@ def translate(tree: YamlTree, given: Collection[YamlPath] = ()) -> list[str]:
     for key in [key for key in _OWN_KEYS if data.get(key, "") is None]:
         del data[key]
     scene = _scene(tree)
+    data.setdefault("empty_answer", None)  # its metrics decide, as in DB-GPT
     warnings = _translate_account(tree)
     if scene == "recall" and not tree.has(("match",)):
         data["match"] = "exact"  # as it compares
     _move(tree, _METRICS, ("metrics",))
     _translate_data(tree, scene, given)
-    warnings += _translate_context(tree, scene, given)
+    warnings += _translate_context(tree, scene)
     warnings += _translate_scene_value(tree, scene)
     return warnings + _translate_parallel_num(tree)
 
@@ -93,17 +95,17 @@ def _scene(tree: YamlTree) -> str:
     if isinstance(scene, str) and scene in _SCENES:
         return scene
     message = f"scene_key: expected 'recall' or 'app', found {shorten(repr(scene))}"
-    tree.problems.append(Problem(tree.where(("scene_key",)), message))
+    tree.problem(("scene_key",), message, is_cause=True)
     return guess
 
 
 def _move(tree: YamlTree, key: str, new: tuple[str, ...]) -> None:
-    """Move a key of the request to ours, which must not be there as well."""
+    """Move a key of the request to ours, unless ours is given as well."""
     if not tree.has((key,)):
         return
     if tree.has(new):
         message = f"{key} and {'.'.join(new)} say the same; keep one of them"
-        tree.problems.append(Problem(tree.where((key,)), message))
+        tree.problem((key,), message, is_cause=True)
         tree.data.pop(key)
     else:
         tree.move((key,), new)
@@ -123,33 +125,34 @@ def _translate_account(tree: YamlTree) -> list[str]:
 
 def _translate_data(tree: YamlTree, scene: str, coming: Collection[YamlPath]) -> None:
     name, rows = tree.data.pop("datasets_name", None), tree.data.get("datasets")
-    if tree.has(("dataset",)):
-        widen_dataset(tree)
-        tree.data["dataset"] = {
-            key: value for key, value in tree.data["dataset"].items() if value is not None
-        }
+    widen(tree, ("dataset", "path"))
+    own = tree.data.get("dataset")
+    if own is not None:
+        tree.data["dataset"] = {key: value for key, value in own.items() if value is not None}
     if rows is not None:
         _move(tree, "datasets", ("dataset", "path" if isinstance(rows, str) else "rows"))
     given = tree.data.get("dataset") or {}
     if not (given.keys() & {"path", "rows"} or _GIVES_ROWS & {*coming}):
         found = f", and {shorten(repr(name))} is one that DB-GPT keeps" if name else ""
         message = f"datasets: needs the rows, or the path of a file with them{found}"
-        tree.problems.append(Problem(tree.where(("datasets_name",)), message))
+        tree.problem(("datasets_name",), message, is_cause=True)
         tree.put(("dataset", "rows"), [])
     elif name and not tree.has(("description",)):
         tree.data["description"] = str(name)
     columns, own = _columns(tree, scene, coming), given.get("key_map") or {}
     if columns and isinstance(own, dict):  # validation reports what else it is
         tree.put(("dataset", "key_map"), {**columns, **own})
+    field, column, _others = _COLUMNS[scene][1]
+    tree.fallbacks[field] = column  # where only some rows have it by its own name
 
 
 def _columns(tree: YamlTree, scene: str, coming: Collection[YamlPath]) -> dict[str, str]:
-    """Return under which columns the rows hold what this scene compares."""
+    """Return the columns of the rows that hold what this scene compares, by field."""
     dataset, keys = tree.data.get("dataset", {}), {path[0] for path in coming}
     is_answered = tree.has(("target",)) or "target" in keys
     rows = dataset.get("rows")
     (given, recorded, others), expected = _COLUMNS[scene]
-    if not isinstance(rows, list):  # a file, into which nobody looks here
+    if not isinstance(rows, list):  # a file, which is not read here
         found = {} if is_answered else {given: recorded}
         needs_expected = scene == "recall" and not (tree.has(("corpus",)) or "corpus" in keys)
         return found | ({expected[0]: expected[1]} if needs_expected else {})
@@ -158,21 +161,22 @@ def _columns(tree: YamlTree, scene: str, coming: Collection[YamlPath]) -> dict[s
     if expected[1] in present and not present & set(expected[2]):
         found[expected[0]] = expected[1]
     replied = {given, *others} & (present - set(found.values()))
-    if rows and not (is_answered or given in found or replied):
+    is_answerless = any(isinstance(row, dict) for row in rows) and not replied
+    if is_answerless and not (is_answered or given in found):
         message = (
             f"datasets: no row has a 'prediction', and the {_SCENES[scene]} of a running DB-GPT is "
             "not asked: add what it replied, or name whom to ask under 'target'"
         )
-        tree.problems.append(Problem(tree.where(("dataset", "rows")), message))
+        tree.problem(("dataset", "rows"), message, is_cause=True)
     return found
 
 
-def _translate_context(tree: YamlTree, scene: str, coming: Collection[YamlPath]) -> list[str]:
-    """``top_k`` is ours, ``model`` that of the judge; the rest is kept in DB-GPT."""
+def _translate_context(tree: YamlTree, scene: str) -> list[str]:
+    """``top_k`` is ours, ``model`` the app's; the rest is kept in DB-GPT."""
     context = tree.data.pop("context", None) or {}
     if not isinstance(context, dict):
         message = f"context: expected a mapping, found {shorten(repr(context))}"
-        tree.problems.append(Problem(tree.where(("context",)), message))
+        tree.problem(("context",), message, is_cause=True)
         return []
     warnings = []
     for key, value in context.items():
@@ -181,7 +185,11 @@ def _translate_context(tree: YamlTree, scene: str, coming: Collection[YamlPath])
         if key == "top_k":
             tree.data.setdefault("top_k", value)
         elif key == "model" and scene == "app":
-            warnings += _take_judge(tree, value, coming)
+            said = f"{_shown(value)} is the app's model, and judges nothing"
+            tree.hints["judge"] = f"context.model {said}"
+            warnings.append(f"context.model: {said}; 'judge' says who does")
+        elif key == "prompt" and scene == "app" and _take_prompt(tree, value):
+            continue
         elif key == "prompt" and scene == "app":
             hint = "give its text: 'AnswerRelevancyMetric: {prompt: ...}' under 'metrics'"
             warnings.append(f"context.prompt: a prompt that DB-GPT keeps; {hint}")
@@ -190,17 +198,19 @@ def _translate_context(tree: YamlTree, scene: str, coming: Collection[YamlPath])
     return warnings
 
 
-def _take_judge(tree: YamlTree, model: Any, coming: Collection[YamlPath]) -> list[str]:
-    """Have ``model`` judge, unless the file says who does."""
-    judge = tree.data.get("judge")
-    own = {} if judge is None else judge
-    if not isinstance(own, dict) or {"model", "profile"} & own.keys():
-        return ["context.model: not used, 'judge' says who judges"]
-    tree.put(("judge", "model"), model)
-    if own.get("base_url") or ("judge", "base_url") in coming:
-        return []
-    hint = "unless judge.base_url says where else it is"
-    return [f"context.model: {shorten(repr(model))} is asked for at OpenAI, {hint}"]
+def _shown(value: Any) -> str:
+    """Return a name; of what is none, which may hold a key, what it is."""
+    return json_kind(value) if isinstance(value, dict | list) else shorten(repr(value))
+
+
+def _take_prompt(tree: YamlTree, prompt: Any) -> bool:
+    """Give AnswerRelevancyMetric a prompt's text; return False for what is the key of one."""
+    metrics = tree.data.get("metrics")
+    if not (isinstance(prompt, str) and "{" in prompt and isinstance(metrics, list)):
+        return False
+    name = "AnswerRelevancyMetric"
+    tree.data["metrics"] = [{name: {"prompt": prompt}} if one == name else one for one in metrics]
+    return name in metrics
 
 
 def _translate_scene_value(tree: YamlTree, scene: str) -> list[str]:
@@ -208,21 +218,19 @@ def _translate_scene_value(tree: YamlTree, scene: str) -> list[str]:
     if value is None:
         return []
     instead = "'target' is" if tree.has(("target",)) else "the rows hold what it replied"
-    shown = f"the {_SCENES[scene]} {shorten(repr(value))} of a running DB-GPT"
+    shown = f"the {_SCENES[scene]} {_shown(value)} of a running DB-GPT"
     return [f"scene_value: {shown} is not asked: {instead}"]
 
 
 def _translate_parallel_num(tree: YamlTree) -> list[str]:
-    """So many rows at once: so many calls to whoever is asked."""
+    """Allow as many calls at once, to the judge and the target, as DB-GPT has rows in work."""
     if not tree.has(("parallel_num",)):
         return []
     line = tree.lines.get(("parallel_num",))
     number = tree.data.pop("parallel_num")
     asked = [role for role in ("judge", "target") if isinstance(tree.data.get(role), str | dict)]
     for role in asked:
-        if isinstance(tree.data[role], str):
-            text = tree.data[role]
-            tree.data[role] = named_target(text) if role == "target" else {SHORT_FORMS[role]: text}
+        widen(tree, (role, "concurrency"))
         if "concurrency" not in tree.data[role]:
             tree.data[role]["concurrency"] = number
             if line is not None:

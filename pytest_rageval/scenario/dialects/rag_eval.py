@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from difflib import get_close_matches
 from typing import Any
 
-from pytest_rageval.errors import Problem, shorten
+from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.dialects.rag_eval_online import translate_adapter
-from pytest_rageval.scenario.overrides import widen_dataset
-from pytest_rageval.scenario.yaml_tree import YamlPath, YamlTree
+from pytest_rageval.scenario.schema import Scenario
+from pytest_rageval.scenario.short_forms import widen
+from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree
 
 _MOVES: tuple[tuple[YamlPath, YamlPath], ...] = (
     (("scenario_name",), ("name",)),
@@ -20,25 +22,76 @@ _WITHOUT_EFFECT = {
     "app_concurrency": "no system is asked for answers",
     "metric_concurrency": "no judge is named",
 }
+_SHORT_FORMS = ("scenario_name", "qrels_path", "run_path", "missing_queries", "ir_metrics", "ks")
+_OF_OTHERS = (
+    "benchmark",
+    "evaluation",
+    "run_new_path",
+    "run_old_path",
+    "scene_key",
+    "evaluate_metrics",
+)
+_OWN_KEYS = ("mode", "judge_model", "embedding_model", "runtime", "app_adapter")
 _RUNTIME_KEYS = ("batch_size", "app_concurrency", "metric_concurrency", "max_samples")
 
 
 def translate(tree: YamlTree, given: Collection[YamlPath] = ()) -> list[str]:
     """Rewrite rag_eval's keys in ``tree`` and return a warning for each without a counterpart.
 
-    A tree without such keys is left as it is. ``given`` are the paths of ours at
-    which the command line says something afterwards. What is wrong goes to the tree's problems.
+    A tree without such keys is left as it is. ``given`` are the paths of our keys that overrides
+    set afterwards. What is wrong goes to the tree's problems.
     """
     if not isinstance(tree.data, dict):
         return []
+    warnings = []
+    if not tree.data.keys().isdisjoint(_OWN_KEYS):
+        tree.data.setdefault("empty_answer", None)  # its metrics decide, as in ragas
+        warnings = [*_leave_keys_out(tree), *_leave_copies_out(tree)]
     for old, new in _MOVES:
         if tree.has(old) and _is_said(tree, new):
             message = f"{old[0]} and {new[0]} say the same; keep one of them"
-            tree.problems.append(Problem(tree.where(old), message))
+            tree.problem(old, message)
             tree.data.pop(old[0])
         elif tree.has(old):
             tree.move(old, new)
-    return [*_translate_mode(tree, given), *_translate_runtime(tree)]
+    return [*warnings, *_translate_mode(tree, given), *_translate_runtime(tree)]
+
+
+def _leave_keys_out(tree: YamlTree) -> list[str]:
+    """Take out unknown keys, as rag_eval does; keep those that look misspelt."""
+    if not tree.data.keys().isdisjoint(_OF_OTHERS):
+        return []
+    known = (*Scenario.model_fields, *_OWN_KEYS, *_SHORT_FORMS)
+    others = [
+        key
+        for key in tree.data
+        if key not in known
+        and not key.startswith("x-")
+        and not get_close_matches(key, known, cutoff=0.85)
+    ]
+    for key in others:
+        del tree.data[key]
+    return [
+        f"{shorten(key)}: is no key here, and not used; 'x-{shorten(key)}' says so"
+        for key in others
+    ]
+
+
+def _leave_copies_out(tree: YamlTree) -> list[str]:
+    """Take out the metrics that are in the list already."""
+    metrics = tree.data.get("metrics")
+    if not isinstance(metrics, list):
+        return []
+    kept: list[Any] = []
+    copies: list[str] = []
+    for metric in metrics:
+        if isinstance(metric, str) and metric in kept:
+            copies.append(metric)
+        else:
+            kept.append(metric)
+    if copies:
+        tree.data["metrics"] = kept
+    return [f"metrics: {shorten(repr(name))} is named twice, and counts once" for name in copies]
 
 
 def _is_said(tree: YamlTree, path: YamlPath) -> bool:
@@ -50,7 +103,7 @@ def _is_said(tree: YamlTree, path: YamlPath) -> bool:
 
 
 def _translate_mode(tree: YamlTree, given: Collection[YamlPath]) -> list[str]:
-    """Make a target of the adapter of ``mode: online``; return what of it has no counterpart."""
+    """Turn the adapter of ``mode: online`` into a target; return a warning for each lost key."""
     mode = tree.data.pop("mode", None)
     adapter, target = tree.data.get("app_adapter"), tree.data.get("target")
     is_named = target is not None or any(path[0] == "target" for path in given)
@@ -61,15 +114,13 @@ def _translate_mode(tree: YamlTree, given: Collection[YamlPath]) -> list[str]:
         return []
     if mode not in (None, "offline", "online"):
         found = f"found {shorten(repr(mode))}"
-        tree.problems.append(
-            Problem(tree.where(("mode",)), f"mode: expected 'offline' or 'online', {found}")
-        )
+        tree.problem(("mode",), f"mode: expected 'offline' or 'online', {found}")
     elif adapter is not None:
         message = "app_adapter: has no place in mode 'offline', where the data holds the answers"
-        tree.problems.append(Problem(tree.where(("app_adapter",)), message))
+        tree.problem(("app_adapter",), message)
     elif mode == "offline" and target is not None:
-        message = "mode: 'offline' asks nobody, and a target stands there; keep one of them"
-        tree.problems.append(Problem(tree.where(("mode",)), message))
+        message = "mode: 'offline' asks no target, and there is one; keep one of them"
+        tree.problem(("mode",), message)
     return []
 
 
@@ -80,7 +131,9 @@ def _translate_runtime(tree: YamlTree) -> list[str]:
         return []
     if not isinstance(runtime, dict):
         return []  # left in place: validation reports it as the unknown key that it then is
-    for key in [key for key, value in runtime.items() if value is None]:
+    # rag_eval takes 0 calls at once for its default, and -1 samples for all.
+    absent = {"app_concurrency": 0, "metric_concurrency": 0, "max_samples": -1}
+    for key in [key for key, value in runtime.items() if _is_absent(value, absent.get(key))]:
         del runtime[key]
     _check_runtime(tree, runtime)
     if "metric_concurrency" in runtime and isinstance(tree.data.get("judge"), dict):
@@ -93,11 +146,15 @@ def _translate_runtime(tree: YamlTree) -> list[str]:
         if key in runtime
     ]
     if "max_samples" in runtime:
-        widen_dataset(tree)
+        widen(tree, ("dataset", "path"))
         tree.move(("runtime", "max_samples"), ("dataset", "limit"))
     if all(key in _RUNTIME_KEYS for key in runtime):
         del tree.data["runtime"]
     return warnings
+
+
+def _is_absent(value: Any, also: int | None) -> bool:
+    return value is None or (value == also and not isinstance(value, bool))
 
 
 def _check_runtime(tree: YamlTree, runtime: dict[str, Any]) -> None:
@@ -105,5 +162,5 @@ def _check_runtime(tree: YamlTree, runtime: dict[str, Any]) -> None:
         value = runtime.get(key, 1)
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             message = f"runtime.{key}: expected a whole number >= 1, found {shorten(repr(value))}"
-            tree.problems.append(Problem(tree.where(("runtime", key)), message))
+            tree.problem(("runtime", key), message)
             runtime.pop(key)

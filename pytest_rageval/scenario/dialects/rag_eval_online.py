@@ -1,4 +1,4 @@
-"""rag_eval's ``mode: online``: what ``app_adapter`` says of the system under test, as a target."""
+"""rag_eval's ``mode: online``: the system under test of its ``app_adapter`` becomes a target."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 from typing import Any, Final
 
 from pytest_rageval.errors import Problem, shorten
-from pytest_rageval.scenario.yaml_tree import YamlPath, YamlTree
+from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree
+from pytest_rageval.text.json_value import change_texts
 
 _ADAPTER: Final = "app_adapter"
 _MOVES = {
@@ -60,7 +61,7 @@ def _problem(tree: YamlTree) -> Problem | None:
 def _require(tree: YamlTree, adapter: dict[str, Any], key: str) -> None:
     if not adapter.get(key):
         message = f"app_adapter.{key}: required, and missing"
-        tree.problems.append(Problem(tree.where((_ADAPTER,)), message))
+        tree.problem((_ADAPTER,), message)
 
 
 def _translate_request(tree: YamlTree, adapter: dict[str, Any]) -> None:
@@ -80,15 +81,11 @@ def _translate_request(tree: YamlTree, adapter: dict[str, Any]) -> None:
 
 def _literal(value: Any) -> Any:
     """Return a value whose braces stay braces: rag_eval fills nothing in."""
-    if isinstance(value, dict):
-        return {key: _literal(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_literal(part) for part in value]
-    return _PLACE.sub(lambda found: f"{{{found[0]}}}", value) if isinstance(value, str) else value
+    return change_texts(value, lambda text: _PLACE.sub(lambda found: f"{{{found[0]}}}", text))
 
 
 def _put(tree: YamlTree, old: YamlPath, key: str, value: Any) -> None:
-    """Put a value into the target, at the line of where it stood; what stands there wins."""
+    """Set a key of the target, with the line of the old one, unless the target has the key."""
     if not tree.has(("target", key)):
         tree.put(("target", key), value)
         line = tree.lines.get(old) or tree.lines.get(old[:1])
@@ -97,7 +94,7 @@ def _put(tree: YamlTree, old: YamlPath, key: str, value: Any) -> None:
 
 
 def _finish(tree: YamlTree, adapter: dict[str, Any], kind: str) -> list[str]:
-    """Take the adapter out of the tree; return what of it has no counterpart."""
+    """Take the adapter out of the tree; return a warning for each key without a counterpart."""
     del tree.data[_ADAPTER]
     line = tree.lines.get((_ADAPTER,))
     if line is not None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_rageval.errors import Problem, shorten
-from pytest_rageval.scenario.overrides import widen_dataset
-from pytest_rageval.scenario.yaml_tree import YamlTree
+from pytest_rageval.errors import shorten
+from pytest_rageval.scenario.short_forms import widen
+from pytest_rageval.scenario.yaml.tree import YamlTree
 
 _TREC_KEYS = ("qrels_path", "run_path", "missing_queries")
+_DEFAULT_METRICS = ("mrr", "map", "recall", "ndcg", "precision")
 _DEFAULT_KS = (1, 5, 10, 20, 50, 100)
 # Measures of the whole ranking, which UltraRAG takes without a cutoff.
 _WITHOUT_CUTOFF = ("mrr", "map", "rprec", "bpref")
@@ -20,11 +21,10 @@ def translate(tree: YamlTree) -> None:
         return
     for key in _TREC_KEYS:
         if tree.has((key,)):
-            if tree.has(("dataset",)):
-                widen_dataset(tree)
+            widen(tree, ("dataset", "path"))
             if tree.has(("dataset", key)):
-                message = f"{key}: stands at the top and under dataset; keep one of them"
-                tree.problems.append(Problem(tree.where((key,)), message))
+                message = f"{key}: is given at the top and under dataset; keep one of them"
+                tree.problem((key,), message)
                 tree.data.pop(key)
             else:
                 tree.move((key,), ("dataset", key))
@@ -33,13 +33,14 @@ def translate(tree: YamlTree) -> None:
 
 
 def _translate_metrics(tree: YamlTree) -> None:
-    """Append to ``metrics`` what ``ir_metrics`` and ``ks`` name."""
-    names, ks = _listed(tree, "ir_metrics", ()), _listed(tree, "ks", _DEFAULT_KS)
+    """Append to ``metrics`` what ``ir_metrics`` and ``ks`` name; null means all of UltraRAG's."""
+    names = _listed(tree, "ir_metrics", _DEFAULT_METRICS if "ir_metrics" in tree.data else ())
+    ks = _listed(tree, "ks", _DEFAULT_KS)
     if "ks" in tree.data and "ir_metrics" not in tree.data:
         message = "ks: needs 'ir_metrics', to which it gives cutoffs"
-        tree.problems.append(Problem(tree.where(("ks",)), message))
+        tree.problem(("ks",), message)
     if not ks:
-        tree.problems.append(Problem(tree.where(("ks",)), "ks: must not be empty"))
+        tree.problem(("ks",), "ks: must not be empty")
     sound = [k for at, k in enumerate(ks) if _is_cutoff(tree, at, k)]
     metrics = tree.data.setdefault("metrics", [])
     if isinstance(metrics, list):
@@ -48,6 +49,7 @@ def _translate_metrics(tree: YamlTree) -> None:
             for metric in _with_cutoffs(name, sound):
                 if line is not None:
                     tree.lines["metrics", len(metrics)] = line
+                tree.note_move(("ir_metrics", at), ("metrics", len(metrics)))
                 metrics.append(metric)
     for key in ("ir_metrics", "ks"):
         tree.data.pop(key, None)
@@ -64,7 +66,7 @@ def _is_cutoff(tree: YamlTree, at: int, k: Any) -> bool:
     if isinstance(k, int) and not isinstance(k, bool) and k >= 1:
         return True
     message = f"ks[{at}]: expected a whole number >= 1, found {shorten(repr(k))}"
-    tree.problems.append(Problem(tree.where(("ks", at)), message))
+    tree.problem(("ks", at), message)
     return False
 
 

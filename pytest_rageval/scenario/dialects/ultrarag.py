@@ -1,16 +1,17 @@
 """UltraRAG's parameter files: ``benchmark:`` and ``evaluation:`` become our keys.
 
 Both forms are read: that of one server (``benchmark: {path: ...}``) and that of a whole pipeline
-(``benchmark: {benchmark: {path: ...}}``, with the sections of all other servers beside it).
+(``benchmark: {benchmark: {path: ...}}``, next to the sections of all other servers).
 """
 
 from __future__ import annotations
 
 from pathlib import PurePath
 
-from pytest_rageval.errors import Problem
-from pytest_rageval.scenario.overrides import widen_dataset
-from pytest_rageval.scenario.yaml_tree import YamlPath, YamlTree
+from pytest_rageval.errors import did_you_mean
+from pytest_rageval.scenario.fields import FIELD_OF
+from pytest_rageval.scenario.short_forms import widen
+from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree
 
 _SERVERS = (
     "corpus",
@@ -24,6 +25,7 @@ _SERVERS = (
     "sayhello",
 )
 _DATASET_KEYS = ("path", "key_map", "shuffle", "seed", "limit")
+_METRICS = ("acc", "f1", "em", "coverem", "stringem", "rouge-1", "rouge-2", "rouge-l")
 _TREC_KEYS = ("qrels_path", "run_path", "ks", "ir_metrics", "run_new_path", "run_old_path")
 
 
@@ -41,6 +43,7 @@ def translate(tree: YamlTree) -> list[str]:
     if isinstance(data.get("evaluation"), dict):
         _lift(tree, ("evaluation",), ())
     warnings += _translate_runs(tree)
+    _fill_in_metrics(tree)
     if not tree.has(("name",)):
         data["name"] = PurePath(tree.source).name.partition(".")[0] or "ultrarag"
     for server in [key for key in data if key in _SERVERS and isinstance(data[key], dict)]:
@@ -56,16 +59,19 @@ def _is_ultrarag(tree: YamlTree) -> bool:
 
 def _lift(tree: YamlTree, old: YamlPath, new: YamlPath) -> None:
     """Move every key of the mapping at ``old`` to the mapping at ``new``."""
-    found = tree.data
-    for step in old:
-        found = found[step]
-    for key in list(found):
+    for key in list(tree.at(old)):
         tree.move((*old, key), (*new, key))
-    if len(old) > len(new):
-        parent = tree.data
-        for step in old[:-1]:
-            parent = parent[step]
-        parent.pop(old[-1])
+    tree.at(old[:-1]).pop(old[-1])
+
+
+def _fill_in_metrics(tree: YamlTree) -> None:
+    """Name all of UltraRAG's metrics where it would take them all: none is named, or null."""
+    if tree.data.get("metrics") is None:
+        tree.data.pop("metrics", None)
+        if tree.has(("qrels_path",)) or tree.has(("run_path",)):
+            tree.data.setdefault("ir_metrics", None)
+        elif "ir_metrics" not in tree.data:
+            tree.data["metrics"] = list(_METRICS)
 
 
 def _choose_task(tree: YamlTree) -> list[str]:
@@ -77,7 +83,7 @@ def _choose_task(tree: YamlTree) -> list[str]:
         unused = [key for key in (*_TREC_KEYS, "n_resamples") if key in section]
         reason = "the data are those of 'benchmark'; write a scenario with 'qrels_path' for them"
     elif any(key in section for key in ("qrels_path", "run_path", "run_new_path")):
-        unused = ["metrics"] if "metrics" in section and "ir_metrics" in section else []
+        unused = ["metrics"] if section.get("metrics") and "ir_metrics" in section else []
         reason = "the data are TREC files, which hold no answers"
     else:
         return []
@@ -87,8 +93,7 @@ def _choose_task(tree: YamlTree) -> list[str]:
 
 
 def _translate_benchmark(tree: YamlTree) -> list[str]:
-    if tree.has(("dataset",)):
-        widen_dataset(tree)
+    widen(tree, ("dataset", "path"))
     for key in _DATASET_KEYS:
         if tree.has(("benchmark", key)):
             tree.move(("benchmark", key), ("dataset", key))
@@ -96,7 +101,23 @@ def _translate_benchmark(tree: YamlTree) -> list[str]:
         tree.move(("benchmark", "name"), ("name",))
     rest = tree.data.pop("benchmark")
     rest.pop("name", None)
-    return [f"benchmark.{key}: has no counterpart here" for key in rest]
+    unknown = [f"benchmark.{key}: has no counterpart here" for key in rest]
+    return unknown + _leave_names_out(tree)
+
+
+def _leave_names_out(tree: YamlTree) -> list[str]:
+    """Take names that are no field of ours out of the ``key_map``: UltraRAG takes any."""
+    key_map = tree.data["dataset"].get("key_map") if tree.has(("dataset", "key_map")) else None
+    if not isinstance(key_map, dict):
+        return []
+    others = [name for name in key_map if name not in FIELD_OF]
+    for name in others:
+        del key_map[name]
+    return [
+        f"benchmark.key_map.{name}: is no field here; the column stays metadata."
+        f"{did_you_mean(name, FIELD_OF)}"
+        for name in others
+    ]
 
 
 def _translate_runs(tree: YamlTree) -> list[str]:
@@ -110,7 +131,7 @@ def _translate_runs(tree: YamlTree) -> list[str]:
         tree.data.pop("run_new_path", None)
     if tree.has(("run_old_path",)) and not isinstance(tree.data.get("compare"), dict | None):
         message = "compare: give either 'baseline' or 'run_old_path'"
-        tree.problems.append(Problem(tree.where(("run_old_path",)), message))
+        tree.problem(("run_old_path",), message)
         del tree.data["run_old_path"]
     for key in ("run_old_path", "n_resamples"):
         if tree.has((key,)) and (

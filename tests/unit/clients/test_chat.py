@@ -11,19 +11,18 @@ from typing import Any
 import pytest
 from fake_openai import FakeOpenAI
 
+from pytest_rageval.clients.accounting.call_context import Purpose, asking
+from pytest_rageval.clients.accounting.ledger import run_usage, scenario_usage
 from pytest_rageval.clients.base import Accept, ChatClient, Message, Reply, ReplySchema, Usage
+from pytest_rageval.clients.clients import Clients
 from pytest_rageval.clients.errors import (
     BudgetError,
-    ClientError,
     InvalidOutputError,
     RefusedError,
     ReplayMissError,
     TruncatedError,
 )
-from pytest_rageval.clients.ledger import run_usage
-from pytest_rageval.clients.purpose import Purpose, asking
 from pytest_rageval.clients.settings import ClientSettings, Price, RunSettings
-from pytest_rageval.clients.stack import Clients
 
 SCHEMA = ReplySchema("Verdict", {"type": "object", "properties": {"score": {"type": "integer"}}})
 Ask = Callable[..., Any]
@@ -114,7 +113,7 @@ def test_replay_needs_no_server_no_key_and_no_socket(
     assert (replayed.text, replayed.cached) == (recorded.text, True)
 
 
-def test_a_miss_in_replay_asks_nobody_and_says_what_differs(
+def test_a_miss_in_replay_sends_nothing_and_says_what_differs(
     server: FakeOpenAI, settings: Settings, within: Within, run: Run, request: Any
 ) -> None:
     async def work(clients: Clients, model: str) -> None:
@@ -126,8 +125,8 @@ def test_a_miss_in_replay_asks_nobody_and_says_what_differs(
     with pytest.raises(ReplayMissError) as caught:
         within(lambda clients: work(clients, "new"), run(cache_mode="replay"))
     assert str(caught.value) == (
-        "judge 'new': no reply in the cache for sample 's1', metric faithfulness (replay asks "
-        "nobody); the nearest entry differs: model: 'new' here, 'old' in the cache"
+        "judge 'new': no reply in the cache for sample 's1', metric faithfulness (replay sends "
+        "no requests); the nearest entry differs: model: 'new' here, 'old' in the cache"
     )
     assert len(server.chats) == 1
 
@@ -165,24 +164,28 @@ def test_repeats_are_different_questions(
     assert len(server.chats) == 2
 
 
-def test_usage_is_counted_for_who_asks_and_for_the_run(
+def test_usage_is_counted_for_each_scenario_and_for_the_run(
     server: FakeOpenAI, settings: Settings, within: Within, run: Run, tmp_path: Path
 ) -> None:
-    async def sample(clients: Clients, name: str, text: str) -> Usage:
-        with asking(Purpose("f", sample=name)) as tally:
+    async def sample(clients: Clients, scenario: str, text: str) -> None:
+        with asking(Purpose("f", scenario=scenario)):
             await question(clients.chat(settings(price=Price(1.0, 1.0))), text)
-        return tally.usage
 
-    async def work(clients: Clients) -> Any:
-        one = await sample(clients, "s1", "Is it?")
-        other, again = await asyncio.gather(
-            sample(clients, "s2", "Is it not?"), sample(clients, "s3", "Is it?")
+    async def work(clients: Clients) -> Usage:
+        await sample(clients, "one", "Is it?")
+        await asyncio.gather(
+            sample(clients, "other", "Is it not?"), sample(clients, "again", "Is it?")
         )
-        return one, other, again, clients.usage
+        return clients.usage
 
-    one, other, again, total = within(work)
+    total = within(work)
+    one, other, again = (
+        scenario_usage(tmp_path / "run", name) for name in ("one", "other", "again")
+    )
+    assert one is not None
+    assert other is not None
     assert (one.calls, other.calls, again) == (1, 1, Usage(cached=1))
-    assert total == one + other + again
+    assert total == one + other + Usage(cached=1)
     assert total.cost_usd == pytest.approx((total.prompt_tokens + total.completion_tokens) / 1e6)
     assert run_usage(tmp_path / "run") == total
 
@@ -324,6 +327,24 @@ def test_the_budget_ends_the_asking_but_not_the_cache(
     ]
 
 
+def test_a_budget_is_used_up_whatever_calls_in_flight_hold_back(
+    server: FakeOpenAI, settings: Settings, within: Within
+) -> None:
+    """[R11] 21 USD, guessed 5 a call and 2 in fact: ten calls, though twenty begin at once."""
+    server.options.answer = lambda body: "12345678"  # 2 tokens of 1 USD
+    server.options.latency_s = 0.02
+
+    async def work(clients: Clients) -> Any:
+        chat = clients.chat(settings(price=Price(0.0, 1e6), max_tokens=5, concurrency=20))
+        return await asyncio.gather(
+            *(question(chat, f"{n}", None) for n in range(20)), return_exceptions=True
+        )
+
+    results = within(work, RunSettings(budget_usd=21.0))
+    assert sum(isinstance(result, BudgetError) for result in results) == 10
+    assert len(server.chats) == 10
+
+
 def test_a_run_that_was_stopped_pays_only_for_the_rest(
     server: FakeOpenAI, settings: Settings, within: Within
 ) -> None:
@@ -334,7 +355,6 @@ def test_a_run_that_was_stopped_pays_only_for_the_rest(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        assert clients.in_flight == 0
         return sum(not task.cancelled() for task in tasks)
 
     async def whole(clients: Clients) -> None:
@@ -359,9 +379,10 @@ def test_faults_that_clear_leave_the_replies_of_a_run_without_faults(
         replies = await asyncio.gather(*(question(chat, f"{n}?") for n in range(120)))
         return [reply.text for reply in replies]
 
-    from pytest_rageval.clients.retry import RetryPolicy
+    from pytest_rageval.clients.limits import retry
 
-    monkeypatch.setattr(RetryPolicy.__init__, "__defaults__", (4, 120.0, 0.005, 0.3))
+    monkeypatch.setattr(retry, "FIRST_WAIT_S", 0.005)
+    monkeypatch.setattr(retry, "LONGEST_WAIT_S", 0.3)
     calm = within(lambda clients: work(clients, 10.0), RunSettings())
     assert len(server.chats) == 120
     server.forget()
@@ -369,8 +390,3 @@ def test_faults_that_clear_leave_the_replies_of_a_run_without_faults(
     server.options.fault_rates = dict.fromkeys(faults, 0.03)
     assert within(lambda clients: work(clients, 0.5), RunSettings()) == calm
     assert len(server.chats) > 130
-
-
-def test_an_error_names_its_kind() -> None:
-    kinds = [kind.kind for kind in ClientError.__subclasses__()]
-    assert len(kinds) == len(set(kinds)) == 13

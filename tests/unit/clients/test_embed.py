@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from fake_openai import FakeOpenAI, vector_of
 
-from pytest_rageval.clients.base import Usage, Vector
-from pytest_rageval.clients.cache import Cache
+from pytest_rageval.clients.accounting.call_context import Purpose, asking, current_purpose
+from pytest_rageval.clients.accounting.ledger import Ledger
+from pytest_rageval.clients.base import Usage, Vectors
+from pytest_rageval.clients.cache.reply_cache import Cache
+from pytest_rageval.clients.clients import Clients
 from pytest_rageval.clients.embed import CachedEmbeddings
 from pytest_rageval.clients.errors import BadRequestError, ReplayMissError, ServerError
-from pytest_rageval.clients.ledger import Ledger
-from pytest_rageval.clients.purpose import Purpose, asking, current_purpose
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
-from pytest_rageval.clients.stack import Clients
 
 Run = Callable[..., RunSettings]
 Settings = Callable[..., ClientSettings]
@@ -30,13 +30,14 @@ class Model:
 
     def __init__(self) -> None:
         self.batches: list[list[str]] = []
+        self.ledger = Ledger()
         self.purposes: list[Purpose] = []
         self.go = asyncio.Event()
         self.go.set()
         self.cancelled = 0
         self.error: Exception | None = None
 
-    async def __call__(self, texts: Sequence[str]) -> Sequence[Vector]:
+    async def embed(self, texts: Sequence[str]) -> Vectors:
         self.batches.append(list(texts))
         self.purposes.append(current_purpose())
         try:
@@ -48,14 +49,17 @@ class Model:
             raise self.error
         if any("poison" in text for text in texts):
             raise BadRequestError("poisoned")
-        return [array("f", [len(text)]) for text in texts]
+        return Vectors([array("f", [len(text)]) for text in texts])
+
+    async def aclose(self) -> None:
+        """Nothing was opened."""
 
 
 def play(work: Callable[[CachedEmbeddings, Model], Any], batch_size: int = 4) -> Any:
     async def main() -> Any:
         model = Model()
         settings = ClientSettings("m", role="embedding", batch_size=batch_size)
-        client = CachedEmbeddings(settings, model, Cache(RunSettings()), Ledger())
+        client = CachedEmbeddings(settings, model, None, Cache(RunSettings()), model.ledger)
         try:
             async with asyncio.timeout(5.0):
                 return await work(client, model)
@@ -78,12 +82,11 @@ def test_what_is_asked_within_a_moment_is_sent_together_and_each_text_once() -> 
     play(work)
 
 
-def test_a_batch_is_for_nobody_in_particular() -> None:
+def test_a_batch_is_for_no_sample_in_particular() -> None:
     async def work(client: CachedEmbeddings, model: Model) -> None:
-        with asking(Purpose("f", sample="s1")) as tally:
+        with asking(Purpose("f", sample="s1")):
             await client.embed(["a"])
         assert model.purposes == [Purpose()]
-        assert tally.usage == Usage()
 
     play(work)
 
@@ -91,18 +94,17 @@ def test_a_batch_is_for_nobody_in_particular() -> None:
 def test_a_batch_is_put_down_to_the_scenario_that_asked_first() -> None:
     """The other one that waits for the same text has its vector from another's call."""
 
-    async def ask(client: CachedEmbeddings, scenario: str, *texts: str) -> Usage:
-        with asking(Purpose("f", scenario=scenario)) as tally:
+    async def ask(client: CachedEmbeddings, scenario: str, *texts: str) -> None:
+        with asking(Purpose("f", scenario=scenario)):
             await client.embed(texts)
-        return tally.usage
 
     async def work(client: CachedEmbeddings, model: Model) -> None:
-        used = await asyncio.gather(
+        await asyncio.gather(
             ask(client, "one", "a", "b"), ask(client, "two", "a"), ask(client, "two", "a", "c")
         )
         assert model.batches == [["a", "b"], ["c"]]
         assert [purpose.scenario for purpose in model.purposes] == ["one", "two"]
-        assert used == [Usage(), Usage(cached=1), Usage()]
+        assert model.ledger.usage == Usage(cached=1)
 
     play(work)
 
@@ -215,9 +217,8 @@ def test_vectors_are_kept_to_the_last_bit(
     server: FakeOpenAI, settings: Settings, within: Within, tmp_path: Path
 ) -> None:
     async def work(clients: Clients) -> Any:
-        with asking(Purpose("f", sample="s1")) as tally:
-            vectors = await clients.embedding(settings()).embed(["one", "two", "one"])
-        return vectors, tally.usage
+        vectors = await clients.embedding(settings()).embed(["one", "two", "one"])
+        return vectors, clients.usage
 
     first, _ = within(work)
     second, usage = within(work)
@@ -257,7 +258,7 @@ def test_replay_opens_no_socket_and_a_miss_says_how_many(
         within(lambda clients: work(clients, "one", "twin", "six"), replay)
     assert str(caught.value) == (
         "embedding 'm': 2 of the vectors are not in the cache for sample 's1', metric similarity "
-        "(replay asks nobody); the nearest entry differs: the text differs from character 3: "
+        "(replay sends no requests); the nearest entry differs: the text differs from character 3: "
         "'twin' here, 'two' in the cache"
     )
 

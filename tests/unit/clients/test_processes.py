@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
+import math
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator
@@ -15,11 +15,11 @@ import client_processes
 import pytest
 from fake_openai import FakeOpenAI
 
-from pytest_rageval.clients import locks, slots
-from pytest_rageval.clients.cache import Cache
-from pytest_rageval.clients.flights import Flights
-from pytest_rageval.clients.ledger import run_usage
-from pytest_rageval.clients.limits import open_limits
+from pytest_rageval.clients import file_locks as locks
+from pytest_rageval.clients.accounting.ledger import run_usage
+from pytest_rageval.clients.cache.reply_cache import Cache
+from pytest_rageval.clients.limits.limits import open_limits
+from pytest_rageval.clients.limits.single_flight import SingleFlight
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 
 pytestmark = pytest.mark.skipif(not locks.AVAILABLE, reason="no file locks on this system")
@@ -151,7 +151,7 @@ def test_two_processes_keep_one_rate(run: Run, both: Both) -> None:
 def test_a_process_that_comes_later_gets_its_share(run: Run, two: list[Other]) -> None:
     """The first has 60 calls of 50 ms waiting for four slots, which takes 0.75 s.
 
-    The second gets two slots as two of those calls end, so its four calls take 0.15 s.
+    A slot goes to the first process that looks, so the second gets some as those calls end.
     """
     settings, shared = ClientSettings("m", concurrency=4), run(processes=2)
     first, second = two
@@ -163,6 +163,20 @@ def test_a_process_that_comes_later_gets_its_share(run: Run, two: list[Other]) -
     last_of_second = max(end for _, end in second.result())
     ends_of_first = [end for _, end in first.result()]
     assert sum(end > last_of_second for end in ends_of_first) > 20
+
+
+def test_no_process_waits_until_another_has_ended(run: Run, two: list[Other]) -> None:
+    """Three processes have 20 calls of 30 ms each for two slots, which takes 0.9 s."""
+    settings, shared = ClientSettings("m", concurrency=2), run(processes=3)
+    for process in two:
+        process.prepare(client_processes.hold, settings, shared, 20, 0.03)
+        process.begin()
+    third = asyncio.run(client_processes.held(open_limits(settings, shared), 20, 0.03))
+    all_times = [third, *(process.result() for process in two)]
+    first_to_end = min(max(end for _, end in times) for times in all_times)
+    assert all(sum(began < first_to_end for began, _ in times) >= 3 for times in all_times)
+    for began, _ in third:
+        assert sum(first <= began < end for times in all_times for first, end in times) <= 2
 
 
 def test_a_process_has_all_slots_while_no_other_needs_one(run: Run, two: list[Other]) -> None:
@@ -242,7 +256,7 @@ def test_many_writers_and_one_killed_leave_whole_entries_only(
     written = {json.loads(line)["sha256"] for line in lines if line not in broken}
     for number in range(1000):
         key, value = client_processes.entry(number)
-        assert reader.get("reply", key) == (value if key.sha256 in written else None)
+        assert reader.get("reply", key.sha256) == (value if key.sha256 in written else None)
     assert len(written) >= 100
 
 
@@ -254,7 +268,7 @@ def test_without_locks_each_process_gets_its_part(
     limits = open_limits(ClientSettings("m", concurrency=7, rpm=60), run(processes=2))
     assert len(limits._slots._pool._free) == 3  # type: ignore[attr-defined]
     assert limits._rates is not None
-    assert limits._rates._book._windows._capacities == (30.0,)  # type: ignore[attr-defined]
+    assert limits._rates._windows._capacities == (30.0, math.inf)
     one = open_limits(ClientSettings("m", concurrency=1), run(processes=2))
     assert len(one._slots._pool._free) == 1  # type: ignore[attr-defined]
 
@@ -269,44 +283,6 @@ def test_a_shared_folder_that_cannot_be_written_divides_the_limits(
     assert len(limits._slots._pool._free) == 4  # type: ignore[attr-defined]
 
 
-def test_who_has_its_share_takes_no_more_while_another_waits(
-    tmp_path: Path, two: list[Other]
-) -> None:
-    """Of five slots two busy processes get three each: the share is rounded up."""
-    mine = locks.ByteLocks(tmp_path / "locks")
-    pool = slots.SharedPool(mine, 5)
-    theirs = two[0]
-    theirs.prepare(client_processes.lock, tmp_path / "locks", [slots._WAITING + 9, slots._BUSY + 9])
-    theirs.begin()
-    theirs.receive()
-    taken = [pool.take() for _ in range(4)]
-    assert taken[3] is None
-    assert len(set(taken[:3])) == 3
-    assert pool.keeps()
-    theirs.kill()
-    assert pool.take() is not None
-    pool.close()
-
-
-def test_who_waits_no_longer_does_not_say_so(tmp_path: Path, two: list[Other]) -> None:
-    """One process has the only slot; the other one looks whether this one still waits."""
-    file = tmp_path / "locks"
-    two[0].prepare(client_processes.lock, file, [0])
-    two[0].begin()
-    two[0].receive()
-
-    async def wait_in_vain() -> None:
-        queue = slots.Slots(slots.SharedPool(locks.ByteLocks(file), 1))
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(queue.acquire(), 0.05)
-        two[1].prepare(client_processes.lock, file, [slots._WAITING, slots._BUSY])
-        two[1].begin()
-        assert two[1].receive() == [True, True]
-        queue.close()
-
-    asyncio.run(wait_in_vain())
-
-
 def test_a_question_is_free_for_others_once_it_is_answered_or_has_failed(
     tmp_path: Path, two: list[Other]
 ) -> None:
@@ -314,7 +290,7 @@ def test_a_question_is_free_for_others_once_it_is_answered_or_has_failed(
     claims = locks.ByteLocks(file)
 
     async def ask_and_fail() -> None:
-        flights: Flights[str] = Flights(claims)
+        flights: SingleFlight[str] = SingleFlight(claims)
         await flights.run("a" * 64, lambda: None, lambda: asyncio.sleep(0, "yes"), str)
         with pytest.raises(ValueError, match="no"):
             await flights.run("b" * 64, lambda: None, fail, str)
@@ -329,20 +305,18 @@ def test_a_question_is_free_for_others_once_it_is_answered_or_has_failed(
     claims.close()
 
 
-def test_locks_are_counted_without_touching_ones_own(tmp_path: Path, two: list[Other]) -> None:
-    """The other process holds bytes 1, 4 and 5; this one holds 2."""
+def test_a_lock_of_another_process_is_seen(tmp_path: Path, two: list[Other]) -> None:
+    """The other process holds byte 1; byte 2 is this one's, byte 3 nobody's."""
     mine = locks.ByteLocks(tmp_path / "locks")
     assert mine.try_lock(2)
     theirs = two[0]
-    theirs.prepare(client_processes.lock, tmp_path / "locks", [1, 2, 4, 5])
+    theirs.prepare(client_processes.lock, tmp_path / "locks", [1, 2])
     theirs.begin()
-    assert theirs.receive() == [True, False, True, True]
-    assert mine.count_others(0, 8, mine=2) == 3
-    assert mine.count_others(2, 2, mine=2) == 0
-    assert mine.count_others(4, 4) == 2
-    assert not mine.try_lock(4)
+    assert theirs.receive() == [True, False]
+    assert [mine.is_locked(1), mine.is_locked(3)] == [True, False]
+    assert not mine.try_lock(1)
     assert mine.try_lock(3)
     theirs.kill()
-    assert mine.count_others(0, 8, mine=2) == 0
+    assert not mine.is_locked(1)
     mine.close()
     mine.close()

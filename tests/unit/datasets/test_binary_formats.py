@@ -80,6 +80,49 @@ def test_dates_and_times_are_iso_text(samples: Samples) -> None:
     assert isinstance(found.metadata["took"], str)
 
 
+def test_a_date_without_a_time_has_none(samples: Samples) -> None:
+    """F4: a workbook keeps it as midnight."""
+    days = [datetime.date(2024, 5, 6), datetime.datetime(2024, 5, 6, 0, 0, 1)]
+    content = workbook(["answer", "references", "day", "at"], ["x", "y", *days])
+    assert dict(samples("r.xlsx", content)[0].metadata) == {
+        "day": "2024-05-06",
+        "at": "2024-05-06T00:00:01",
+    }
+
+
+def merged(*ranges: str) -> bytes:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.load_workbook(
+        io.BytesIO(workbook(["question", "answer", None, "note"], *[["q", "x", None, "n"]] * 4))
+    )
+    for cells in ranges:
+        book.active.merge_cells(cells)
+    packed = io.BytesIO()
+    book.save(packed)
+    return packed.getvalue()
+
+
+def test_merged_cells_say_that_they_are(invalid: Callable[..., dict[int, InvalidRow]]) -> None:
+    """F4: all but the first one are blank; the rows that this is about are invalid."""
+    found = invalid("r.xlsx", merged("A2:A4", "B5:C5"))
+    assert {row: case.reason.partition(";")[0] for row, case in found.items()} == {
+        2: "the cells A2:A4 are merged",
+        3: "the cells A2:A4 are merged",
+        4: "the cells B5:C5 are merged",
+    }
+    assert found[2].reason.endswith("unmerge them, and fill in each one")
+
+
+def test_merged_cells_beside_the_table_are_nothing_to_it(samples: Samples) -> None:
+    assert len(samples("r.xlsx", merged("F1:H9", "C2:C4"))) == 4
+
+
+def test_a_header_with_merged_cells_is_refused(refused: Refused) -> None:
+    """F4."""
+    (problem,) = refused("r.xlsx", merged("B1:C1"))
+    assert problem.startswith("r.xlsx: the header's cells B1:C1 are merged; only the first")
+
+
 def test_a_sheet_is_chosen_by_its_name(samples: Samples, refused: Refused) -> None:
     content = workbook(["answer", "references"], ["first", "x"], sheet="Main", more=True)
     assert samples("r.xlsx", content)[0].answer == "first"
@@ -217,3 +260,30 @@ def test_grades_come_as_structures_and_as_maps(samples: Samples) -> None:
     assert [one.reference_ids for one in samples("s.parquet", structures)] == [{"a": 2}, {"b": 1}]
     found = [one.reference_ids for one in samples("m.parquet", maps)]
     assert found == [{"a": 2}, {"b": 1, "c": 0}, None]
+
+
+@pytest.mark.parametrize("kind", ["xlsx", "parquet"])
+def test_a_cell_may_spell_a_list_and_what_is_left_of_one_is_invalid(load: Load, kind: str) -> None:
+    """W1: in a text column of Parquet too, as a data frame of a CSV file was saved."""
+    cells = ["['a' 'b']", "['a', 'b", "[1] a"]
+    if kind == "xlsx":
+        content = workbook(["answer", "references"], *(["x", cell] for cell in cells))
+    else:
+        content = parquet(answer=["x"] * 3, references=cells)
+    first, second, third = load(f"r.{kind}", content).cases
+    assert isinstance(first, Sample)
+    assert first.references == ("a", "b")
+    assert isinstance(second, InvalidRow)
+    assert "cannot be read as one" in second.reason
+    assert isinstance(third, Sample)
+    assert third.references == ("[1] a",)
+
+
+def test_blank_answers_of_a_workbook_and_of_parquet_may_be_empty_ones(samples: Samples) -> None:
+    """G9: null is how Parquet has a blank cell."""
+    content = workbook(["references", "answer"], ["x", None], ["y"])
+    found = samples("r.xlsx", content, blank_answer="empty")
+    assert [one.answer for one in found] == ["", ""]
+    content = parquet(answer=[None, "a"], references=["x", "y"])
+    found = samples("r.parquet", content, blank_answer="empty")
+    assert [one.answer for one in found] == ["", "a"]

@@ -106,3 +106,29 @@ def test_a_table_has_the_columns_of_all_rows() -> None:
 
 def test_a_list_of_no_rows_is_one() -> None:
     assert json.loads("".join(rows_text([], ".json"))) == []
+
+
+def test_no_cell_is_a_formula_and_all_texts_come_back(read: Callable[..., list[Case]]) -> None:
+    """[R6] OWASP's list of how formulas begin, and texts that begin with a quote already."""
+    starts = ["=1+1", "+1", "-1", "@SUM(A1)", "'=1", "''-ing", "'s", "plain", "- \t-"]
+    rows = [
+        {"id": f"q{at}", "question": text, "answer": text, "references": ["x"], "=head": text}
+        for at, text in enumerate(starts)
+    ]
+    text = "".join(rows_text(rows, ".csv"))
+    cells = [cell for row in csv.reader(io.StringIO(text, newline="")) for cell in row]
+    assert not [cell for cell in cells if cell.startswith(("=", "+", "-", "@", "\t", "\r"))]
+    cases = read(rows, ".csv")
+    found = [case for case in cases if isinstance(case, Sample)]
+    assert [(one.question, one.answer, one.metadata["=head"]) for one in found] == [
+        (text, text, text) for text in starts
+    ]
+    assert all(list(one.metadata) == ["=head"] for one in found)
+
+
+def test_quotes_of_other_tables_stay(tmp_path: Path) -> None:
+    """[R6] Only the column that the writer adds says that a leading quote is not of the text."""
+    (tmp_path / "own.csv").write_text("id,answer\nq1,'-ing\n", encoding="utf-8")
+    (case,) = load_dataset(DatasetSpec(path="own.csv"), tmp_path, "x").cases
+    assert isinstance(case, Sample)
+    assert case.answer == "'-ing"

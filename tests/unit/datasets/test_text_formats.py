@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -60,9 +61,9 @@ def test_gzip_is_unpacked(samples: Samples, refused: Refused, name: str, content
     packed = gzip.compress(content.encode())
     assert texts(samples(name, packed)) == [("x", ("x",))]
     (problem,) = refused(name, packed[:-9])
-    assert problem.startswith(f"{name}: a damaged or cut off gzip file: ")
+    assert problem.startswith(f"{name}: a damaged or truncated gzip file: ")
     (problem,) = refused(name, content)
-    assert problem.startswith(f"{name}: a damaged or cut off gzip file: ")
+    assert problem.startswith(f"{name}: a damaged or truncated gzip file: ")
 
 
 def test_the_format_may_be_named(samples: Samples, refused: Refused) -> None:
@@ -137,7 +138,7 @@ def test_a_row_of_just_the_longest_length_is_read(samples: Samples) -> None:
 
 def test_a_row_that_is_too_long_is_not_held_in_memory() -> None:
     """The reader asks for pieces no longer than a row may be."""
-    from pytest_rageval.datasets.jsonl import _lines
+    from pytest_rageval.datasets.formats.jsonl import _lines
 
     class Stream(io.BytesIO):
         longest = 0
@@ -163,7 +164,11 @@ def test_a_row_that_is_too_long_is_not_held_in_memory() -> None:
         ("{", "r.json:1: not valid JSON: Expecting property name"),
         ("[\n{},\n]", "r.json:"),
         (LINE + LINE, "r.json:2: not valid JSON: Extra data (column 1) (more than one object: is"),
-        ('{"data": [1]}', "r.json: expected a list of objects, found an object (the list under"),
+        ('{"ks": [1]}', "r.json: expected a list of objects, found an object"),
+        (
+            '{"ks": [1], "rows": [{}]}',
+            "r.json: expected a list of objects, found an object (the list under 'rows'? save",
+        ),
         ("3", "r.json: expected a list of objects, found a number"),
         ("", "r.json:1: not valid JSON: "),
         ("[" * 200_000, "r.json: not readable as JSON: "),
@@ -373,8 +378,9 @@ def test_an_encoding_that_is_none_is_refused(
 @pytest.mark.parametrize("size", [1e9, 1e14, 1e300])
 def test_a_row_of_any_length_cannot_be_allowed(write: Callable[..., Any], size: float) -> None:
     """Beyond what a computer can count, the value is refused with its line."""
+    from load_scenario import load_scenario
+
     from pytest_rageval.errors import ScenarioError
-    from pytest_rageval.scenario.loader import load_scenario
 
     path = write(f"name: s\nmetrics: [em]\ndataset: {{path: r.csv, max_row_mb: {size!r}}}\n")
     with pytest.raises(ScenarioError, match=r":3: dataset\.max_row_mb: "):
@@ -391,3 +397,103 @@ def test_a_folder_or_a_file_that_went_away_is_the_users_problem(tmp_path: Any) -
         file.open(),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ('{"answer": "x", "references": ["x"], "answer": "y"}', "answer"),
+        ('{"answer":"x","references":["x"],"answer":"y"}', "answer"),
+        ('{"answer": "x", "references": ["x"], "answer" : "y"}', "answer"),
+        ('{"answer": "x", "references": ["x"], "contexts": [{"text": "a", "text": "b"}]}', "text"),
+        ('{"answer": "x", "references": ["x"], "meta": {"a": {"b": 1, "b": 1}}}', "b"),
+    ],
+)
+def test_a_key_that_is_there_twice_makes_the_row_invalid(
+    invalid: Invalid, line: str, key: str
+) -> None:
+    """[R8] The last one won, and nobody was told."""
+    found = invalid("r.jsonl", f"{LINE}{line}\n")
+    assert found[2].reason == f"the key {key!r} is there twice in one object"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"answer": "\\"answer\\": x", "references": ["x"]}',
+        '{"answer": "x", "references": ["x"], "meta": {"answer": 1}}',
+        '{"answer" : "x", "references" :["x"]}',
+        '{"answer": "x", "references": ["x"], "contexts": [{"text": "a"}, {"text": "b"}]}',
+    ],
+)
+def test_a_key_of_another_object_or_in_a_text_is_no_second_one(samples: Samples, line: str) -> None:
+    """[R8]"""
+    assert len(samples("r.jsonl", f"{line}\n")) == 1
+
+
+@pytest.mark.parametrize(
+    ("row", "key"),
+    [
+        ('{"answer": "x", "references": ["x"], "answer": "y"}', "answer"),
+        ('{"answer": "x", "references": ["x"], "meta": {"a": [{"b": 1, "b": 1}]}}', "b"),
+        ('{"references": ["x"], "answer": {"a": 1, "a": 2}, "answer": "x"}', "answer"),
+    ],
+)
+def test_a_key_that_is_there_twice_makes_the_row_of_a_list_invalid(
+    load: Load, row: str, key: str
+) -> None:
+    """[R8] As in JSON Lines, and the other rows are samples."""
+    broken, sample = load("r.json", f"[{row}, {LINE}]").cases
+    assert isinstance(broken, InvalidRow)
+    assert (broken.row, broken.reason) == (1, f"the key {key!r} is there twice in one object")
+    assert isinstance(sample, Sample)
+
+
+def test_keys_of_a_response_that_are_there_twice(invalid: Invalid, refused: Refused) -> None:
+    """[R8] In one of its rows, and in the response itself, whose rows they would choose."""
+    row = '{"query": "q", "answer": "a", "references": ["x"], "score": 1, "answer": "b"}'
+    found = invalid("r.json", f'{{"success": true, "data": [[{row}]]}}')
+    assert found[1].reason == "the key 'answer' is there twice in one object"
+    (problem,) = refused("r.json", '{"success": true, "data": [], "data": [[]]}')
+    assert problem.endswith("the key 'data' is there twice in one object")
+
+
+def test_a_response_of_db_gpt_is_a_data_set(samples: Callable[..., list[Sample]]) -> None:
+    """[F7] It has a row for each metric; a sample is one row."""
+    row = {"query": "q", "prediction": "a", "contexts": ["c"], "passing": True, "score": 1.0}
+    groups = [[{**row, "metric_name": "A"}, {**row, "metric_name": "B"}], [{**row, "query": "r"}]]
+    response = {"success": True, "err_code": None, "err_msg": None, "data": groups}
+    found = samples("r.json", json.dumps(response), key_map={"answer": "prediction"})
+    assert [(one.question, one.answer, one.contexts) for one in found] == [
+        ("q", "a", ("c",)),
+        ("r", "a", ("c",)),
+    ]
+    assert [dict(one.metadata) for one in found] == [{}, {}]
+
+
+@pytest.mark.parametrize(
+    "group",
+    [
+        [],
+        [{"query": "q", "prediction": "right"}, {"query": "q", "prediction": "wrong"}],
+        [{"query": "q", "prediction": "a"}, {"query": "p", "prediction": "a"}],
+        [{"query": "q", "prediction": "a"}, 3],
+    ],
+)
+def test_a_group_that_is_not_of_one_sample_is_an_invalid_row(
+    group: list[Any], invalid: Invalid
+) -> None:
+    """[F7] A row of a response never vanishes behind the first one of its group."""
+    data = [[{"query": "o", "prediction": "x"}], group]
+    found = invalid("r.json", json.dumps({"success": True, "data": data}))
+    assert list(found) == [2]
+
+
+def test_a_response_that_failed_is_refused_with_its_reason(
+    refused: Callable[..., list[str]],
+) -> None:
+    """[F7]"""
+    response = {"success": False, "err_code": "E0", "err_msg": "no space", "data": None}
+    assert refused("r.json", json.dumps(response)) == [
+        "r.json: a response of DB-GPT that reports a failure: no space"
+    ]

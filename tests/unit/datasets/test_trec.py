@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from pytest_rageval.datasets.formats.trec_files import read_run
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.datasets.trec import load_trec
-from pytest_rageval.datasets.trec_files import read_run
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.model import InvalidRow, Sample
 from pytest_rageval.scenario.data_specs import DatasetSpec
@@ -237,7 +237,7 @@ def test_a_cut_off_gzip_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "q.txt").write_text(QRELS, "utf-8")
     (tmp_path / "r.txt.gz").write_bytes(packed[:-9])
     spec = DatasetSpec(qrels_path="q.txt", run_path="r.txt.gz")
-    with pytest.raises(ScenarioError, match="a damaged or cut off gzip file"):
+    with pytest.raises(ScenarioError, match="a damaged or truncated gzip file"):
         load_trec(spec, tmp_path, lambda _key: "s.yaml:2")
 
 

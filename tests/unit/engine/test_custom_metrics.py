@@ -62,12 +62,13 @@ class TestScoring:
     def test_what_goes_wrong_is_the_error_of_that_score(
         self, run: Run, kind: str, body: str, error: str
     ) -> None:
-        """A20: the other metrics are scored all the same."""
+        """A20, G1: the other metrics are scored; there is no weighted score without this one."""
         scenario, files = use(f"{kind} m(sample):\n    {body}\n")
         sample = run(f"{scenario}  - em\n", files).samples[0]
         assert error in sample.errors["m"]
         assert sample.scores == {"m": None, "em": 0.0}
-        assert sample.outcome == "passed"
+        assert sample.weighted_score is None
+        assert sample.outcome == "error"
 
     def test_a_numpy_scalar_is_a_plain_float(self, run: Run) -> None:
         body = "import numpy\ndef m(sample):\n    return numpy.float32(0.5)\n"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval import ScenarioResult, UserError
+from pytest_rageval import ScenarioResult, UserError, evaluate
 
 Run = Callable[..., ScenarioResult]
 
@@ -116,3 +116,39 @@ def test_two_runs_are_equal_but_for_the_time_they_took(run: Run) -> None:
     first, second = run(BASE, DATA), run(BASE, DATA)
     assert timeless(first) == timeless(second)
     assert (first.metrics, first.weighted_score) == (second.metrics, second.weighted_score)
+
+
+CONTEXTS: dict[str, Any] = {
+    "name": "s",
+    "metrics": ["hit_rate@1"],
+    "dataset": {
+        "rows": [{"question": "q", "contexts": ["a"], "reference_contexts": ["a"]}],
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("answer", "key_map", "is_said"),
+    [
+        ("text", {}, True),
+        ("text", {"contexts": "contexts"}, False),
+        ({"answer": "text", "contexts": ["b"]}, {}, False),
+    ],
+    ids=["only a text", "said to be given", "with contexts"],
+)
+def test_contexts_of_rows_that_count_as_retrieved_are_told_of(
+    answer: object, key_map: dict[str, str], is_said: bool
+) -> None:
+    """W4: a golden file's contexts are what should be retrieved; the remark names the key."""
+    dataset = {**CONTEXTS["dataset"], "key_map": key_map}
+    result = evaluate({**CONTEXTS, "dataset": dataset}, target=lambda question: answer)
+    told = [remark for remark in result.info.remarks if "the target returns no contexts" in remark]
+    assert len(told) == is_said
+    assert all("key_map: {reference_contexts: contexts}" in remark for remark in told)
+
+
+def test_contexts_that_no_metric_uses_are_not_told_of() -> None:
+    """W4."""
+    rows = [{"question": "q", "contexts": ["a"], "references": ["text"]}]
+    scenario = {"name": "s", "metrics": ["em"], "dataset": rows}
+    assert evaluate(scenario, target=lambda question: "text").info.remarks == ()

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.engine.planning import make_plan
+from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.errors import BaselineError, ScenarioError
 from pytest_rageval.gates.base import make_gates
-from pytest_rageval.model import Bound, InvalidRow, Sample
-from pytest_rageval.places import Places
+from pytest_rageval.model import Bound, InvalidRow, Sample, ScenarioResult
+from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.scenario.overrides import number_override, set_override
 
 MakePlan = Callable[..., Plan]
@@ -208,6 +208,12 @@ def test_thresholds_with_a_mistake_are_no_lack_of_thresholds(
     assert problem.startswith("s.yaml:6: thresholds")
 
 
+def test_keys_of_the_users_own_are_no_thresholds(problems: Problems) -> None:
+    """The gate needs one, and says so in the user's words."""
+    (problem,) = problems(BASE + "thresholds: {x-note: 0.5}\ngates: {pass_rate: 0.9}\n")
+    assert problem.startswith("s.yaml:7: gates.pass_rate: needs 'thresholds'")
+
+
 def test_a_metric_with_a_mistake_is_told_once(problems: Problems) -> None:
     """E12: not again wherever else it is named. Another name that is unknown is."""
     named = (
@@ -322,9 +328,102 @@ def test_a_metric_that_needs_a_column_that_no_row_has(problems: Problems) -> Non
     rows = "dataset:\n  - {answr: x, references: [x]}\n"
     found = problems("name: s\nmetrics: [em]\n" + rows)
     assert found[0] == (
-        "s.yaml:2: metric 'em' needs 'answer'; s.yaml has no such field (key_map?); did you mean "
-        "the column 'answr'? Columns: answr, references"
+        "s.yaml:2: metric 'em' needs 'answer'; s.yaml has no such field. Columns: answr, "
+        "references. If 'answr' is 'answer', write key_map: {answer: answr} (in 'dataset', with "
+        "the rows under dataset.rows)"
     )
+
+
+@pytest.mark.parametrize(
+    ("row", "path", "message"),
+    [
+        (
+            "{meta: {source: x}}",
+            "meta.sorce",
+            "at meta there are 'source'. Did you mean 'source'?",
+        ),
+        (
+            "{out: {a: [{t: x}]}}",
+            "out.a.t",
+            "at out.a there is a list of 1; write 'out.a[0].t' for one item, 'out.a[*].t' for all",
+        ),
+        ("{out: x}", "out[0]", "at out there is 'x'"),
+    ],
+)
+def test_a_path_that_leads_nowhere_is_a_problem_of_the_scenario(
+    problems: Problems, row: str, path: str, message: str
+) -> None:
+    """F5: at the line of the key_map, also where no metric needs the field."""
+    found = problems(
+        "name: s\nmetrics: [em]\ndataset:\n"
+        f"  rows: [{{answer: x, references: x}}, {{answer: x, references: x, {row[1:]}]\n"
+        f"  key_map:\n    doc_name: {path}\n"
+    )
+    assert found == [
+        f"s.yaml:6: key_map: for 'doc_name', no row has anything at {path!r}: {message}"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "metric", "message"),
+    [
+        (
+            "{rows: [{question: q, golden_answers: [x]}]}",
+            "acc",
+            "needs 'answer'; s.yaml has no such field. Columns: question, golden_answers. "
+            "For 'answer', name the column in dataset.key_map, or name a 'target'",
+        ),
+        (
+            "{rows: [{q: x, answer: x}], key_map: {references: answer}}",
+            "em",
+            "needs 'answer'; s.yaml has no other column for it: key_map gives its column 'answer' "
+            "to 'references'. Columns: q, answer. For 'answer', name",
+        ),
+        (
+            "{rows: [{Input: q, pred: x, expected_output: x, uid: 7}], key_map: {id: uid}}",
+            "em",
+            "If 'pred' and 'expected_output' are 'answer' and 'references', write "
+            "key_map: {id: uid, answer: pred, references: expected_output} (in 'dataset')",
+        ),
+        (
+            "{rows: [{out: {a: null}, references: x}], key_map: {answer: out.a}}",
+            "em",
+            "needs 'answer'; no valid row of s.yaml has anything at 'out.a' (key_map)",
+        ),
+        (
+            "{rows: [{retrieved_doc_ids: [a], relevant_doc_ids: [a]}]}",
+            "ndcg",
+            "write key_map: {retrieved_ids: retrieved_doc_ids, reference_ids: relevant_doc_ids}",
+        ),
+        (
+            "{rows: [{question: q, answer: x, retrieval_context: [a], golden_chunks: [a]}]}",
+            "hit_rate",
+            "write key_map: {contexts: retrieval_context, reference_contexts: golden_chunks}",
+        ),
+    ],
+    ids=["gold", "taken", "whole line", "nothing", "ids", "the other alternative"],
+)
+def test_what_is_proposed_for_a_missing_column(
+    problems: Problems, dataset: str, metric: str, message: str
+) -> None:
+    """W2, F10, W8: unused columns, each for the one field that it is named for."""
+    found = problems(f"name: s\nmetrics: [{metric}]\ndataset: {dataset}\n")
+    assert message in found[0]
+    assert sum("Columns: " in problem for problem in found) <= 1
+
+
+@pytest.mark.parametrize(
+    ("given", "right"),
+    [("answer", "references"), ("contexts", "factual"), ("retrieved_ids", "qrels")],
+)
+def test_one_column_cannot_be_what_was_given_and_what_is_right(
+    problems: Problems, given: str, right: str
+) -> None:
+    """W2: with its line; nDCG was 1.0 for who obeyed a hint."""
+    text = "name: s\nmetrics: [em]\ndataset:\n  rows: [{x: a}]\n  key_map: {%s: x, %s: x}\n"
+    (problem,) = (found for found in problems(text % (given, right)) if "key_map: gives" in found)
+    assert problem.startswith("s.yaml:5: dataset.key_map: gives the column 'x' to ")
+    assert "name another column for one of them" in problem
 
 
 @pytest.mark.parametrize(
@@ -368,20 +467,20 @@ def test_a_plan_is_compared_with_nothing_before_it_has_a_name(tmp_path: Path) ->
     """What is saved nowhere is missed under the name that the run has, and under no other."""
     path = tmp_path / "s.yaml"
     path.write_text(BASE + "gates: {no_regression: {baseline: main}}\n", encoding="utf-8")
-    places = Places(tmp_path)
-    made = make_plan(path, shown="s.yaml", places=places, answers_given=True)
+    run_paths = RunPaths(tmp_path)
+    made = make_plan(path, shown="s.yaml", run_paths=run_paths, answers_given=True)
     with pytest.raises(BaselineError, match="main"):
         made.named("s[a]", "t.py::test(a)")
     with pytest.raises(BaselineError, match="main"):
-        make_plan(path, shown="s.yaml", places=places)
+        make_plan(path, shown="s.yaml", run_paths=run_paths)
 
 
 def test_a_row_that_no_metric_can_score_is_invalid(plan: MakePlan) -> None:
-    """A19: with its line, for invalid.csv."""
-    made = plan(BASE + "  - {id: c, answer: x}\n")
+    """A19: with its line, for invalid.csv; [U1] with its question, for every report."""
+    made = plan(BASE + "  - {id: c, question: 'why?', answer: x}\n")
     case = made.cases[2]
     assert isinstance(case, InvalidRow)
-    assert (case.id, case.index, case.row) == ("c", 2, 3)
+    assert (case.id, case.index, case.row, case.question) == ("c", 2, 3, "why?")
     assert case.reason == "no references, without which no metric can score it"
     assert case.line == 6
 
@@ -479,3 +578,54 @@ def test_data_stand_relative_to_the_scenario_file(tmp_path: Any) -> None:
     (tmp_path / "deep" / "rows.csv").write_text("answer,references\nx,x\n")
     (folder / "s.yaml").write_text("name: s\nmetrics: [em]\ndataset: ../rows.csv\n")
     assert evaluate(folder / "s.yaml").counts.scored == 1
+
+
+GROUPED = """
+name: s
+metrics: [em]
+dataset:
+  - {id: a, answer: x, references: [x], question_id: 1, doc_name: d}
+  - {id: b, answer: y, references: [x], question_id: 1}
+  - {id: c, answer: y, references: [x]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ("question_ids", "no row has a field 'question_ids'. Did you mean 'question_id'?"),
+        ("doc", "no row has a field 'doc'. Known: doc_name, question_id"),
+    ],
+)
+def test_a_field_to_group_by_that_no_row_has_is_refused(
+    plan: Callable[..., Plan], field: str, message: str
+) -> None:
+    """S2: as ``by`` refuses it, with the line and the nearest name."""
+    with pytest.raises(ScenarioError) as caught:
+        plan(f"{GROUPED}group_by: {field}\n")
+    (problem,) = caught.value.problems
+    assert problem.where == "s.yaml:8"
+    assert problem.message.startswith(f"group_by: {message}")
+
+
+def test_a_document_may_be_a_group_but_not_where_no_row_has_one(plan: Callable[..., Plan]) -> None:
+    """S2: rows without the field are groups of their own, and that is said."""
+    found = plan(f"{GROUPED}group_by: doc_name\n").info
+    assert found.group_by == "doc_name"
+    assert found.remarks == (
+        "2 of 3 rows have no 'doc_name': each is a group of its own (group_by)",
+    )
+    without = GROUPED.replace(", doc_name: d", "")
+    with pytest.raises(ScenarioError, match="no row has a field 'doc_name'"):
+        plan(f"{without}group_by: doc_name\n")
+
+
+def test_one_group_has_no_lower_bound(run: Callable[..., ScenarioResult]) -> None:
+    """S2: failed, with the reason; the mean stays by sample."""
+    one = GROUPED.replace("x]}", "x], question_id: 1}")
+    (gate, _) = run(f"{one}group_by: question_id\ngates: {{em: {{lower_bound: 0.1}}}}\n").gates
+    assert (gate.outcome, gate.message) == (
+        "failed",
+        "3 scores of em in 1 group (question_id) are too few for an interval: "
+        "at least 2 groups with a weight above 0 are needed",
+    )

@@ -42,7 +42,9 @@ def check(
     **fields: Any,
 ) -> dict[str, GateResult]:
     made = result(samples, *metrics, **fields)
-    return {gate.name: gate.check(made) for gate in make_gates(options, made.info)}
+    found = {gate.name: gate.check(made) for gate in make_gates(options, made.info)}
+    assert [verdict.name for verdict in found.values()] == list(found)
+    return found
 
 
 # lower_bound: three of four. Wilson's interval at size 3 with z = t(0.975; 3), see test_summary.
@@ -130,6 +132,50 @@ def test_an_unbounded_metric_has_a_lower_bound(result: Result) -> None:
     samples = scored(1.0, 2.0, 3.0, 4.0, metric="free")
     (found,) = check(result, {"free": {"lower_bound": -1}}, samples, free).values()
     assert found.observed == pytest.approx(2.5 - Z * math.sqrt(5 / 3) / 2, abs=1e-9)
+
+
+def test_a_group_counts_as_often_as_a_sample_of_its_weight(result: Result) -> None:
+    """Two equal samples of each of four documents say no more than four samples."""
+    scores, docs = (1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0), [*"aabbccdd"]
+    samples = scored(*scores, doc_name=docs)
+    options = {"f1": {"lower_bound": 0.1}}
+    (found,) = check(result, options, samples, group_by="doc_name").values()
+    assert found.observed == pytest.approx(LOW, abs=1e-12)
+    assert found.message.endswith("of the mean 0.7500, n 8 in 4 groups)")
+
+
+def test_one_group_has_no_interval(result: Result) -> None:
+    """However many scores it has."""
+    samples = scored(1.0, 0.5, 0.0, doc_name=["a", "a", "a"])
+    options = {"f1": {"lower_bound": 0.1}}
+    (found,) = check(result, options, samples, group_by="doc_name").values()
+    assert found == GateResult(
+        "f1.lower_bound",
+        "failed",
+        None,
+        0.1,
+        "3 scores of f1 in 1 group (doc_name) are too few for an interval"
+        ": at least 2 groups with a weight above 0 are needed",
+    )
+
+
+def test_the_weighted_score_has_the_range_of_what_enters_it(result: Result) -> None:
+    """An unbounded metric enters: 1, 2, 3, 4 as above. f1, which weighs nothing, keeps its own."""
+    columns = (MetricColumn("free", range=(-math.inf, math.inf)), MetricColumn("f1", weight=0.0))
+    samples = [
+        SampleResult(
+            f"s{at}",
+            at,
+            weighted_score=at + 1.0,
+            scores={"free": at + 1.0, "f1": 1.0 if at else 0.0},
+        )
+        for at in range(4)
+    ]
+    options = {"weighted_score": {"lower_bound": 0.5}, "f1": {"lower_bound": 0.1}}
+    found = check(result, options, samples, *columns)
+    low = 2.5 - Z * math.sqrt(5 / 3) / 2
+    assert found["weighted_score.lower_bound"].observed == pytest.approx(low, abs=1e-9)
+    assert found["f1.lower_bound"].observed == pytest.approx(LOW, abs=1e-12)
 
 
 # quantile
@@ -231,12 +277,13 @@ def test_each_end_has_its_own_quantile(
 
 def test_a_quantile_of_nothing_fails(result: Result) -> None:
     """A20."""
-    (found,) = check(result, {"f1": {"quantile": {0.5: 0.0}}}, scored(None)).values()
-    assert (found.outcome, found.observed, found.message) == (
-        "failed",
-        None,
-        "no sample has a f1",
-    )
+    for bound in (0.0, {"min": 0.0, "max": 1.0}):
+        (found,) = check(result, {"f1": {"quantile": {0.5: bound}}}, scored(None)).values()
+        assert (found.outcome, found.observed, found.message) == (
+            "failed",
+            None,
+            "no sample has a f1",
+        )
 
 
 # Of slices, and what cannot be asked

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from pytest_rageval.gates.base import GateOptionError, each_gate, make_gates, parse_bound
+from pytest_rageval.gates.base import (
+    GateOptionError,
+    each_gate,
+    make_gates,
+    parse_bound,
+    read_number,
+)
 from pytest_rageval.gates.slices import slice_value
 from pytest_rageval.model import Bound, GateResult, MetricColumn, SampleResult, ScenarioResult
 
@@ -32,7 +40,9 @@ def check(
     result: Result, options: dict[str, Any], samples: Sequence[SampleResult], **fields: Any
 ) -> dict[str, GateResult]:
     made = result(samples, **fields)
-    return {gate.name: gate.check(made) for gate in make_gates(options, made.info)}
+    found = {gate.name: gate.check(made) for gate in make_gates(options, made.info)}
+    assert [verdict.name for verdict in found.values()] == list(found)
+    return found
 
 
 # mean
@@ -125,6 +135,16 @@ def test_a_mean_that_is_not_there_fails(result: Result) -> None:
     assert found["f1.mean"].observed is None
 
 
+def test_a_second_bound_of_the_weighted_score(result: Result) -> None:
+    """What --rag-fail-under asks for."""
+    options = {"weighted_score": 0.5, "fail_under": 0.75}
+    found = check(result, options, scored(0.5, 0.75))
+    assert found["weighted_score"].outcome == "passed"
+    assert found["fail_under"] == GateResult(
+        "fail_under", "failed", 0.625, 0.75, "0.6250 < 0.7500", -0.125
+    )
+
+
 # pass_rate
 
 
@@ -136,6 +156,7 @@ def test_the_pass_rate_is_the_share_of_scored_samples_that_meet_their_thresholds
     found = check(result, {"pass_rate": 0.6}, samples, thresholds={"f1": Bound(min=0.5)})
     assert found["pass_rate"].outcome == "passed"
     assert found["pass_rate"].message == "0.6667 >= 0.6000 (2 of 3 scored samples)"
+    assert found["pass_rate"].name == "pass_rate"
     found = check(result, {"pass_rate": 0.7}, samples, thresholds={"f1": Bound(min=0.5)})
     assert found["pass_rate"].outcome == "failed"
 
@@ -148,6 +169,15 @@ def test_a_pass_rate_of_nothing_fails(result: Result) -> None:
     )
 
 
+def test_a_sample_that_misses_one_threshold_counts_whatever_else_lacks(result: Result) -> None:
+    """em is too low and f1 not there: judged. f1 is high enough and em not there: not judged."""
+    low = SampleResult("low", 0, weighted_score=0.1, scores={"f1": None, "em": 0.1})
+    open_ = SampleResult("open", 1, weighted_score=0.9, scores={"f1": 0.9, "em": None})
+    thresholds = {"f1": Bound(min=0.5), "em": Bound(min=0.5)}
+    found = check(result, {"pass_rate": 0.5}, [low, open_, *scored(1.0)], thresholds=thresholds)
+    assert found["pass_rate"].message == "0.5000 >= 0.5000 (1 of 2 scored samples)"
+
+
 # unscored
 
 
@@ -155,8 +185,8 @@ def test_a_pass_rate_of_nothing_fails(result: Result) -> None:
     ("bound", "scores", "outcome", "message"),
     [
         (0.0, (1.0, 0.5), "passed", "0.0000 <= 0.0000 (0 of 2 samples)"),
-        (0.0, (1.0, None), "failed", "0.5000 > 0.0000 (1 of 2 samples)"),
-        (0.5, (1.0, None), "passed", "0.5000 <= 0.5000 (1 of 2 samples)"),
+        (0.0, (1.0, None), "failed", "0.5000 > 0.0000 (1 of 2 samples: f1 missing on 1"),
+        (0.5, (1.0, None), "passed", "0.5000 <= 0.5000 (1 of 2 samples: f1 missing on 1"),
         (1.0, (None, None), "failed", "none of 2 samples was scored"),
     ],
 )
@@ -165,7 +195,135 @@ def test_the_share_of_unscored_samples(
 ) -> None:
     """A20, E5: whatever the bound, a run that scored nothing is not green."""
     found = check(result, {"unscored": bound}, scored(*scores))["unscored"]
+    assert found.outcome == outcome
+    assert found.message.startswith(message)
+    assert (found.observed, found.bound) == (scores.count(None) / 2, bound)
+
+
+def lacking(name: str, kind: str) -> SampleResult:
+    """Return a sample that em scores and f1 does not: it failed, or does not apply."""
+    said: dict[str, Any] = {kind: {"f1": "the judge is away"}}
+    weighted = None if kind == "errors" else 1.0
+    return SampleResult(name, 0, weighted_score=weighted, scores={"f1": None, "em": 1.0}, **said)
+
+
+def test_a_metric_that_failed_is_named_with_the_way_out(result: Result) -> None:
+    """G1: em has a score, the weighted score is missing; 1 of 2."""
+    found = check(result, {"unscored": 0.0}, [lacking("a", "errors"), *scored(1.0)])["unscored"]
+    assert (found.outcome, found.observed) == ("failed", 0.5)
+    assert "f1 missing on 1" in found.message
+    assert found.message.endswith("; 'gates: {unscored: {f1: 0.5}}' would allow it")
+
+
+@pytest.mark.parametrize(
+    ("share", "outcome"), [(0.5, "passed"), (0.49, "failed"), (1.0, "passed"), (0.0, "failed")]
+)
+@pytest.mark.parametrize("kind", ["errors", "reasons"])
+def test_a_share_of_one_metric_may_be_missing(
+    result: Result, share: float, outcome: str, kind: str
+) -> None:
+    """G1: 1 of 2 lacks f1, failed or not applicable; the general share counts neither."""
+    samples = [lacking("a", kind), *scored(1.0)]
+    found = check(result, {"unscored": {"f1": share}}, samples)["unscored"]
+    assert found.outcome == outcome
+    assert "f1 is missing in 1 of 2 samples" in found.message
+
+
+@pytest.mark.parametrize(
+    ("share", "outcome", "message"),
+    [
+        (0.3, "failed", "0.3333 > 0.3000 (f1 is missing in 1 of 3 samples)"),
+        (
+            0.4,
+            "passed",
+            "0.0000 <= 0.0000 (0 of 3 samples); 0.3333 <= 0.4000 (f1 is missing in 1 of 3 samples)",
+        ),
+    ],
+)
+def test_the_share_of_a_metric_is_of_all_samples(
+    result: Result, share: float, outcome: str, message: str
+) -> None:
+    """G1: what failed is told alone; of what passed, the figure nearer to its bound is shown."""
+    samples = [lacking("a", "errors"), *scored(1.0, 1.0)]
+    found = check(result, {"unscored": {"f1": share}}, samples)["unscored"]
     assert (found.outcome, found.message) == (outcome, message)
+    nearest = (1 / 3, share) if outcome == "failed" else (0.0, 0.0)
+    assert (found.observed, found.bound) == nearest
+    assert found.margin == pytest.approx(nearest[1] - nearest[0], abs=1e-12)
+
+
+def test_three_metrics_that_are_missing_most_are_named(result: Result) -> None:
+    """d is missing on three samples, c and b on two each, a on one."""
+    columns = [MetricColumn(name) for name in "abcde"]
+    samples = [
+        SampleResult(str(at), at, scores={**dict.fromkeys("abcd"), "e": 1.0, **there})
+        for at, there in enumerate([{"a": 1.0}, {"a": 1.0, "b": 1.0, "c": 1.0}, {}])
+    ]
+    samples = [replace(one, errors=dict.fromkeys("abcd", "x")) for one in samples]
+    good = SampleResult("good", 3, weighted_score=1.0, scores=dict.fromkeys("abcde", 1.0))
+    made = result([*samples, good], *columns)
+    (gate,) = make_gates({"unscored": 0.1}, made.info)
+    said = "(3 of 4 samples: d missing on 3, b missing on 2, c missing on 2)"
+    assert said in gate.check(made).message
+
+
+def test_what_one_metric_may_lack_no_other_may(result: Result) -> None:
+    """G1: the sample lacks em, too."""
+    sample = SampleResult("a", 0, scores={"f1": None, "em": None}, errors={"f1": "x", "em": "y"})
+    found = check(result, {"unscored": {"f1": 1.0}}, [sample, *scored(1.0)])["unscored"]
+    assert (found.outcome, found.observed) == ("failed", 0.5)
+
+
+def test_a_run_without_any_score_is_red_whatever_may_be_missing(result: Result) -> None:
+    sample = SampleResult("a", 0, scores={"f1": None, "em": None}, errors={"f1": "x", "em": "y"})
+    options = {"unscored": {"f1": 1.0, "em": 1.0}}
+    found = check(result, options, [sample])["unscored"]
+    assert found.outcome == "failed"
+    assert found.message.startswith("none of 1 samples was scored")
+
+
+@pytest.mark.parametrize(
+    ("sample", "message"),
+    [
+        (
+            SampleResult("r", 0, "error", scores={"f1": None}, invalid="no JSON"),
+            "0.5000 > 0.0000 (1 of 2 samples: row missing on 1)"
+            "; 'dataset.on_invalid: skip' with the gate 'invalid' allows invalid rows",
+        ),
+        # No share of a metric would let a target be silent.
+        (
+            SampleResult("t", 0, "error", scores={"f1": None}, errors={"target": "404"}),
+            "0.5000 > 0.0000 (1 of 2 samples: answer missing on 1)",
+        ),
+    ],
+)
+def test_a_row_or_an_answer_that_is_missing_is_named(
+    result: Result, sample: SampleResult, message: str
+) -> None:
+    found = check(result, {"unscored": 0.0}, [sample, *scored(1.0)])["unscored"]
+    assert (found.outcome, found.message) == ("failed", message)
+
+
+@pytest.mark.parametrize(("missing", "share"), [(1, 0.34), (2, 0.67)])
+def test_the_way_out_is_a_share_that_is_large_enough(
+    result: Result, missing: int, share: float
+) -> None:
+    """1 of 3 is more than 0.33, 2 of 3 more than 0.66. em is missing nowhere."""
+    samples = [lacking(str(at), "errors") for at in range(missing)]
+    samples += scored(*[1.0] * (3 - missing))
+    found = check(result, {"unscored": 0.0}, samples)["unscored"]
+    assert found.message.endswith(f"; 'gates: {{unscored: {{f1: {share}}}}}' would allow it")
+
+
+def test_only_metrics_of_the_scenario_may_be_missing(result: Result) -> None:
+    with pytest.raises(GateOptionError, match="unknown metric 'f2'. Known: em, f1") as caught:
+        check(result, {"unscored": {"f2": 0.1}}, scored(1.0))
+    assert caught.value.path == ("unscored", "f2")
+
+
+def test_a_corridor_of_the_general_share_names_no_metrics(result: Result) -> None:
+    options = {"unscored": {"min": 0, "max": 0.5}}
+    assert check(result, options, scored(1.0, None))["unscored"].outcome == "passed"
 
 
 def test_skipped_samples_are_not_unscored_but_nothing_else_is_not_green(result: Result) -> None:
@@ -173,8 +331,13 @@ def test_skipped_samples_are_not_unscored_but_nothing_else_is_not_green(result: 
     found = check(result, {"unscored": 0}, [*scored(1.0), skipped])["unscored"]
     assert (found.outcome, found.observed) == ("passed", 0.0)
     found = check(result, {"unscored": 1.0}, [skipped])["unscored"]
-    assert found.outcome == "failed"
-    assert "all 1 samples are skipped or invalid" in found.message
+    message = "nothing was scored: all 1 samples are skipped or invalid"
+    assert found == GateResult("unscored", "failed", None, 1.0, message)
+    # Said once, and no threshold is blamed for it.
+    thresholds = {"f1": Bound(min=0.5)}
+    options = {"unscored": {"f1": 1.0}}
+    found = check(result, options, [skipped], thresholds=thresholds)["unscored"]
+    assert found == GateResult("unscored", "failed", None, 0.0, message)
 
 
 # by
@@ -192,11 +355,29 @@ def test_a_slice_gate_fails_for_any_value_that_falls_below(result: Result) -> No
     )
 
 
+def test_a_slice_without_a_figure_is_the_worst(result: Result) -> None:
+    samples = scored(0.4, None, doc_name=["a", "b"])
+    (gate,) = check(result, {"by": {"doc_name": {"f1": 0.5}}}, samples).values()
+    assert (gate.outcome, gate.observed, gate.bound) == ("failed", None, 0.5)
+    assert gate.message == ("2 of 2 values of doc_name: a: 0.4000 < 0.5000; b: no sample has a f1")
+
+
+def test_keys_of_the_users_own_are_no_fields(result: Result) -> None:
+    """Unless a column of the data is called so."""
+    samples = scored(0.4, metadata=[{"x-lab": "one"}])
+    asked = {"f1": 0.5}
+    options = {"by": {"x-why": "agreed", "x-lab": asked, "doc_name": asked}}
+    found = check(result, options, samples, metadata_columns=("x-lab",))
+    assert list(found) == ["by.x-lab.f1.mean", "by.doc_name.f1.mean"]
+
+
 def test_a_slice_gate_that_holds_names_the_worst(result: Result) -> None:
     samples = scored(1.0, 0.75, metadata=[{"level": 1}, {"level": 2}])
     found = check(result, {"by": {"level": {"f1": 0.5}}}, samples, metadata_columns=("level",))
     assert found["by.level.f1.mean"].outcome == "passed"
-    assert found["by.level.f1.mean"].message == "all 2 values of level, worst 0.7500 >= 0.5000"
+    gate = found["by.level.f1.mean"]
+    assert gate.message == "all 2 values of level, worst 0.7500 >= 0.5000"
+    assert (gate.observed, gate.bound) == (0.75, 0.5)
 
 
 def test_a_slice_without_any_score_fails_and_a_skipped_one_is_left_out(result: Result) -> None:
@@ -237,6 +418,8 @@ def test_many_failing_slices_are_counted(result: Result) -> None:
     (gate,) = check(result, {"by": {"doc_name": {"f1": 0.5}}}, samples).values()
     assert gate.message.startswith("8 of 8 values of doc_name: d0: ")
     assert gate.message.endswith("; and 3 more")
+    (gate,) = check(result, {"by": {"doc_name": {"f1": 0.5}}}, samples[:5]).values()
+    assert gate.message.endswith("; d4: 0.1000 < 0.5000")
 
 
 def test_every_gate_can_be_asked_of_slices(result: Result) -> None:
@@ -277,6 +460,10 @@ def test_every_gate_can_be_asked_of_slices(result: Result) -> None:
         ({"f1": {}}, ("f1",), "expected a number, or a mapping with 'min' or 'max'"),
         ({"unscored": 10**400}, ("unscored",), "is outside the range 0..1"),
         ({"pass_rate": 0.5}, ("pass_rate",), "needs 'thresholds'"),
+        ({"fail_under": 1.5}, ("fail_under",), "min 1.5 is outside the range 0..1"),
+        ({"fail_under": -0.5}, ("fail_under",), "min -0.5 is outside the range 0..1"),
+        ({"invalid": 1.5}, ("invalid",), "max 1.5 is outside the range 0..1"),
+        ({"unscored": {"f1": 2}}, ("unscored", "f1"), "max 2 is outside the range 0..1"),
         ({"by": {}}, ("by",), "expected a mapping"),
         ({"by": 3}, ("by",), "expected a mapping"),
         ({"by": {"doc_nme": {"f1": 1}}}, ("by", "doc_nme"), "Did you mean 'doc_name'?"),
@@ -294,6 +481,13 @@ def test_what_is_no_gate_is_refused_where_it_stands(
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize("share", [1.5, -0.5])
+def test_a_pass_rate_is_a_share(info: Callable[..., Any], share: float) -> None:
+    with pytest.raises(GateOptionError, match=f"min {share} is outside the range 0..1") as caught:
+        make_gates({"pass_rate": share}, info(thresholds={"f1": Bound(min=0.5)}))
+    assert caught.value.path == ("pass_rate",)
+
+
 def test_every_bad_entry_is_found_in_one_go(info: Callable[..., Any]) -> None:
     found = list(each_gate({"zz": 1, "f1": 0.5, "em": 7, "unscored": "x"}, info()))
     assert [isinstance(made, GateOptionError) for made in found] == [True, False, True, True]
@@ -306,6 +500,7 @@ def test_every_bad_entry_is_found_in_one_go(info: Callable[..., Any]) -> None:
         (0.5, False, Bound(max=0.5)),
         ({"max": 0.5}, True, Bound(max=0.5)),
         ({"min": 0, "max": 1}, True, Bound(0, 1)),
+        ({"min": 0.5, "max": 0.5}, True, Bound(0.5, 0.5)),
     ],
 )
 def test_a_bound_from_a_number_or_a_mapping(
@@ -314,8 +509,89 @@ def test_a_bound_from_a_number_or_a_mapping(
     assert parse_bound(value, (), (0.0, 1.0), higher_is_better) == expected
 
 
+@pytest.mark.parametrize(
+    ("written", "number"),
+    [
+        (1, 1.0),
+        ("1e-2", 0.01),
+        (10**400, math.inf),
+        (-(10**400), -math.inf),
+        (True, None),
+        ("high", None),
+        ([1], None),
+        (None, None),
+    ],
+)
+def test_the_number_that_is_written(written: Any, number: float | None) -> None:
+    """YAML 1.1 takes some numbers for text; a whole number may be too large for a float."""
+    assert read_number(written) == number
+
+
 def test_an_unbounded_metric_takes_any_finite_bound() -> None:
     unbounded = (float("-inf"), float("inf"))
     assert parse_bound(-300.0, (), unbounded) == Bound(min=-300.0)
     with pytest.raises(GateOptionError):
         parse_bound(float("inf"), (), unbounded)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"unscored": {"min": 0}}, {"invalid": {"min": 0}}, {"unscored": {"f1": {"min": 0}}}],
+)
+def test_a_largest_share_needs_a_maximum(result: Result, options: Any) -> None:
+    """G1: a minimum alone would allow everything."""
+    with pytest.raises(GateOptionError, match="sets the largest share") as caught:
+        check(result, options, scored(1.0))
+    (name, inner), *_ = options.items()
+    assert caught.value.path == ((name, "f1") if "f1" in inner else (name,))
+
+
+@pytest.mark.parametrize(("bound", "outcome"), [(0.25, "passed"), (0.24, "failed")])
+def test_invalid_rows_are_counted_among_all(result: Result, bound: float, outcome: str) -> None:
+    """G8: 1 of 4, whatever it is reported as."""
+    row = SampleResult("r", 9, "skipped", invalid="no answer")
+    found = check(result, {"invalid": bound}, [*scored(1.0, 1.0, 1.0), row])["invalid"]
+    assert (found.outcome, found.observed) == (outcome, 0.25)
+    sign = "<=" if outcome == "passed" else ">"
+    assert found.message == f"0.2500 {sign} {bound:.4f} (1 of 4 rows)"
+    assert found.name == "invalid"
+
+
+def test_where_there_are_no_rows_no_share_of_them_is_small_enough(result: Result) -> None:
+    found = check(result, {"invalid": 1.0}, [])["invalid"]
+    assert found == GateResult("invalid", "failed", None, 1.0, "there are no rows")
+
+
+def test_a_threshold_that_no_sample_has_a_score_for_judged_nothing(result: Result) -> None:
+    """G1: all samples lack f1 with leave, and so the threshold held nowhere.
+
+    Without such leave they are errors, and it is not said again.
+    """
+    samples = [lacking("a", "errors"), lacking("b", "errors")]
+    options = {"unscored": {"f1": 1.0}}
+    found = {}
+    for name in ("f1", "em"):
+        made = result(samples, thresholds={name: Bound(min=0.5)}, gates=options)
+        (gate,) = make_gates(options, made.info)
+        found[name] = gate.check(made)
+    assert (found["f1"].outcome, found["em"].outcome) == ("failed", "passed")
+    said = "no sample has a f1: its threshold judged nothing"
+    assert found["f1"] == GateResult("unscored", "failed", 1.0, 0.0, said)
+    made = result([*samples, *scored(1.0)], thresholds={"other": Bound(min=0.5)})
+    (gate,) = make_gates({"unscored": 0.7}, made.info)
+    assert gate.check(made).outcome == "passed"
+
+
+def test_a_threshold_that_judged_nothing_is_worse_than_a_share_that_is_exceeded(
+    result: Result,
+) -> None:
+    """G1: both are told, and the one without a figure is shown."""
+    options = {"unscored": {"f1": 0.5}}
+    made = result([lacking("a", "errors")], thresholds={"f1": Bound(min=0.5)}, gates=options)
+    (gate,) = make_gates(options, made.info)
+    found = gate.check(made)
+    assert (found.observed, found.bound, found.margin) == (1.0, 0.0, None)
+    assert found.message == (
+        "1.0000 > 0.5000 (f1 is missing in 1 of 1 samples)"
+        "; no sample has a f1: its threshold judged nothing"
+    )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from pytest_rageval.gates.base import GateOptionError, make_gates
+from pytest_rageval.gates.regression import RegressionGate, UndecidedGate
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Baseline,
@@ -90,22 +92,25 @@ def test_a_significant_fall_fails_and_is_told_with_all_figures() -> None:
     assert found.bound == 0.0
     assert found.margin == pytest.approx(-0.1, abs=1e-12)
     assert found.message.startswith(
-        "f1: A 0.5500, B 0.6500 (main), difference -0.1000, p 0.0312, n 6"
+        "f1: worse, A 0.5500, B 0.6500 (main), difference -0.1000, p 0.0312, n 6"
     )
 
 
 def test_a_fall_that_chance_explains_passes() -> None:
-    """E5: five samples cannot reach 0.05, and the message says so."""
-    found = check({"metrics": ["f1"]}, {"f1": FELL[:5]}, {"f1": BEFORE[:5]})
+    """E5: 5 of 6 samples differ, which cannot reach 0.05: among enough pairs no sign of a fall."""
+    now = (*FELL[:5], BEFORE[5])
+    found = check({"metrics": ["f1"]}, {"f1": now}, {"f1": BEFORE})
     assert found.outcome == "passed"
-    assert "p 0.0625, n 5" in found.message
+    assert "f1: no difference shown, " in found.message
+    assert "p 0.0625, n 6" in found.message
     assert "5 samples differ: p cannot fall below 0.0625; 6 would be needed" in found.message
 
 
 def test_alpha_may_be_a_number_that_yaml_takes_for_text() -> None:
     """YAML 1.1 reads 1e-2 as text, and so it is read as the number that was meant. p = 0.03125."""
     for alpha, outcome in (("4e-2", "failed"), ("1e-2", "passed")):
-        found = check({"alpha": alpha}, {"f1": FELL}, {"f1": BEFORE})
+        options = {"alpha": alpha, "undecided": "pass"}
+        found = check(options, {"f1": FELL}, {"f1": BEFORE})
         assert found.outcome == outcome
 
 
@@ -161,7 +166,7 @@ def test_no_difference_at_all_passes_and_says_so() -> None:
 
 def test_the_weighted_score_is_what_is_compared_by_default() -> None:
     found = check({}, {"f1": FELL}, {"f1": BEFORE})
-    assert found.message.startswith("weighted_score: A 0.5500, B 0.6500 (main)")
+    assert found.message.startswith("weighted_score: worse, A 0.5500, B 0.6500 (main)")
     assert found.outcome == "failed"
 
 
@@ -178,23 +183,46 @@ def test_any_fall_fails_whatever_chance_may_have_done() -> None:
     assert check(options, {"f1": (0.5,)}, {"f1": (0.5,)}).outcome == "passed"
 
 
+def test_a_fall_among_few_pairs_is_a_fall() -> None:
+    """'undecided: pass' would not let it pass, and is not proposed."""
+    options = {"metrics": ["f1"], "mode": "any"}
+    found = check(options, {"f1": (0.4, None)}, {"f1": (0.5, 0.5)})
+    assert found.outcome == "failed"
+    assert found.message.endswith(
+        "cannot be decided: only 1 of the 2 samples of main have a score in both runs"
+        ", and min_pairs: 0.9 asks for 2"
+    )
+    assert check({**options, "undecided": "pass"}, {"f1": (0.4, None)}, {"f1": (0.5, 0.5)}) != (
+        "passed"
+    )
+
+
+def test_per_cent_of_nothing_is_nothing() -> None:
+    """The baseline's mean is 0: no rise is allowed."""
+    options = {"metrics": ["noise"], "mode": "any", "max_drop": "50%"}
+    found = check(options, {"noise": (0.1,)}, {"noise": (0.0,)}, columns=[NOISE])
+    assert (found.outcome, found.bound) == ("failed", 0.0)
+    assert found.message.startswith("noise: rose by 0.1000, more than max_drop 0.0000 (mode any)")
+
+
 # non_inferior
 
-NOW = (0.5, 0.6, 0.4, 0.5)
-ONCE = (0.5, 0.5, 0.5, 0.5)
-# Differences 0, 0.1, -0.1, 0: mean 0, s = √(0.02/3), half width t(0.975; 3)·s/2.
-HALF = 3.182446305284263 * math.sqrt(0.02 / 3) / 2
+NOW = (0.5, 0.6, 0.4, 0.5, 0.6, 0.4)
+ONCE = (0.5,) * 6
+# Differences 0, 0.1, -0.1, 0, 0.1, -0.1 and the pseudo pairs 1, -1: mean 0, s² = 2.04/7.
+HALF = 2.3646242515927844 * math.sqrt(2.04 / 7 / 8)  # t(0.975; 7)
 
 
 @pytest.mark.parametrize(
-    ("max_drop", "outcome"), [(0.0, "failed"), (HALF - 1e-6, "failed"), (HALF + 1e-6, "passed")]
+    ("max_drop", "outcome"),
+    [(0.0, "failed"), (HALF - 1e-6, "failed"), (HALF, "passed"), (HALF + 1e-6, "passed")],
 )
 def test_a_larger_fall_must_be_excluded(max_drop: float, outcome: str) -> None:
-    """E5: the means are equal; the interval reaches down to -0.13."""
+    """E5: the means are equal; the interval reaches down to -0.45."""
     options = {"metrics": ["f1"], "mode": "non_inferior", "max_drop": max_drop}
     found = check(options, {"f1": NOW}, {"f1": ONCE})
     assert found.outcome == outcome
-    assert f"interval -{HALF:.4f}..+{HALF:.4f}" in found.message
+    assert f"interval with two pseudo pairs -{HALF:.4f}..+{HALF:.4f}" in found.message
 
 
 def test_one_sample_excludes_nothing() -> None:
@@ -202,24 +230,277 @@ def test_one_sample_excludes_nothing() -> None:
     assert check(options, {"f1": (0.9,)}, {"f1": (0.5,)}).outcome == "failed"
 
 
-def test_equal_runs_are_not_inferior() -> None:
-    options = {"metrics": ["f1"], "mode": "non_inferior"}
+@pytest.mark.parametrize(("n", "outcome"), [(20, "failed"), (300, "passed")])
+def test_equal_pairs_show_as_much_as_their_number_does(n: int, outcome: str) -> None:
+    """G3: 20 equal pairs exclude no fall of 0.01, for all they say.
+
+    t(0.975; 21) · √(2/21/22) = 0.137; t(0.975; 301) · √(2/301/302) = 0.0092.
+    """
+    options = {"metrics": ["f1"], "mode": "non_inferior", "max_drop": 0.01}
+    found = check(options, {"f1": (0.5,) * n}, {"f1": (0.5,) * n})
+    assert found.outcome == outcome
+    half = 0.1368 if n == 20 else 0.0092
+    assert f"pseudo pairs -{half}..+{half}" in found.message
+
+
+def test_pseudo_pairs_are_as_wide_as_the_range() -> None:
+    """G3: marks of 1..5 differ by 4 at most: 4 · 0.137 for 20 equal pairs."""
+    marks = MetricColumn("marks", range=(1.0, 5.0))
+    options = {"metrics": ["marks"], "mode": "non_inferior", "max_drop": 1}
+    found = check(options, {"marks": (3.0,) * 20}, {"marks": (3.0,) * 20}, columns=[marks])
+    assert (found.outcome, "-0.5473..+0.5473" in found.message) == ("passed", True)
+
+
+def test_where_lower_is_better_the_upper_end_must_not_be_too_high() -> None:
+    """G3: 20 falls of 0.3 and the pseudo pairs: mean -6/22, s² = 0.10303, t(0.975; 21) = 2.0796.
+
+    The interval is -0.2727 +- 2.0796 · √(0.10303/22) = -0.4150..-0.1304: no rise at all.
+    """
+    options = {"metrics": ["noise"], "mode": "non_inferior", "max_drop": 0.0}
+    now, before = {"noise": (0.2,) * 20}, {"noise": (0.5,) * 20}
+    found = check(options, now, before, columns=[NOISE])
+    assert (found.outcome, "-0.4150..-0.1304" in found.message) == ("passed", True)
+    found = check(options, before, now, columns=[NOISE])
+    assert (found.outcome, "+0.1304..+0.4150" in found.message) == ("failed", True)
+    found = check({**options, "metrics": ["f1"]}, {"f1": (0.5,) * 20}, {"f1": (0.2,) * 20})
+    assert (found.outcome, "+0.1304..+0.4150" in found.message) == ("passed", True)
+
+
+def test_what_the_test_would_say_of_chance_is_not_said() -> None:
+    """The interval decides, and no p; that 3 differing samples reach none is no matter."""
+    options = {"metrics": ["f1"], "mode": "non_inferior", "max_drop": 0.9}
+    now = (0.6, 0.4, 0.6, *ONCE)
+    found = check(options, {"f1": now}, {"f1": (0.5,) * 9})
+    assert found.outcome == "passed"
+    assert "samples differ" not in found.message
+
+
+def test_an_unbounded_metric_has_no_pseudo_pair() -> None:
+    """G3: refused where the scenario is read; so is a weighted score that it enters."""
+    length = MetricColumn("length", range=(0.0, math.inf))
+    for metric in ("length", "weighted_score"):
+        options = {"metrics": [metric], "mode": "non_inferior"}
+        with pytest.raises(GateOptionError, match=f"{metric} is unbounded; declare its") as caught:
+            check(options, {"length": ONCE}, {"length": ONCE}, columns=[length])
+        assert caught.value.path == ("no_regression", "mode")
+
+
+# exceeds
+
+
+@pytest.mark.parametrize(
+    ("max_drop", "outcome"),
+    [
+        # Six falls of 0.1: beyond 0.05 each, one-sided 1/2^6 = 0.0156 < 0.025.
+        (0.05, "failed"),
+        # At the fall itself all differences are 0: nothing exceeds it.
+        (0.1, "passed"),
+        (0.2, "passed"),
+    ],
+)
+def test_a_fall_must_be_shown_to_exceed_what_is_allowed(max_drop: float, outcome: str) -> None:
+    """S3: the mode asks whether the fall is larger than max_drop, not whether there is one."""
+    options = {"metrics": ["f1"], "mode": "exceeds", "max_drop": max_drop}
+    found = check(options, {"f1": FELL}, {"f1": BEFORE})
+    assert found.outcome == outcome
+    if outcome == "failed":
+        assert "p 0.0312, beyond a fall of 0.0500 one-sided p 0.0156, n 6" in found.message
+
+
+def test_where_lower_is_better_a_rise_must_exceed_what_is_allowed() -> None:
+    """S3: six rises of 0.1, beyond 0.05 each; at the rise itself all differences are 0."""
+    for max_drop, outcome in ((0.05, "failed"), (0.1, "passed")):
+        options = {"metrics": ["noise"], "mode": "exceeds", "max_drop": max_drop}
+        found = check(options, {"noise": BEFORE}, {"noise": FELL}, columns=[NOISE])
+        assert found.outcome == outcome
+        if outcome == "failed":
+            assert "p 0.0312, beyond a rise of 0.0500 one-sided p 0.0156, n 6" in found.message
+
+
+def test_whether_a_fall_beyond_can_be_shown_is_asked_of_what_is_tested() -> None:
+    """S3: three of 60 differ, which needs no draws; less 0.05 all do, and 100 draws are few."""
+    now = (*(0.5 - math.sqrt(at) / 10 for at in (2, 3, 5)), *(0.5,) * 57)
+    options = {"metrics": ["f1"], "alpha": 0.005, "n_resamples": 100, "max_drop": 0.05}
+    for mode, outcome in (("significant", "passed"), ("exceeds", "failed")):
+        found = check({**options, "mode": mode}, {"f1": now}, {"f1": (0.5,) * 60})
+        assert found.outcome == outcome
+    assert "cannot be decided: 100 resamples cannot reach p < 0.005; 200 can" in found.message
+
+
+def test_a_significant_fall_may_well_not_exceed() -> None:
+    """S3: falls of 0.1 and 0.12 in turn: significant, and beyond 0.1 with 3 of 6 by 0.02 only."""
+    now = tuple(one - (0.1 if at % 2 else 0.12) for at, one in enumerate(BEFORE))
+    for mode, outcome in (("significant", "failed"), ("exceeds", "passed")):
+        options = {"metrics": ["f1"], "mode": mode, "max_drop": 0.1}
+        assert check(options, {"f1": now}, {"f1": BEFORE}).outcome == outcome
+        # The same as a rise, where lower is better.
+        options = {"metrics": ["noise"], "mode": mode, "max_drop": 0.1}
+        risen = check(options, {"noise": BEFORE}, {"noise": now}, columns=[NOISE])
+        assert risen.outcome == outcome
+
+
+def test_per_cent_of_the_baseline_may_be_exceeded() -> None:
+    """S3: 10 % of B's mean 0.65 is 0.065; 15 % is 0.0975; 16 % is 0.104."""
+    outcomes = []
+    for share in ("10%", "15%", "16%"):
+        options = {"metrics": ["f1"], "mode": "exceeds", "max_drop": share}
+        outcomes.append(check(options, {"f1": FELL}, {"f1": BEFORE}).outcome)
+    assert outcomes == ["failed", "failed", "passed"]
+
+
+# Undecidable
+
+
+def test_five_pairs_can_show_nothing() -> None:
+    """G2: all of them fall from 1 to 0, and p = 2/2^5 is not below 0.05."""
+    now, before = {"f1": (0.0,) * 5}, {"f1": (1.0,) * 5}
+    for test in ("permutation", "wilcoxon"):
+        if test == "wilcoxon":
+            pytest.importorskip("scipy")
+        found = check({"test": test}, now, before)
+        assert (found.outcome, found.observed) == ("failed", -1.0)
+        assert found.message.endswith(
+            "n 5; cannot be decided: 5 pairs cannot reach p < 0.05, whatever the scores; 6 can"
+            "; to let it pass: 'undecided: pass'"
+        )
+        assert check({"test": test, "undecided": "pass"}, now, before).outcome == "passed"
+    assert check({"mode": "any"}, now, before).outcome == "failed"
+    equal = check({"mode": "any"}, before, before)
+    assert equal.outcome == "passed", "this mode knows min_pairs only"
+
+
+@pytest.mark.parametrize("mode", ["significant", "exceeds", "non_inferior"])
+def test_few_pairs_show_no_more_when_they_are_equal(mode: str) -> None:
+    """G2: missing evidence is not evidence of no fall; six pairs could have shown one."""
+    options = {"mode": mode, "max_drop": 0.9}
+    assert check(options, {"f1": BEFORE[:5]}, {"f1": BEFORE[:5]}).outcome == "failed"
     assert check(options, {"f1": BEFORE}, {"f1": BEFORE}).outcome == "passed"
+
+
+def test_holm_needs_more_pairs_for_more_metrics() -> None:
+    """G2: six pairs reach 0.03125, times 2 metrics 0.0625; by max-T 0.03125."""
+    columns = [F1, MetricColumn("em")]
+    same = {"f1": BEFORE, "em": BEFORE}
+    options = {"metrics": ["f1", "em"], "correction": "holm"}
+    found = check(options, same, same, columns=columns)
+    assert found.outcome == "failed"
+    assert (
+        "6 pairs cannot reach p < 0.05 over 2 metrics, whatever the scores; 7 can" in found.message
+    )
+    options = {"metrics": ["f1", "em"]}
+    assert check(options, same, same, columns=columns).outcome == "passed"
+
+
+def test_a_baseline_without_scores_decides_nothing() -> None:
+    """G2: 19 of 20 scores of the baseline are null; or all but two samples are gone."""
+    now, nulls = (0.5,) * 20, (0.5, *(None,) * 19)
+    found = check({}, {"f1": now}, {"f1": nulls})
+    assert found.outcome == "failed"
+    assert (
+        "only 1 of the 20 samples of main have a score in both runs, and min_pairs: 0.9 asks for 18"
+        in found.message
+    )
+    assert found.message.endswith(
+        "; to let it pass: 'undecided: pass' (or 'min_pairs: 0', if what is left is enough)"
+    )
+    found = check({}, {}, {"f1": (0.5,) * 40}, samples=run_of({"f1": (0.5, 0.5)}))
+    assert "only 2 of the 40 samples of main" in found.message
+    assert found.outcome == "failed"
+
+
+@pytest.mark.parametrize(
+    ("there", "options", "outcome"),
+    [
+        (18, {}, "passed"),
+        (17, {}, "failed"),
+        (17, {"min_pairs": 0.85}, "passed"),
+        (6, {"min_pairs": 0}, "passed"),
+        (5, {"min_pairs": 0}, "failed"),
+        (5, {"undecided": "pass"}, "passed"),
+        (17, {"mode": "any"}, "failed"),
+        (17, {"mode": "any", "min_pairs": "1e-1"}, "passed"),
+    ],
+)
+def test_a_share_of_the_baseline_must_be_compared(
+    there: int, options: Mapping[str, Any], outcome: str
+) -> None:
+    """G2: of 20 samples, 18 are nine tenths. Few differences among enough pairs pass."""
+    now = (0.5,) * there + (None,) * (20 - there)
+    assert check(options, {"f1": now}, {"f1": (0.5,) * 20}).outcome == outcome
+
+
+def test_samples_that_weigh_nothing_or_that_no_run_was_to_score_are_not_asked_for() -> None:
+    """G2: 6 of 10 are left: two documents weigh 0, and two rows are skipped in both runs."""
+    scores = (0.5,) * 8 + (None, None)
+    samples = run_of({"f1": scores}, sample_weight=(1.0,) * 6 + (0.0,) * 2 + (1.0,) * 2)
+    samples = [replace(one, outcome="skipped") if at > 7 else one for at, one in enumerate(samples)]
+    assert check({}, {}, {"f1": scores}, samples=samples).outcome == "passed"
+
+
+def test_rows_that_are_gone_are_missed_by_slices_too() -> None:
+    """G2: each document that is left is whole, and only 6 of the 20 samples of main are there."""
+    found = sliced(["a"] * 6, [f"s{at}" for at in range(20)])
+    assert (found.outcome, found.message) == (
+        "failed",
+        "only 6 of the 20 samples of main are in this run, and min_pairs: 0.9 asks for 18; "
+        "to let it pass: 'undecided: pass' (or 'min_pairs: 0', if what is left is enough)",
+    )
+
+
+# Groups
+
+
+def grouped(options: Mapping[str, Any], groups: Sequence[Any]) -> GateResult:
+    """Return the verdict on twelve samples that all fell by 0.1, with these values of ``q``."""
+    before = {"f1": (*BEFORE, *BEFORE)}
+    samples = run_of(
+        {"f1": (*FELL, *FELL)}, metadata=[{} if q is None else {"q": q} for q in groups]
+    )
+    info = ScenarioInfo(
+        "s", "s.yaml", "s.yaml", (F1,), baselines={"main": saved("main", before)}, group_by="q"
+    )
+    (gate,) = make_gates({"no_regression": {"baseline": "main", **options}}, info)
+    return gate.check(summarize_scenario(info, samples, complete=True))
+
+
+def test_samples_of_a_group_fall_together() -> None:
+    """S2: six groups of two: p = 2/2^6, where twelve samples would have 2/2^12."""
+    found = grouped({}, [at // 2 for at in range(12)])
+    assert (found.outcome, "p 0.0312, n 12 in 6 groups" in found.message) == ("failed", True)
+
+
+def test_few_groups_decide_nothing_however_many_samples_they_have() -> None:
+    """S2, G2: one group has no interval, five cannot reach 0.05."""
+    one, five = grouped({}, ["a"] * 12), grouped({}, [at % 5 for at in range(12)])
+    assert "1 group cannot reach p < 0.05, whatever the scores; 6 can" in one.message
+    assert "5 groups cannot reach p < 0.05, whatever the scores; 6 can" in five.message
+    assert (one.outcome, five.outcome) == ("failed", "failed")
+    # Rows without the field are groups of their own.
+    assert grouped({}, ["a"] * 7 + [None] * 5).outcome == "failed"
+    assert "in 6 groups" in grouped({}, ["a"] * 7 + [None] * 5).message
 
 
 # Lower is better
 
 
-@pytest.mark.parametrize("mode", ["significant", "any", "non_inferior"])
+@pytest.mark.parametrize("mode", ["significant", "exceeds", "any", "non_inferior"])
 def test_a_rise_is_a_regression_where_lower_is_better(mode: str) -> None:
-    """E5: FELL is the better run of noise."""
-    options = {"metrics": ["noise"], "mode": mode}
+    """E5, S3, G3: FELL is the better run of noise.
+
+    Six gains of 0.1 and the pseudo pairs ±1: t(0.975; 7) · √(2.015/7/8) = 0.4486 below 0.075.
+    """
+    options = {"metrics": ["noise"], "mode": mode, "max_drop": 0.0}
+    if mode == "non_inferior":
+        options["max_drop"] = 0.374
     worse = check(options, {"noise": BEFORE}, {"noise": FELL}, columns=[NOISE])
     better = check(options, {"noise": FELL}, {"noise": BEFORE}, columns=[NOISE])
     assert (worse.outcome, better.outcome) == ("failed", "passed")
     assert worse.observed == pytest.approx(-0.1, abs=1e-12)
     assert better.observed == pytest.approx(0.1, abs=1e-12)
     assert "difference +0.1000" in worse.message
+    word = "rose by 0.1000, more than max_drop 0.0000 (mode any)" if mode == "any" else "worse"
+    assert worse.message.startswith(f"noise: {word}, ")
+    assert better.message.startswith("noise: better, ")
 
 
 # Several metrics
@@ -227,14 +508,14 @@ def test_a_rise_is_a_regression_where_lower_is_better(mode: str) -> None:
 SAME = (0.5,) * 6
 
 
-@pytest.mark.parametrize(("column", "word"), [(F1, "falls"), (NOISE, "rises")])
+@pytest.mark.parametrize(("column", "word"), [(F1, "fall"), (NOISE, "rise")])
 def test_what_this_many_samples_show_is_what_would_be_worse(
     column: MetricColumn, word: str
 ) -> None:
     """Of noise, less is better: a fall would be an improvement."""
-    now, before = {column.name: (0.5, 0.6, 0.4)}, {column.name: (0.4, 0.6, 0.5)}
+    now, before = {column.name: (0.5, 0.6, 0.4) * 2}, {column.name: (0.4, 0.6, 0.5) * 2}
     found = check({"metrics": [column.name]}, now, before, columns=[column])
-    assert f"; this n shows {word} from 0." in found.message
+    assert f"; with this n, a {word} below 0." in found.message
 
 
 def test_keys_of_the_users_own_are_no_options() -> None:
@@ -243,14 +524,21 @@ def test_keys_of_the_users_own_are_no_options() -> None:
 
 
 def test_several_metrics_are_adjusted_together() -> None:
-    """D6: Holm: 2 · 0.03125 = 0.0625, no longer significant beside a metric of the same kind."""
+    """D6, S4: two equal metrics: max-T asks no price; Holm takes 2 · 0.03125."""
     columns = [F1, MetricColumn("em")]
     now, before = {"f1": FELL, "em": FELL}, {"f1": BEFORE, "em": BEFORE}
     found = check({"metrics": ["f1", "em"]}, now, before, columns=columns)
+    assert found.outcome == "failed"
+    assert found.message.startswith("f1: worse, A 0.5500, B 0.6500 (main), difference -0.1000, ")
+    assert "p 0.0312 (max-T over 2 metrics 0.0312), n 6" in found.message
+    options = {"metrics": ["f1", "em"], "correction": "holm", "undecided": "pass"}
+    found = check(options, now, before, columns=columns)
     assert found.outcome == "passed"
-    assert found.message.startswith("none of 2 metrics, worst f1: ")
-    assert "p 0.0312 (adjusted 0.0625)" in found.message
-    assert "; 7 would be needed for 0.05" in found.message
+    assert found.message.startswith("none of 2 metrics, worst f1: undecided, A ")
+    assert "p 0.0312 (Holm over 2 metrics 0.0625)" in found.message
+    options = {"metrics": ["f1", "em"], "correction": "none"}
+    found = check(options, now, before, columns=columns)
+    assert (found.outcome, "p 0.0312, n 6" in found.message) == ("failed", True)
 
 
 def test_all_metrics_that_fell_are_named() -> None:
@@ -261,8 +549,8 @@ def test_all_metrics_that_fell_are_named() -> None:
     found = check(options, now, before, columns=columns)
     assert found.outcome == "failed"
     first, second = found.message.split("; acc: ")
-    assert first.startswith("f1: A ")
-    assert second.startswith("A 0.5500")
+    assert first.startswith("f1: worse, A ")
+    assert second.startswith("worse, A 0.5500")
     assert "em" not in found.message
 
 
@@ -271,6 +559,27 @@ def test_the_observed_figure_is_that_of_the_metric_that_fell_most() -> None:
     now, before = {"f1": FELL, "em": (0.1,) * 6}, {"f1": BEFORE, "em": SAME}
     found = check({"metrics": ["f1", "em"], "mode": "any"}, now, before, columns=columns)
     assert found.observed == pytest.approx(-0.4, abs=1e-12)
+
+
+def test_of_what_passed_the_metric_that_gained_least_is_shown() -> None:
+    """em is as it was, f1 rose by 0.1; then em fell by 0.01 and is the worst."""
+    columns = [F1, MetricColumn("em")]
+    for em, observed in ((SAME, 0.0), ((SAME[0] - 0.01, *SAME[1:]), -0.01 / 6)):
+        now, before = {"f1": BEFORE, "em": em}, {"f1": FELL, "em": SAME}
+        found = check({"metrics": ["f1", "em"]}, now, before, columns=columns)
+        assert found.outcome == "passed"
+        assert found.message.startswith("none of 2 metrics, worst em: ")
+        assert found.observed == pytest.approx(observed, abs=1e-12)
+
+
+def test_a_metric_without_a_pair_is_worse_than_any_fall() -> None:
+    columns = [F1, MetricColumn("em")]
+    now, before = {"f1": FELL, "em": (None,) * 6}, {"f1": BEFORE, "em": SAME}
+    options = {"metrics": ["f1", "em"], "mode": "any"}
+    found = check(options, now, before, columns=columns)
+    assert (found.outcome, found.observed, found.margin) == ("failed", None, None)
+    assert found.message.startswith("f1: fell by 0.1000, more than max_drop 0.0000 (mode any), A ")
+    assert found.message.endswith("; em: no sample was scored in both runs")
 
 
 # What cannot be compared
@@ -319,7 +628,7 @@ def test_options_come_from_compare_unless_the_gate_has_its_own() -> None:
         compare=compare,
         baselines={"main": saved("main", before)},
     )
-    (gate,) = make_gates({"no_regression": {"metrics": ["f1"]}}, info)
+    (gate,) = make_gates({"no_regression": {"metrics": ["f1"], "undecided": "pass"}}, info)
     result = summarize_scenario(info, run_of(now), complete=True)
     assert gate.check(result).outcome == "passed"
     assert check({"metrics": ["f1"], "alpha": 0.05}, now, before, compare=compare).outcome == (
@@ -333,16 +642,40 @@ def test_the_test_can_be_chosen() -> None:
     options = {"metrics": ["f1"], "test": "t"}
     found = check(options, {"f1": (0.4, 0.2)}, {"f1": (0.5, 0.5)})
     p = 2 * (0.5 - math.atan(2) / math.pi)
-    assert f"p {p:.3g}, n 2" in found.message
+    assert f"p {p:.4f}, n 2" in found.message
 
 
 def test_a_t_test_of_equal_falls_says_that_it_says_nothing() -> None:
-    """D6: no variance, no nonsense; the mode ``any`` is the one for certainty."""
+    """D6, G2: no variance, no nonsense, and no pass; ``any`` is the mode for certainty."""
     pytest.importorskip("scipy")
     found = check({"metrics": ["f1"], "test": "t"}, {"f1": (0.4, 0.4)}, {"f1": (0.5, 0.5)})
-    assert found.outcome == "passed"
+    assert found.outcome == "failed"
     assert "no p value" in found.message
     assert "the differences do not vary" in found.message
+
+
+@pytest.mark.parametrize(
+    ("own", "used"),
+    [
+        ({}, SignificanceTest("t", 0.01, 500, 7, "none")),
+        ({"seed": 0}, SignificanceTest("t", 0.01, 500, 0, "none")),
+        (
+            {"test": "bootstrap", "alpha": 0.1, "correction": "holm"},
+            SignificanceTest("bootstrap", 0.1, 500, 7, "holm"),
+        ),
+        ({"n_resamples": 100}, SignificanceTest("t", 0.01, 100, 7, "none")),
+    ],
+)
+def test_each_option_comes_from_compare_unless_the_gate_has_it(
+    own: dict[str, Any], used: SignificanceTest
+) -> None:
+    """E5: a seed of 0 is a seed."""
+    compare = Comparing("main", (), SignificanceTest("t", 0.01, 500, 7, "none"))
+    baselines = {"main": saved("main", {"f1": BEFORE})}
+    info = ScenarioInfo("s", "s.yaml", "s.yaml", (F1,), compare=compare, baselines=baselines)
+    (gate,) = make_gates({"no_regression": own}, info)
+    assert isinstance(gate, RegressionGate)
+    assert gate.test == used
 
 
 # Of slices
@@ -361,7 +694,7 @@ def test_a_slice_must_not_fall_either() -> None:
     assert found["no_regression"].outcome == "passed"
     sliced = found["by.doc_name.no_regression"]
     assert sliced.outcome == "failed"
-    assert sliced.message.startswith("1 of 2 values of doc_name: a: weighted_score: A 0.5500")
+    assert sliced.message.startswith("1 of 2 values of doc_name: a: weighted_score: worse, A 0.55")
     assert sliced.observed == pytest.approx(-0.1, abs=1e-12)
 
 
@@ -378,9 +711,9 @@ def sliced(docs: Sequence[str], ids: Sequence[str], **options: Any) -> GateResul
 
 def test_a_slice_that_is_new_since_the_baseline_is_left_out_and_named() -> None:
     """Rows may be added: there is nothing that they could have fallen from."""
-    found = sliced(("a", "a", "b", "c"), ("s0", "s1"))
+    found = sliced(("a", "a", "b", "c"), ("s0", "s1"), undecided="pass")
     assert found.outcome == "passed"
-    assert found.message.startswith("all 1 values of doc_name, worst weighted_score: A 0.5000")
+    assert found.message.startswith("all 1 values of doc_name, worst weighted_score: undecided, A ")
     assert found.message.endswith("; not in main, left out: b, c")
 
 
@@ -395,13 +728,79 @@ def test_a_slice_that_is_not_new_and_has_no_pair_fails() -> None:
     scores: dict[str, float | None] = {"s0": 0.5, "s1": None}
     baseline = Baseline("main", ("s0", "s1"), {"f1": scores, WEIGHTED_SCORE: scores})
     info = ScenarioInfo("s", "s.yaml", "s.yaml", (F1,), baselines={"main": baseline})
-    (gate,) = make_gates({"by": {"doc_name": {"no_regression": {"baseline": "main"}}}}, info)
+    options = {"baseline": "main", "undecided": "pass"}
+    (gate,) = make_gates({"by": {"doc_name": {"no_regression": options}}}, info)
     found = gate.check(summarize_scenario(info, samples, True))
     assert (found.outcome, found.message) == (
         "failed",
         "1 of 2 values of doc_name: b: weighted_score: no sample was scored in both runs"
         "; not in main, left out: c",
     )
+
+
+def test_up_to_five_new_slices_are_named() -> None:
+    found = sliced(("a", *"bcdef"), ("s0",))
+    assert found.message.endswith("; not in main, left out: b, c, d, e, f")
+
+
+@pytest.mark.parametrize(("gone", "outcome"), [(False, "passed"), (True, "failed")])
+def test_samples_that_are_gone_are_missed_though_their_slice_is(gone: bool, outcome: str) -> None:
+    """Of s0..s3 the run has the first three, s0 at no weight: 2 of 3, and 0.9 asks for 3."""
+    samples = run_of({"f1": [0.5] * 3}, doc_name=("a", "a", "b"), sample_weight=(0.0, 1.0, 1.0))
+    ids = ("s0", "s1", "s2", "s3") if gone else ("s0", "s1", "s2")
+    half = dict.fromkeys(ids, 0.5)
+    info = ScenarioInfo(
+        "s",
+        "s.yaml",
+        "s.yaml",
+        (F1,),
+        baselines={"main": Baseline("main", ids, {"f1": half, WEIGHTED_SCORE: half})},
+    )
+    options = {"by": {"doc_name": {"no_regression": {"baseline": "main", "mode": "any"}}}}
+    (gate,) = make_gates(options, info)
+    found = gate.check(summarize_scenario(info, samples, True))
+    assert found.outcome == outcome
+    if gone:
+        assert found.message == (
+            "only 2 of the 3 samples of main are in this run, and min_pairs: 0.9 asks for 3"
+            "; to let it pass: 'undecided: pass' (or 'min_pairs: 0', if what is left is enough)"
+        )
+
+
+def test_slices_of_slices_compare_what_each_has() -> None:
+    """Two documents of two levels each; of c, nothing was saved. em of s0 fell alone."""
+    docs = ("a", "a", "b", "b", "c")
+    levels: list[dict[str, Any]] = [{"level": at % 2} for at in range(5)]
+    ids = ("s0", "s1", "s2", "s3")
+    half = dict.fromkeys(ids, 0.5)
+    info = ScenarioInfo(
+        "s",
+        "s.yaml",
+        "s.yaml",
+        (F1,),
+        metadata_columns=("level",),
+        baselines={"main": Baseline("main", ids, {"f1": half})},
+    )
+    asked = {"no_regression": {"baseline": "main", "metrics": ["f1"], "mode": "any"}}
+    (gate,) = make_gates({"by": {"doc_name": {"by": {"level": asked}}}}, info)
+    for first, outcome in ((0.5, "passed"), (0.4, "failed")):
+        samples = run_of({"f1": [first, *[0.5] * 4]}, doc_name=docs, metadata=levels)
+        found = gate.check(summarize_scenario(info, samples, True))
+        assert (found.name, found.outcome) == ("by.doc_name.by.level.no_regression", outcome)
+        assert found.message.endswith("; not in main, left out: c")
+    assert found.message.startswith("1 of 2 values of doc_name: a: 1 of 2 values of level: 0: f1: ")
+
+
+def test_a_sample_that_the_saved_run_scored_and_this_one_skips_is_missed() -> None:
+    """One that neither run scored is not asked for: 3 of 3 then, and 3 of 4 else."""
+    samples = run_of({"f1": [0.5] * 4})
+    samples[3] = replace(samples[3], outcome="skipped", weighted_score=None, scores={"f1": None})
+    options = {"metrics": ["f1"], "mode": "any"}
+    found = check(options, {}, {"f1": (0.5, 0.5, 0.5, None)}, samples=samples)
+    assert found.outcome == "passed"
+    found = check(options, {}, {"f1": (0.5,) * 4}, samples=samples)
+    assert found.outcome == "failed"
+    assert "only 3 of the 4 samples of main have a score in both runs" in found.message
 
 
 def test_where_all_slices_are_new_the_gate_fails() -> None:
@@ -435,10 +834,47 @@ def test_the_short_form_is_one_gate_for_each_metric() -> None:
         "compare_fail.em": "passed",
         "compare_fail.weighted_score": "failed",
     }
-    assert "adjusted" not in found["compare_fail.f1"].message
+    assert "max-T" not in found["compare_fail.f1"].message
+
+
+def test_a_run_that_is_not_there_yet_decides_nothing() -> None:
+    """It is about to be saved for the first time."""
+    info = ScenarioInfo("s", "s.yaml", "s.yaml", (F1,))
+    options = {"no_regression": {"baseline": "main", "metrics": ["f1"]}}
+    result = summarize_scenario(info, run_of({"f1": FELL}), complete=True)
+    (whole,) = make_gates(options, info)
+    assert whole == UndecidedGate("no_regression", "main", ("f1",))
+    assert whole.check(result) == GateResult(
+        "no_regression", "skipped", None, None, "not compared with 'main'"
+    )
+    (sliced,) = make_gates({"by": {"doc_name": options}}, info)
+    assert sliced.check(result) == GateResult(
+        "by.doc_name.no_regression", "skipped", None, None, "not compared with 'main'"
+    )
 
 
 # What cannot be asked
+
+
+@pytest.mark.parametrize(
+    ("metrics", "said"),
+    [
+        (["em"], "the baseline 'main' has no em; it has: f1"),
+        (["weighted_score", "em"], "has no weighted_score, em, because it has no acc; it has: f1"),
+        (
+            ["weighted_score", "em", "acc"],
+            "the baseline 'main' has no weighted_score, em, acc; it has: f1",
+        ),
+    ],
+)
+def test_what_a_saved_run_lacks_is_named_with_the_reason(metrics: list[str], said: str) -> None:
+    """shown weighs nothing, and no weighted score is missing for its sake."""
+    columns = (F1, MetricColumn("em"), MetricColumn("acc"), MetricColumn("shown", weight=0.0))
+    baselines = {"main": Baseline("main", ("s0",), {"f1": {"s0": 0.5}})}
+    made = ScenarioInfo("s", "s.yaml", "s.yaml", columns, baselines=baselines)
+    with pytest.raises(GateOptionError) as caught:
+        make_gates({"no_regression": {"baseline": "main", "metrics": metrics}}, made)
+    assert said in str(caught.value)
 
 
 @pytest.fixture
@@ -482,10 +918,18 @@ def info() -> ScenarioInfo:
             "test: expected permutation or t or wilcoxon or bootstrap, found 'chi2'",
         ),
         ({"test": ["t"]}, "test: expected permutation or t or wilcoxon or bootstrap, found ['t']"),
+        ({"n_resamples": True}, "n_resamples: expected a whole number >= 100, found True"),
         ({"n_resamples": 99}, "n_resamples: expected a whole number >= 100, found 99"),
         ({"n_resamples": 1e4}, "n_resamples: expected a whole number >= 100, found 10000.0"),
         ({"seed": -1}, "seed: expected a whole number >= 0, found -1"),
-        ({"mode": "worse"}, "mode: expected significant or non_inferior or any, found 'worse'"),
+        (
+            {"mode": "worse"},
+            "mode: expected significant or exceeds or non_inferior or any, found 'worse'",
+        ),
+        ({"correction": "b"}, "correction: expected max-t or holm or none, found 'b'"),
+        ({"undecided": "skip"}, "undecided: expected fail or pass, found 'skip'"),
+        ({"min_pairs": 1.1}, "min_pairs: expected a share of the baseline's samples, from 0 to 1"),
+        ({"min_pairs": "x"}, "min_pairs: expected a share of the baseline's samples, from 0 to 1"),
         ({"anyway": "yes"}, "anyway: expected true or false, found 'yes'"),
         (
             {"baseline": "main", "metrics": ["em", "f1"]},
@@ -529,3 +973,82 @@ def test_what_is_no_short_form_is_refused_where_it_stands(
         make_gates({"compare_fail": options}, info)
     assert caught.value.path == path
     assert message in str(caught.value)
+
+
+# What is new names the key of what was before
+
+
+def test_what_max_t_alone_shows_names_the_old_method() -> None:
+    """[U6] Two equal metrics, six falls of seven: p 2/2^6 is adjusted by Holm alone, doubled."""
+    seven, fell = (*BEFORE, 0.3), (*FELL, 0.3)
+    now, before = {"f1": fell, "noise": fell}, {"f1": seven, "noise": seven}
+    columns = (F1, MetricColumn("noise"))
+    hint = "by Holm's stricter method it would pass: 'correction: holm'"
+    found = check({"metrics": ["f1", "noise"]}, now, before, columns=columns)
+    assert (found.outcome, hint in found.message) == ("failed", True)
+    found = check({"metrics": ["f1", "noise"], "correction": "holm"}, now, before, columns=columns)
+    assert (found.outcome, hint in found.message) == ("passed", False)
+
+
+def test_what_both_methods_show_names_no_other() -> None:
+    """[U6] One metric; and two whose eight falls have p 2/2^8 = 0.0078, doubled 0.0156."""
+    alone = check({"metrics": ["f1"]}, {"f1": FELL}, {"f1": BEFORE})
+    before = (*BEFORE, 0.9, 0.8)
+    fell = tuple(score - 0.1 for score in before)
+    both = check(
+        {"metrics": ["f1", "noise"]},
+        {"f1": fell, "noise": fell},
+        {"f1": before, "noise": before},
+        columns=(F1, MetricColumn("noise")),
+    )
+    for found in (alone, both):
+        assert found.outcome == "failed"
+        assert "correction" not in found.message
+
+
+@pytest.mark.parametrize(
+    ("options", "outcome", "is_news"),
+    [
+        # Holm's figure is 2 · 2/2^6 = 0.0625: not below 0.05, nor below 0.0625.
+        ({}, "failed", True),
+        ({"alpha": 0.0625}, "failed", True),
+        ({"alpha": 0.07}, "failed", False),
+        # By the raw p, and by no p at all, max-T has no part in it.
+        ({"correction": "none"}, "failed", False),
+        ({"mode": "any"}, "failed", False),
+        ({"mode": "non_inferior"}, "failed", False),
+    ],
+)
+def test_the_old_method_is_named_where_it_would_have_passed(
+    options: dict[str, Any], outcome: str, is_news: bool
+) -> None:
+    """[U6] Two metrics, six falls of seven each."""
+    seven, fell = (*BEFORE, 0.3), (*FELL, 0.3)
+    found = check(
+        {"metrics": ["f1", "em"], **options},
+        {"f1": fell, "em": fell},
+        {"f1": seven, "em": seven},
+        columns=(F1, MetricColumn("em")),
+    )
+    assert (found.outcome, "correction: holm" in found.message) == (outcome, is_news)
+
+
+def test_what_a_fall_was_held_against_ends_the_sentence() -> None:
+    """Eight falls of 0.11 to 0.18: all of one sign, p 2/2^8. No remark, and nothing in brackets."""
+    now = tuple(0.5 - (11 + at) / 100 for at in range(8))
+    options = {"metrics": ["f1"], "max_drop": 0.05}
+    found = check(options, {"f1": now}, {"f1": (0.5,) * 8})
+    assert found.message.endswith("p 0.0078, n 8; mode significant, max_drop 0.0500")
+    found = check({**options, "mode": "any", "max_drop": 0.2}, {"f1": now}, {"f1": (0.5,) * 8})
+    assert (found.outcome, "power" in found.message) == ("passed", False)
+    now = (0.6, 0.4, *(0.5,) * 6)
+    found = check({"metrics": ["f1"], "mode": "any"}, {"f1": now}, {"f1": (0.5,) * 8})
+    assert (found.outcome, "power" in found.message) == ("passed", False)
+
+
+@pytest.mark.parametrize("max_drop", [1, 1.0, 2, "5"])
+@pytest.mark.parametrize("mode", ["significant", "exceeds", "non_inferior", "any"])
+def test_a_drop_that_cannot_be_exceeded_is_refused(max_drop: Any, mode: str) -> None:
+    """f1 is from 0 to 1: 2, written for 2 %, would pass whatever happens."""
+    with pytest.raises(GateOptionError, match=r"the range of f1 is 1 wide.* write \d%"):
+        check({"metrics": ["f1"], "max_drop": max_drop, "mode": mode}, {"f1": FELL}, {"f1": BEFORE})

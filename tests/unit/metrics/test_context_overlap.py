@@ -66,9 +66,7 @@ def test_the_threshold_and_the_distance_can_be_chosen() -> None:
 
 
 def test_the_reason_says_what_is_missing() -> None:
-    assert (
-        score(PRECISION, "aaaa xxxx", "aaaa").reason == "1 of 2 contexts are like an expected one"
-    )
+    assert score(PRECISION, "aaaa xxxx", "aaaa").reason == "1 of 2 contexts match an expected one"
     assert score(RECALL, "aaaa xxxx", "aaaa bbbb cccc").reason == (
         "1 of 3 expected contexts were retrieved; missing: [2], [3]"
     )

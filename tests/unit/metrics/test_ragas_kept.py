@@ -18,9 +18,10 @@ from scripted_models import ScriptedJudge
 
 from pytest_rageval.metrics.ragas import METRICS, backend
 from pytest_rageval.metrics.ragas import metric as ragas_metric
-from pytest_rageval.metrics.ragas.prompts import ENGLISH, prepare_prompts
+from pytest_rageval.metrics.ragas.prompts import prepare_prompts
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import Sample
+from pytest_rageval.scenario.languages import ENGLISH
 
 RUBRICS = {"score1_description": "bad", "score2_description": "good"}
 SAMPLE = Sample(
@@ -70,7 +71,7 @@ def test_a_score_follows_from_the_fields_that_ragas_takes(name: str) -> None:
     made = metric(name)
     read = made.reads(SAMPLE)
     for field, change in CHANGES.items():
-        is_read = field in made._recipe.fields
+        is_read = field in made._row.fields
         assert (made.reads(replace(SAMPLE, **change)) != read) == is_read, field
     assert made.reads(replace(SAMPLE, **NOT_READ)) == read
     assert json.loads(json.dumps(read)) == read
@@ -125,7 +126,7 @@ def test_those_who_wait_for_the_import_go_on_one_after_the_other(
 ) -> None:
     """The first has gone three steps on before the last begins: its request is on its way."""
     loading: Future[Any] = Future()
-    monkeypatch.setattr(backend, "_loading", lambda: loading)
+    monkeypatch.setattr(backend, "begin_loading", lambda: loading)
     steps: list[str] = []
 
     async def one(name: str) -> None:

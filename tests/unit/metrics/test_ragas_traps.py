@@ -13,9 +13,9 @@ from scripted_models import ScriptedJudge, nli
 from pytest_rageval.clients.base import Reply
 from pytest_rageval.clients.errors import CallTimeoutError, InvalidOutputError, RateLimitError
 from pytest_rageval.metrics.base import Models
-from pytest_rageval.metrics.ragas.inquiry import Finding, Inquiry
-from pytest_rageval.metrics.ragas.metric import RagasMetric, Recipe
+from pytest_rageval.metrics.ragas.metric import MetricRow, RagasMetric
 from pytest_rageval.metrics.ragas.options import RagasOptions
+from pytest_rageval.metrics.ragas.request import Finding, Request
 
 pytest.importorskip("ragas")
 
@@ -220,14 +220,14 @@ def test_of_several_errors_the_first_question_decides_whoever_was_faster() -> No
     assert ended == ["fast", "good", "slow"]
 
 
-async def _ask_nothing(case: Inquiry) -> Finding:
+async def _ask_nothing(case: Request) -> Finding:
     return Finding("nothing was asked")
 
 
 def test_questions_that_are_not_foreseen_are_asked_when_ragas_asks_them() -> None:
     """A newer ragas may have another pipeline: it costs time, the score is right."""
-    recipe = Recipe("Faithfulness", ("question", "answer", "contexts"), _ask_nothing)
-    made = RagasMetric("faithfulness", RagasOptions(), recipe)
+    row = MetricRow("Faithfulness", _ask_nothing, ("question", "answer", "contexts"))
+    made = RagasMetric("faithfulness", RagasOptions(), row)
     judge = ScriptedJudge({STATEMENTS: [{"statements": CLAIMS}], NLI: [nli(CLAIMS, [1, 0, 0])]})
     assert asyncio.run(made.ascore(SAMPLE, Models(judge))).value == pytest.approx(1 / 3)
     judge = ScriptedJudge({STATEMENTS: [{"statements": []}]})
@@ -238,8 +238,8 @@ def test_questions_that_are_not_foreseen_are_asked_when_ragas_asks_them() -> Non
 
 def test_an_error_that_ragas_swallows_is_raised_all_the_same() -> None:
     """Its answer_accuracy turns any exception into NaN after five tries."""
-    recipe = Recipe("AnswerAccuracy", ("question", "answer", "reference"), _ask_nothing)
-    made = RagasMetric("answer_accuracy", RagasOptions(), recipe)
+    row = MetricRow("AnswerAccuracy", _ask_nothing, ("question", "answer", "reference"))
+    made = RagasMetric("answer_accuracy", RagasOptions(), row)
     error = CallTimeoutError("too slow")
     judge = ScriptedJudge({"AnswerAccuracyOutput": [error]})
     with pytest.raises(CallTimeoutError) as caught:

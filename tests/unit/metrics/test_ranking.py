@@ -355,7 +355,7 @@ def test_ids_come_first_unless_told_otherwise() -> None:
         (
             Sample("s", contexts=("a",), context_docs=None, doc_name="a.pdf"),
             {"match": "doc_name"},
-            "no context names its document, or the row names none",
+            "no context names its document, or the row has no doc_name",
         ),
     ],
 )

@@ -378,8 +378,8 @@ metrics:
 """
     (problem,) = problems(scenario)
     assert problem == (
-        "s.yaml:5: metrics[0].rubric.prompt: expected a text with the places {query}, {context}"
-        " and {answer}; it lacks {query} and {context}, found 'Rate {answer}'"
+        "s.yaml:5: metrics[0].rubric.prompt: expected a text with the placeholders {query},"
+        " {context} and {answer}; it lacks {query} and {context}, found 'Rate {answer}'"
     )
 
 
@@ -389,6 +389,24 @@ def test_an_empty_answer_is_0_on_the_default_scale_without_a_call() -> None:
     found = ask(judge, Sample("s", question="q", answer=" \n"))
     assert (found.value, found.reason) == (0.0, "the answer is empty")
     assert judge.prompts == []
+
+
+@pytest.mark.parametrize("answer", ["LLM ERROR", "Sorry: **LLM ERROR** (429), please retry"])
+def test_an_answer_that_dbgpts_model_failed_to_give_is_0_without_a_call(answer: str) -> None:
+    """[F7] Its rubric says so; a judge might rate the apology."""
+    judge = FakeJudge()
+    found = ask(judge, Sample("s", question="q", answer=answer))
+    assert (found.value, found.reason) == (0.0, "the answer contains 'LLM ERROR'")
+    assert judge.prompts == []
+
+
+def test_an_llm_error_of_another_spelling_or_rubric_is_judged() -> None:
+    """[F7] Only the default levels are DB-GPT's."""
+    sample = Sample("s", question="q", answer="A llm error means: LLM error.", contexts=("c",))
+    assert ask(FakeJudge("4"), sample).value == 4.0
+    sample = Sample("s", question="q", answer="LLM ERROR", contexts=("c",))
+    assert ask(FakeJudge("1"), sample, levels={0: "rude", 1: "polite"}).value == 1.0
+    assert ask(FakeJudge("3"), sample, prompt=PROMPT).value == 3.0
 
 
 def test_an_empty_answer_is_judged_where_the_rubric_is_ones_own() -> None:

@@ -83,7 +83,8 @@ def test_a_negative_similarity_is_a_score() -> None:
     """And it enters the weighted score as it is."""
     assert semantic("east", "west").value == -1.0
     info = METRIC_REGISTRY.get("answer_similarity").info
-    assert MetricColumn(info.name, range=info.range).to_unit(-0.1) == -0.1
+    column = MetricColumn(info.name, range=info.range, as_is=info.as_is)
+    assert column.to_unit(-0.1) == -0.1
 
 
 def test_a_threshold_makes_it_all_or_nothing() -> None:

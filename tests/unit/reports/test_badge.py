@@ -11,7 +11,7 @@ import pytest
 
 from pytest_rageval.model import RunInfo, SampleResult, ScenarioResult
 from pytest_rageval.reports.badge import _COLOURS, _LABEL_COLOUR, badge_svg
-from pytest_rageval.reports.store import write_run
+from pytest_rageval.reports.write_run import write_run
 
 SVG = "{http://www.w3.org/2000/svg}"
 RUN = RunInfo("20261121T093011-123456", "2026-11-21T09:30:11", "2026-11-21T09:30:12", "0.1.0")

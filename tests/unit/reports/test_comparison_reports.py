@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_rageval.datasets.baseline import load_baseline
 from pytest_rageval.model import (
     Comparison,
     MetricColumn,
@@ -18,7 +17,8 @@ from pytest_rageval.model import (
     SampleResult,
     ScenarioResult,
 )
-from pytest_rageval.reports.store import save_baseline, write_run
+from pytest_rageval.reports.write_run import save_baseline, write_run
+from pytest_rageval.results.saved_run import load_baseline
 
 RUN = RunInfo("20261121T093011-123456", "2026-11-21T09:30:11", "2026-11-21T09:30:12", "0.1.0")
 
@@ -59,7 +59,7 @@ def test_the_comparison_is_in_results_json(ran: ScenarioResult, tmp_path: Path) 
     found = json.loads((folder / "results.json").read_text("utf-8"))
     comparison = found["comparison"]
     assert list(comparison) == [
-        "baseline", "test", "alpha", "metrics", "only_here", "only_in_baseline",
+        "baseline", "test", "alpha", "correction", "metrics", "only_here", "only_in_baseline",
     ]  # fmt: skip
     assert (comparison["baseline"], comparison["test"]) == ("main <v1>", "permutation")
     assert comparison["alpha"] == 0.05
@@ -77,6 +77,7 @@ def test_the_comparison_is_in_results_json(ran: ScenarioResult, tmp_path: Path) 
         "method": "permutation, exact",
         "smallest_detectable": 0.08,
         "note": "",
+        "undecided": "",
     }
     assert comparison["metrics"]["em"]["A_mean"] is None
     assert comparison["metrics"]["em"]["significant"] is False
@@ -86,16 +87,33 @@ def test_the_comparison_is_in_results_json(ran: ScenarioResult, tmp_path: Path) 
     assert found["scenario"]["definitions"] == {"f1": "f1 v1 ()", "em": "em v2 ()"}
 
 
+def test_save_path_of_two_trec_runs_has_the_layout_of_ultrarags_tool(
+    ran: ScenarioResult, tmp_path: Path
+) -> None:
+    """F1: as evaluate_trec_pvalue has it, with the p-value that is not adjusted."""
+    made = replace(ran, info=replace(ran.info, save_path="o.json"))
+    write_run(made, RUN, tmp_path, tmp_path / "out")
+    assert json.loads((tmp_path / "o.json").read_text("utf-8")) == {
+        "f1": {
+            "A_mean": 0.55, "B_mean": 0.65, "diff": -0.1, "p_value": 0.015625, "significant": True,
+        },
+        "em": {
+            "A_mean": None, "B_mean": None, "diff": None, "p_value": None, "significant": False,
+        },
+    }  # fmt: skip
+
+
 def test_the_comparison_is_in_summary_md(ran: ScenarioResult, tmp_path: Path) -> None:
-    """E15: in a table that no name of the data breaks."""
+    """E15, S4, S7: in a table that no name of the data breaks, with both p and one word."""
     folder = write_run(ran, RUN, tmp_path, tmp_path / "out")
     lines = (folder / "summary.md").read_text("utf-8").splitlines()
     at = lines.index("## Compared with main &#60;v1&#62;")
     assert lines[at + 2 : at + 6] == [
-        "| metric | A (this run) | B | A - B | interval | p (permutation, Holm) | n | |",
-        "|---|---|---|---|---|---|---|---|",
-        "| f1 | 0.5500 | 0.6500 | -0.1000 | -0.2000..-0.0100 | 0.0312 | 7 | **significant** |",
-        "| em | - | - | - | - | - | 0 | no score &#124; on both sides |",
+        "| metric | A (this run) | B | A - B | interval | p (permutation) | p (Holm) | n | "
+        "verdict | |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+        "| f1 | 0.5500 | 0.6500 | -0.1000 | -0.2000..-0.0100 | 0.0156 | 0.0312 | 7 | **worse** | |",
+        "| em | - | - | - | - | - | - | 0 | undecided | no score &#124; on both sides |",
     ]
     assert "Only in this run: 1 samples" in lines
     assert "Only in the baseline: 2 samples" in lines

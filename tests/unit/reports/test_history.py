@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.engine.decide import Extent, decide_gates
+from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.model import (
     Counts,
     MetricSummary,
@@ -32,8 +32,8 @@ from pytest_rageval.reports.history import (
     record,
     trend_of,
 )
-from pytest_rageval.reports.run_points import RunPoint, point_of, read_point
-from pytest_rageval.reports.store import write_run
+from pytest_rageval.reports.write_run import write_run
+from pytest_rageval.results.run_point import RunPoint, point_of, read_point
 
 Ran = Callable[..., Path]
 
@@ -136,6 +136,7 @@ def test_a_file_that_another_program_laid_out_anew_is_read(ran: Ran, base: Path)
         ('"samples": 1', '"samples": "many"'),
         ('"mean": 0.5', '"mean": NaN'),
         ('"mean": 0.5', '"mean": true'),
+        ('"mean": 0.5', f'"mean": {10**400}'),
         ('"name": "s"', '"name": 7'),
         ('"gates": [', '"gates": 7, "x": ['),
         ("{", "["),
@@ -197,7 +198,7 @@ def test_the_trend_is_the_same_with_and_without_the_file(ran: Ran, base: Path, s
         assert len(all_runs(base)[0]) == 2
     if state == "newer":
         with closing(sqlite3.connect(base / DATABASE)) as database:
-            database.execute("PRAGMA user_version = 2")
+            database.execute("PRAGMA user_version = 3")
     if state == "empty":
         (base / DATABASE).touch()
     if state == "behind":
@@ -343,14 +344,14 @@ def broken(path: Path, how: str) -> str:
         return "cannot be used: unable to open database file"
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         if how == "foreign":
-            database.executescript("PRAGMA application_id = 7; PRAGMA user_version = 1;")
-            return "no history of pytest-rageval"
+            database.executescript("PRAGMA application_id = 7; PRAGMA user_version = 2;")
+            return "not a history of pytest-rageval"
         if how == "tables":
             database.executescript("PRAGMA application_id = 0; PRAGMA user_version = 0;")
-            return "no history of pytest-rageval"
+            return "not a history of pytest-rageval"
         if how == "newer":
-            database.execute("PRAGMA user_version = 2")
-            return "written by another version (schema 2; this one has 1)"
+            database.execute("PRAGMA user_version = 3")
+            return "written by another version (schema 3; this one has 2)"
         assert how == "table gone"
         database.execute("DROP TABLE runs")
         return "cannot be used: no such table: runs"
@@ -488,7 +489,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from pytest_rageval.reports.history import record
-from pytest_rageval.reports.run_points import read_point
+from pytest_rageval.results.run_point import read_point
 
 base, name = Path(sys.argv[1]), sys.argv[2]
 for number in range(20):
@@ -511,17 +512,30 @@ def test_two_processes_at_once_lose_nothing(ran: Ran, base: Path) -> None:
     assert len(rows_of(base)) == 1 + 2 * 20
 
 
+def test_a_history_of_an_earlier_version_is_made_anew(ran: Ran, base: Path) -> None:
+    """Its tables lack columns; all that was in it is in the run folders."""
+    ran(1, 0.1)
+    with closing(sqlite3.connect(base / DATABASE)) as database:
+        database.executescript("CREATE TABLE runs (x); PRAGMA user_version = 1;")
+        database.execute(f"PRAGMA application_id = {0x72616765}")
+        database.commit()
+    points, remarks = all_runs(base)
+    assert ([point.weighted_score.mean for point in points], remarks) == ([0.1], [])
+    assert all_runs(base) == (points, [])
+
+
 def test_the_tables_have_a_column_for_every_figure() -> None:
     """A new field of these records needs a new version of the file."""
     assert [field.name for field in fields(Counts)] == [
         "samples", "ran", "scored", "passed", "failed", "error", "skipped", "xfailed", "invalid",
+        "in_figures",
     ]  # fmt: skip
-    assert len(fields(WeightedSummary)) == 5
-    assert len(fields(MetricSummary)) == 8
+    assert len(fields(WeightedSummary)) == 6
+    assert len(fields(MetricSummary)) == 9
     for name in [*(field.name for field in fields(Counts)), "weighted_score_ci_high"]:
-        assert f" {name} " in history._TABLES[0]
+        assert f" {name} " in history._TABLES["runs"]
     for field in fields(MetricSummary):
-        assert f" {field.name} " in history._TABLES[1]
+        assert f" {field.name} " in history._TABLES["metrics"]
 
 
 def test_the_point_of_a_run_without_a_folder_is_one_too(

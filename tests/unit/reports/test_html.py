@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.engine.decide import Extent, decide_gates
+from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.gates.base import make_gates
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
@@ -26,12 +26,11 @@ from pytest_rageval.model import (
     ScenarioResult,
 )
 from pytest_rageval.reports.base import REPORT_REGISTRY, RunFolder
-from pytest_rageval.reports.html import HtmlReport
+from pytest_rageval.reports.html import write_page
 from pytest_rageval.reports.page import assemble
-from pytest_rageval.reports.page.embed import embedded_json
 from pytest_rageval.reports.page.gates import plain_gate
-from pytest_rageval.reports.page.texts import TextPool, longest_that_fits
-from pytest_rageval.reports.store import write_run
+from pytest_rageval.reports.page.texts import TextPool, embedded_json, longest_that_fits
+from pytest_rageval.reports.write_run import write_run
 from pytest_rageval.stats.paired import power_factor
 
 RUN = RunInfo("20261121T093011-123456", "2026-11-21T09:30:11", "2026-11-21T09:30:12", "0.1.0")
@@ -44,7 +43,7 @@ def decided(result: ScenarioResult) -> ScenarioResult:
 
 
 def page_of(result: ScenarioResult, folder: Path, run: RunInfo = RUN) -> str:
-    HtmlReport().write(result, run, RunFolder(folder, folder))
+    write_page(result, run, RunFolder(folder, folder))
     return (folder / "report.html").read_text("utf-8")
 
 
@@ -126,6 +125,16 @@ def test_no_two_scripts_have_a_function_of_one_name() -> None:
     assert [name for name in set(names) if names.count(name) > 1] == []
 
 
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_no_two_words_have_one_key(language: str) -> None:
+    """The second takes the place of the first without a word; each language has the same keys."""
+    text = Path(assemble.__file__).with_name("assets").joinpath("words.js").read_text("utf-8")
+    parts = dict(re.findall(r"^  (\w\w): \{$(.*?)^  \},$", text, re.MULTILINE | re.DOTALL))
+    keys = {name: re.findall(r"^    (\w+):", part, re.MULTILINE) for name, part in parts.items()}
+    assert [key for key in set(keys[language]) if keys[language].count(key) > 1] == []
+    assert set(keys[language]) == set(keys["en"])
+
+
 @pytest.mark.parametrize(
     "text",
     ["</script><script>x()</script>", "<!--<script>", "\u2028\u2029", "\ud800", "a\ud83db", "\x00"],
@@ -146,7 +155,7 @@ def test_hostile_names_stay_in_the_head(
     page = page_of(replace(ran, info=replace(ran.info, name=name)), tmp_path)
     assert page.count("<script>") == 1
     assert "<title>&lt;/title&gt;&lt;script&gt;" in page
-    assert data_of(page)["scenario"]["name"] == name
+    assert data_of(page)["scenario"]["name"] == name.replace("\ud800", r"\ud800")
 
 
 def test_texts_stand_once(result: Result, samples: Sequence[SampleResult], tmp_path: Path) -> None:
@@ -294,7 +303,7 @@ def test_gates_are_data(result: Result) -> None:
         {"kind": "quantile", "target": "f1", "ends": [0.3, None], "q": 0.1},
         {"kind": "lower_bound", "target": "f1", "ends": [0.2, None], "confidence": 0.95},
         {"kind": "pass_rate", "ends": [0.9, None]},
-        {"kind": "unscored", "ends": [None, 0.1]},
+        {"kind": "unscored", "ends": [None, 0.1], "shares": []},
         {
             "kind": "by",
             "field": "doc_name",
@@ -314,6 +323,10 @@ def test_gates_are_data(result: Result) -> None:
             "mode": "significant",
             "alpha": 0.1,
             "power_factor": power_factor(0.1),
+            "test": "permutation",
+            "correction": "max-t",
+            "min_pairs": 0.9,
+            "undecided": "fail",
         },
     ]
     assert plain_gate(object()) == {"kind": "other"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,12 +14,13 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.engine.decide import Extent, decide_gates
-from pytest_rageval.model import RunInfo, SampleResult, ScenarioResult
+from pytest_rageval.engine.verdict.decide import Extent, decide_gates
+from pytest_rageval.model import MetricColumn, RunInfo, SampleResult, ScenarioResult
 from pytest_rageval.reports.base import RunFolder, write_atomically
 from pytest_rageval.reports.run_info import run_id
-from pytest_rageval.reports.store import folder_name, save_baseline, write_run
 from pytest_rageval.reports.tables import csv_lines
+from pytest_rageval.reports.write_run import save_baseline, write_run
+from pytest_rageval.run_paths import folder_name, plain_folder_name
 
 RUN = RunInfo("20261121T093011-123456", "2026-11-21T09:30:11", "2026-11-21T09:30:12", "0.1.0")
 
@@ -187,8 +189,10 @@ def test_results_json_has_the_keys_of_the_contract(folder: Path) -> None:
         "skipped": 1,
         "xfailed": 0,
         "invalid": 1,
+        "in_figures": 1,
     }
     assert set(found["metrics"]["f1"]) == {
+        "failed",
         "mean",
         "weighted_mean",
         "weight",
@@ -198,7 +202,7 @@ def test_results_json_has_the_keys_of_the_contract(folder: Path) -> None:
         "ci_low",
         "ci_high",
     }
-    assert set(found["weighted_score"]) == {"mean", "n", "unscored", "ci_low", "ci_high"}
+    assert set(found["weighted_score"]) == {"mean", "n", "unscored", "failed", "ci_low", "ci_high"}
     assert found["avg"] == {"avg_f1": 0.5, "avg_em": 0.5}
     assert [set(gate) for gate in found["gates"]] == [
         {"name", "outcome", "observed", "bound", "message"}
@@ -306,8 +310,8 @@ def test_summary_md_has_means_gates_and_the_worst_samples(folder: Path) -> None:
     text = (folder / "summary.md").read_text("utf-8")
     assert text.startswith("# s\n")
     assert "## Metric Means (weighted)" in text
-    assert "| f1 | 0.5000 | - | 1 | 1/3 |" in text
-    assert "| **weighted_score** | **0.5000** | - | | 1/3 |" in text
+    assert "| f1 | 0.5000 | - | 1 | 1/3  2 failed (2 unscored) |" in text
+    assert "| **weighted_score** | **0.5000** | - | | 1/3  2 failed (2 unscored) |" in text
     assert "| f1.mean | **FAILED** | 0.5000 &#60; 0.9000" in text
     assert "- overridden: `gates.f1`" in text
     assert "| a | 0.5000 | passed |  | q? |" in text
@@ -349,10 +353,25 @@ def test_save_path_writes_ultrarags_file(ran: ScenarioResult, tmp_path: Path) ->
     found = json.loads((tmp_path / "deep" / "results.json").read_text("utf-8"))
     assert found == {
         "f1": [0.5, None, None, None],
-        "avg_f1": 0.5,
         "em": [0.5, None, None, None],
+        "avg_f1": 0.5,
         "avg_em": 0.5,
     }
+    assert list(found) == ["f1", "em", "avg_f1", "avg_em"], "F1: the order of UltraRAG's"
+
+
+def test_save_path_of_trec_files_has_plain_means(
+    result: Callable[..., ScenarioResult], tmp_path: Path
+) -> None:
+    """F1: ``map`` and ``P@10``, as evaluate_trec of UltraRAG. (0.5 + 1) / 2 = 0.75."""
+    samples = [
+        SampleResult("q1", 0, scores={"map": 0.5, "precision@10": 0.1}),
+        SampleResult("q2", 1, scores={"map": 1.0, "precision@10": 0.3}),
+    ]
+    columns = (MetricColumn("map"), MetricColumn("precision@10"))
+    made = result(samples, *columns, judgements_sha256="x", save_path="o.json")
+    write_run(made, RUN, tmp_path, tmp_path / "out")
+    assert json.loads((tmp_path / "o.json").read_text("utf-8")) == {"map": 0.75, "P@10": 0.2}
 
 
 def test_without_save_path_no_such_file_is_written(folder: Path, tmp_path: Path) -> None:
@@ -424,8 +443,14 @@ def test_a_file_that_cannot_be_put_in_place_leaves_nothing(tmp_path: Path) -> No
     assert [entry.name for entry in tmp_path.iterdir()] == ["x"]
 
 
+def test_the_umask_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """[R7] It is the whole process's: what other threads write meanwhile would be open to all."""
+    monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("the umask is touched"))
+    write_atomically(tmp_path / "x", ["a"])
+    assert [one.name for one in tmp_path.iterdir()] == ["x"]
+
+
 def test_files_may_be_read_by_whom_the_umask_says(tmp_path: Path) -> None:
-    import os
 
     before = os.umask(0o027)
     try:
@@ -461,7 +486,9 @@ def test_a_run_is_named_after_its_start() -> None:
     ],
 )
 def test_a_scenarios_name_is_one_folder_on_any_system(name: str, expected: str) -> None:
-    assert folder_name(name) == expected
+    """G11: one that had to be changed ends in a digest, so that no other name has its folder."""
+    assert plain_folder_name(name) == expected
+    assert folder_name(name).startswith(expected)
 
 
 @pytest.mark.parametrize(
@@ -471,7 +498,7 @@ def test_a_long_name_is_cut_to_what_file_systems_hold(name: str, tmp_path: Path)
     found = folder_name(name)
     assert 40 <= len(found.encode()) <= 255
     assert found == found.strip(" .")
-    assert name.startswith(found)
+    assert name.startswith(plain_folder_name(name))
     (tmp_path / found).mkdir()
 
 
@@ -500,12 +527,12 @@ def test_latest_stays_where_it_was_when_a_report_fails(
     ran: ScenarioResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = write_run(ran, RUN, tmp_path, tmp_path)
-    from pytest_rageval.reports.summary_md import SummaryMd
+    from pytest_rageval.reports import summary_md
 
     def fails(*arguments: Any) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr(SummaryMd, "write", fails)
+    monkeypatch.setattr(summary_md, "summary_text", fails)
     with pytest.raises(OSError, match="disk full"):
         write_run(ran, replace(RUN, id="later"), tmp_path, tmp_path)
     assert (tmp_path / "s" / "latest").resolve() == first.resolve()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.engine.decide import Extent, decide_gates
+from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.model import (
     Baseline,
     Bound,
@@ -119,7 +119,7 @@ def test_what_got_worse_is_listed_with_the_largest_fall_first(result: Made) -> N
     at = made.index("## Worse than main")
     assert made[at + 1 : at + 9] == [
         "",
-        "Significantly worse: f1 -0.1000.",
+        "Worse: f1 -0.1000.",
         "Of 4 samples 2 fell, 1 rose, 1 are equal.",
         "",
         "| sample | main | this run | A - B | question |",
@@ -140,7 +140,7 @@ def test_only_what_fell_more_than_by_chance_is_called_significant(result: Made) 
 def test_where_lower_is_better_a_rise_is_worse(result: Made) -> None:
     metrics = (MetricColumn("f1"), MetricColumn("noise", higher_is_better=False))
     made = compared(result, metrics=metrics, f1={"diff": 0.1}, noise={"diff": 0.2})
-    assert "Significantly worse: noise +0.2000." in lines(made)
+    assert "Worse: noise +0.2000." in lines(made)
 
 
 def test_where_nothing_got_worse_nothing_is_said(result: Made) -> None:
@@ -156,7 +156,7 @@ def test_a_baseline_that_measured_less_has_no_list_of_samples(result: Made) -> N
     baseline = Baseline("main", ("a",), {"f1": {"a": 1.0}})
     made = replace(made, info=replace(made.info, baselines={"main": baseline}))
     text = summary_text(made, RUN)
-    assert "Significantly worse: f1 -0.1000." in text
+    assert "Worse: f1 -0.1000." in text
     assert "| a | 1.0000 | 0.5000 |" not in text
     assert "samples" not in text.partition("## Worse than")[2].partition("## ")[0]
 
@@ -286,16 +286,37 @@ def test_what_could_not_be_judged_stands_first_with_the_reason(result: Made) -> 
 
 
 def test_a_metric_that_could_not_score_all_says_why_once(result: Made) -> None:
-    """As the terminal does: the first reason stands for the others."""
+    """As the terminal does, G1: what failed and what does not apply are two things."""
     columns = (MetricColumn("f1"), MetricColumn("em"))
     samples = [
         sample("a", 0, 1.0),
         sample("b", 1, None, outcome="error", reasons={"f1": "the row has no references"}),
         sample("c", 2, None, outcome="error", errors={"f1": "TimeoutError"}),
+        sample("d", 3, None, outcome="error", errors={"f1": "ValueError"}),
     ]
     made = lines(result(samples, *columns))
-    assert "- f1 unscored, for instance: the row has no references" in made
-    assert not any(line.startswith("- em") for line in made)
-    assert made.index("## Worst samples") > made.index(
-        "- f1 unscored, for instance: the row has no references"
-    )
+    failed = "- f1 failed on 2 of 4 samples, for instance: TimeoutError"
+    absent = "- f1 does not apply to 1 of 4 samples, for instance: the row has no references"
+    assert made[made.index(failed) + 1] == absent
+    assert not any(line.startswith(("- em failed", "- em does")) for line in made)
+    assert made.index("## Worst samples") > made.index(absent)
+
+
+def test_invalid_rows_are_counted(result: Made) -> None:
+    """G8: they are in no figure, whatever they are reported as."""
+    samples = [sample("a", 0, 1.0), sample("r", 1, None, outcome="xfailed", invalid="no answer")]
+    made = lines(result(samples, MetricColumn("f1")))
+    said = "- 1 of 2 rows is invalid and in no figure, for instance: no answer"
+    assert said in made
+
+
+def test_the_means_are_also_in_the_lines_of_rag_eval(result: Made) -> None:
+    """F6: (0.35 * 0.8123 + 0.65 * 0.7609) / 1 = 0.284305 + 0.494585 = 0.77889."""
+    columns = (MetricColumn("faithfulness", 0.35), MetricColumn("context_recall", 0.65))
+    scores = {"faithfulness": 0.8123, "context_recall": 0.7609}
+    made = lines(result([SampleResult("a", 0, weighted_score=0.77889, scores=scores)], *columns))
+    at = made.index("- faithfulness: 0.8123 (w=0.35)")
+    assert made[at + 1 : at + 3] == [
+        "- context_recall: 0.7609 (w=0.65)",
+        "- **weighted_score: 0.7789**",
+    ]

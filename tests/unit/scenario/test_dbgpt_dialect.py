@@ -8,9 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from load_scenario import load_scenario
 
+from pytest_rageval.datasets.load import load_dataset
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.scenario.loader import LoadedScenario, load_scenario
+from pytest_rageval.model import Sample
+from pytest_rageval.scenario.loader import LoadedScenario
 from pytest_rageval.scenario.overrides import set_override
 
 Load = Callable[..., LoadedScenario]
@@ -74,11 +77,11 @@ def test_a_request_about_retrieval_is_a_scenario(load: Load, name: str) -> None:
 def test_a_request_about_an_app_is_a_scenario(load: Load) -> None:
     """B5, B12: the prediction is the answer; what it was judged against are the contexts."""
     context = {"top_k": 5, "prompt": "942acd7e", "model": "zhipu"}
-    loaded = load({**APP, "context": context, "parallel_num": 4})
+    loaded = load({**APP, "context": context, "parallel_num": 4, "judge": "qwen"})
     scenario = loaded.scenario
     assert scenario.dataset.key_map == {"answer": "prediction", "contexts": "factual"}
     assert scenario.judge is not None
-    assert (scenario.judge.model, scenario.judge.concurrency) == ("zhipu", 4)
+    assert (scenario.judge.model, scenario.judge.concurrency) == ("qwen", 4)
     assert [warning.partition(":")[0] for warning in loaded.warnings] == [
         "context.prompt",
         "context.model",
@@ -103,23 +106,33 @@ def test_what_stands_beside_a_request_is_kept(load: Load) -> None:
     assert scenario.name == "mine"
     assert scenario.judge is not None
     assert (scenario.judge.model, scenario.judge.concurrency) == ("qwen-plus", 2)
-    assert loaded.warnings[0] == "context.model: not used, 'judge' says who judges"
 
 
-def test_a_judge_whose_name_is_a_number_is_one(load: Load) -> None:
+def test_the_model_of_a_request_is_the_apps(load: Load) -> None:
+    """[F7] It answered; it became the judge. A judge's name may be a number."""
     loaded = load({**APP, "judge": 1, "context": {"model": "zhipu"}})
     assert loaded.scenario.judge is not None
     assert loaded.scenario.judge.model == "1"
-    assert loaded.warnings[0] == "context.model: not used, 'judge' says who judges"
+    said = "context.model: 'zhipu' is the app's model, and judges nothing; 'judge' says who does"
+    assert loaded.warnings[0] == said
+    loaded = load({**APP, "context": {"model": "zhipu"}})
+    assert loaded.scenario.judge is None
+    assert loaded.warnings[0] == said
+    half = {**APP, "judge": {"concurrency": 2}, "context": {"model": "zhipu"}}
+    (problem,) = refused(load, half)
+    assert problem.endswith(
+        "judge.model: required, and missing; "
+        "context.model 'zhipu' is the app's model, and judges nothing"
+    )
 
 
 def test_options_of_the_command_line_reach_a_request(load: Load) -> None:
     """A14, B12."""
     sets = ("dataset.limit=1", "judge.base_url='http://127.0.0.1:9/v1'", "top_k=2")
-    loaded = load({**APP, "context": {"model": "zhipu", "top_k": 5}}, *sets)
+    loaded = load({**APP, "judge": "qwen", "context": {"top_k": 5}}, *sets)
     judge = loaded.scenario.judge
     assert judge is not None
-    assert (judge.model, judge.base_url) == ("zhipu", "http://127.0.0.1:9/v1")
+    assert (judge.model, judge.base_url) == ("qwen", "http://127.0.0.1:9/v1")
     assert [warning.partition(":")[0] for warning in loaded.warnings] == ["scene_value"]
     assert loaded.scenario.dataset.limit == 1
     assert loaded.scenario.dataset.rows == APP["datasets"]
@@ -173,6 +186,11 @@ def test_rows_without_predictions_need_a_target(load: Load) -> None:
     assert loaded.warnings[-1].endswith("is not asked: 'target' is")
 
 
+def test_rows_that_are_no_mappings_are_not_said_to_lack_something(load: Load) -> None:
+    """[F7] That they are none is the cause, and said of each row."""
+    assert load({**RECALL, "datasets": ["What is AWEL?"]}).scenario.dataset.rows
+
+
 def test_rows_may_have_our_own_names(load: Load) -> None:
     """B12: nothing is renamed then."""
     row = {"question": "q", "contexts": ["found"], "reference_contexts": ["wanted"]}
@@ -199,7 +217,7 @@ def test_the_scene_follows_from_the_metrics_where_it_is_not_named(load: Load) ->
     [
         ({"scene_key": "dataset"}, "scene_key: expected 'recall' or 'app', found 'dataset'"),
         ({"scene_key": ["app"]}, "scene_key: expected 'recall' or 'app', found ['app']"),
-        ({"context": {"model": "m"}, "judge": ["x"]}, "judge: expected text, found a list"),
+        ({"judge": ["x"]}, "judge: expected text, found a list"),
         ({"datasets": None}, "datasets: needs the rows, or the path of a file with them"),
         ({"datasets": None, "datasets_name": "m"}, "and 'm' is one that DB-GPT keeps"),
         ({"metrics": ["em"]}, "evaluate_metrics and metrics say the same; keep one of them"),
@@ -221,3 +239,45 @@ def test_our_own_scenarios_are_left_alone(load: Load) -> None:
     """A key that is theirs, by mistake among ours, gets the usual message."""
     own = {"name": "s", "metrics": ["em"], "datasets": "rows.jsonl"}
     assert any("Did you mean 'dataset'?" in problem for problem in refused(load, own))
+
+
+@pytest.mark.parametrize("is_file", [False, True])
+def test_factual_is_for_rows_without_contexts(tmp_path: Path, is_file: bool) -> None:
+    """[F7] In the request and in a file; "found nothing" is no reason to take it."""
+    rows = [
+        {"query": "o", "prediction": "a", "factual": ["f"], "contexts": ["c"]},
+        {"query": "p", "prediction": "a", "factual": ["f"], "contexts": None},
+        {"query": "q", "prediction": "b", "factual": ["f"], "contexts": []},
+        {"query": "r", "prediction": "b", "factual": ["f"]},
+    ]
+    (tmp_path / "rows.json").write_text(json.dumps(rows), "utf-8")
+    request = {**APP, "evaluate_metrics": ["f1"], "datasets": "rows.json" if is_file else rows}
+    (tmp_path / "r.json").write_text(json.dumps(request), "utf-8")
+    loaded = load_scenario(tmp_path / "r.json")
+    fallbacks = loaded.tree.fallbacks
+    dataset = load_dataset(loaded.scenario.dataset, tmp_path, "r.json", fallbacks=fallbacks)
+    cases = [case for case in dataset.cases if isinstance(case, Sample)]
+    read = [(case.contexts, case.reference_contexts) for case in cases]
+    assert read == [(("c",), ("f",)), (("f",), None), ((), ("f",)), (("f",), None)]
+
+
+def test_an_answer_that_equals_its_factual_stays(tmp_path: Path) -> None:
+    """[F7] Python keeps one object for equal texts of a letter."""
+    (tmp_path / "rows.json").write_text('[{"query": "q", "prediction": "A", "factual": "A"}]')
+    request = {**APP, "evaluate_metrics": ["f1"], "datasets": "rows.json"}
+    (tmp_path / "r.json").write_text(json.dumps(request), "utf-8")
+    loaded = load_scenario(tmp_path / "r.json")
+    fallbacks = loaded.tree.fallbacks
+    dataset = load_dataset(loaded.scenario.dataset, tmp_path, "r.json", fallbacks=fallbacks)
+    (sample,) = dataset.cases
+    assert isinstance(sample, Sample)
+    assert (sample.answer, sample.contexts, sample.reference_contexts) == ("A", ("A",), None)
+
+
+def test_a_prompt_may_be_its_text(load: Load) -> None:
+    """[F7] What is the key of one that DB-GPT keeps is a warning."""
+    prompt = "Rate {answer} for {query}: 0 to 5"
+    loaded = load({**APP, "context": {"prompt": prompt}})
+    (metric,) = [one for one in loaded.scenario.metrics if one.metric == "AnswerRelevancyMetric"]
+    assert metric.options == {"prompt": prompt}
+    assert not [warning for warning in loaded.warnings if "prompt" in warning]

@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from load_scenario import load_scenario
 
-from pytest_rageval import Scenario
-from pytest_rageval.scenario.in_memory import scenario_data, tree_of
-from pytest_rageval.scenario.loader import inspect_tree, load_scenario
+from pytest_rageval import Scenario, evaluate
+from pytest_rageval.errors import ScenarioError
+from pytest_rageval.scenario.in_memory import overrides_of, scenario_data, tree_of
+from pytest_rageval.scenario.loader import inspect_tree
 
 TEXTS = [
     "name: s\nmetrics: [em, {f1: {normalizer: squad, name: strict}}, ndcg@10]\ndataset: r.jsonl\n",
@@ -60,3 +63,54 @@ def test_a_mapping_may_hold_what_python_has_for_lists_and_paths() -> None:
     assert tree_of({"dataset": (row,)}).data["dataset"] == [row]
     assert tree.where(("metrics", 0)) == "s"
     assert tree_of({}).source == "scenario"
+
+
+def _nested(kind: type, depth: int = 3000) -> Any:
+    found: Any = "x"
+    for _ in range(depth):
+        found = [found] if kind is list else {"a": found}
+    return found
+
+
+@pytest.mark.parametrize("kind", [list, dict])
+@pytest.mark.parametrize("key", ["x-own", "metric_options", "dataset"])
+def test_a_mapping_nested_too_deeply_is_refused(kind: type, key: str) -> None:
+    """[E12] Also below rows and overrides, and one that holds itself."""
+    deep = _nested(kind)
+    tree = {"name": "s", "metrics": ["em"], "dataset": [{"answer": "x"}]}
+    value = [{"answer": "x", "references": ["x"], "m": deep}] if key == "dataset" else {"a": deep}
+    with pytest.raises(ScenarioError, match="nested too deeply"):
+        tree_of({**tree, key: value})
+    with pytest.raises(ScenarioError, match="nested too deeply"):
+        overrides_of({key: value})
+    own: dict[str, Any] = {}
+    own["x"] = own["y"] = own
+    with pytest.raises(ScenarioError, match="nested too deeply"):
+        tree_of({**tree, "x-own": own})
+
+
+@pytest.mark.parametrize(
+    "value", [object(), {1, 2}, b"x", {("a", 1): 1, "b": 2}, {"\ud800": 1}, {None: 1, 2: 3}]
+)
+def test_rows_of_a_program_may_hold_what_no_file_can(value: Any) -> None:
+    """[E12] It is metadata, and is written down as text."""
+    row = {"answer": "x", "references": ["x"], "own": value}
+    result = evaluate({"name": "s", "metrics": ["em"], "dataset": [row]})
+    assert result.mean_of("em") == 1.0
+    assert yaml.safe_load(result.info.snapshot)["dataset"]["rows"][0]["own"] is not None
+
+
+def test_columns_that_are_numbers_have_their_text_as_name() -> None:
+    """[E12] As those of a data frame without a header."""
+    tree = {"name": "s", "metrics": ["em"], "dataset": {"rows": [{0: "x", 1: "x", None: "y"}]}}
+    with pytest.raises(ScenarioError, match="has no such field. Columns: 0, 1, None"):
+        evaluate(tree)
+    rows = {**tree["dataset"], "key_map": {"answer": "0", "references": "1"}}
+    assert evaluate({**tree, "dataset": rows}).mean_of("em") == 1.0
+
+
+@pytest.mark.parametrize("scenario", [[{"name": "s"}], None, 7])
+def test_what_is_no_scenario_at_all_is_refused(scenario: Any) -> None:
+    """[E12] A list that was read from a file, for instance."""
+    with pytest.raises(ScenarioError, match="expected a path, a Scenario or a mapping, found"):
+        evaluate(scenario)

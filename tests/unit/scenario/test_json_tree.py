@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.scenario.json_tree import parse_json
+from pytest_rageval.scenario.loader import parse_json
 
 
 def test_values_are_those_of_json_and_have_their_lines() -> None:
@@ -35,3 +35,12 @@ def test_what_is_neither_is_refused_with_the_place() -> None:
         parse_json('{"a":\n "b" "c"}', "s.json")
     with pytest.raises(ScenarioError, match=r"s\.json"):
         parse_json("[" * 100_000, "s.json")
+
+
+@pytest.mark.parametrize("depth", [101, 3000])
+def test_a_file_nested_deeper_than_yaml_may_be_is_refused(depth: int) -> None:
+    """[E12] Whatever comes later goes through it by recursion."""
+    deep = "[" * depth + "]" * depth
+    with pytest.raises(ScenarioError, match="^s.json.*: n[eo][st]"):
+        parse_json(f'{{"x-own": {deep}}}', "s.json")
+    assert parse_json('{"x-own": %s}' % ("[" * 99 + "]" * 99), "s.json").data

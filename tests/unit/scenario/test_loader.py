@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from time import process_time
 
 import pytest
+from load_scenario import load_scenario
 
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.scenario.loader import inspect_scenario, load_scenario
+from pytest_rageval.scenario.loader import inspect_scenario
 from pytest_rageval.scenario.overrides import set_override
 
 Write = Callable[..., Path]
@@ -115,6 +118,12 @@ def test_one_mistake_and_its_message(write: Write, line: str, message: str) -> N
         ("{path: a, limit: 1.5}", "dataset.limit: expected a whole number, found 1.5"),
         ("{path: a, on_invalid: ignore}", "dataset.on_invalid: expected 'fail', 'skip' or 'xfail'"),
         ("{path: a, key_map: {anwser: x}}", "unknown field 'anwser'. Did you mean 'answer'?"),
+        # F5: a reversed map
+        (
+            "{path: a, key_map: {Model output: answer}}",
+            "'Model output' is no field, and 'answer' is one: our field is the key (left), your "
+            "column the value (right). Write {answer: Model output}",
+        ),
         ("{path: a, key_map: {gt_ls: x, references: y}}", "key_map"),
         ("{path: a, max_row_mb: 0}", "dataset.max_row_mb: expected a number > 0, found 0"),
         ("{path: a, shuffle: 3}", "dataset.shuffle: expected true or false, found 3"),
@@ -185,3 +194,37 @@ def test_the_rest_of_a_broken_scenario_can_still_be_looked_at(write: Write) -> N
     assert [metric.metric for metric in loaded.scenario.metrics][:1] == ["em"]
     assert {problem.where for problem in found} == {"s.yaml:1", "s.yaml:2"}
     assert len(found) == 4
+
+
+@pytest.mark.parametrize(
+    "rows", ["\n" + "- a\n" * 5_000_000, " [" + "a," * 10_000_000 + "]"], ids=["lines", "flow"]
+)
+def test_rows_by_the_million_belong_into_a_data_file(tmp_path: Path, rows: str) -> None:
+    """[R3] 20 MB of YAML in one list were read for 49 s."""
+    path = tmp_path / "s.rageval.yaml"
+    path.write_text(f"name: x\nmetrics: [em]\ndataset:{rows}\n", encoding="utf-8")
+    began = process_time()
+    with pytest.raises(ScenarioError, match="more than .* put the rows into a data file"):
+        load_scenario(path)
+    assert process_time() - began < 5
+
+
+def test_a_document_in_two_spellings_of_one_name_is_refused(write: Write) -> None:
+    """F4: composed and decomposed, which of the weights counts would be chance."""
+    weights = {"Pr\u00fcfung.pdf": 2, "Pru\u0308fung.pdf": 3}
+    with pytest.raises(ScenarioError) as caught:
+        load_scenario(write(MINIMAL + f"doc_weights: {json.dumps(weights)}\n"), shown="s.yaml")
+    (problem,) = caught.value.problems
+    assert problem.message == (
+        "doc_weights: names 'Pr\u00fcfung.pdf' twice, composed (NFC) and decomposed (NFD), with "
+        "the weights 2 and 3; keep one"
+    )
+
+
+@pytest.mark.parametrize("bands", ["{good: 0.5, warn: 0.7}", "{good: 0.5}"])
+def test_bands_out_of_order_are_refused(write: Write, bands: str) -> None:
+    """F4."""
+    with pytest.raises(
+        ScenarioError, match=r"bands: 'good' \(0.5\) is below 'warn' .* at most 0.5"
+    ):
+        load_scenario(write(MINIMAL + f"bands: {bands}\n"), shown="s.yaml")

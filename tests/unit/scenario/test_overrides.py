@@ -15,7 +15,7 @@ from pytest_rageval.scenario.overrides import (
     parse_assignment,
     set_override,
 )
-from pytest_rageval.scenario.yaml_tree import parse_yaml
+from pytest_rageval.scenario.yaml.tree import parse_yaml
 
 
 def applied(text: str, override: Override) -> tuple[Any, str | None]:
@@ -349,3 +349,44 @@ def test_a_name_of_its_own_means_no_other_metric(text: str, option: str, weights
     """A14: ``name: RR`` is the name of a metric that is not mrr."""
     data, _ = by_name(text, option)
     assert data["metric_weights"] == weights
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "expected"),
+    [
+        ("doc_weights: {a: 2}", "doc_weights", {}),
+        ("name: x", "doc_weights", {"name": "x"}),
+        ("doc_weights: {a: 2, b: 3}", "doc_weights.a", {"doc_weights": {"b": 3}}),
+        ("gates: {f1: {mean: 0.5, lower_bound: 0.4}}", "gates.f1", {"gates": {}}),
+        ("dataset: {path: a, limit: 3}", "dataset.limit", {"dataset": {"path": "a"}}),
+        ("dataset: a", "dataset.limit", {"dataset": {"path": "a"}}),
+        ("judge: {model: m, timeout_s: 3}", "judge.timeout_s", {"judge": {"model": "m"}}),
+        ("models: {m: {rpm: 3}}", "models.m.rpm", {"models": {"m": {}}}),
+        ("target: {url: u, body: {q: 1}}", "target.body", {"target": {"url": "u"}}),
+        ("ks: [1]", "ks", {}),
+        # Here null is a value of its own: never, not sent, up to the metric.
+        ("judge: m", "judge.max_failures", {"judge": {"model": "m", "max_failures": None}}),
+        ("judge: m", "judge.temperature", {"judge": {"model": "m", "temperature": None}}),
+        ("name: x", "empty_answer", {"name": "x", "empty_answer": None}),
+        # The schema has to refuse these, with the nearest key.
+        ("name: x", "doc_wieghts", {"name": "x", "doc_wieghts": None}),
+        ("dataset: {path: a}", "dataset.limt", {"dataset": {"path": "a", "limt": None}}),
+    ],
+)
+def test_null_takes_a_value_away(text: str, path: str, expected: Any) -> None:
+    """F3: but where null says something of its own."""
+    found = applied(text, set_override("--rag-set", f"{path}=null"))
+    assert found == (expected, path)
+
+
+def test_a_documents_weight_is_replaced_in_whatever_form_its_name_is() -> None:
+    """F4: composed and decomposed would be two names of one document."""
+    nfc, nfd = "Pr\u00fcfung.pdf", "Pru\u0308fung.pdf"
+    override = number_override("doc_weights")("--rag-doc-weight", f"{nfc}=3")
+    assert applied(f"doc_weights: {{{nfd}: 2}}", override)[0] == {"doc_weights": {nfd: 3.0}}
+
+
+def test_a_limit_that_is_taken_away_limits_nothing() -> None:
+    """F3: such a run is no partial one."""
+    assert not set_override("--rag-set", "dataset.limit=null").limits
+    assert set_override("--rag-set", "dataset.limit=3").limits

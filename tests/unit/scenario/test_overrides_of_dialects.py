@@ -40,6 +40,7 @@ n_resamples: 500
 DBGPT = """
 scene_key: app
 parallel_num: 4
+judge: qwen
 context: {model: zhipu, top_k: 5}
 datasets: [{query: q, prediction: a, factual: [c]}]
 evaluate_metrics: [AnswerRelevancyMetric]
@@ -121,7 +122,7 @@ def test_of_ultrarags_runs(load: Load) -> None:
 def test_of_dbgpt(load: Load) -> None:
     scenario = load(DBGPT, judge__concurrency=2, top_k=1, metrics=["f1"]).scenario
     assert scenario.judge is not None
-    assert (scenario.judge.model, scenario.judge.concurrency, scenario.top_k) == ("zhipu", 2, 1)
+    assert (scenario.judge.model, scenario.judge.concurrency, scenario.top_k) == ("qwen", 2, 1)
     assert [spec.metric for spec in scenario.metrics] == ["f1"]
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from load_scenario import load_scenario
 
 from pytest_rageval import UserError, extras, patch_scenario
 from pytest_rageval.errors import MissingExtraError, ScenarioError
 from pytest_rageval.scenario import patch
-from pytest_rageval.scenario.loader import load_scenario
-from pytest_rageval.scenario.yaml_tree import parse_yaml
+from pytest_rageval.scenario.yaml.tree import parse_yaml
 
 pytest.importorskip("ruamel.yaml")
 
@@ -555,3 +555,11 @@ def test_a_check_is_added_beside_the_short_form_of_a_mean(
     path = write(f"{head}gates: {gates.removeprefix('{by: {lang: ').removesuffix('}}')}\n")
     assert patch_scenario(path, {"gates": check}) == ("gates.em.lower_bound",)
     assert load_scenario(path).scenario.gates == parse_yaml(expected, "").data["by"]["lang"]
+
+
+def test_changes_nested_too_deeply_are_refused(scenario: Callable[..., Path]) -> None:
+    """[E12]"""
+    deep: Any = "x"
+    for _ in range(3000):
+        deep = [deep]
+    assert "nested too deeply" in refusal(scenario(), {"x-own": deep})

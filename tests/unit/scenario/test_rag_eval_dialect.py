@@ -6,9 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from load_scenario import load_scenario
 
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.scenario.loader import LoadedScenario, load_scenario
+from pytest_rageval.scenario.loader import LoadedScenario
 
 BASE = (
     "scenario_name: s\n"
@@ -64,8 +65,42 @@ def test_what_has_no_effect_is_a_warning(load: Callable[[str], LoadedScenario]) 
     assert load(BASE).warnings == ()
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "true", "x", "1.5", "[1]"])
-@pytest.mark.parametrize("key", ["batch_size", "max_samples", "metric_concurrency"])
+@pytest.mark.parametrize("line", ["metric_concurrency: 0", "max_samples: -1"])
+def test_what_rag_eval_takes_for_no_limit_is_none(
+    load: Callable[[str], LoadedScenario], line: str
+) -> None:
+    """F6."""
+    loaded = load(BASE + f"runtime: {{{line}}}\n")
+    assert (loaded.scenario.dataset.limit, loaded.warnings) == (-1, ())
+    assert loaded.scenario.judge == load(BASE).scenario.judge
+
+
+def test_further_keys_are_taken_with_a_warning(load: Callable[[str], LoadedScenario]) -> None:
+    """F6: in this dialect alone, and nothing that looks like a key of ours."""
+    loaded = load(BASE + "owner: me\nnotes: {a: 1}\nx-mine: 1\n")
+    assert [warning.partition(":")[0] for warning in loaded.warnings] == ["owner", "notes"]
+    (problem,) = refused(load, BASE + "treshholds: {em: 1}\n")
+    assert "unknown key 'treshholds'. Did you mean 'thresholds'?" in problem
+    (problem,) = refused(load, "name: s\ndataset: x\nmetrics: [em]\nowner: me\n")
+    assert "unknown key 'owner'" in problem
+
+
+def test_a_metric_that_is_listed_twice_counts_once(load: Callable[[str], LoadedScenario]) -> None:
+    """F6."""
+    loaded = load(BASE.replace("[em]", "[em, f1, em]"))
+    assert [spec.metric for spec in loaded.scenario.metrics] == ["em", "f1"]
+    assert loaded.warnings == ("metrics: 'em' is named twice, and counts once",)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (key, value)
+        for key in ("batch_size", "max_samples", "metric_concurrency")
+        for value in ("0", "-1", "true", "x", "1.5", "[1]")
+        if (key, value) not in {("max_samples", "-1"), ("metric_concurrency", "0")}
+    ],
+)
 def test_a_runtime_value_that_is_no_count_is_refused_with_its_line(
     load: Callable[[str], LoadedScenario], key: str, value: str
 ) -> None:
@@ -210,7 +245,7 @@ def test_an_adapter_that_cannot_be_is_refused_at_its_line(
 def test_a_target_of_ours_runs_in_mode_online(load: Callable[[str], LoadedScenario]) -> None:
     assert load(ONLINE + "target: 'os.path:basename'\n").scenario.target is not None
     (problem,) = refused(load, BASE + "target: 'os.path:basename'\n")
-    assert "mode: 'offline' asks nobody, and a target stands there" in problem
+    assert "mode: 'offline' asks no target, and there is one" in problem
 
 
 @pytest.mark.parametrize("target", ["my_app:answer", "[x]", "7"])

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from load_scenario import load_scenario
 
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.scenario.loader import LoadedScenario, load_scenario
+from pytest_rageval.scenario.loader import LoadedScenario
 
 BASE = "name: s\nqrels_path: q.txt\nrun_path: r.txt\n"
 

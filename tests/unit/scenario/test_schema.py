@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from load_scenario import load_scenario
 
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
-from pytest_rageval.scenario.loader import load_scenario
 from pytest_rageval.scenario.schema import Scenario, json_schema
 
 LONG: dict[str, Any] = {
@@ -39,6 +39,8 @@ CHANGES: list[tuple[dict[str, Any], bool]] = [
     ({"dataset": "r.jsonl"}, True),
     ({"dataset": [{"answer": "x"}]}, True),
     ({"judge": {"model": "m"}}, True),
+    ({"judge": {"profile": "p", "repeats": 3}, "models": {"p": {"model": "m"}}}, True),
+    ({"judge": {"repeats": 3}}, False),
     ({"corpus": "chunks.jsonl", "top_k": 5, "match": "contains"}, True),
     ({"corpus": {"path": "chunks.csv", "encoding": "gb18030"}}, True),
     ({"compare": "main"}, True),

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from load_scenario import load_scenario
 
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.scenario.loader import LoadedScenario, load_scenario
+from pytest_rageval.scenario.loader import LoadedScenario
 
 Load = Callable[[str], LoadedScenario]
 
@@ -100,6 +101,37 @@ def test_trec_files_are_a_scenario(load: Load) -> None:
     assert loaded.scenario.compare is None
 
 
+@pytest.mark.parametrize("metrics", ["", "  metrics:\n", "  metrics: null\n"])
+def test_without_metrics_all_of_ultrarag_are_meant(load: Load, metrics: str) -> None:
+    """F1."""
+    loaded = load(BENCHMARK + "evaluation:\n  save_path: o.json\n" + metrics)
+    assert names(loaded) == [
+        "acc", "f1", "em", "coverem", "stringem", "rouge-1", "rouge-2", "rouge-l",
+    ]  # fmt: skip
+    assert loaded.warnings == ()
+
+
+@pytest.mark.parametrize(
+    "given", ["", "  ir_metrics: null\n  ks: null\n", "  metrics: null\n  ir_metrics:\n"]
+)
+def test_without_ir_metrics_all_of_ultrarag_are_meant(load: Load, given: str) -> None:
+    """F1: with its six cutoffs."""
+    loaded = load("evaluation:\n  qrels_path: q.txt\n  run_path: r.txt\n" + given)
+    cut = [
+        f"{name}@{k}" for name in ("recall", "ndcg", "precision") for k in (1, 5, 10, 20, 50, 100)
+    ]
+    assert names(loaded) == ["mrr", "map", *cut]
+    assert loaded.warnings == ()
+
+
+def test_more_names_in_a_key_map_are_taken(load: Load) -> None:
+    """F1: with a warning, for a name may be mistyped."""
+    loaded = load(BENCHMARK.replace("pred_ls: pred", "pred_ls: pred, meta_ls: meta") + EVALUATION)
+    assert loaded.scenario.dataset.key_map.keys() == {"references", "question", "answer"}
+    (warning,) = loaded.warnings
+    assert warning.startswith("benchmark.key_map.meta_ls: is no field here; the column stays")
+
+
 def test_two_runs_are_compared(load: Load) -> None:
     """D6, D9: the new one is evaluated, the old one is what it is compared with."""
     text = TREC.replace("run_path", "run_new_path") + (
@@ -151,7 +183,7 @@ def test_lines_of_problems_are_those_of_the_file(load: Load) -> None:
         "nq.yaml:5: ks[1]: expected a whole number >= 1, found 0"
     ]
     (problem,) = refused(load, BENCHMARK.replace("limit: 3", "limit: 0") + EVALUATION)
-    assert problem.startswith("nq.yaml:8: dataset.limit: 0 would run nothing")
+    assert problem.startswith("nq.yaml:8: benchmark.limit: 0 would run nothing")
 
 
 @pytest.mark.parametrize(

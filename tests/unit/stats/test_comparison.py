@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -16,7 +19,7 @@ from pytest_rageval.model import (
     SignificanceTest,
 )
 from pytest_rageval.stats.aggregate import summarize_scenario
-from pytest_rageval.stats.comparison import compare_runs
+from pytest_rageval.stats.comparison import compare_runs, padded_interval, paired_scores
 
 
 def run_of(
@@ -87,6 +90,79 @@ def test_the_weighted_score_is_a_metric_like_others() -> None:
     assert found.metrics["weighted_score"].diff == pytest.approx(0.05, abs=1e-15)
 
 
+def test_the_weighted_scores_of_a_pair_are_over_the_same_metrics() -> None:
+    """G1: em applied to "a" before and no longer does; f1 fell from 0.8 to 0.5, and that counts.
+
+    Over all metrics it would be 0.5 against (0.8 + 0.0)/2 = 0.4, a rise. Of "b" both have both.
+    """
+    columns = (MetricColumn("f1"), MetricColumn("em"))
+    samples = [
+        SampleResult("a", 0, weighted_score=0.5, scores={"f1": 0.5, "em": None}),
+        SampleResult("b", 1, weighted_score=0.5, scores={"f1": 0.0, "em": 1.0}),
+    ]
+    info = ScenarioInfo("s", "s.yaml", "s.yaml", columns, total=2)
+    before = Baseline(
+        "main",
+        ("a", "b"),
+        {
+            "f1": {"a": 0.8, "b": 0.0},
+            "em": {"a": 0.0, "b": 1.0},
+            "weighted_score": {"a": 0.4, "b": 0.5},
+        },
+    )
+    run = summarize_scenario(info, samples, complete=True)
+    found = compare_runs(run, before, ["weighted_score"], SignificanceTest())
+    weighted = found.metrics["weighted_score"]
+    assert (weighted.a_mean, weighted.b_mean) == pytest.approx((0.5, 0.65), abs=1e-15)
+
+
+def test_where_the_same_metrics_apply_the_weighted_scores_are_as_they_were() -> None:
+    """Half of f1 now and 0.2 then; shown weighs nothing, and applies now only."""
+    run = run_of({"a": 0.5})
+    columns = (MetricColumn("f1"), MetricColumn("shown", weight=0.0))
+    samples = [replace(one, scores={"f1": 0.5, "shown": 1.0}) for one in run.samples]
+    run = replace(run, samples=samples, info=replace(run.info, metrics=columns))
+    scores = {"f1": {"a": 0.9}, "shown": {"a": None}, "weighted_score": {"a": 0.2}}
+    before = Baseline("main", ("a",), scores)
+    assert paired_scores(run.info, run.samples[0], before, "weighted_score") == (0.25, 0.2)
+
+
+def test_a_metric_that_the_other_run_has_not_has_no_pair() -> None:
+    run = run_of({"a": 0.5})
+    assert paired_scores(run.info, run.samples[0], saved({}), "em") == (None, None)
+    assert paired_scores(run.info, run.samples[0], Baseline("b", ("a",), {}), "f1") == (0.5, None)
+
+
+def test_a_shift_moves_the_pairs_that_there_are() -> None:
+    """A lies 0.1 below B; held against 0.1 nothing is left. b had no score."""
+    now, before = {"a": 0.4, "b": 0.9, "c": 0.4}, {"a": 0.5, "b": None, "c": 0.5}
+    found = compare_runs(
+        run_of(now), saved(before), ["f1"], SignificanceTest(), shifts={"f1": 0.1}
+    ).metrics["f1"]
+    assert (found.n, found.n_nonzero) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("plan", "used"),
+    [({}, "max-t"), ({"test": "bootstrap"}, "holm"), ({"correction": "none"}, "none")],
+)
+def test_how_p_was_adjusted_is_told(plan: dict[str, Any], used: str) -> None:
+    assert compare({"a": 0.5}, {"a": 0.5}, **plan).correction == used
+
+
+def test_where_a_metric_failed_there_is_no_pair() -> None:
+    """G1: "a" has no weighted score in the run that the judge was down in."""
+    columns = (MetricColumn("f1"), MetricColumn("em"))
+    sample = SampleResult("a", 0, scores={"f1": 1.0, "em": None}, errors={"em": "away"})
+    info = ScenarioInfo("s", "s.yaml", "s.yaml", columns, total=1)
+    scores = {"f1": {"a": 0.5}, "em": {"a": 0.5}, "weighted_score": {"a": 0.5}}
+    run = summarize_scenario(info, [sample], complete=True)
+    found = compare_runs(
+        run, Baseline("main", ("a",), scores), ["weighted_score"], SignificanceTest()
+    )
+    assert found.metrics["weighted_score"].n == 0
+
+
 def test_the_plan_is_followed_and_told() -> None:
     pytest.importorskip("scipy")
     found = compare({"a": 0.5, "b": 0.9}, {"a": 0.4, "b": 0.7}, test="t", alpha=0.2)
@@ -99,7 +175,7 @@ def test_the_seed_is_that_of_the_plan() -> None:
     now = {f"s{at}": 0.5 + (at * 3 % 7 - 3) * 0.01 * 2**0.5 for at in range(60)}
     before = {f"s{at}": 0.5 + (at * 5 % 11 - 5) * 0.01 * 3**0.5 for at in range(60)}
     found = [compare(now, before, seed=seed, n_resamples=500) for seed in (1, 1, 2)]
-    assert "sampled" in found[0].metrics["f1"].method
+    assert "500 sampled" in found[0].metrics["f1"].method
     first, again, other = (one.metrics["f1"].p_value for one in found)
     assert first == again != other
 
@@ -109,6 +185,52 @@ def test_nothing_in_common_compares_nothing() -> None:
     f1 = found.metrics["f1"]
     assert (f1.n, f1.diff, f1.p_value, f1.significant) == (0, None, None, False)
     assert f1.note
+
+
+def padded(scores: Mapping[str, Any], before: Mapping[str, Any], **fields: Any) -> Any:
+    """Return the interval of f1 with pseudo pairs of +-1; ``fields`` of each sample by name."""
+    run = run_of(scores, fields.pop("weights", None))
+    docs = fields.pop("docs", {})
+    samples = [replace(one, doc_name=docs.get(one.sample_id)) for one in run.samples]
+    run = replace(run, samples=samples, info=replace(run.info, **fields))
+    return padded_interval(run, saved(before), "f1", 0.05, 1.0)
+
+
+T_3 = 3.182446305284263  # t(0.975; 3)
+
+
+def test_two_pseudo_pairs_are_as_wide_as_the_range() -> None:
+    """Differences 0, 0, 1, -1: s² = 2/3, standard error √(2/3/4)."""
+    low, high = padded({"a": 0.5, "b": 0.7}, {"a": 0.5, "b": 0.7})
+    assert (low, high) == pytest.approx((-T_3 * math.sqrt(1 / 6), T_3 * math.sqrt(1 / 6)))
+
+
+@pytest.mark.parametrize("lacking", [None, math.nan])
+def test_a_pair_needs_both_scores_and_a_weight(lacking: float | None) -> None:
+    """c has none now, d had none, e weighs nothing: the interval is that of a and b alone."""
+    now = {"a": 0.5, "b": 0.7, "c": lacking, "d": 0.1, "e": 0.0}
+    before = {"a": 0.5, "b": 0.7, "c": 0.9, "d": lacking, "e": 1.0}
+    found = padded(now, before, weights={"e": 0.0})
+    assert found == padded({"a": 0.5, "b": 0.7}, {"a": 0.5, "b": 0.7})
+    assert padded({"c": lacking}, {"c": 0.9}) is None
+    assert padded({"e": 0.5}, {"e": 0.5}, weights={"e": 0.0}) is None
+
+
+def test_a_pseudo_pair_has_the_mean_weight() -> None:
+    """Equal pairs of weights 1 and 3, pseudo pairs of 2: Σ w = 8, residuals 0, 0, 2, -2.
+
+    The variance is K/(K - 1) Σ (w·d)²/(Σ w)² = 4/3 · 8/64 = 1/6.
+    """
+    found = padded({"a": 0.5, "b": 0.7}, {"a": 0.5, "b": 0.7}, weights={"b": 3.0})
+    assert found == pytest.approx((-T_3 * math.sqrt(1 / 6), T_3 * math.sqrt(1 / 6)))
+
+
+def test_a_pseudo_pair_is_a_group_of_the_mean_weight() -> None:
+    """Four equal pairs of two documents, 2 each: sums of 0, 0, 2, -2 of 8, four groups: 1/6."""
+    equal = dict.fromkeys("abcd", 0.5)
+    docs = {"a": "x", "b": "x", "c": "y", "d": "y"}
+    found = padded(equal, equal, docs=docs, group_by="doc_name")
+    assert found == pytest.approx((-T_3 * math.sqrt(1 / 6), T_3 * math.sqrt(1 / 6)))
 
 
 class _Counted(str):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from pytest_rageval.errors import MissingExtraError
-from pytest_rageval.model import MetricComparison
+from pytest_rageval.model import MetricComparison, SignificanceTest
 from pytest_rageval.stats import paired_tests
 from pytest_rageval.stats.paired import compare_paired, holm
 
@@ -101,6 +101,7 @@ def test_lengths_must_match() -> None:
 @pytest.mark.parametrize("test", ["permutation", "t", "wilcoxon", "bootstrap"])
 def test_without_pairs_nothing_is_computed(test: str) -> None:
     nothing = "no sample has a score on both sides"
+    needed = 6 if test in ("permutation", "wilcoxon") else 2
     expected = MetricComparison(
         a_mean=None,
         b_mean=None,
@@ -115,6 +116,7 @@ def test_without_pairs_nothing_is_computed(test: str) -> None:
         method="none",
         smallest_detectable=None,
         note=nothing,
+        undecided=f"0 pairs cannot reach p < 0.05, whatever the scores; {needed} can",
     )
     assert compare([], [], test=test) == expected
     assert compare([None, 0.5], [0.5, math.nan], test=test) == expected
@@ -205,7 +207,7 @@ def test_a_p_value_that_ranks_cannot_give_is_said_to_be_approximate() -> None:
 def test_holm_is_counted_in_what_can_be_reached() -> None:
     """Three metrics of six differences each: 3/32; with seven one would have 3/64."""
     six = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.0]
-    found = against_zero(six, six, six)
+    found = against_zero(six, six, six, correction="holm")
     assert {one.note for one in found} == {
         "6 samples differ: p cannot fall below 0.03125, 0.09375 adjusted over 3 metrics; "
         "7 would be needed for 0.05"
@@ -214,7 +216,7 @@ def test_holm_is_counted_in_what_can_be_reached() -> None:
     assert not any(one.significant for one in found)
     # Seven: 3/64 = 0.047 is enough for one, and then 2/32 is not for the others.
     seven = [*six[:6], 0.7]
-    found = against_zero(six, seven, six)
+    found = against_zero(six, seven, six, correction="holm")
     assert [one.significant for one in found] == [False, True, False]
     assert found[1].note == ""
     assert "0.0625 adjusted over 3 metrics; 7 would be needed" in found[0].note
@@ -227,11 +229,12 @@ def test_too_few_resamples_to_reach_alpha_are_said() -> None:
     [found] = against_zero(values, n_resamples=19)
     assert (found.p_value, found.method) == (0.05, "permutation, 19 sampled")
     assert found.note == "19 resamples: p cannot fall below 0.05; 20 would be needed for 0.05"
+    assert found.undecided == "19 resamples cannot reach p < 0.05; 20 can"
     [found] = against_zero(values, n_resamples=15, alpha=0.06)
     assert found.note.endswith("; 16 would be needed for 0.06")  # 1/17 = 0.0588
     [found] = against_zero(values, n_resamples=20)
-    assert (found.significant, found.note) == (True, "")
-    found, _ = against_zero(values, values, n_resamples=20)
+    assert (found.significant, found.note, found.undecided) == (True, "", "")
+    found, _ = against_zero(values, values, n_resamples=20, correction="holm")
     assert found.note == (
         "20 resamples: p cannot fall below 0.04762, 0.09524 adjusted over 2 metrics; "
         "40 would be needed for 0.05"
@@ -239,6 +242,76 @@ def test_too_few_resamples_to_reach_alpha_are_said() -> None:
     found, _ = against_zero(values, values, n_resamples=40, test="bootstrap")
     assert (found.p_adjusted, found.note) == (pytest.approx(2 / 41), "")
     assert found.method == "bootstrap, 40"
+    [found] = against_zero(values, n_resamples=19, test="bootstrap")
+    assert found.note == "19 resamples: p cannot fall below 0.05; 20 would be needed for 0.05"
+
+
+@pytest.mark.parametrize(
+    ("pairs", "alpha", "undecided"),
+    [
+        (4, 0.0625, "4 pairs cannot reach p < 0.0625, whatever the scores; 6 can"),
+        # 2^-4 is not below 0.0625.
+        (5, 0.0625, "5 pairs cannot reach p < 0.0625, whatever the scores; 6 can"),
+        (6, 0.0625, ""),
+        (5, 0.063, ""),
+    ],
+)
+def test_so_many_pairs_are_needed_that_p_is_below_alpha(
+    pairs: int, alpha: float, undecided: str
+) -> None:
+    assert compare([0.0] * pairs, [0.0] * pairs, alpha=alpha).undecided == undecided
+
+
+def test_two_pairs_are_enough_for_a_test_that_counts_no_signs() -> None:
+    assert compare([0.4, 0.1], [0.0, 0.0], test="bootstrap").undecided == ""
+    alone = compare([0.4], [0.0], test="bootstrap").undecided
+    assert alone == "1 pair cannot reach p < 0.05, whatever the scores; 2 can"
+
+
+@pytest.mark.parametrize(("alpha", "needed"), [(0.6, 2), (0.0625, 6), (0.063, 5)])
+def test_so_many_must_differ_that_p_is_below_alpha(alpha: float, needed: int) -> None:
+    """2^-1 < 0.6; 2^-4 = 0.0625 is not below 0.0625, and below 0.063."""
+    found = compare([1.0, *[0.0] * 9], [0.0] * 10, alpha=alpha)
+    assert found.note == (
+        f"1 sample differs: p cannot fall below 1; {needed} would be needed for {alpha:g}"
+    )
+
+
+def test_what_two_metrics_could_reach_is_by_the_correction_that_is_used() -> None:
+    """Six pairs reach 2^-5 = 0.03125, five 0.0625; Holm's 2 · 0.03125 is not below 0.05."""
+    six = [1.0] * 6
+    five = [*six[:5], 0.0]
+    for columns, limited in (((six, five), [False, True]), ((five, six), [True, False])):
+        found = against_zero(*columns)
+        assert ["5 samples differ: p cannot fall" in one.note for one in found] == limited
+        assert [one.significant for one in found] == [not one for one in limited]
+    first, _ = against_zero(six, six, correction="holm")
+    assert "0.0625 adjusted over 2 metrics; 7 would be needed for 0.05" in first.note
+
+
+def test_max_t_needs_no_more_draws_for_two_metrics() -> None:
+    values = np.random.default_rng(0).uniform(1.0, 2.0, 60).tolist()
+    found, _ = against_zero(values, values, n_resamples=19)
+    assert found.note == "19 resamples: p cannot fall below 0.05; 20 would be needed for 0.05"
+
+
+@pytest.mark.parametrize(
+    ("pairs", "metrics", "options", "undecided"),
+    [
+        (17, 2, {}, "100 resamples cannot reach p < 0.005; 200 can"),
+        # 16 pairs have 2^15 patterns, which max-T looks at; a metric alone is counted exactly.
+        (16, 2, {}, ""),
+        (17, 1, {}, ""),
+        (17, 2, {"correction": "holm"}, ""),
+    ],
+)
+def test_max_t_draws_where_a_metric_alone_is_counted(
+    pairs: int, metrics: int, options: dict[str, Any], undecided: str
+) -> None:
+    """1/(100 + 1) is not below 0.005."""
+    columns = [[0.5] * pairs] * metrics
+    found = against_zero(*columns, alpha=0.005, n_resamples=100, **options)
+    assert [one.undecided for one in found] == [undecided] * metrics
 
 
 # Holm
@@ -253,6 +326,7 @@ def test_too_few_resamples_to_reach_alpha_are_said() -> None:
         ([0.03, 0.01, 0.1, 0.04], [0.09, 0.04, 0.1, 0.09]),
         ([0.02, 0.02], [0.04, 0.04]),
         ([0.5, 0.6], [1.0, 1.0]),
+        ([0.9, 0.8], [1.0, 1.0]),
         ([0.0, 1.0], [0.0, 1.0]),
     ],
 )
@@ -275,6 +349,7 @@ def test_holm_is_over_the_metrics_that_have_a_p_value() -> None:
             "same": (zero, zero),
         },
         [1.0] * 8,
+        correction="holm",
     )
     assert {name: one.p_adjusted for name, one in found.items()} == {
         "six": pytest.approx(2 * 0.03125),
@@ -283,6 +358,158 @@ def test_holm_is_over_the_metrics_that_have_a_p_value() -> None:
         "same": 1.0,
     }
     assert [name for name, one in found.items() if one.significant] == ["eight"]
+
+
+# max-T
+
+
+def max_t(columns: list[list[float]]) -> list[float]:
+    """Westfall and Young's step-down max-T over all sign patterns, as the book has it."""
+    norms = [math.sqrt(math.fsum(d * d for d in column)) for column in columns]
+
+    def statistics_of(signs: tuple[int, ...]) -> list[float]:
+        return [
+            abs(math.fsum(sign * d for sign, d in zip(signs, column, strict=True))) / norm
+            for column, norm in zip(columns, norms, strict=True)
+        ]
+
+    n = len(columns[0])
+    observed = statistics_of((1,) * n)
+    order = sorted(range(len(columns)), key=lambda at: -observed[at])
+    counts = [0] * len(columns)
+    for signs in product((1, -1), repeat=n):
+        found = statistics_of(signs)
+        for rank, at in enumerate(order):
+            largest = max(found[other] for other in order[rank:])
+            counts[at] += largest >= observed[at] - 1e-9
+    adjusted, reached = [0.0] * len(columns), 0.0
+    for at in order:
+        reached = adjusted[at] = max(reached, counts[at] / 2**n)
+    return adjusted
+
+
+def test_max_t_is_the_share_of_patterns_whose_largest_statistic_is_as_large() -> None:
+    """S4: three correlated metrics of eight samples, all 256 patterns by an independent way."""
+    random = np.random.default_rng(5)
+    common = random.normal(0.6, 0.5, 8)
+    columns = [(common + random.normal(0.0, spread, 8)).tolist() for spread in (0.1, 0.4, 1.5)]
+    found = against_zero(*columns)
+    assert [one.p_adjusted for one in found] == pytest.approx(max_t(columns), abs=1e-12)
+    holms = against_zero(*columns, correction="holm")
+    assert [one.p_value for one in found] == [one.p_value for one in holms]
+    for ours, other in zip(found, holms, strict=True):
+        assert ours.p_value is not None
+        assert ours.p_adjusted is not None
+        assert other.p_adjusted is not None
+        assert ours.p_value <= ours.p_adjusted <= other.p_adjusted
+
+
+def test_max_t_of_the_same_metric_twice_asks_no_price() -> None:
+    """S4: where Holm doubles the p-value."""
+    seven = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]
+    assert [one.p_adjusted for one in against_zero(seven, seven)] == [0.015625] * 2
+    assert [one.p_adjusted for one in against_zero(seven, seven, correction="holm")] == [
+        0.03125
+    ] * 2
+    assert [one.p_adjusted for one in against_zero(seven, seven, correction="none")] == [
+        0.015625
+    ] * 2
+
+
+def test_max_t_is_sampled_where_there_are_too_many_patterns() -> None:
+    """S4: beyond 16 samples that differ; by chance near the enumeration, never below the raw p."""
+    random = np.random.default_rng(8)
+    sixteen = random.normal(0.3, 0.6, (3, 16)).tolist()
+    exact = against_zero(*sixteen)
+    # A 17th sample that differs by next to nothing makes it a sampled one.
+    more = [[*column, 1e-9] for column in sixteen]
+    sampled = against_zero(*more, n_resamples=40_000)
+    for one, other in zip(exact, sampled, strict=True):
+        assert one.p_adjusted is not None
+        assert other.p_adjusted is not None
+        assert other.p_value is not None
+        assert abs(one.p_adjusted - other.p_adjusted) < 4 * math.sqrt(0.25 / 40_000)
+        assert other.p_adjusted >= other.p_value
+    assert sampled == against_zero(*more, n_resamples=40_000)
+    assert exact[0].method == "permutation, exact"
+
+
+def test_a_missing_pair_adds_nothing_to_max_t() -> None:
+    """S4: the second metric lacks the samples 7 and 8; as if they were 0 there."""
+    first = [0.3, 0.1, 0.4, 0.1, 0.5, 0.9, 0.2, 0.6]
+    second = [0.2, -0.1, 0.1, 0.3, 0.1, 0.4]
+    found = against_zero(first, [*second, None, None])
+    assert [one.p_adjusted for one in found] == pytest.approx(
+        max_t([first, [*second, 0.0, 0.0]]), abs=1e-12
+    )
+    assert [one.n for one in found] == [8, 6]
+
+
+def test_max_t_with_equal_runs_and_without_pairs() -> None:
+    """S4: a metric without a difference has p 1 and costs the others nothing."""
+    six, zero = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0.0] * 6
+    found = against_zero(six, zero, [None] * 6)
+    assert [one.p_adjusted for one in found] == [0.03125, 1.0, None]
+    assert [one.significant for one in found] == [True, False, False]
+
+
+def test_a_metric_that_is_only_shown_costs_nothing() -> None:
+    """S4: it has its raw p, no adjusted one, and the others are as without it."""
+    random = np.random.default_rng(6)
+    columns = {
+        f"m{at}": (column, [0.0] * 30)
+        for at, column in enumerate(random.normal(0.2, 1, (3, 30)).tolist())
+    }
+    weights = [1.0] * 30
+    for correction in ("max-t", "holm"):
+        among = compare_paired(columns, weights, judged=["m0", "m1"], correction=correction)
+        without = compare_paired(
+            {name: columns[name] for name in ("m0", "m1")}, weights, correction=correction
+        )
+        assert {name: among[name] for name in without} == without
+        assert among["m2"].p_value is not None
+        assert (among["m2"].p_adjusted, among["m2"].significant) == (None, False)
+
+
+@pytest.mark.parametrize("test", ["t", "wilcoxon", "bootstrap"])
+def test_other_tests_take_holm_in_place_of_max_t(test: str) -> None:
+    """S4: only flips are shared."""
+    if test != "bootstrap":
+        pytest.importorskip("scipy")
+    columns = np.random.default_rng(9).normal(0.4, 1.0, (2, 20)).tolist()
+    assert against_zero(*columns, test=test) == against_zero(*columns, test=test, correction="holm")
+
+
+# Groups
+
+
+def test_flips_are_of_groups() -> None:
+    """S2: sums of groups 0.3, 0.4, 0.1: p = 2/2^3; their samples would have 2/2^5."""
+    found = compare([0.1, 0.2, 0.4, 0.2, -0.1], [0.0] * 5, groups=[0, 0, 1, 2, 2])
+    assert (found.p_value, found.n, found.n_nonzero, found.groups) == (0.25, 5, 5, 3)
+    assert found.undecided == "3 groups cannot reach p < 0.05, whatever the scores; 6 can"
+    assert found.note == "3 groups differ: p cannot fall below 0.25; 6 would be needed for 0.05"
+
+
+def test_a_group_whose_differences_cancel_does_not_differ() -> None:
+    """S2: 0.1 + 0.2 - 0.3 is 0, though not in doubles."""
+    found = compare([0.1, 0.2, -0.3, 0.5, 0.5], [0.0] * 5, groups=[3, 3, 3, 5, 6])
+    assert found.p_value == 0.5  # 0, 0.5, 0.5: two of four
+
+
+def test_the_interval_of_a_difference_is_by_group() -> None:
+    """S2: differences 2 4 | 0: half = t(0.975; 1) · 4/3 as in test_summary."""
+    found = compare([2.0, 4.0, 0.0], [0.0] * 3, groups=[5, 5, 6])
+    half = math.tan(0.475 * math.pi) * 4 / 3
+    assert found.ci_low == pytest.approx(2 - half, rel=1e-11)
+    assert found.smallest_detectable == pytest.approx((1.959964 + 0.841621) * 4 / 3, rel=1e-6)
+
+
+def test_one_group_says_nothing() -> None:
+    """S2: five answers to one question."""
+    found = compare([0.5, 0.6, 0.7], [0.1, 0.2, 0.2], groups=[1, 1, 1])
+    assert (found.p_value, found.ci_low, found.groups) == (None, None, 1)
+    assert found.note == "only 1 group has a score on both sides; a test needs 2"
 
 
 # The tests themselves
@@ -318,6 +545,18 @@ def test_a_large_wilcoxon_test_is_normal_with_continuity_correction() -> None:
     expected = 2 * (1 - statistics.NormalDist().cdf(z))
     found = compare(values, [0.0] * 60, test="wilcoxon")
     assert found.p_value == pytest.approx(expected, abs=1e-12)
+
+
+def test_which_wilcoxon_it_is_has_a_name_in_scipy() -> None:
+    """S5: as the docs say; scipy's default has no continuity correction there."""
+    stats = pytest.importorskip("scipy.stats")
+    for n in (49, 50, 80):
+        values = np.random.default_rng(n).normal(0.2, 1.0, n)
+        how = {"method": "approx", "correction": True} if n >= 50 else {}
+        found = compare(values.tolist(), [0.0] * n, test="wilcoxon")
+        assert found.p_value == pytest.approx(stats.wilcoxon(values, **how).pvalue, abs=1e-12)
+        if n >= 50:
+            assert found.p_value != pytest.approx(stats.wilcoxon(values).pvalue, abs=1e-4)
 
 
 def test_a_bootstrap_is_the_share_of_means_as_far_off() -> None:
@@ -356,6 +595,21 @@ def test_a_bootstrap_counts_ties() -> None:
     assert abs(found.p_value - expected) < 4 * math.sqrt(expected / 200_000)
 
 
+def test_a_bootstrap_counts_every_resample() -> None:
+    """Differences 1 and -1: any mean is at least as far off 0 as 0, 99 of 99."""
+    assert compare([1.0, -1.0], [0.0, 0.0], test="bootstrap", n_resamples=99).p_value == 1.0
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_a_bootstrap_knows_no_unit(size: float) -> None:
+    values = [0.3, 0.1, -0.2, 0.5, 0.4]
+    usual, other = (
+        compare([one * unit for one in values], [0.0] * 5, test="bootstrap", n_resamples=999)
+        for unit in (1.0, size)
+    )
+    assert usual.p_value == other.p_value
+
+
 @pytest.mark.parametrize("test", ["permutation", "bootstrap"])
 def test_a_seed_gives_the_same_p_value(test: str) -> None:
     random = np.random.default_rng(4)
@@ -363,6 +617,16 @@ def test_a_seed_gives_the_same_p_value(test: str) -> None:
     first = compare(a, b, test=test, seed=1, n_resamples=500)
     assert first == compare(a, b, test=test, seed=1, n_resamples=500)
     assert first.p_value != compare(a, b, test=test, seed=2, n_resamples=500).p_value
+
+
+def test_draws_and_seed_are_those_of_a_comparison_unless_told() -> None:
+    """As SignificanceTest has them."""
+    a, b = np.random.default_rng(8).normal(0.3, 1.0, 60).tolist(), [0.0] * 60
+    usual = SignificanceTest()
+    found = compare(a, b)
+    assert found == compare(a, b, n_resamples=usual.n_resamples, seed=usual.seed)
+    assert found.method == "permutation, 10000 sampled"
+    assert found.p_value != compare(a, b, seed=usual.seed + 1).p_value
 
 
 def test_a_metric_has_the_same_p_value_alone_and_among_others() -> None:

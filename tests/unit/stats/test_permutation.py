@@ -14,6 +14,7 @@ import pytest
 from pytest_rageval.stats import permutation
 from pytest_rageval.stats.permutation import (
     PermutationResult,
+    group_differences,
     paired_differences,
     paired_permutation_test,
     sign_flip_tests,
@@ -328,3 +329,80 @@ def test_without_a_difference_sampled_alarms_are_false_at_the_rate_alpha() -> No
     share = sum(result.p_value <= 0.05 for result in found) / 400
     # Measures share flips, which ties their p-values a little: five standard errors.
     assert abs(share - 0.05) < 5 * math.sqrt(0.05 * 0.95 / 400)
+
+
+def test_sampled_is_ten_thousand_times_from_seed_0_unless_told() -> None:
+    """As docs/reference/python.md says."""
+    random = np.random.default_rng(8)
+    a, b = random.normal(0.3, 1.0, 60).tolist(), [0.0] * 60
+    found = paired_permutation_test(a, b)
+    assert found.n_resamples == 10_000
+    assert found == paired_permutation_test(a, b, n_resamples=10_000, seed=0)
+    assert found == flip_test(a)
+    assert found.p_value != paired_permutation_test(a, b, seed=1).p_value
+
+
+@pytest.mark.parametrize("units", [(1e-200, 1.0), (1.0, 1e200), (1e200, 1e-200)])
+def test_measures_may_have_units_of_any_size(units: tuple[float, float]) -> None:
+    """Their squares are no numbers any more; the p-values are those of usual units."""
+    table = np.array([[0.3, 0.1], [0.1, 0.2], [-0.2, 0.4], [0.5, 0.3], [0.4, -0.1], [0.2, 0.6]])
+    usual = sign_flip_tests(table, family=[0, 1])
+    assert sign_flip_tests(table * np.array(units), family=[0, 1]) == usual
+
+
+def twice(differences: Any, **options: Any) -> list[PermutationResult]:
+    """Return the results of two equal measures, tested together."""
+    table = np.array(differences, dtype=float)[:, np.newaxis].repeat(2, axis=1)
+    return sign_flip_tests(table, family=[0, 1], **options)
+
+
+def test_max_t_looks_at_every_pattern_of_16_samples_and_draws_from_17_on() -> None:
+    """Of 16 equal signs, 2 of 2^16 patterns; of 17, none of 99 draws has all signs equal."""
+    assert [one.p_adjusted for one in twice([1.0] * 16, n_resamples=99)] == [2.0**-15] * 2
+    assert [one.p_adjusted for one in twice([1.0] * 17, n_resamples=99)] == [0.01] * 2
+    [alone] = sign_flip_tests(np.ones((17, 1)), family=[0], n_resamples=99)
+    assert alone.p_adjusted == alone.p_value == 2.0**-16
+
+
+def test_a_measure_without_differences_has_no_part_in_max_t() -> None:
+    table = np.column_stack((np.ones(17), np.zeros(17), np.ones(17)))
+    found = sign_flip_tests(table, family=[0, 1, 2], n_resamples=99)
+    assert [one.p_adjusted for one in found] == [0.01, 1.0, 0.01]
+
+
+def test_no_adjusted_p_is_below_the_raw_one() -> None:
+    """Ten of 17 are positive: p = 1 - 2 C(17, 8)/2^17 = 0.63, and a single draw gives 1/2 or 1."""
+    differences = [1.0] * 10 + [-1.0] * 7
+    raw = 1 - 2 * math.comb(17, 8) / 2**17
+    found = {twice(differences, n_resamples=1, seed=seed)[0].p_adjusted or 0 for seed in range(10)}
+    assert sorted(found) == [pytest.approx(raw), 1.0]
+
+
+def test_stepping_down_no_p_falls_below_the_one_before() -> None:
+    """Four equal signs: T = 2, p = 1/8. Eight of ten: T = 6/√10 < 2, p = 2 · 56/1024 = 0.109.
+
+    T of the ten is at least 2 for sums of 8 and 10, 22 of 1024: the first p is
+    1 - 7/8 · 1002/1024 = 0.1438, and the second is raised to it.
+    """
+    nothing = math.nan
+    first = [1.0] * 4 + [nothing] * 10
+    second = [nothing] * 4 + [1.0] * 8 + [-1.0] * 2
+    found = sign_flip_tests(np.column_stack((first, second)), family=[0, 1])
+    assert [one.p_value for one in found] == [1 / 8, 112 / 1024]
+    assert [one.p_adjusted for one in found] == [pytest.approx(1 - 7 / 8 * 1002 / 1024)] * 2
+
+
+def test_a_group_is_the_sum_of_its_pairs() -> None:
+    """The first has none, the second one, the third cancels out but for rounding."""
+    rest = [1234567.1, 2345678.2, -3580245.3]
+    assert math.fsum(rest) != 0.0
+    found = group_differences(
+        np.array([math.nan, math.nan, 0.5, math.nan, *rest]), [1, 1, 2, 2, 3, 3, 3]
+    )
+    assert np.array_equal(found, [math.nan, 0.5, 0.0], equal_nan=True)
+
+
+@pytest.mark.parametrize(("a", "b"), [(math.inf, 0.5), (0.5, -math.inf), (math.inf, math.inf)])
+def test_neither_side_may_be_infinite(a: float, b: float) -> None:
+    with pytest.raises(ValueError, match="scores must be finite"):
+        paired_differences([a], [b])

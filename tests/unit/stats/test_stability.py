@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -138,6 +139,14 @@ def test_where_lower_is_better_the_weighted_score_is_turned_round(found: Found) 
     noise = MetricColumn("a", higher_is_better=False)
     bound = Bound(min=0.6)
     assert found([sample(a=[0.3, 0.5])], noise, weighted_score=bound) == Stability(2, 1, 1)
+
+
+def test_a_metric_without_a_score_has_no_part_in_the_weighted_score(found: Found) -> None:
+    """a is 0.4 and 0.6 around 0.5, and noise has nothing."""
+    columns = (MetricColumn("a"), MetricColumn("noise", higher_is_better=False))
+    asked = sample(a=[0.4, 0.6])
+    samples = [replace(asked, scores={**asked.scores, "noise": None})]
+    assert found(samples, *columns, weighted_score=HALF) == Stability(2, 1, 1)
 
 
 def test_a_maximum_flips_as_well(found: Found) -> None:

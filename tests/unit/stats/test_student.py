@@ -75,3 +75,10 @@ def test_the_quantile_is_symmetric() -> None:
 def test_what_has_no_quantile_is_refused(probability: float, degrees: float) -> None:
     with pytest.raises(ValueError, match="no t quantile"):
         t_quantile(probability, degrees)
+
+
+@pytest.mark.parametrize("degrees", [1.0, 3.0, 2.5])
+def test_far_out_nothing_is_left_of_either_tail(degrees: float) -> None:
+    """The square of 1e200 is no number any more."""
+    assert (t_cdf(1e200, degrees), t_cdf(-1e200, degrees)) == (1.0, 0.0)
+    assert t_cdf(0.0, degrees) == 0.5

@@ -53,6 +53,7 @@ def test_the_deviation_divides_by_n_minus_one() -> None:
     values = [0.1, 0.7, 0.35, 0.9]
     assert standard_deviation(values) == pytest.approx(statistics.stdev(values), rel=1e-14)
     assert standard_deviation([0.4]) is None
+    assert standard_deviation([0.0, 1.0]) == pytest.approx(math.sqrt(1 / 2))
 
 
 def test_binary_scores_have_wilsons_interval_with_students_quantile() -> None:
@@ -229,3 +230,96 @@ def test_scores_of_any_finite_size_have_an_interval_or_none(values: list[float])
     """A20: an unbounded metric may return them; no sum of theirs may end the run."""
     found = weighted_interval(values, [1.0] * len(values), UNBOUNDED)
     assert found is None or all(map(math.isfinite, found))
+
+
+def test_scores_equal_within_a_billionth_are_equal() -> None:
+    """G7: a perfect context_precision of ragas is 0.9999999999; three say little about a system.
+
+    The variance counts as 0, so n_eff = 3: that is the interval of three scores of 1.
+    """
+    found = weighted_interval([1.0, 0.9999999999, 0.9999999999], [1.0] * 3, UNIT)
+    perfect = weighted_interval([1.0] * 3, [1.0] * 3, UNIT)
+    assert found is not None
+    assert perfect is not None
+    assert found[0] == pytest.approx(perfect[0], abs=1e-9)
+    assert found[0] < 0.2
+    # Equal is by the range: on a scale of 0..100 it is a hundred times as much.
+    wide = weighted_interval([100.0, 99.99999999, 99.99999999], [1.0] * 3, (0.0, 100.0))
+    assert wide is not None
+    assert wide[0] == pytest.approx(100 * perfect[0], abs=1e-6)
+
+
+def test_samples_that_belong_together_count_as_one() -> None:
+    """S2: scores 1 1 | 0 | 1 in three groups, weights 1.
+
+    m = 3/4, sums of residuals 1/2, -3/4, 1/4: v = 3/2 * (1/4 + 9/16 + 1/16)/16 = 21/256;
+    n_eff = 3/16 / v = 16/7, z = t(0.975; 2) = 0.95 · √(2 / (1 - 0.95²)).
+    """
+    z, size = 0.95 * math.sqrt(2 / (1 - 0.95**2)), 16 / 7
+    centre = (0.75 + z * z / (2 * size)) / (1 + z * z / size)
+    half = z / (1 + z * z / size) * math.sqrt(3 / 16 / size + z * z / (4 * size * size))
+    found = weighted_interval([1.0, 1.0, 0.0, 1.0], [1.0] * 4, UNIT, groups=[4, 4, 1, 2])
+    assert found == pytest.approx((centre - half, centre + half), abs=1e-12)
+
+
+def test_each_sample_a_group_is_no_grouping() -> None:
+    """S2: to the last bit."""
+    values, weights = [0.3, 0.9, 0.4, 0.0, 1.0], [1.0, 2.0, 0.0, 1.5, 1.0]
+    for ends in (UNIT, UNBOUNDED):
+        plain = weighted_interval(values, weights, ends)
+        assert weighted_interval(values, weights, ends, groups=[9, 3, 7, 1, 0]) == plain
+
+
+def test_one_group_has_no_interval_and_a_mean() -> None:
+    """S2: five answers to one question say nothing about other questions."""
+    found = summarize([1.0, 0.5, None, 0.0], [1.0] * 4, UNIT, groups=[0, 0, 1, 0])
+    assert (found.mean, found.n, found.unscored) == (0.5, 3, 1)
+    assert (found.ci_low, found.ci_high) == (None, None)
+
+
+def test_a_score_that_is_missing_leaves_the_groups_of_the_others() -> None:
+    values, groups = [1.0, None, 0.5, 0.0], [0, 1, 0, 1]
+    found = summarize(values, [1.0] * 4, UNIT, groups=groups)
+    alone = weighted_interval([1.0, 0.5, 0.0], [1.0] * 3, UNIT, groups=[0, 0, 1])
+    assert alone is not None
+    assert (found.ci_low, found.ci_high) == alone
+
+
+def test_equal_scores_in_groups_have_the_size_of_the_groups_weights() -> None:
+    """S2: groups of weight 3 and 1: n_eff = 4^2 / (9 + 1) = 1.6, as two scores of these weights."""
+    grouped = weighted_interval([1.0] * 4, [1.0] * 4, UNIT, groups=[0, 0, 0, 1])
+    assert grouped == weighted_interval([1.0] * 2, [3.0, 1.0], UNIT)
+
+
+def test_an_unbounded_mean_is_grouped_too() -> None:
+    """S2: differences 2 4 | 0 in two groups: m = 2, sums of residuals 2, -2: v = 2 * 8 / 9."""
+    found = weighted_interval([2.0, 4.0, 0.0], [1.0] * 3, UNBOUNDED, groups=[5, 5, 6])
+    half = math.tan(0.475 * math.pi) * 4 / 3
+    assert found == pytest.approx((2 - half, 2 + half), rel=1e-11)
+
+
+T_3 = 3.182446305284263  # t(0.975; 3)
+
+
+def test_equal_scores_have_the_size_of_their_number() -> None:
+    """Wilson at p = 1/2 and n = 4 with z = t(0.975; 3); unbounded scores have no width."""
+    half = T_3 / (1 + T_3**2 / 4) * math.sqrt(0.25 / 4 + T_3**2 / 64)
+    found = weighted_interval([0.5] * 4, [1.0] * 4, UNIT)
+    assert found == pytest.approx((0.5 - half, 0.5 + half), abs=1e-12)
+    assert weighted_interval([0.1] * 4, [1.0, 3.0, 1.0, 1.0], UNBOUNDED) == (0.1, 0.1)
+
+
+@pytest.mark.parametrize("ends", [(1.0, 5.0), (-1.0, 1.0)])
+def test_a_range_is_the_unit_range_moved_and_stretched(ends: tuple[float, float]) -> None:
+    low, high = ends
+    unit = [1.0, 0.75, 0.5, 0.0]
+    plain = weighted_interval(unit, [1.0] * 4, UNIT)
+    assert plain is not None
+    found = weighted_interval([low + (high - low) * one for one in unit], [1.0] * 4, ends)
+    assert found == pytest.approx(tuple(low + (high - low) * end for end in plain), abs=1e-12)
+
+
+def test_one_known_end_is_kept() -> None:
+    """0, 0, 0, 1: 1/4 +- t·1/4 reaches below 0."""
+    low, high = weighted_interval([0.0, 0.0, 0.0, 1.0], [1.0] * 4, (0.0, math.inf)) or (1.0, 0.0)
+    assert (low, high) == (0.0, pytest.approx((1 + T_3) / 4))

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from pytest_rageval.model import Bound, SampleResult
+from pytest_rageval.model import Bound, MetricColumn, SampleResult, ScenarioInfo
 from pytest_rageval.stats.verdict import (
     badness,
+    blamed_metrics,
+    has_failed,
     is_beyond_budget,
+    is_tolerated,
     score_of,
     shortfalls,
     shown_errors,
@@ -49,6 +53,34 @@ def test_the_weighted_score_has_thresholds_too() -> None:
     assert score_of(sample(0.4), "weighted_score") == 0.4
     assert score_of(sample(0.4, f1=0.2), "f1") == 0.2
     assert score_of(sample(), "f1") is None
+
+
+@pytest.mark.parametrize(
+    ("details", "missed"),
+    [
+        (
+            {"f1": {"passing": False}},
+            ["f1 does not pass: the metric itself returned passing = False"],
+        ),
+        ({"f1": {"passing": True}}, []),
+        ({"f1": {"passing": None}}, []),
+        ({"f1": {"reply": "no"}, "target": {"passing": False}}, []),
+        ({"f1": "passing"}, []),
+    ],
+)
+def test_a_metric_may_say_itself_that_a_sample_does_not_pass(
+    details: Any, missed: list[str]
+) -> None:
+    """[F7] Without any threshold; None decides nothing."""
+    for score in (0.5, None):
+        said = replace(sample(f1=score), details=details)
+        assert list(map(str, shortfalls(said, {}))) == missed
+
+
+def test_a_metric_that_lets_a_sample_pass_overrules_no_threshold() -> None:
+    """[F7]"""
+    said = replace(sample(f1=0.5), details={"f1": {"passing": True}})
+    assert list(map(str, shortfalls(said, {"f1": Bound(min=0.6)}))) == ["f1 0.5000 < 0.6000"]
 
 
 def test_both_ends_of_a_bound_count() -> None:
@@ -118,3 +150,80 @@ def test_the_worst_is_what_could_not_be_judged_then_the_lowest() -> None:
     ]
     ordered = [one.sample_id for one in sorted(samples, key=badness)]
     assert ordered == ["error", "nan", "odd", "unscored", "low", "as low", "high"]
+
+
+THREE = ScenarioInfo(
+    "s",
+    "s.yaml",
+    "s.yaml",
+    (MetricColumn("f1"), MetricColumn("em"), MetricColumn("shown", weight=0.0)),
+)
+BOTH = {"f1": "down", "em": "down"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "blamed"),
+    [
+        # A metric that does not apply is left out of the weighted score, which is there.
+        ({"weighted_score": 0.5, "scores": {"f1": None, "em": 0.5}}, []),
+        ({"scores": {"f1": None, "em": 0.5}, "errors": {"f1": "down"}}, ["f1"]),
+        # One that failed comes before one that does not apply.
+        ({"scores": {"f1": None, "em": None}, "errors": {"em": "down"}}, ["em"]),
+        ({"scores": {"f1": None, "em": None}}, ["f1", "em"]),
+        ({"scores": {"f1": None, "em": None}, "errors": BOTH}, ["f1", "em"]),
+        # What weighs nothing is never missed.
+        ({"scores": {"f1": None, "em": 0.5, "shown": None}}, ["f1"]),
+        ({"scores": {"f1": 0.5, "em": 0.5, "shown": None}}, []),
+        ({"scores": {"f1": math.nan, "em": 0.5}}, ["f1"]),
+    ],
+)
+def test_for_want_of_which_metrics_a_sample_has_no_weighted_score(
+    fields: dict[str, Any], blamed: list[str]
+) -> None:
+    assert blamed_metrics(THREE, SampleResult("s", 0, **fields)) == blamed
+
+
+NO_F1: dict[str, Any] = {"scores": {"f1": None, "em": 0.5}, "errors": {"f1": "down"}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "may_be_missing", "tolerated"),
+    [
+        (NO_F1, {"f1"}, True),
+        (NO_F1, {"em"}, False),
+        (NO_F1, set(), False),
+        ({"scores": {"f1": None, "em": None}, "errors": BOTH}, {"f1"}, False),
+        ({"scores": {"f1": None, "em": None}, "errors": BOTH}, {"f1", "em"}, True),
+        # The row, the target and the run are no metrics.
+        ({**NO_F1, "invalid": "no JSON"}, {"f1"}, False),
+        ({**NO_F1, "errors": {"f1": "down", "target": "404"}}, {"f1"}, False),
+        ({**NO_F1, "errors": {"f1": "budget: spent"}}, {"f1"}, False),
+        # Nobody is to blame: all that has a score weighs nothing, or there is a weighted score.
+        ({"scores": {"f1": 0.5, "em": 0.5}}, {"f1"}, False),
+        ({**NO_F1, "weighted_score": 0.5}, {"f1"}, False),
+    ],
+)
+def test_which_samples_may_lack_their_weighted_score(
+    fields: dict[str, Any], may_be_missing: set[str], tolerated: bool
+) -> None:
+    assert is_tolerated(THREE, SampleResult("s", 0, **fields), may_be_missing) is tolerated
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "failed"),
+    [
+        ("f1", {"scores": {"f1": 0.5}, "errors": {"f1": "down"}}, False),
+        ("f1", {"scores": {"f1": None}}, False),
+        ("f1", {"scores": {"f1": None}, "errors": {"em": "down"}}, False),
+        ("f1", {"scores": {"f1": None}, "errors": {"f1": "down"}}, True),
+        ("f1", {"scores": {"f1": math.nan}, "errors": {"target": "404"}}, True),
+        ("f1", {"invalid": "no JSON"}, True),
+        ("weighted_score", {"errors": {"em": "down"}}, True),
+        ("weighted_score", {"weighted_score": 0.5, "errors": {"em": "down"}}, False),
+        ("weighted_score", {}, False),
+    ],
+)
+def test_a_missing_score_failed_or_does_not_apply(
+    name: str, fields: dict[str, Any], failed: bool
+) -> None:
+    assert has_failed(SampleResult("s", 0, **fields), name) is failed

@@ -7,29 +7,49 @@ import math
 import pytest
 
 from pytest_rageval import compute_weighted_score, resolve_weight, weighted_metric_means
-from pytest_rageval.stats.weights import is_scored, weighted_mean
+from pytest_rageval.stats.weights import is_scored, tame, weighted_mean
 
 NAN = math.nan
 
 
 def test_a_name_without_a_weight_weighs_one() -> None:
     """A3, A4: so does every name where there are no weights at all (A5)."""
-    assert resolve_weight("b.pdf", {"a.pdf": 2.0}) == 1.0
-    assert resolve_weight("b.pdf", {}) == 1.0
-    assert resolve_weight("b.pdf", None) == 1.0
-    assert resolve_weight(None, {"a.pdf": 2.0}) == 1.0
+    assert resolve_weight({"a.pdf": 2.0}, "b.pdf") == 1.0
+    assert resolve_weight({}, "b.pdf") == 1.0
+    assert resolve_weight(None, "b.pdf") == 1.0
+    assert resolve_weight({"a.pdf": 2.0}, None) == 1.0
+
+
+def test_the_order_of_the_source_system_and_its_default() -> None:
+    """F2: ``resolve_weight(weights, key, default=1.0)``."""
+    assert resolve_weight({"a.pdf": 2.0}, "a.pdf", 0.5) == 2.0
+    assert resolve_weight({"a.pdf": 2.0}, "b.pdf", default=0.5) == 0.5
+    assert resolve_weight(None, "b.pdf", 0.5) == 0.5
+
+
+def test_the_old_order_is_right_and_deprecated() -> None:
+    """F2: a text comes first in it."""
+    for weights, weight in (({"a.pdf": 2.0}, 2.0), ({"b.pdf": 2.0}, 1.0), (None, 1.0)):
+        with pytest.deprecated_call(match=r"resolve_weight\(weights, key\)"):
+            assert resolve_weight("a.pdf", weights) == weight  # type: ignore[arg-type]
+
+
+def test_a_document_without_a_name_weighs_one() -> None:
+    """F2: pandas reads a blank doc_name of scores.csv as NaN. (3·1 + 1·0) / 4."""
+    rows = [{"doc_name": "a", "f1": 1.0}, {"doc_name": NAN, "f1": 0.0}]
+    assert weighted_metric_means(rows, ["f1"], {"a": 3.0}) == {"f1": 0.75}
 
 
 def test_a_weight_of_zero_is_zero() -> None:
-    assert resolve_weight("a.pdf", {"a.pdf": 0.0}) == 0.0
+    assert resolve_weight({"a.pdf": 0.0}, "a.pdf") == 0.0
 
 
 def test_document_names_are_compared_in_nfc() -> None:
     """A4: a name from macOS is decomposed."""
     composed, decomposed = "Pr\u00fcfung.pdf", "Pru\u0308fung.pdf"
     assert composed != decomposed
-    assert resolve_weight(decomposed, {composed: 2.0}) == 2.0
-    assert resolve_weight(composed, {decomposed: 2.0}) == 2.0
+    assert resolve_weight({composed: 2.0}, decomposed) == 2.0
+    assert resolve_weight({decomposed: 2.0}, composed) == 2.0
 
 
 def test_the_weighted_score_is_a_weighted_mean_of_scores() -> None:
@@ -107,3 +127,20 @@ def test_a_sum_is_exact_before_it_is_rounded() -> None:
 def test_weights_near_the_ends_of_the_numbers_weigh_the_same(weight: float) -> None:
     """A3: weights are finite and >= 0, nothing else; equal ones change nothing."""
     assert weighted_mean([(0.5, weight), (1.0, weight)]) == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize(
+    ("weights", "tamed"),
+    [
+        ([0.5, 0.25], [0.5, 0.25]),
+        ([3.0, 1.0], [3.0, 1.0]),
+        ([2e-200, 1e-200], [1.0, 0.5]),
+        ([1e200, 2e200], [0.5, 1.0]),
+        ([0.0, 0.0], [0.0, 0.0]),
+        ([], []),
+    ],
+)
+def test_only_weights_of_an_unusual_size_are_scaled(
+    weights: list[float], tamed: list[float]
+) -> None:
+    assert tame(weights) == tamed

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.targets.function_names import function_name, module_file
+from pytest_rageval.targets.fixture import function_name
+from pytest_rageval.targets.python_callable import module_file
 
 HERE = __name__
 

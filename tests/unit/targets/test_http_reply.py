@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
+from pytest_rageval.clients.http.transport import HttpReply
 from pytest_rageval.targets.base import Answer
-from pytest_rageval.targets.http_exchange import HttpReply
 from pytest_rageval.targets.http_reply import ReplyReader
-from pytest_rageval.targets.json_path import parse_path
+from pytest_rageval.text.json_path import parse_path
 
 
 def reply(kind: str, text: str) -> HttpReply:
-    return HttpReply(kind, "utf-8", text.encode())
+    return HttpReply(200, {"Content-Type": kind}, text.encode())
 
 
 def read(kind: str, text: str, **paths: str) -> Answer:

@@ -260,7 +260,7 @@ def test_a_class_that_cannot_be_made_is_the_targets_error(
     try:
         with pytest.raises(TargetError) as caught:
             TARGET_REGISTRY.get("python").make(options, context)
-        assert str(caught.value) == f"app_that_raises:App: to make it raised {kind}: no index"
+        assert str(caught.value) == f"app_that_raises:App: its constructor raised {kind}: no index"
     finally:
         sys.modules.pop("app_that_raises")
 

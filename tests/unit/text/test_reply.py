@@ -434,8 +434,7 @@ def test_what_is_no_object_is_none(reply: str) -> None:
 
 def test_json_says_where_it_stands() -> None:
     text = 'a {"b": 1} c [2]'
-    assert [text[found.start : found.end] for found in iter_json(text)] == ['{"b": 1}', "[2]"]
-    assert [found.value for found in iter_json(text, "[")] == [[2]]
+    assert [text[found.start : found.end] for found in iter_json(text)] == ['{"b": 1}']
 
 
 @pytest.mark.parametrize(
@@ -475,3 +474,37 @@ def test_a_hostile_reply_takes_no_long_time(piece: str) -> None:
         with suppress(UnreadableReplyError):
             read(reply)
     assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I would say 5. Or 0.",
+        "I would say 5, or maybe 0.",
+        "Score: 4. Or 3.",
+        "4. Perhaps a 3.",
+        "我给4分。或者3分",
+        "4分，也许3分",
+    ],
+)
+def test_a_second_thought_is_a_second_score(reply: str) -> None:
+    """[R8] The first one was taken as if the other had not been said."""
+    with pytest.raises(UnreadableReplyError):
+        read_score(reply, 0, 5)
+
+
+@pytest.mark.parametrize(
+    ("reply", "score"),
+    [
+        ("5分满分，得4分", 4.0),
+        ("5分为满分，我给3分", 3.0),
+        ("（5分满分）4分", 4.0),
+        ("得5分满分", 5.0),
+        ("I would say 4. Or, put differently, it is fine.", 4.0),
+        ("Score: 4. Or 4/5.", 4.0),
+        ("I would say 4, or 80%.", 4.0),
+    ],
+)
+def test_what_names_the_scale_or_the_same_score_is_no_second_one(reply: str, score: float) -> None:
+    """[R8]"""
+    assert read_score(reply, 0, 5) == score

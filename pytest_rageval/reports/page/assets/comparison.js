@@ -11,19 +11,23 @@ function comparisonSection(app) {
       ),
       1e-9,
     ) * 1.05;
-  const rows = compared.map((found) => comparisonRow(app, found, reach));
   const percentText = String(Number((100 * (1 - plan.alpha)).toPrecision(3)));
-  const heads = [
-    say("metric"),
-    ...["A", "B", say("difference")].map(numberHead),
-    el("td", { class: "wide" }),
-    ...[say("interval_of", { percent: percentText }), say("p_value"), "n"].map(numberHead),
-    say("verdict"),
+  const figures = [
+    "A",
+    "B",
+    say("difference"),
+    say("interval_of", { percent: percentText }),
+    say("p_value"),
+    say("p_adjusted", { correction: CORRECTIONS[plan.correction] }),
+    "n",
   ];
+  const rows = compared.map((found) => comparisonRow(app, found, reach, figures));
+  const heads = [say("metric"), say("verdict"), ...figures.map(numberHead)];
+  heads.splice(5, 0, el("td", { class: "wide" }));
   const isStale = compared.some((found) => found.isStale);
   return section(
     "comparison",
-    hint(sayGiven("comparison_hint", plan)),
+    hint(sayGiven("comparison_hint", { ...plan, test: say(`test_${plan.test}`) })),
     isStale ? el("p", { class: "notice", role: "note" }, say("stale_p")) : null,
     table(say("comparison"), heads, rows, { class: "comparison" }),
     differences(app, plan),
@@ -31,60 +35,78 @@ function comparisonSection(app) {
   );
 }
 
-function comparisonRow(app, found, reach) {
+/** `names` are those of the figures: on a phone each stands before its figure. */
+function comparisonRow(app, found, reach, names) {
   const { run } = app;
-  const p =
-    found.p_adjusted === null || found.isOpen
-      ? "–"
-      : found.p_adjusted < 0.0001
-        ? "<0.0001"
-        : fixed(found.p_adjusted);
+  const p = (value) => (value === null || found.isOpen ? "–" : pFigure(value));
   const asRun =
     found.isStale && !found.isOpen
       ? el("span", { class: "as-run", title: say("as_run_title") }, say("as_run"))
       : null;
+  const figures = [
+    figure(found.a_mean),
+    figure(found.b_mean),
+    found.diff === null ? "–" : signed(found.diff),
+    found.ci_low === null ? "–" : `${signed(found.ci_low)} – ${signed(found.ci_high)}`,
+    p(found.p_value),
+    p(found.p_adjusted),
+    String(found.n),
+  ].map((text, at) => el("td", { class: "number", "data-name": names[at] }, text));
+  figures.splice(
+    3,
+    0,
+    el("td", { class: "wide" }, found.diff === null ? null : forestPlot(found, reach)),
+  );
   return el(
     "tr",
     {},
     el("th", { scope: "row" }, given(nameOf(found.name))),
-    el("td", { class: "number" }, figure(found.a_mean)),
-    el("td", { class: "number" }, figure(found.b_mean)),
-    el("td", { class: "number" }, found.diff === null ? "–" : signed(found.diff)),
-    el("td", { class: "wide" }, found.diff === null ? null : forestPlot(found, reach)),
     el(
       "td",
-      { class: "number" },
-      found.ci_low === null ? "–" : `${signed(found.ci_low)} – ${signed(found.ci_high)}`,
-    ),
-    el("td", { class: "number" }, p),
-    el("td", { class: "number" }, String(found.n)),
-    el(
-      "td",
-      {},
+      { class: "verdict-cell" },
       comparisonVerdict(run, found),
       " ",
       asRun,
-      found.note && !found.isOpen ? el("span", { class: "note" }, found.note) : null,
+      !found.isOpen && (found.undecided || found.note)
+        ? el("span", { class: "note" }, runSaid(found.undecided || found.note))
+        : null,
     ),
+    figures,
   );
+}
+
+/** The word of the terminal: better, worse, equal, no difference shown, undecided, not judged. */
+function comparisonWord(run, found) {
+  if (found.significant && found.diff)
+    return found.diff > 0 === metricOf(run, found.name).higher_is_better ? "better" : "worse";
+  if (found.undecided || found.diff === null) return "undecided";
+  if (found.n_nonzero === 0) return "equal";
+  return found.p_adjusted === null ? "not_judged" : "no_difference";
 }
 
 function comparisonVerdict(run, found) {
   if (found.isOpen) return el("span", { class: "note" }, say("takes_a_run"));
-  if (found.significant && found.diff) {
-    const isBetter = found.diff > 0 === metricOf(run, found.name).higher_is_better;
-    const sign = el("span", { class: "sign", "aria-hidden": "true" }, found.diff > 0 ? "▲" : "▼");
-    const words = `${say(isBetter ? "better" : "worse")}, ${say("significant")}`;
-    return el("span", { class: `badge ${isBetter ? "good" : "bad"}` }, sign, " ", words);
+  const word = comparisonWord(run, found);
+  if (word === "better" || word === "worse") {
+    const mark = found.diff > 0 ? "▲" : "▼";
+    const sign = el("span", { class: "sign", "aria-hidden": "true" }, mark);
+    const kind = word === "better" ? "good" : "bad";
+    return el("span", { class: `badge ${kind}` }, sign, " ", say(word));
   }
   const shows =
-    found.smallest_detectable === null
-      ? ""
-      : say("shows_from", { value: fixed(found.smallest_detectable) });
+    word === "no_difference" && found.smallest_detectable !== null
+      ? say("shows_from", { value: fixed(found.smallest_detectable) })
+      : "";
   return [
-    el("span", { class: "badge none" }, say("not_significant")),
+    el("span", { class: "badge none" }, say(word)),
     shows ? el("span", { class: "note" }, shows) : null,
   ];
+}
+
+const CORRECTIONS = { "max-t": "max-T", holm: "Holm", none: "–" };
+
+function pFigure(value) {
+  return value < 0.0001 ? "<0.0001" : fixed(value);
 }
 
 function differences(app, plan) {
@@ -134,7 +156,7 @@ function differencesOf({ state, run, differing: target }, plan) {
     high: signed(ends[1]),
   });
   const legend = ["better", "equal", "worse"].map((word) =>
-    el("span", { class: `key ${word}` }, `${say(word)}: ${counts[word]}`),
+    el("span", { class: `key ${word}` }, say("labelled", { name: say(word), value: counts[word] })),
   );
   return [
     differencePlot(found, isUp, label),

@@ -63,7 +63,7 @@ function detailOf(app, at) {
       el(
         "details",
         {},
-        el("summary", {}, say("raw_row", { place: remark.name })),
+        el("summary", {}, say("raw_row", { place: placeOf(remark.name) })),
         longText(run, remark.text),
       ),
     ),
@@ -71,6 +71,12 @@ function detailOf(app, at) {
 }
 
 const KINDS = ["error", "reason", "details", "raw"];
+
+/** "row 3" or "row 3, line 4", as the run says it, in the language of the page. */
+function placeOf(text) {
+  const [row, line] = text.match(/\d+/g);
+  return line ? say("line_place", { row, line }) : say("row_place", { row });
+}
 
 function block(key, content) {
   return el("section", { class: "block" }, el("h3", {}, say(key)), content);
@@ -104,7 +110,7 @@ function detailScores({ run, state }, at, remarks) {
     const said = remarks.filter(
       (remark) => remark.name === target && (remark.kind === "reason" || remark.kind === "error"),
     );
-    const missed = state.shortfalls[at].find((shortfall) => shortfall.name === target);
+    const missed = state.shortfalls[at].filter((shortfall) => shortfall.name === target);
     const threshold = run.data.scenario.thresholds.find(([name]) => name === target);
     return el(
       "tr",
@@ -119,23 +125,17 @@ function detailScores({ run, state }, at, remarks) {
       el(
         "td",
         {},
-        threshold
-          ? [
-              thresholdText(threshold),
-              missed
-                ? [
-                    " ",
-                    el(
-                      "span",
-                      { class: "badge bad" },
-                      el("span", { class: "sign", "aria-hidden": "true" }, "✕"),
-                      " ",
-                      say("missed"),
-                    ),
-                  ]
-                : null,
-            ]
-          : "",
+        threshold ? thresholdText(threshold) : "",
+        missed.map(({ ends }) => [
+          " ",
+          el(
+            "span",
+            { class: "badge bad" },
+            el("span", { class: "sign", "aria-hidden": "true" }, "✕"),
+            " ",
+            say(ends ? "missed" : "refused"),
+          ),
+        ]),
       ),
       el(
         "td",

@@ -26,8 +26,13 @@ function filled(element, attributes, children) {
 
 /** Text that comes from data, in its own direction: marks in it cannot turn what is around. */
 function given(text) {
-  return el("bdi", { dir: "auto" }, text);
+  const parts = text.split(BREAKS).flatMap((part, at) => (at ? [el("wbr"), part] : [part]));
+  return el("bdi", { dir: "auto" }, parts);
 }
+
+/** Where a line may end in a name: between its words, inside of those of 25 characters or more. */
+const BREAKS =
+  /(?<=[_/|]|\S\()(?=.)|(?<=[.:])(?=\p{L}{5})|(?<=\p{Ll}{2})(?=\p{Lu})|(?<=[\p{Ll}\p{N}]{24}|[\p{Lu}\p{N}]{24})(?=.)/u;
 
 /** The words for a key, with what stands in `{braces}` set apart where it comes from data. */
 function sayGiven(key, figures) {

@@ -10,7 +10,7 @@ const CHECKS = {
   no_regression: checkRegression,
 };
 
-const IMPLICIT_UNSCORED = { name: "unscored", kind: "unscored", ends: [null, 0] };
+const IMPLICIT_UNSCORED = { name: "unscored", kind: "unscored", ends: [null, 0], shares: [] };
 
 /** Every gate's verdict for a state's weights. */
 function decidedGates(state) {
@@ -52,12 +52,12 @@ function withRun(state, gate, found) {
   const soFar = found.observed === null || found.observed === undefined ? observed : found.observed;
   const text =
     soFar === null ? message : message.replace(/so far -?\d+\.\d+/, () => `so far ${fixed(soFar)}`);
-  return { name: gate.name, outcome, observed: soFar, bound, margin: null, message: () => text };
+  return { name: gate.name, outcome, observed: soFar, bound, margin: null, message: () => runSaid(text) };
 }
 
 function asItRan(gate, isAsRun) {
   const [outcome, observed, bound, message] = gate.run ?? ["skipped", null, null, ""];
-  return { outcome, observed, bound, margin: null, isAsRun, message: () => message };
+  return { outcome, observed, bound, margin: null, isAsRun, message: () => runSaid(message) };
 }
 
 function boundResult(ends, observed, missing, remark) {
@@ -104,7 +104,20 @@ function fixed(value) {
 function scoredOf(state, target, samples) {
   const scores = scoresOf(state, target);
   const found = samples.filter((at) => state.run.isExpected[at] && scores[at] !== null);
-  return [found.map((at) => scores[at]), found.map((at) => state.sampleWeights[at])];
+  return [
+    found.map((at) => scores[at]),
+    found.map((at) => state.sampleWeights[at]),
+    groupsOf(state.run, found),
+  ];
+}
+
+/** A number with what it counts, a score or a group. */
+function counted(n, what) {
+  return say(n === 1 ? `one_${what}` : `${what}s_n`, { n });
+}
+
+function inGroups(units) {
+  return units === null ? "" : say("in_groups", { groups: counted(units, "group") });
 }
 
 function checkMean(state, gate, samples) {
@@ -117,10 +130,20 @@ function checkMean(state, gate, samples) {
 }
 
 function checkLowerBound(state, gate, samples) {
-  const [values, weights] = scoredOf(state, gate.target, samples);
-  const range = rangeOfTarget(state.run, gate.target);
-  const interval = weightedInterval(values, weights, range, gate.confidence);
-  const tooFew = () => say("too_few", { n: values.length, target: gate.target });
+  const [values, weights, groups] = scoredOf(state, gate.target, samples);
+  const range = rangeOfTarget(state, gate.target);
+  const interval = weightedInterval(values, weights, range, gate.confidence, groups);
+  const units = groups === null ? null : new Set(groups).size;
+  const field = state.run.data.scenario.group_by;
+  const tooFew = () =>
+    groups === null
+      ? say("too_few", { n: values.length, target: gate.target })
+      : say("too_few_groups", {
+          scores: counted(values.length, "score"),
+          target: gate.target,
+          groups: counted(units, "group"),
+          field,
+        });
   if (interval === null) return boundResult(gate.ends, null, tooFew);
   const end = gate.ends[0] !== null ? interval[0] : interval[1];
   const remark = () =>
@@ -129,7 +152,7 @@ function checkLowerBound(state, gate, samples) {
       low: fixed(interval[0]),
       high: fixed(interval[1]),
       mean: fixed(weightedMean(values, weights)),
-      n: values.length,
+      n: values.length + inGroups(units),
     });
   return boundResult(gate.ends, end, tooFew, remark);
 }
@@ -147,8 +170,12 @@ function checkQuantile(state, gate, samples) {
   return ends.reduce((best, end) => (marginOf(end) < marginOf(best) ? end : best));
 }
 
+/** Over the samples that a threshold fails, or that have every score that one asks for. */
 function checkPassRate(state, gate, samples) {
-  const scored = samples.filter((at) => state.weighted[at] !== null);
+  const names = state.run.data.scenario.thresholds.map(([name]) => name);
+  const isJudged = (at) =>
+    state.shortfalls[at].length > 0 || names.every((name) => scoresOf(state, name)[at] !== null);
+  const scored = samples.filter((at) => state.run.isExpected[at] && isJudged(at));
   const met = scored.filter((at) => state.shortfalls[at].length === 0).length;
   const rate = scored.length ? met / scored.length : null;
   const remark = () => say("of_scored", { n: met, of: scored.length });
@@ -157,21 +184,82 @@ function checkPassRate(state, gate, samples) {
 
 function checkUnscored(state, gate, samples) {
   const expected = samples.filter((at) => state.run.isExpected[at]);
-  const without = expected.filter((at) => state.weighted[at] === null).length;
-  const share = expected.length ? without / expected.length : null;
-  if (expected.length && without === expected.length) {
+  const without = expected.filter((at) => state.weighted[at] === null);
+  const allowed = new Set(gate.shares.map(([name]) => name));
+  const counted = without.filter((at) => !isTolerated(state, at, allowed));
+  const share = expected.length ? counted.length / expected.length : null;
+  const hasScore = (at) => state.run.metrics.some((metric) => metric.scores[at] !== null);
+  if (expected.length && (counted.length === expected.length || !expected.some(hasScore))) {
     return {
       outcome: "failed",
       observed: share,
       bound: gate.ends[0] ?? gate.ends[1],
       margin: null,
-      message: () => say("none_of_scored", { n: expected.length }),
+      message: () => say("none_of_scored", { n: expected.length }) + missingText(state, without),
     };
   }
   const missing = () => say("nothing_to_score", { n: samples.length });
-  return boundResult(gate.ends, share, missing, () =>
-    say("of_samples", { n: without, of: expected.length }),
-  );
+  const remark = () =>
+    say("of_samples", { n: counted.length, of: expected.length }) + missingText(state, counted);
+  const general = boundResult(gate.ends, share, missing, remark);
+  const said = general.message;
+  if (general.outcome === "failed") general.message = () => said() + waysToAllow(state, expected, counted);
+  return withShares(state, gate, general, expected);
+}
+
+/** The general verdict, or that on the metrics which may be missing, if it is worse. */
+function withShares(state, gate, general, expected) {
+  const verdicts = [general];
+  for (const [name, ends] of gate.shares) {
+    const scores = metricOf(state.run, name).scores;
+    const n = expected.filter((at) => scores[at] === null).length;
+    const share = expected.length ? n / expected.length : null;
+    const remark = () => say("metric_missing", { name, n, of: expected.length });
+    verdicts.push(boundResult(ends, share, general.message, remark));
+  }
+  // A threshold that no sample has a score for judged nothing.
+  const isAsked = gate.shares.length > 0 && expected.length > 0;
+  for (const [name] of isAsked ? state.run.data.scenario.thresholds : []) {
+    const scores = scoresOf(state, name);
+    if (expected.some((at) => scores[at] !== null)) continue;
+    const [bound, message] = [gate.ends[0] ?? gate.ends[1], () => say("nothing_judged", { name })];
+    verdicts.push({ outcome: "failed", observed: 1, bound, margin: null, message });
+  }
+  const failed = verdicts.filter((found) => found.outcome === "failed");
+  const shown = failed.length ? failed : verdicts;
+  const worst = shown.reduce((best, found) => (marginOf(found) < marginOf(best) ? found : best));
+  const message = () => shown.map((found) => found.message()).join(say("semicolon"));
+  return { ...worst, message };
+}
+
+/** What the samples have no score of, the most frequent first. */
+function missingText(state, samples) {
+  const counts = new Map();
+  for (const at of samples) {
+    const { run } = state;
+    const names = run.isInvalid[at]
+      ? [say("missing_row")]
+      : run.isUnanswered[at]
+        ? [say("missing_answer")]
+        : blamedMetrics(state, at).map((metric) => metric.name);
+    for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  const found = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 3);
+  const list = found.map(([name, n]) => say("missing_on", { name, n })).join(say("comma"));
+  return list && say("labelled", { name: "", value: list });
+}
+
+function waysToAllow(state, expected, samples) {
+  const { run } = state;
+  const isSample = (at) => !run.isInvalid[at] && !run.isUnanswered[at];
+  const blamed = new Set(samples.filter(isSample).flatMap((at) => blamedMetrics(state, at)));
+  const names = run.metrics.filter((metric) => blamed.has(metric));
+  if (!names.length) return samples.some((at) => run.isInvalid[at]) ? say("rows_to_allow", {}) : "";
+  const shares = names.map((metric) => {
+    const lacking = expected.filter((at) => metric.scores[at] === null).length;
+    return `${metric.name}: ${Math.ceil((100 * lacking) / expected.length) / 100}`;
+  });
+  return say("share_to_allow", { shares: shares.join(", ") });
 }
 
 function checkSlices(state, gate, samples) {
@@ -197,10 +285,20 @@ function checkSlices(state, gate, samples) {
     };
   }
   const failed = verdicts.filter((found) => found.outcome === "failed");
+  const lost = failed.length || gate.isSlice ? null : lostSamples(state, leafOf(gate), samples);
   const shown = failed.length ? failed : verdicts;
   const worst = shown.reduce((best, found) => (marginOf(found) < marginOf(best) ? found : best));
   const figures = { n: failed.length, of: verdicts.length, field: gate.field };
   const isAsRun = !failed.length && verdicts.some((found) => found.isAsRun);
+  if (lost !== null) {
+    return {
+      outcome: "failed",
+      observed: worst.observed,
+      bound: worst.bound,
+      margin: null,
+      message: () => lost() + leftOut(),
+    };
+  }
   return {
     outcome: failed.length ? "failed" : isAsRun && gate.run ? gate.run[0] : "passed",
     observed: worst.observed,
@@ -228,7 +326,8 @@ function judgedSlices(state, gate, samples) {
 }
 
 function sliceVerdicts(state, gate, slices) {
-  return slices.map(({ text, samples }) => ({ ...checked(state, gate.inner, samples), text }));
+  const inner = { ...gate.inner, isSlice: true };
+  return slices.map(({ text, samples }) => ({ ...checked(state, inner, samples), text }));
 }
 
 function leftOutSlices(state, gate, slices) {
@@ -240,73 +339,15 @@ function leftOutSlices(state, gate, slices) {
 function listedSlices(state, failed) {
   const listed = failed
     .slice(0, 5)
-    .map((found) => `${textAt(state.run, found.text)}: ${found.message()}`);
+    .map((found) =>
+      say("labelled", { name: textAt(state.run, found.text), value: found.message() }),
+    );
   const more = failed.length > 5 ? say("and_more", { n: failed.length - 5 }) : "";
-  return listed.join("; ") + more;
+  return listed.join(say("semicolon")) + more;
 }
 
 function marginOf(found) {
   return found.margin === null ? -Infinity : found.margin;
-}
-
-/** What no test can tell here, significance, stays as run; drops and intervals are exact. */
-function checkRegression(state, gate, samples) {
-  const baseline = state.baselines.get(gate.baseline);
-  const found = Object.keys(gate.targets).map((target) => {
-    const compared = comparePaired(state, baseline, target, gate.alpha, gate.power_factor, samples);
-    const gain =
-      compared.diff === null ? null : gate.targets[target] ? compared.diff : -compared.diff;
-    const allowed = gate.relative ? gate.max_drop * Math.abs(compared.b_mean ?? 0) : gate.max_drop;
-    return { target, compared, gain, allowed, fell: fell(gate, target, compared, gain, allowed) };
-  });
-  return regressionVerdict(gate, found);
-}
-
-/** true, false, or null where only a paired test could tell. */
-function fell(gate, target, compared, gain, allowed) {
-  if (gain === null) return true;
-  if (gate.mode === "non_inferior") {
-    if (compared.ci_low === null) return true;
-    return (gate.targets[target] ? compared.ci_low : -compared.ci_high) < -allowed - TOLERANCE;
-  }
-  if (!(-gain > allowed + TOLERANCE)) return false;
-  return gate.mode === "any" ? true : null;
-}
-
-function regressionVerdict(gate, found) {
-  const failed = found.filter((one) => one.fell);
-  const open = found.filter((one) => one.fell === null);
-  const worstOf = (many, key) => many.reduce((best, one) => (key(one) < key(best) ? one : best));
-  const candidates = failed.length
-    ? failed
-    : open.length
-      ? open
-      : [worstOf(found, (one) => one.gain ?? 0)];
-  const worst = worstOf(candidates, (one) => one.gain ?? -1e300);
-  const isAsRun = !failed.length && open.length > 0;
-  return {
-    outcome: failed.length ? "failed" : isAsRun ? (gate.run ? gate.run[0] : "passed") : "passed",
-    observed: worst.gain,
-    bound: 0 - worst.allowed,
-    margin: worst.gain === null ? null : worst.gain + worst.allowed,
-    isAsRun,
-    message: () => {
-      const text = candidates.map((one) => regressionText(gate, one)).join("; ");
-      return isAsRun ? `${text}; ${say("significance_as_run", {})}` : text;
-    },
-  };
-}
-
-function regressionText(gate, { target, compared }) {
-  if (compared.diff === null) return say("no_pairs", { target });
-  return say("regression", {
-    target,
-    a: fixed(compared.a_mean),
-    b: fixed(compared.b_mean),
-    baseline: gate.baseline,
-    diff: signed(compared.diff),
-    n: compared.n,
-  });
 }
 
 function signed(value) {

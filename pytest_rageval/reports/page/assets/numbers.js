@@ -1,6 +1,7 @@
 // Sums, means, quantiles and intervals, step by step as pytest_rageval/stats has them.
 
 const TOLERANCE = 1e-9;
+const NO_VARIANCE = 1e-18; // scores equal within 1e-9 of their range are equal
 
 /** A sum that is exact until it is rounded once: Shewchuk's partials, as Python's math.fsum. */
 class ExactSum {
@@ -121,15 +122,17 @@ function weightedQuantile(values, weights, q, side = "lower") {
 }
 
 /** What is known of a list of scores (null = unscored) with one weight for each. */
-function summarize(values, weights, range) {
+function summarize(values, weights, range, groups = null) {
   const numbers = [];
   const sizes = [];
+  const of = groups === null ? null : [];
   for (let at = 0; at < values.length; at++) {
     if (values[at] === null) continue;
     numbers.push(values[at]);
     sizes.push(weights[at]);
+    if (of !== null) of.push(groups[at]);
   }
-  const interval = weightedInterval(numbers, sizes, range, 0.95);
+  const interval = weightedInterval(numbers, sizes, range, 0.95, of);
   return {
     mean: numbers.length ? fsum(numbers) / numbers.length : null,
     weighted_mean: weightedMean(numbers, sizes),
@@ -141,38 +144,56 @@ function summarize(values, weights, range) {
   };
 }
 
-/** Wilson's interval at the effective sample size; unbounded ranges: t of the ratio estimator. */
-function weightedInterval(values, weights, [low, high], confidence) {
+/**
+ * Wilson's interval at the effective sample size; unbounded ranges: t of the ratio estimator.
+ * `groups` is the number of its group for each value, null where each is its own.
+ */
+function weightedInterval(values, weights, [low, high], confidence, groups = null) {
   const tamed = tame(weights);
   const isBounded = Number.isFinite(low) && Number.isFinite(high);
   const numbers = [];
   const sizes = [];
+  const of = groups === null ? null : [];
   for (let at = 0; at < values.length; at++) {
     if (!(tamed[at] > 0)) continue;
     numbers.push(isBounded ? (values[at] - low) / (high - low) : values[at]);
     sizes.push(tamed[at]);
+    if (of !== null) of.push(groups[at]);
   }
-  if (numbers.length < 2) return null;
-  const quantile = tQuantile(0.5 + confidence / 2, numbers.length - 1);
+  const independent = of === null ? numbers.length : new Set(of).size;
+  if (independent < 2) return null;
+  const quantile = tQuantile(0.5 + confidence / 2, independent - 1);
   if (isBounded) {
-    const [lower, upper] = wilsonInterval(numbers, sizes, quantile);
+    const [lower, upper] = wilsonInterval(numbers, sizes, quantile, of);
     return [low + (high - low) * lower, low + (high - low) * upper];
   }
-  const [lower, upper] = ratioInterval(numbers, sizes, quantile);
+  const [lower, upper] = ratioInterval(numbers, sizes, quantile, of);
   if (!Number.isFinite(lower) || !Number.isFinite(upper)) return null;
   return [Math.max(lower, low), Math.min(upper, high)];
 }
 
-function wilsonInterval(values, weights, z) {
-  let [mean, variance] = ratioMeanAndVariance(values, weights);
+/** The sum of the terms of each group, in the order in which the groups begin. */
+function groupSums(terms, groups) {
+  if (groups === null) return terms;
+  const found = new Map();
+  terms.forEach((term, at) => {
+    if (!found.has(groups[at])) found.set(groups[at], []);
+    found.get(groups[at]).push(term);
+  });
+  return [...found.values()].map(fsum);
+}
+
+function wilsonInterval(values, weights, z, groups) {
+  let [mean, variance] = ratioMeanAndVariance(values, weights, groups);
   mean = Math.min(Math.max(mean, 0), 1);
   const spread = mean * (1 - mean);
   let size;
-  if (variance > 0 && spread > 0) {
+  if (variance > NO_VARIANCE && spread > 0) {
     size = spread / variance;
   } else {
-    const total = fsum(weights);
-    size = (total * total) / sumOf(weights.length, (at) => weights[at] * weights[at]);
+    const sizes = groupSums(weights, groups);
+    const total = fsum(sizes);
+    size = (total * total) / sumOf(sizes.length, (at) => sizes[at] * sizes[at]);
   }
   const z2 = z * z;
   const centre = (mean + z2 / (2 * size)) / (1 + z2 / size);
@@ -180,12 +201,12 @@ function wilsonInterval(values, weights, z) {
   return [Math.min(Math.max(centre - half, 0), mean), Math.max(Math.min(centre + half, 1), mean)];
 }
 
-function ratioInterval(values, weights, t) {
+function ratioInterval(values, weights, t, groups) {
   let largest = 0;
   for (const value of values) largest = Math.max(largest, Math.abs(value));
   const exponent = largest > 0 ? Math.floor(Math.log2(largest)) + 1 : 0;
   const unit = values.map((value) => timesPowerOfTwo(value, -exponent));
-  const [mean, variance] = ratioMeanAndVariance(unit, weights);
+  const [mean, variance] = ratioMeanAndVariance(unit, weights, groups);
   const half = t * Math.sqrt(variance);
   return [timesPowerOfTwo(mean - half, exponent), timesPowerOfTwo(mean + half, exponent)];
 }
@@ -196,12 +217,15 @@ function timesPowerOfTwo(value, exponent) {
   return value * 2 ** half * 2 ** (exponent - half);
 }
 
-function ratioMeanAndVariance(values, weights) {
-  const n = values.length;
+function ratioMeanAndVariance(values, weights, groups) {
   if (values.every((value) => value === values[0])) return [values[0], 0];
+  const n = groups === null ? values.length : new Set(groups).size;
   const total = fsum(weights);
-  const mean = sumOf(n, (at) => values[at] * weights[at]) / total;
-  const residuals = values.map((value, at) => (weights[at] * (value - mean) * n) / total);
+  const mean = sumOf(values.length, (at) => values[at] * weights[at]) / total;
+  const residuals = groupSums(
+    values.map((value, at) => (weights[at] * (value - mean) * n) / total),
+    groups,
+  );
   const centre = fsum(residuals) / n;
   const variance = sumOf(n, (at) => squared(residuals[at] - centre)) / (n - 1) / n;
   return [mean, variance];

@@ -62,14 +62,22 @@ function notices(app) {
   const { scenario } = app.run.data;
   const found = [];
   if (!scenario.complete) found.push(say("partial_run", { ran: app.run.n, total: scenario.total }));
+  const invalid = app.run.data.samples.invalid.length;
+  if (invalid) found.push(say("invalid_rows", { n: invalid, of: app.run.n }));
   if (scenario.beyond_budget) found.push(say("budget_spent", { n: scenario.beyond_budget }));
   if (app.run.differing.length)
     found.push(say("self_check", { names: app.run.differing.join(", ") }));
   const shown = [
     ...found,
-    ...scenario.warnings.map((text) => [`${say("warning")}: `, given(text)]),
+    ...scenario.warnings.map((text) => sayGiven("labelled", { name: say("warning"), value: text })),
   ];
   return shown.map((text) => el("p", { class: "notice", role: "note" }, text));
+}
+
+/** How many of the samples have no score of a metric because something failed. */
+function failedOf(run, target) {
+  if (target === WEIGHTED) return run.data.as_run[WEIGHTED].failed;
+  return run.data.as_run[target].failed;
 }
 
 function contents(app) {
@@ -101,6 +109,7 @@ function verdictLine({ state, run }) {
   const why = [];
   if (verdict.failedGates) why.push(say("failed_gates", { n: verdict.failedGates }));
   if (verdict.failedSamples) why.push(say("failed_samples", { n: verdict.failedSamples }));
+  if (verdict.errorSamples) why.push(say("error_samples", { n: verdict.errorSamples }));
   if (verdict.outcome === "partial") why.push(say("part_ran"));
   if (verdict.outcome === "passed") why.push(say("all_kept"));
   if (verdict.openGates) why.push(say("open_gates", { n: verdict.openGates }));
@@ -108,7 +117,7 @@ function verdictLine({ state, run }) {
   return el(
     "p",
     { class: `verdict ${verdict.outcome}` },
-    el("span", { class: "unseen" }, `${say("verdict")}: `),
+    el("span", { class: "unseen" }, say("labelled", { name: say("verdict"), value: "" })),
     el(
       "strong",
       {},
@@ -124,14 +133,22 @@ function verdictLine({ state, run }) {
 
 function countLine({ counts, run }) {
   const [good, warn] = run.data.scenario.bands.map(short);
+  const groups = run.groups === null ? null : new Set(run.groups).size;
   const shown = ["passed", "failed", "error", "xfailed", "skipped"].filter(
     (outcome) => counts[outcome],
   );
   return el(
     "p",
     { class: "counts" },
-    `${say("samples")}: ${counts.ran}`,
+    say("labelled", { name: say("samples"), value: counts.ran }),
     shown.map((outcome) => el("span", {}, badge(outcome), ` ${counts[outcome]}`)),
+    groups === null
+      ? null
+      : el(
+          "span",
+          { class: "note" },
+          sayGiven("grouped", { n: run.n, groups, field: run.data.scenario.group_by }),
+        ),
     el("span", { class: "note" }, say("bands_are", { good, warn })),
   );
 }
@@ -151,6 +168,7 @@ function card({ state, run }, target) {
     ],
     isWhole ? null : [say("weight"), short(state.weights.metrics[target])],
     [say("scored"), `${summary.n}/${summary.n + summary.unscored}`],
+    failedOf(run, target) ? [say("failed_scores"), String(failedOf(run, target))] : null,
   ].filter(Boolean);
   return el(
     "article",

@@ -2,18 +2,25 @@
 
 const EQUAL_SCORES = 1e-12;
 const NO_SPREAD = 1e-9;
+const UNBOUNDED = [-Infinity, Infinity];
 
 /** The difference of a metric over the samples that both runs scored and that weigh something. */
 function comparePaired(state, baseline, target, alpha, powerFactor, samples) {
-  const a = scoresOf(state, target);
-  const b = baseline.scores[target];
-  const rows = samples.filter(
-    (at) => a[at] !== null && b[at] !== null && state.sampleWeights[at] > 0,
-  );
-  const weights = tame(rows.map((at) => state.sampleWeights[at]));
+  const [a, b] = pairedScores(state, baseline, target);
+  // Beside a huge weight a tiny one is nothing, as in Python.
+  const lacks = new Set(baseline.lacks);
+  const shared = samples.filter((at) => !lacks.has(at));
+  const sizes = tame(shared.map((at) => state.sampleWeights[at]));
+  const taking = shared
+    .map((at, place) => [at, sizes[place]])
+    .filter(([at, size]) => a[at] !== null && b[at] !== null && size > 0);
+  const rows = taking.map(([at]) => at);
+  const weights = taking.map(([, size]) => size);
   const differences = rows.map((at) => differenceOf(a[at], b[at]));
   const mean = (values) => weightedMean(values, weights);
-  const interval = weightedInterval(differences, weights, [-Infinity, Infinity], 1 - alpha);
+  const groups = groupsOf(state.run, rows);
+  const interval = weightedInterval(differences, weights, UNBOUNDED, 1 - alpha, groups);
+  const units = groups === null ? rows.length : new Set(groups).size;
   return {
     a_mean: mean(rows.map((at) => a[at])),
     b_mean: mean(rows.map((at) => b[at])),
@@ -22,8 +29,61 @@ function comparePaired(state, baseline, target, alpha, powerFactor, samples) {
     ci_high: interval === null ? null : interval[1],
     n: rows.length,
     n_nonzero: differences.filter((difference) => difference !== 0).length,
-    smallest_detectable: smallestDetectable(differences, interval, alpha, powerFactor),
+    units,
+    groups: groups === null ? null : units,
+    have_spread: haveSpread(differences),
+    smallest_detectable: smallestDetectable(differences, units, interval, alpha, powerFactor),
   };
+}
+
+/**
+ * The scores of both runs. The weighted scores of a pair are over the same metrics: one that applies
+ * to the sample in one of the runs only is left out of both.
+ */
+function pairedScores(state, baseline, target) {
+  const a = scoresOf(state, target);
+  const b = baseline.scores[target];
+  if (target !== WEIGHTED) return [a, b];
+  const counted = state.run.metrics.filter(
+    ({ name }) => state.weights.metrics[name] > 0 && name in baseline.scores,
+  );
+  const theirs = (metric, at) => baseline.scores[metric.name][at];
+  const both = [[...a], [...b]];
+  for (const at of state.run.all) {
+    if (a[at] === null || b[at] === null) continue;
+    if (counted.every((one) => (one.scores[at] === null) === (theirs(one, at) === null))) continue;
+    const common = counted.filter((one) => one.scores[at] !== null && theirs(one, at) !== null);
+    const sizes = common.map((one) => state.weights.metrics[one.name]);
+    both[0][at] = weightedMean(
+      common.map((one) => toUnit(one, one.scores[at])),
+      sizes,
+    );
+    both[1][at] = weightedMean(
+      common.map((one) => toUnit(one, theirs(one, at))),
+      sizes,
+    );
+  }
+  return both;
+}
+
+/** The interval of A - B with two pseudo pairs, as wide as the range, of the mean weight. */
+function paddedInterval(state, baseline, target, alpha, samples) {
+  const [a, b] = pairedScores(state, baseline, target);
+  const rows = samples.filter(
+    (at) => a[at] !== null && b[at] !== null && state.sampleWeights[at] > 0,
+  );
+  if (!rows.length) return null;
+  const [low, high] = rangeOfTarget(state, target);
+  const weights = tame(rows.map((at) => state.sampleWeights[at]));
+  const groups = groupsOf(state.run, rows) ?? rows;
+  const mean = fsum(weights) / new Set(groups).size;
+  return weightedInterval(
+    [...rows.map((at) => a[at] - b[at]), high - low, low - high],
+    [...weights, mean, mean],
+    UNBOUNDED,
+    1 - alpha,
+    [...groups, -1, -2],
+  );
 }
 
 /** a - b, and 0 where only rounding differs. */
@@ -33,9 +93,9 @@ function differenceOf(a, b) {
   return Math.abs(difference) <= EQUAL_SCORES * size ? 0 : difference;
 }
 
-function smallestDetectable(differences, interval, alpha, powerFactor) {
+function smallestDetectable(differences, units, interval, alpha, powerFactor) {
   if (interval === null || !haveSpread(differences)) return null;
-  const t = tQuantile(1 - alpha / 2, differences.length - 1);
+  const t = tQuantile(1 - alpha / 2, units - 1);
   return (powerFactor * (interval[1] - interval[0])) / 2 / t;
 }
 
@@ -62,7 +122,7 @@ function comparisonOf(state) {
   const plan = state.run.data.comparison;
   if (plan === null) return null;
   const baseline = state.baselines.get(plan.baseline);
-  // Holm's adjustment is over all metrics together: one that changes may change them all.
+  // The adjustment is over all metrics together: one that changes may change them all.
   const names = comparedNames(state, plan, baseline);
   const tested = Object.keys(plan.metrics);
   const isStale = [...tested, ...names].some((name) => affects(state, name));
@@ -75,7 +135,14 @@ function comparisonOf(state) {
   });
 }
 
-const UNTESTED = { p_value: null, p_adjusted: null, significant: false, method: "", note: "" };
+const UNTESTED = {
+  p_value: null,
+  p_adjusted: null,
+  significant: false,
+  method: "",
+  note: "",
+  undecided: "",
+};
 
 /** The weighted score is compared where it is more than the one metric that weighs anything. */
 function comparedNames(state, plan, baseline) {

@@ -287,7 +287,7 @@ function flippedSamples(app) {
     const [before, after] = key.split(" ");
     const show = button(String(n), () => app.showFlipped(before, after), {
       class: "link",
-      "aria-label": `${say("show_samples")}: ${n}`,
+      "aria-label": say("labelled", { name: say("show_samples"), value: n }),
     });
     return el(
       "li",

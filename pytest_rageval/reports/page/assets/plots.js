@@ -6,7 +6,7 @@ function percent(share) {
 
 /** The range that a plot of a metric spans: its own, or that of its scores where unbounded. */
 function plotRange(state, target) {
-  const [low, high] = rangeOfTarget(state.run, target);
+  const [low, high] = rangeOfTarget(state, target);
   if (Number.isFinite(low) && Number.isFinite(high)) return [low, high];
   let [from, to] = [Infinity, -Infinity];
   for (const score of scoresOf(state, target)) {

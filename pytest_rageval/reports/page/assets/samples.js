@@ -2,6 +2,7 @@
 
 const PAGE_SIZE = 50;
 const OUTCOMES = ["passed", "failed", "error", "xfailed", "skipped"];
+const WORST_FIRST = ["error", "failed", "xfailed", "passed", "skipped"];
 const BANDS = ["good", "warn", "bad"];
 
 function samplesSection(app) {
@@ -32,7 +33,7 @@ function drawSamples(app) {
   app.rows.replaceChildren(...samplesPage(app));
 }
 
-/** Samples that pass all filters, in the order asked for; ties in dataset order. */
+/** Samples that pass all filters, in the order asked for; other ties in dataset order. */
 function foundSamples({ run, state, table: wanted }) {
   const words = searchable(wanted.search).split(/\s+/).filter(Boolean);
   const found = run.all.filter(
@@ -46,7 +47,11 @@ function foundSamples({ run, state, table: wanted }) {
   );
   const key = sortKey(run, state, wanted.sort);
   const sign = wanted.isDescending ? -1 : 1;
-  return found.sort((a, b) => compareKeys(key(a), key(b), sign) || a - b);
+  const { weighted } = state; // of one outcome, the lowest score first
+  const ties = wanted.sort === "own outcome" ? (at) => weighted[at] : () => null;
+  return found.sort(
+    (a, b) => compareKeys(key(a), key(b), sign) || compareKeys(ties(a), ties(b), 1) || a - b,
+  );
 }
 
 function searchable(text) {
@@ -75,7 +80,7 @@ function sortKey(run, state, by) {
   if (by === "own id") return (at) => samples.id[at];
   if (by === "own question") return (at) => (question[at] < 0 ? null : textAt(run, question[at]));
   if (by === "own doc") return (at) => (samples.doc[at] < 0 ? null : samples.docs[samples.doc[at]]);
-  if (by === "own outcome") return (at) => OUTCOMES.indexOf(state.outcomes[at]);
+  if (by === "own outcome") return (at) => WORST_FIRST.indexOf(state.outcomes[at]);
   const scores = scoresOf(state, targetOf(by));
   return (at) => scores[at];
 }
@@ -173,7 +178,7 @@ function columnsOf(run) {
   const questions = run.data.question.some((number) => number >= 0) ? ["own question"] : [];
   const docs = run.docs.length ? ["own doc"] : [];
   const scores = targetsOf(run).map((target) => `score ${target}`);
-  return ["own index", "own id", ...questions, ...docs, ...scores, "own outcome"];
+  return ["own index", "own id", "own outcome", ...questions, ...docs, ...scores];
 }
 
 /** The metric of a column of scores, null for other columns. */
@@ -229,15 +234,12 @@ function sampleRow(app, at) {
   });
   const question = data.question[at] < 0 ? "" : textAt(run, data.question[at]).slice(0, 300);
   const doc = data.samples.doc[at];
+  const docName = doc < 0 ? "" : data.samples.docs[doc].slice(0, 300);
   const cells = {
     "own index": el("td", { class: "number index" }, String(at + 1)),
     "own id": el("th", { scope: "row", class: "id" }, open),
     "own question": el("td", { class: "question" }, el("span", { dir: "auto" }, question)),
-    "own doc": el(
-      "td",
-      { class: "doc" },
-      doc < 0 ? "" : given(data.samples.docs[doc].slice(0, 120)),
-    ),
+    "own doc": el("td", { class: "doc" }, el("span", { title: docName }, given(docName))),
     "own outcome": el("td", { class: "outcome-cell" }, badge(state.outcomes[at])),
   };
   const score = (target) =>
@@ -265,12 +267,12 @@ function pager(app, page, pages, shown) {
     el("span", { role: "status" }, say("shown_of", figures)),
     pages > 1
       ? [
-          button(say("previous"), go(page - 1, "previous"), {
+          button(say("previous_page"), go(page - 1, "previous"), {
             disabled: page === 0,
             "data-page": "previous",
           }),
           el("span", {}, say("page_of", { page: page + 1, pages })),
-          button(say("next"), go(page + 1, "next"), {
+          button(say("next_page"), go(page + 1, "next"), {
             disabled: page === pages - 1,
             "data-page": "next",
           }),

@@ -45,7 +45,8 @@ function slicesTable(app) {
     numberHead(say("interval")),
     numberHead(say("scored")),
   ];
-  const caption = `${say("slices")}: ${slice.field}, ${nameOf(slice.target)}`;
+  const value = `${slice.field}, ${nameOf(slice.target)}`;
+  const caption = say("labelled", { name: say("slices"), value });
   const toggle = () => {
     app.slice = { ...slice, isWhole: !slice.isWhole };
     app.redraw("slices");

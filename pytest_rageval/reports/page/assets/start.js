@@ -9,7 +9,11 @@ function start() {
     weights: run.weights,
     theme: "auto",
     slice: { field: "doc_name", target: WEIGHTED, isWhole: false },
-    table: noFilters(),
+    // A run that failed opens with its worst samples, any other in the order of the data.
+    table: {
+      ...noFilters(),
+      sort: run.asRun.verdict.outcome === "failed" ? "own outcome" : "own index",
+    },
   };
   connect(app);
   chooseLanguage(preferredLanguage(navigator.languages ?? [navigator.language]));

@@ -20,14 +20,21 @@ function prepare(data) {
     isExpected,
     isUnjudged: flags(n, samples.unjudged),
     isMarked,
-    metrics: data.metrics.map((metric) => ({ ...metric, range: rangeOf(metric) })),
+    isUnanswered: flags(n, samples.unanswered),
+    isNotAsked: flags(n, samples.not_asked),
+    mayBeMissing: new Set(data.scenario.may_be_missing),
+    metrics: data.metrics.map((metric) => ({
+      ...metric,
+      range: rangeOf(metric),
+      hasFailed: flags(n, metric.failed),
+      hasRefused: flags(n, metric.refused),
+    })),
     rules: null,
     docs: samples.docs.map((name) => ({ name, nfc: name.normalize("NFC") })),
+    groups: samples.group ?? null,
     fields: new Map(data.fields.map((field) => [field.name, field])),
     baselines: new Map(data.baselines.map((baseline) => [baseline.name, baseline])),
   };
-  const isBounded = run.metrics.every((metric) => metric.range.every(Number.isFinite));
-  run.weightedRange = isBounded ? [0, 1] : [-Infinity, Infinity];
   run.weights = {
     metrics: Object.fromEntries(run.metrics.map((metric) => [metric.name, metric.weight])),
     docs: new Map(data.scenario.doc_weights),
@@ -59,9 +66,11 @@ function weigh(run, weights) {
     sampleWeights: run.data.samples.doc.map((doc) => (doc < 0 ? 1 : docWeights[doc])),
     weighted: weightedScores(
       run.metrics.map((metric) => metric.scores),
+      run.metrics.map((metric) => metric.hasFailed),
       run.metrics,
       weights.metrics,
     ),
+    weightedRange: weightedRange(run.metrics, weights.metrics),
     changed: changes(run, weights, docWeights),
   };
   state.baselines = new Map(
@@ -89,15 +98,39 @@ function weightOfDoc(doc, weights) {
 /** A score as it enters the weighted score: 0..1 where bounded, higher is better. */
 function toUnit(metric, score) {
   const [low, high] = metric.range;
-  if ((low !== 0 || high !== 1) && Number.isFinite(high - low))
-    score = (score - low) / (high - low);
+  if (isStretched(metric)) score = (score - low) / (high - low);
   return metric.higher_is_better ? score : 1 - score;
 }
 
-function weightedScores(columns, metrics, weights) {
+/** Whether a score is rescaled to 0..1: a cosine enters as it is, and so does what is unbounded. */
+function isStretched({ range: [low, high], as_is: isAsIs }) {
+  return (low !== 0 || high !== 1) && Number.isFinite(high - low) && !isAsIs;
+}
+
+/** Where a weighted score can lie: the weighted means of the ends of the metrics that count. */
+function weightedRange(metrics, weights) {
+  const largest = Math.max(0, ...metrics.map((metric) => weights[metric.name])) || 1;
+  const counted = metrics
+    .map((metric) => [weights[metric.name] / largest, unitRange(metric)])
+    .filter(([size]) => size > 0);
+  if (!counted.length) return [0, 1];
+  const total = counted.reduce((sum, [size]) => sum + size, 0);
+  return [0, 1].map(
+    (end) => counted.reduce((sum, [size, ends]) => sum + size * ends[end], 0) / total,
+  );
+}
+
+function unitRange(metric) {
+  const [low, high] = isStretched(metric) ? [0, 1] : metric.range;
+  return metric.higher_is_better ? [low, high] : [1 - high, 1 - low];
+}
+
+/** null where a metric of some weight failed: without it, the score would be that of others. */
+function weightedScores(columns, failed, metrics, weights) {
   const sizes = metrics.map((metric) => weights[metric.name]);
   const values = Array(metrics.length);
   return (columns[0] ?? []).map((_, at) => {
+    if (failed.some((flagged, m) => sizes[m] > 0 && flagged[at])) return null;
     for (let m = 0; m < metrics.length; m++) {
       const score = columns[m][at];
       values[m] = score === null ? null : toUnit(metrics[m], score);
@@ -110,9 +143,10 @@ function weighedBaseline(run, baseline, weights) {
   const scores = { ...baseline.scores };
   if (baseline.is_weighed) {
     const columns = run.metrics.map((metric) => scores[metric.name]);
-    scores[WEIGHTED] = weightedScores(columns, run.metrics, weights.metrics);
+    const failed = run.metrics.map((metric) => flags(run.n, baseline.failed[metric.name] ?? []));
+    scores[WEIGHTED] = weightedScores(columns, failed, run.metrics, weights.metrics);
   }
-  return { name: baseline.name, scores };
+  return { ...baseline, scores };
 }
 
 function changes(run, weights, docWeights) {
@@ -130,8 +164,13 @@ function metricOf(run, target) {
   return run.metric.get(target);
 }
 
-function rangeOfTarget(run, target) {
-  return target === WEIGHTED ? run.weightedRange : metricOf(run, target).range;
+function rangeOfTarget(state, target) {
+  return target === WEIGHTED ? state.weightedRange : metricOf(state.run, target).range;
+}
+
+/** The groups of these samples, null where each sample is its own. */
+function groupsOf(run, samples) {
+  return run.groups === null ? null : samples.map((at) => run.groups[at]);
 }
 
 function summaryOf(state, target, samples) {
@@ -139,7 +178,8 @@ function summaryOf(state, target, samples) {
   return summarize(
     samples.map((at) => scores[at]),
     samples.map((at) => state.sampleWeights[at]),
-    rangeOfTarget(state.run, target),
+    rangeOfTarget(state, target),
+    groupsOf(state.run, samples),
   );
 }
 
@@ -156,12 +196,18 @@ function tooHigh(max, value) {
   return max !== null && value > max + TOLERANCE;
 }
 
-/** The thresholds that a sample misses; scores that are missing are not judged. */
+/**
+ * The thresholds that a sample misses, and the metrics that say themselves that it does not pass;
+ * scores that are missing are not judged.
+ */
 function shortfallsOf(state, at) {
   const missed = [];
   for (const [name, min, max] of state.run.data.scenario.thresholds) {
     const value = scoresOf(state, name)[at];
     if (value !== null && !holds([min, max], value)) missed.push({ name, value, ends: [min, max] });
+  }
+  for (const metric of state.run.metrics) {
+    if (metric.hasRefused[at]) missed.push({ name: metric.name, ends: null });
   }
   return missed;
 }
@@ -181,13 +227,51 @@ function ruleOf(run, outcome, at) {
   return rules.find((rule) => naturalOutcome(run.asRun, rule, at) === outcome) ?? null;
 }
 
+/** Whether the sample is an ERROR, as pytest_rageval/engine/verdict/green.py has it. */
 function unjudged(state, at) {
-  return state.weighted[at] === null || state.run.isUnjudged[at];
+  if (state.run.isUnjudged[at]) return true;
+  if (state.weighted[at] !== null || isTolerated(state, at)) return false;
+  if (!state.run.metrics.some((metric) => metric.scores[at] !== null)) return true;
+  const hasFailed = blamedMetrics(state, at).some((metric) => metric.hasFailed[at]);
+  return !hasFailed || state.run.data.scenario.judges_weighted;
+}
+
+/** For want of which metrics a sample has no weighted score: those that failed, else all. */
+function blamedMetrics(state, at) {
+  if (state.weighted[at] !== null) return [];
+  const lacking = state.run.metrics.filter(
+    (metric) => state.weights.metrics[metric.name] > 0 && metric.scores[at] === null,
+  );
+  const failed = lacking.filter((metric) => metric.hasFailed[at]);
+  return failed.length ? failed : lacking;
+}
+
+/** Whether the weighted score is missing only because of metrics that may be missing. */
+function isTolerated(state, at, allowed = state.run.mayBeMissing) {
+  const { run } = state;
+  if (!allowed.size || run.isInvalid[at] || run.isUnanswered[at] || run.isNotAsked[at])
+    return false;
+  const blamed = blamedMetrics(state, at);
+  return blamed.length > 0 && blamed.every((metric) => allowed.has(metric.name));
+}
+
+/** Whether a score is missing with leave of the gate `unscored`: the case is xfailed. */
+function lacksWithLeave(state, at) {
+  const blamed = new Set(blamedMetrics(state, at));
+  return state.run.metrics.some(
+    (metric) =>
+      state.run.mayBeMissing.has(metric.name) &&
+      metric.scores[at] === null &&
+      (metric.hasFailed[at] || metric.is_required || blamed.has(metric)),
+  );
 }
 
 function naturalOutcome(state, rule, at) {
   if (unjudged(state, at)) return rule.isExpectedToFail ? "xfailed" : "error";
-  if (state.shortfalls[at].length === 0) return rule.isStrict ? "failed" : "passed";
+  if (state.shortfalls[at].length === 0) {
+    if (lacksWithLeave(state, at)) return "xfailed";
+    return rule.isStrict ? "failed" : "passed";
+  }
   return rule.isExpectedToFail || state.run.data.scenario.tolerate ? "xfailed" : "failed";
 }
 
@@ -217,11 +301,12 @@ function countsOf(state) {
 function verdictOf(state) {
   const failedGates = state.gates.filter((gate) => gate.outcome === "failed").length;
   const openGates = state.gates.filter((gate) => gate.outcome === "skipped").length;
-  const failedSamples = state.counts.failed + state.counts.error;
+  const { failed: failedSamples, error: errorSamples } = state.counts;
   const isComplete = state.run.data.scenario.complete;
-  const outcome = failedGates || failedSamples ? "failed" : isComplete ? "passed" : "partial";
+  const isFailed = failedGates || failedSamples || errorSamples;
+  const outcome = isFailed ? "failed" : isComplete ? "passed" : "partial";
   const isAsRun = state.gates.some((gate) => gate.isAsRun);
-  return { outcome, failedGates, openGates, failedSamples, isAsRun };
+  return { outcome, failedGates, openGates, failedSamples, errorSamples, isAsRun };
 }
 
 /** The good / warn / bad band of a score of `target`, null where there is no score. */

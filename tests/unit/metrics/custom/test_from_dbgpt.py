@@ -12,8 +12,8 @@ import pytest
 
 from pytest_rageval.clients.base import Accept, Message, Reply
 from pytest_rageval.metrics.base import Models, ScoringContext
-from pytest_rageval.metrics.custom.declared import Declared
-from pytest_rageval.metrics.custom.define import define_metric
+from pytest_rageval.metrics.custom.declaration import Declaration
+from pytest_rageval.metrics.custom.from_python import define_metric
 from pytest_rageval.metrics.custom.signature import CustomMetricError
 from pytest_rageval.metrics.dbgpt import (
     EvaluationMetric,
@@ -55,7 +55,7 @@ class Judge:
 
 
 def score(found: object, judge: Judge | None = None, **options: Any) -> Score:
-    definition = define_metric(found, "own", "my:own", Declared(range=(0, 5)))
+    definition = define_metric(found, "own", "my:own", Declaration(range=(0, 5)))
     made: Any = definition.make("shown", definition.options.model_validate(options))
     if definition.info.is_judged:
         awaited: Score = asyncio.run(made.ascore(SAMPLE, Models(judge)))

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pytest_rageval.engine.scorer import checked_score
+from pytest_rageval.engine.scoring.score_sample import checked_score
+from pytest_rageval.metrics.custom.call import own
 from pytest_rageval.metrics.custom.values import as_score
-from pytest_rageval.model import MetricColumn, Score
+from pytest_rageval.model import MetricColumn, Sample, Score
 
 
 def checked(value: object, *, says_bool: bool = False) -> Score:
@@ -107,6 +108,17 @@ def test_a_coroutine_is_closed_and_told(recwarn: pytest.WarningsRecorder) -> Non
     async def forgotten() -> float:
         return 1.0
 
-    expected = "returned a coroutine that nobody awaits; declare it 'async def'"
+    expected = "returned a coroutine that is never awaited; declare the function 'async def'"
     assert checked(forgotten()) == Score("m", None, error=expected)
     assert not recwarn.list
+
+
+def test_a_metric_may_change_its_copy_of_the_metadata_alone() -> None:
+    """G1: else it could move a sample to another slice of ``by``."""
+    sample = Sample("a", metadata={"lang": "de", "pages": [1]})
+    given = own(sample)
+    given.metadata["lang"] = "zz"  # type: ignore[index]
+    given.metadata["pages"].append(2)
+    assert sample.metadata == {"lang": "de", "pages": [1]}
+    plain = Sample("b")
+    assert own(plain) is plain

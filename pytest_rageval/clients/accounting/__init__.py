@@ -1,0 +1,1 @@
+"""What calls cost: tokens, prices, budgets, and what each call was for."""

@@ -1,0 +1,1 @@
+"""What models and targets replied, on disk: keys, replies, scores."""

@@ -1,0 +1,128 @@
+"""Scores in the cache, so that the replies that they were made of need not be read again.
+
+A line of ``<folder>/<time>-<run>-<process>.score.jsonl``::
+
+    {"sha256": "4c1f…", "value": {"value": 0.5, "reason": "…", "details": {...}, "answers": 2}}
+
+The first 16 digits of the digest name the definition: metric, version, options, packages, models.
+The others name the sample's fields and the repeat. ``answers`` is how many replies were read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pytest_rageval import __version__
+from pytest_rageval.clients.accounting.ledger import Ledger
+from pytest_rageval.clients.base import CHAT_REGISTRY, EMBEDDING_REGISTRY, Usage
+from pytest_rageval.clients.cache.jsonl_log import read_bytes
+from pytest_rageval.clients.cache.keys import KEY_FORMAT, chat_identity, digest, vector_identity
+from pytest_rageval.clients.cache.reply_cache import Cache
+from pytest_rageval.clients.settings import ClientSettings, RunSettings
+from pytest_rageval.model import Score, json_plain
+
+_HEAD_DIGITS = 16
+
+
+def define(
+    parts: Mapping[str, Any], judge: ClientSettings | None, embedding: ClientSettings | None
+) -> str:
+    """Return the definition made of ``parts``, which are JSON-plain, and of the models asked.
+
+    The models count as they do in the keys of their replies. So does the version of this package:
+    the wording of reasons may change in any.
+    """
+    material = {
+        "format": KEY_FORMAT,
+        "package": __version__,
+        "parts": parts,
+        "judge": None if judge is None else _chat(judge),
+        "embedding": None if embedding is None else _vectors(embedding),
+    }
+    return digest(material)[:_HEAD_DIGITS]
+
+
+def score_key(definition: str, fields: Mapping[str, Any], repeat: int) -> str:
+    """Return the digest of the score that follows from these fields of a sample."""
+    return definition + digest({"repeat": repeat, "fields": fields})[_HEAD_DIGITS:]
+
+
+def cached_definitions(run: RunSettings, definitions: Iterable[str]) -> set[str]:
+    """Return the definitions that the cache holds scores of, if the run may take them from it."""
+    if run.cache_dir is None or run.cache_mode in ("off", "refresh"):
+        return set()
+    wanted = {one: f'{{"sha256": "{one}'.encode("ascii") for one in definitions}
+    found: set[str] = set()
+    for path in run.cache_dir.glob("*.score.jsonl"):
+        raw = read_bytes(path)
+        found.update(one for one, head in wanted.items() if one not in found and head in raw)
+    return found
+
+
+class ScoreCache:
+    """The scores in the cache of a run, used as its mode says; see ``Cache``."""
+
+    def __init__(self, cache: Cache, ledger: Ledger) -> None:
+        self._cache = cache
+        self._ledger = ledger
+
+    @property
+    def is_used(self) -> bool:
+        """Whether scores are looked up at all."""
+        return self._cache.reads
+
+    def find(self, key: str) -> Score | None:
+        """Return the score under a key, and count the replies that it was made of as cached.
+
+        In mode refresh, a miss makes the scores of older runs count no more: else the next run
+        would prefer them to newer replies if this run gets no score.
+        """
+        found = _from_plain(self._cache.get("score", key))
+        if found is None:
+            if self._cache.mode == "refresh":
+                self._cache.put_score(key, None)
+            return None
+        score, answers = found
+        self._ledger.count(Usage(cached=answers))
+        return score
+
+    def keep(self, key: str, score: Score, answers: int) -> None:
+        """Keep a score without an error; it was made of so many replies."""
+        if self._cache.writes and score.error is None:
+            self._cache.put_score(key, _to_plain(score, answers))
+
+
+def _chat(settings: ClientSettings) -> Mapping[str, Any]:
+    provider = CHAT_REGISTRY.get(settings.provider)
+    return {**chat_identity(settings), "provider": provider.name}
+
+
+def _vectors(settings: ClientSettings) -> Mapping[str, Any]:
+    provider = EMBEDDING_REGISTRY.get(settings.provider)
+    return {**vector_identity(settings, is_local=provider.is_local), "provider": provider.name}
+
+
+def _to_plain(score: Score, answers: int) -> dict[str, Any]:
+    return {
+        "value": score.value,
+        "reason": score.reason,
+        "details": json_plain(score.details),
+        "answers": answers,
+    }
+
+
+def _from_plain(plain: Mapping[str, Any] | None) -> tuple[Score, int] | None:
+    """Return a score, which has no name yet, and of how many replies; None for a damaged entry."""
+    if plain is None:
+        return None
+    value, reason, details = plain.get("value"), plain.get("reason"), plain.get("details")
+    answers = plain.get("answers")
+    if type(answers) is not int or answers < 0:
+        return None
+    is_whole = (
+        isinstance(value, float | None)
+        and isinstance(reason, str | None)
+        and isinstance(details, dict | None)
+    )
+    return (Score("", value, reason, details), answers) if is_whole else None

@@ -1,0 +1,193 @@
+"""The clients of one process, assembled from settings.
+
+::
+
+    metric ─ CachedChat ─ SingleFlight ─ re-asks ─ LimitedCall ─ OpenAIChat ─ HTTP
+                 │                                     │
+               Cache                           Retry, Limits, Ledger
+
+CachedEmbeddings sends batches, and needs neither SingleFlight nor re-asks. An answer from the cache
+passes no other layer; replay opens no sockets and loads no models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from typing import TypeVar
+
+from pytest_rageval.clients.accounting.estimates import TokenGuess
+from pytest_rageval.clients.accounting.ledger import Ledger
+from pytest_rageval.clients.base import (
+    CHAT_REGISTRY,
+    EMBEDDING_REGISTRY,
+    ChatBackend,
+    ChatClient,
+    EmbeddingBackend,
+    EmbeddingClient,
+    Usage,
+)
+from pytest_rageval.clients.cache.reply_cache import Cache, has_replies
+from pytest_rageval.clients.cache.score_cache import ScoreCache
+from pytest_rageval.clients.chat import CachedChat, DirectChat
+from pytest_rageval.clients.embed import CachedEmbeddings
+from pytest_rageval.clients.file_locks import ByteLocks, open_locks
+from pytest_rageval.clients.limits.limited_call import LimitedCall
+from pytest_rageval.clients.limits.limits import open_limits
+from pytest_rageval.clients.limits.retry import Retry
+from pytest_rageval.clients.limits.single_flight import SingleFlight
+from pytest_rageval.clients.limits.unusable import UnusableReplies
+from pytest_rageval.clients.settings import ClientSettings, RunSettings
+from pytest_rageval.clients.threads import in_background
+
+BackendT = TypeVar("BackendT", ChatBackend, EmbeddingBackend)
+
+
+def check_chat(settings: ClientSettings, run: RunSettings) -> list[str]:
+    """Return what is wrong with the settings of a judge, without a request.
+
+    Each text begins with the field it is about. Raises UnknownNameError for the provider.
+    """
+    provider = CHAT_REGISTRY.get(settings.provider)
+    return [*_check_budget(settings, run), *_offline(provider.check(settings), run)]
+
+
+def check_embedding(settings: ClientSettings, run: RunSettings) -> list[str]:
+    """Return what is wrong with the settings of an embedding model, as ``check_chat`` does."""
+    provider = EMBEDDING_REGISTRY.get(settings.provider)
+    problems = [] if provider.is_local else _check_budget(settings, run)
+    return [*problems, *_offline(provider.check(settings), run)]
+
+
+def preload_clients(
+    judge: ClientSettings | None, embedding: ClientSettings | None, run: RunSettings
+) -> None:
+    """Begin to load what requests to these models need, if there are sure to be some.
+
+    Nothing is loaded if the cache holds replies: it may hold all of them.
+    """
+    reads = run.cache_dir is not None and run.cache_mode not in ("off", "refresh")
+    if reads and (run.cache_mode == "replay" or has_replies(run)):
+        return
+    for settings, registry in ((judge, CHAT_REGISTRY), (embedding, EMBEDDING_REGISTRY)):
+        load = None if settings is None else registry.get(settings.provider).preload
+        if load is not None:
+            in_background(load)
+
+
+def _offline(problems: Sequence[str], run: RunSettings) -> Sequence[str]:
+    return () if run.cache_mode == "replay" else problems
+
+
+def _check_budget(settings: ClientSettings, run: RunSettings) -> list[str]:
+    if run.budget_usd is None or settings.price is not None:
+        return []
+    return ["price: needed for a budget; USD per million tokens, for example {input: 0.15}"]
+
+
+class Clients:
+    """All clients of this process. Make it once a run, in the process's event loop; close it.
+
+    Equal settings get the same client, so that limits and connections are shared.
+    """
+
+    def __init__(self, run: RunSettings) -> None:
+        if run.cache_mode == "replay" and run.cache_dir is None:
+            raise ValueError("replay needs a cache folder")
+        self._run = run
+        self._cache = Cache(run)
+        self._ledger = Ledger(run.budget_usd, run.shared_dir)
+        self._claims = _claims(run)
+        self._chats: list[tuple[ClientSettings, CachedChat]] = []
+        self._embeddings: list[tuple[ClientSettings, CachedEmbeddings]] = []
+        self._closing = AsyncExitStack()
+        self.scores = ScoreCache(self._cache, self._ledger)
+        """The scores in the cache."""
+
+    @property
+    def usage(self) -> Usage:
+        """What this process has used; ``run_usage(shared_dir)`` sums over all of them."""
+        return self._ledger.usage
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What went wrong without failing a call, for the summary: a folder that is not written."""
+        return tuple(filter(None, (self._cache.problem, self._ledger.problem)))
+
+    def chat(self, settings: ClientSettings) -> ChatClient:
+        """Return the client for ``settings``; opens nothing before it is asked."""
+        for one, client in self._chats:
+            if one == settings:
+                return client
+        self._chats.append((settings, self._make_chat(settings)))
+        return self._chats[-1][1]
+
+    def direct_chat(self, settings: ClientSettings) -> DirectChat:
+        """Return a client that asks each time and takes any reply: the model is under test."""
+        settings = replace(settings, max_failures=None)  # no reply is unusable
+        backend = self._opened(CHAT_REGISTRY.get(settings.provider).make(settings))
+        return DirectChat(settings, backend, self._limited_call(settings))
+
+    def embedding(self, settings: ClientSettings) -> EmbeddingClient:
+        """Return the embedding client for ``settings``; loads nothing before it is asked."""
+        for one, client in self._embeddings:
+            if one == settings:
+                return client
+        self._embeddings.append((settings, self._make_embedding(settings)))
+        return self._embeddings[-1][1]
+
+    async def aclose(self) -> None:
+        """Close connections, threads and files. Cancel the callers first."""
+        await self._closing.aclose()
+        self._ledger.close()
+        self._cache.close()
+        if self._claims is not None:
+            self._claims.close()
+
+    def _make_chat(self, settings: ClientSettings) -> CachedChat:
+        provider = CHAT_REGISTRY.get(settings.provider)
+        settings = replace(settings, provider=provider.name)  # an alias has the same cache keys
+        backend = self._opened(provider.make(settings))
+        return CachedChat(
+            settings,
+            backend,
+            self._limited_call(settings),
+            self._cache,
+            self._ledger,
+            SingleFlight(self._claims),
+        )
+
+    def _make_embedding(self, settings: ClientSettings) -> CachedEmbeddings:
+        provider = EMBEDDING_REGISTRY.get(settings.provider)
+        settings = replace(settings, provider=provider.name, max_failures=None)
+        backend = self._opened(provider.make(settings))
+        # A model in this process has no limits, retries or prices.
+        call = None if provider.is_local else self._limited_call(settings)
+        client = CachedEmbeddings(settings, backend, call, self._cache, self._ledger)
+        self._closing.push_async_callback(client.aclose)
+        return client
+
+    def _opened(self, backend: BackendT) -> BackendT:
+        self._closing.push_async_callback(backend.aclose)
+        return backend
+
+    def _limited_call(self, settings: ClientSettings) -> LimitedCall:
+        limits = open_limits(settings, self._run)
+        self._closing.callback(limits.close)
+        shared = self._run.shared_dir if self._run.processes > 1 else None
+        return LimitedCall(
+            limits,
+            Retry(settings.retries, settings.max_wait_s),
+            self._ledger,
+            TokenGuess(settings.max_tokens),
+            settings.price,
+            UnusableReplies(settings, shared),
+        )
+
+
+def _claims(run: RunSettings) -> ByteLocks | None:
+    """Return the locks by which processes tell each other what they are asking, if needed."""
+    if run.processes == 1 or run.cache_mode not in ("readwrite", "refresh"):
+        return None
+    return open_locks(run.shared_dir, "claims")

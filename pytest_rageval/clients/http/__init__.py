@@ -1,0 +1,1 @@
+"""JSON over HTTP: sessions, time limits, sizes, errors in plain words."""

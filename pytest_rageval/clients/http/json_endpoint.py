@@ -1,0 +1,191 @@
+"""Post JSON to the server of one model; name every failure in plain words."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_rageval.clients.base import missing_package
+from pytest_rageval.clients.credentials import Credentials, read_credentials
+from pytest_rageval.clients.errors import (
+    AuthError,
+    BadRequestError,
+    CallTimeoutError,
+    ClientError,
+    QuotaError,
+    RateLimitError,
+    RefusedError,
+    ServerError,
+)
+from pytest_rageval.clients.http.bodies import BodyError
+from pytest_rageval.clients.http.transport import (
+    HttpReply,
+    Transport,
+    UnsendableError,
+    retry_after,
+)
+from pytest_rageval.clients.settings import ClientSettings
+from pytest_rageval.errors import shorten
+from pytest_rageval.redaction import shown_url
+
+_NO_CREDIT = ("insufficient_quota", "billing_hard_limit", "insufficient balance", "credit balance")
+_FILTERED = ("content_filter", "content_policy", "responsibleaipolicy", "data_inspection_failed")
+
+
+class JsonEndpoint:
+    """Posts JSON below the base URL of ``settings``."""
+
+    def __init__(self, settings: ClientSettings) -> None:
+        self._settings = settings
+        self._credentials: Credentials | None = None
+        self._transport: Transport | None = None
+        self._where = f"{settings.shown} at {settings.endpoint}"
+        # The query, of some gateways a key, goes along with every request and is never shown.
+        self._query = f"?{settings.url.query}" if settings.url.query else ""
+        self._base = settings.url._replace(query="", fragment="").geturl().rstrip("/")
+
+    async def post(self, path: str, body: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
+        """Return the JSON object that the server answers, and after how many seconds.
+
+        Raises ClientError for anything else.
+        """
+        self._credentials = self._credentials or read_credentials(self._settings)
+        began = time.perf_counter()
+        reply = await self._send(path, json.dumps(body).encode("ascii"), self._credentials)
+        latency_s = time.perf_counter() - began
+        if 200 <= reply.status < 300:
+            return self._parse(reply.body, reply.headers), latency_s
+        raise self._failure(reply.status, reply.headers, self._says(reply.body))
+
+    def odd_answer(self, found: str) -> ServerError:
+        """Return the error for an answer that holds ``found`` instead of what was asked for."""
+        return ServerError(f"{self._where}: answered {found}", is_transient=True)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        if self._transport is not None:
+            await self._transport.aclose()
+            self._transport = None
+
+    async def _send(self, path: str, body: bytes, credentials: Credentials) -> HttpReply:
+        transport = self._transport = self._transport or self._open(credentials)
+        url = f"{self._base}/{path}{self._query}"
+        try:
+            return await transport.send(self._where, "POST", url, body)
+        except BodyError as error:
+            hint = f" ({self._settings.role}.max_mb)" if error.is_too_long else ""
+            text = f"{self._where}: {self._hide(str(error))}{hint}"
+            raise ServerError(text, is_transient=not error.is_too_long) from None
+        except TimeoutError:
+            text = f"no answer in time (timeout_s is {self._settings.timeout_s:g})"
+            raise CallTimeoutError(f"{self._where}: {text}", is_transient=True) from None
+        except UnsendableError:
+            raise BadRequestError(f"{self._where}: base_url is no URL that can be used") from None
+
+    def _open(self, credentials: Credentials) -> Transport:
+        return Transport(
+            "asking a model over HTTP",
+            lambda body, _: credentials.scrub(body, json.detect_encoding(body)),
+            most_mb=self._settings.max_mb,
+            connect_s=self._settings.timeout_s,
+            total_s=self._settings.timeout_s,
+            headers={"Content-Type": "application/json", **credentials.headers},
+        )
+
+    def _parse(self, raw: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
+        try:
+            answer = json.loads(raw)
+        except (ValueError, RecursionError):
+            answer = None
+        if not isinstance(answer, dict):
+            kind = shorten(self._hide(headers.get("Content-Type", "no content type")), 40)
+            raise self.odd_answer(f"{len(raw)} bytes of {kind}, which are no JSON object")
+        error = answer.get("error")
+        if error:  # some gateways answer 200 and put the real status inside
+            code = error.get("code") if isinstance(error, dict) else None
+            raise self._failure(code if isinstance(code, int) else 500, headers, self._says(raw))
+        return answer
+
+    def _says(self, raw: bytes) -> str:
+        return self._hide(_server_says(raw))
+
+    def _hide(self, text: str) -> str:
+        return self._credentials.hide(text) if self._credentials else ""
+
+    def _failure(self, status: int, headers: Mapping[str, str], says: str) -> ClientError:
+        text = f"HTTP {status}: {shorten(says, 300)}" if says else f"HTTP {status}"
+        names = says.lower()
+        if status in (401, 403):
+            return AuthError(f"{self._where}: the key is not accepted ({text})")
+        if status == 402 or (status == 429 and any(word in names for word in _NO_CREDIT)):
+            return QuotaError(f"{self._where}: the account has no credit left ({text})")
+        if status == 429:
+            hint = f"lower {self._settings.role}.concurrency, or set rpm or tpm"
+            return RateLimitError(
+                f"{self._where}: rate limit ({text}); {hint}",
+                is_transient=True,
+                retry_after_s=retry_after(headers),
+            )
+        if status in (408, 409) or status >= 500:
+            return ServerError(
+                f"{self._where}: the server failed ({text})",
+                is_transient=True,
+                retry_after_s=retry_after(headers),
+            )
+        if 300 <= status < 400:
+            return BadRequestError(self._redirected(headers))
+        if status == 400 and any(word in names for word in _FILTERED):
+            return RefusedError(f"{self._where}: a content filter stopped the request ({text})")
+        hint = self._hint(status, names)
+        return BadRequestError(f"{self._where}: the request was not accepted ({text}){hint}", says)
+
+    def _hint(self, status: int, names: str) -> str:
+        if status == 404:
+            return "; is the model's name right, and does base_url end in /v1?"
+        if "temperature" in names and self._settings.temperature is not None:
+            return f"; {self._settings.role}.temperature: null leaves it out"
+        return ""
+
+    def _redirected(self, headers: Mapping[str, str]) -> str:
+        goal = shown_url(self._hide(headers.get("Location", ""))) or "nowhere"
+        return (
+            f"{self._where}: redirects to {shorten(goal, 200)}; set base_url to where it should go"
+        )
+
+
+def check_endpoint(settings: ClientSettings) -> list[str]:
+    """Return what is wrong with a base URL, or missing for HTTP at all, without a request."""
+    problems = missing_package("aiohttp", "judge", settings)
+    url = settings.url
+    if url.scheme not in ("http", "https") or not url.hostname:
+        problems.append(f"base_url: {settings.endpoint!r} is no http or https URL")
+    elif "@" in url.netloc:
+        problems.append(
+            "base_url: must not hold a user or password; name an environment variable in "
+            "api_key_env, or use ${NAME} in headers"
+        )
+    return problems
+
+
+def _server_says(raw: bytes) -> str:
+    """Return the message of an error answer, with its code, on one line; "" for a page of HTML."""
+    try:
+        answer = json.loads(raw)
+    except (ValueError, RecursionError):
+        text = raw[:2000].decode("utf-8", "replace")
+        return "" if text.lstrip().startswith("<") else " ".join(text.split())
+    words = _words(answer)
+    return " ".join(" ".join(words).split()) if words else ""
+
+
+def _words(answer: Any) -> list[str]:
+    if isinstance(answer, str | int):
+        return [str(answer)]
+    if isinstance(answer, list):  # FastAPI lists what it finds wrong
+        return [word for part in answer[:3] for word in _words(part)]
+    if not isinstance(answer, dict):
+        return []
+    names = ("error", "message", "msg", "detail", "errors", "code", "type", "param")
+    return [word for name in names if name in answer for word in _words(answer[name])]

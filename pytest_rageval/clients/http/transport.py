@@ -1,0 +1,198 @@
+"""Send requests over HTTP, within limits of size and time; name failures in plain words.
+
+aiohttp, because it costs a fifth of the CPU time a call of what httpx does, and httpx's pool of
+connections is quadratic in the requests in flight.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+from pytest_rageval import extras
+from pytest_rageval.clients.errors import ConnectionFailed
+from pytest_rageval.clients.http.bodies import ACCEPT_ENCODING, read_body
+from pytest_rageval.errors import shorten
+
+if TYPE_CHECKING:
+    import aiohttp
+
+_CONNECT_S = 15.0
+_KEEP_ALIVE_S = 30.0
+_BROKEN = {
+    "ClientPayloadError": "it broke in the middle of the answer",
+    "ServerDisconnectedError": "the server closed it without an answer",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HttpReply:
+    """What a server replied, whatever its status; the body is scrubbed of our keys."""
+
+    status: int
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes
+
+    @property
+    def content_type(self) -> str:
+        """The type of the content, as the server writes it."""
+        kind = self.headers.get("Content-Type", "application/octet-stream")
+        return kind.partition(";")[0].strip()
+
+    @property
+    def text(self) -> str:
+        """The content as text."""
+        return self.body.decode("utf-8", "replace").removeprefix("\ufeff")
+
+    @property
+    def beginning(self) -> str:
+        """What it begins with, in one line."""
+        return " ".join(self.body[:2000].decode("utf-8", "replace").split())
+
+
+class UnsendableError(ValueError):
+    """A URL or a header that no request can have."""
+
+
+class Transport:
+    """Sends requests to any server. Opens connections at the first request.
+
+    Redirects are not followed and proxies are used for https only, so that a key goes to no other
+    host than the one named. ``purpose`` says what needs aiohttp, in the error if that is missing.
+    ``scrub`` gets the body of a reply and the charset that its Content-Type names, and removes the
+    keys: a traceback that shows local variables must not show them. ``total_s`` bounds a request.
+    """
+
+    def __init__(
+        self,
+        purpose: str,
+        scrub: Callable[[bytes, str], bytes],
+        *,
+        most_mb: float,
+        connect_s: float = _CONNECT_S,
+        total_s: float | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self._purpose = purpose
+        self._scrub = scrub
+        self._most_mb = most_mb
+        self.connect_s = min(_CONNECT_S, connect_s)
+        self._total_s = total_s
+        self._headers = {**(headers or {}), "Accept-Encoding": ACCEPT_ENCODING}
+        self._session: aiohttp.ClientSession | None = None
+
+    async def send(
+        self,
+        where: str,
+        method: str,
+        url: str,
+        data: bytes | None,
+        headers: Mapping[str, str] | None = None,
+    ) -> HttpReply:
+        """Return the reply of the server, which errors call ``where``.
+
+        Raises ConnectionFailed, TimeoutError, UnsendableError, or BodyError.
+        """
+        http = self._aiohttp()
+        session = self._session = self._session or self._open()
+        # "from None": the frames and texts of aiohttp's own errors hold headers and URLs.
+        try:
+            async with session.request(
+                method,
+                url,
+                data=data,
+                headers=headers,
+                allow_redirects=False,
+                proxy=proxy_for(url),
+            ) as response:
+                charset = (response.charset or "utf-8").lower()
+                body = self._scrub(await read_body(response, self._most_mb), charset)
+                return HttpReply(response.status, response.headers, body)
+        except TimeoutError:
+            raise TimeoutError from None
+        except http.ClientConnectorCertificateError:
+            hint = "its certificate is not trusted (SSL_CERT_FILE names a file of certificates)"
+            raise ConnectionFailed(f"{where}: {hint}") from None
+        except (http.InvalidURL, ValueError):
+            raise UnsendableError from None
+        except (http.ClientError, OSError) as error:
+            message = f"{where}: the connection failed ({reason_of(error)})"
+            raise ConnectionFailed(message, is_transient=True) from None
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    def _open(self) -> aiohttp.ClientSession:
+        http = self._aiohttp()
+        # The limits are ours (see limits.py); aiohttp's own would be a second queue.
+        connector = http.TCPConnector(limit=0, keepalive_timeout=_KEEP_ALIVE_S, ttl_dns_cache=300)
+        session: aiohttp.ClientSession = http.ClientSession(
+            connector=connector,
+            timeout=http.ClientTimeout(total=self._total_s, sock_connect=self.connect_s),
+            headers=self._headers,
+            cookie_jar=http.DummyCookieJar(),
+            auto_decompress=False,
+        )
+        return session
+
+    def _aiohttp(self) -> Any:
+        return extras.require("aiohttp", extra="judge", purpose=self._purpose)
+
+
+def preload() -> None:
+    """Import what requests need; call it in a thread, for the import takes a while."""
+    with extras.loading(), suppress(Exception):  # the first request meets the same and says so
+        extras.require("aiohttp", extra="judge", purpose="HTTP")
+
+
+def reason_of(error: Exception) -> str:
+    """Return why a connection failed: the system's words, ours, else the name of the error."""
+    cause = getattr(error, "os_error", error)
+    number = getattr(cause, "errno", None)
+    if isinstance(number, int) and number > 0:
+        return os.strerror(number)
+    words = getattr(cause, "strerror", None)  # a name that cannot be resolved, for instance
+    name = type(error).__name__
+    return shorten(str(words or _BROKEN.get(name, name)), 100)
+
+
+def proxy_for(url: str) -> str | None:
+    """Return the environment's proxy for https; plain http would show it the key."""
+    parts = urlsplit(url)
+    if parts.scheme != "https" or proxy_bypass(parts.hostname or ""):
+        return None
+    return getproxies().get("https")
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return how many seconds the server asks to wait, from any of three forms, or None."""
+    milliseconds = _number(headers.get("retry-after-ms"))
+    if milliseconds is not None:
+        return milliseconds / 1000.0
+    text = headers.get("Retry-After")
+    seconds = _number(text)
+    if seconds is not None or text is None:
+        return seconds
+    try:
+        return max(parsedate_to_datetime(text).timestamp() - time.time(), 0.0)
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        number = float(text or "")
+    except ValueError:
+        return None
+    return max(number, 0.0) if math.isfinite(number) else None

@@ -1,0 +1,1 @@
+"""Limits on requests to models: concurrency, rates, retries, and when to give up."""

@@ -1,0 +1,140 @@
+"""Asking again: what is worth it, how long to wait before, and when to give up."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
+
+from pytest_rageval.clients.errors import AskAgain, ClientError, RateLimitError
+
+T = TypeVar("T")
+Sleep = Callable[[float], Awaitable[object]]
+
+MOST_REQUESTS: Final = 12
+"""The most requests that one call sends, whatever they meet."""
+
+FIRST_WAIT_S = 0.5
+LONGEST_WAIT_S = 30.0
+"""Waits double from the first one to this one."""
+
+_MOST_LESSONS = 5  # how often one request may be changed before it suits a server
+
+
+class Patience:
+    """What one call may still spend: seconds of waiting, and requests."""
+
+    def __init__(self, max_wait_s: float) -> None:
+        self.max_wait_s = self.left_s = max_wait_s
+        self.requests = 0
+
+    def take(self, seconds: float) -> float:
+        """Spend up to ``seconds``; return how many there were left to spend."""
+        taken = min(seconds, self.left_s)
+        self.left_s -= taken
+        return taken
+
+
+class Retry:
+    """Runs requests to one server until they succeed or there is no point in going on.
+
+    A failing request is sent ``retries`` times more at most; rate limits do not count as failures.
+    A call ends when it has sent ``MOST_REQUESTS``, or when its waits, or the time since any call
+    succeeded, would exceed ``max_wait_s``: a server that is down costs a run that long once, not
+    once a call. A caller that is cancelled cancels its request or wait.
+    """
+
+    def __init__(
+        self,
+        retries: int = 4,
+        max_wait_s: float = 120.0,
+        sleep: Sleep = asyncio.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._retries = retries
+        self._max_wait_s = max_wait_s
+        self._sleep = sleep
+        self._clock = clock
+        self._failing_since: float | None = None
+        self._failed_last = 0.0
+
+    def patience(self) -> Patience:
+        """Return what a new call may spend."""
+        return Patience(self._max_wait_s)
+
+    async def run(self, attempt: Callable[[], Awaitable[T]], patience: Patience) -> T:
+        """Return what ``attempt`` returns; raise its last ClientError with the attempts counted.
+
+        Requests that belong to one call share its ``patience``.
+        """
+        attempts = failures = 0
+        while True:
+            try:
+                result = await self._adapted(attempt, patience)
+            except ClientError as error:
+                attempts += 1
+                failures += not isinstance(error, RateLimitError)
+                error.attempts = attempts
+                outage_s = self._outage(error)
+                if not error.is_transient or failures > self._retries:
+                    raise
+                wait_s = _wait(attempts, error.retry_after_s)
+                error.gave_up = self._out_of_patience(error, wait_s, outage_s, patience)
+                if error.gave_up:
+                    raise
+            else:
+                self._failing_since = None
+                return result
+            await self._sleep(patience.take(wait_s))
+
+    async def _adapted(self, attempt: Callable[[], Awaitable[T]], patience: Patience) -> T:
+        """Send a request again at once while its provider learns what the server accepts."""
+        for _ in range(_MOST_LESSONS):
+            patience.requests += 1
+            try:
+                return await attempt()
+            except AskAgain:
+                continue
+        patience.requests += 1
+        return await attempt()
+
+    def _outage(self, error: ClientError) -> float:
+        """Return for how many seconds nothing has succeeded."""
+        if not error.is_transient:
+            return 0.0
+        now, last = self._clock(), self._failed_last
+        self._failed_last = now
+        # A failure long ago, with nothing asked since, says nothing about now.
+        if self._failing_since is None or now - last > self._max_wait_s:
+            self._failing_since = now
+        return now - self._failing_since
+
+    def _out_of_patience(
+        self, error: ClientError, wait_s: float, outage_s: float, patience: Patience
+    ) -> str:
+        """Return why the call ends here, "" if it may wait and go on."""
+        longest, left = self._max_wait_s, patience.left_s
+        if patience.requests >= MOST_REQUESTS:
+            return f"a call sends {MOST_REQUESTS} requests at most"
+        if wait_s > left and error.retry_after_s and error.retry_after_s > left:
+            return (
+                f"the server asks to wait {error.retry_after_s:g} s more, max_wait_s is {longest:g}"
+            )
+        if wait_s > left:
+            return f"waited {longest - left:.0f} s, max_wait_s is {longest:g}"
+        if outage_s > longest:
+            return f"nothing has succeeded for {outage_s:.0f} s"
+        return ""
+
+
+def _wait(attempts: int, asked_for: float | None) -> float:
+    """Return how many seconds to wait after so many attempts."""
+    longest = min(FIRST_WAIT_S * 2.0 ** min(attempts - 1, 30), LONGEST_WAIT_S)
+    # So little jitter that each wait is longer than the one before.
+    own = random.uniform(0.75, 1.0) * longest
+    if asked_for is None or asked_for <= own:  # a server cannot make us hurry
+        return own
+    # Never before the time that the server named, and not all calls at the same moment.
+    return asked_for + random.uniform(0.0, 0.5) * longest

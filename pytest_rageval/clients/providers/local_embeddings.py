@@ -1,0 +1,81 @@
+"""What the embedding models that run in this process have in common."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from pytest_rageval.clients.accounting.estimates import estimate_tokens
+from pytest_rageval.clients.base import Usage, Vector, Vectors
+from pytest_rageval.clients.errors import LocalModelError
+from pytest_rageval.clients.settings import ClientSettings
+from pytest_rageval.clients.threads import ModelThread, Raised, is_ours
+from pytest_rageval.errors import RagevalError, shorten
+
+Encode = Callable[[list[str]], Any]
+"""From texts to rows of numbers, one a text; it may be an ``async def``."""
+
+
+class LocalEmbeddings:
+    """Embeds batches with the function that ``load`` returns for the settings.
+
+    Loading and encoding run in a thread of their own; an ``async def`` runs in the event loop.
+    """
+
+    def __init__(self, settings: ClientSettings, load: Callable[[ClientSettings], Encode]) -> None:
+        self._settings = settings
+        self._load = load
+        self._encode: Encode | None = None
+        self._thread = ModelThread(f"rageval-{settings.provider}")
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of one batch.
+
+        Raises LocalModelError for whatever the model raises, ``sys.exit()`` included. A
+        RagevalError, of a package that is missing for instance, and our own cancelling stay.
+        """
+        try:
+            return self._checked(await self._rows(list(texts)), texts)
+        except RagevalError:
+            raise
+        except Raised as raised:
+            raise self._failure(str(raised)) from raised.error
+        except BaseException as error:  # a foreign model may raise anything
+            if is_ours(error):
+                raise
+            raise self._failure(f"{type(error).__name__}: {error}") from error
+
+    async def aclose(self) -> None:
+        """End the thread."""
+        self._thread.close()
+
+    async def _rows(self, texts: list[str]) -> list[Vector]:
+        encode = await self._thread.run(self._loaded) if self._encode is None else self._encode
+        if inspect.iscoroutinefunction(encode):
+            return list(map(_to_vector, await encode(texts)))
+        return await self._thread.run(lambda: list(map(_to_vector, encode(texts))))
+
+    def _loaded(self) -> Encode:
+        encode = self._encode = self._encode or self._load(self._settings)
+        return encode
+
+    def _checked(self, vectors: list[Vector], texts: Sequence[str]) -> Vectors:
+        lengths = {len(vector) for vector in vectors}
+        if len(vectors) != len(texts) or len(lengths) != 1 or 0 in lengths:
+            found = f"{len(vectors)} vectors of lengths {sorted(lengths)} for {len(texts)} texts"
+            raise self._failure(f"returned {found}, expected one for each text, all of one length")
+        if not all(math.isfinite(sum(vector)) for vector in vectors):
+            raise self._failure("returned a vector that is not finite")
+        tokens = math.ceil(sum(map(estimate_tokens, texts)))
+        return Vectors(vectors, Usage(tokens, calls=1))
+
+    def _failure(self, what: str) -> LocalModelError:
+        return LocalModelError(f"{self._settings.shown}: {shorten(' '.join(what.split()), 300)}")
+
+
+def _to_vector(row: Iterable[Any]) -> Vector:
+    # An array of numpy gives its numbers fastest as a list.
+    return array("f", row.tolist() if hasattr(row, "tolist") else map(float, row))

@@ -1,0 +1,194 @@
+"""Any server with OpenAI's API: OpenAI, Azure, vLLM, Ollama, DeepSeek, Qwen, gateways, ..."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import sys
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pytest_rageval.clients.accounting.estimates import estimate_tokens
+from pytest_rageval.clients.base import (
+    ChatProvider,
+    ChatRequest,
+    EmbeddingProvider,
+    FinishReason,
+    Message,
+    Reply,
+    Usage,
+    Vector,
+    Vectors,
+)
+from pytest_rageval.clients.credentials import missing_credentials
+from pytest_rageval.clients.errors import AskAgain, BadRequestError
+from pytest_rageval.clients.http.json_endpoint import JsonEndpoint, check_endpoint
+from pytest_rageval.clients.http.transport import preload
+from pytest_rageval.clients.providers.reply_format import ReplyFormats, in_words, response_format
+from pytest_rageval.clients.settings import ClientSettings
+
+_FINISH: Mapping[str, FinishReason] = {"length": "length", "content_filter": "refused"}
+
+
+class OpenAIChat:
+    """Chat completions. Learns from refusals which optional parameters the server takes."""
+
+    def __init__(self, settings: ClientSettings) -> None:
+        self._settings = settings
+        self._endpoint = JsonEndpoint(settings)
+        self._forms = ReplyFormats(settings.form)
+        self._tokens_name = "max_tokens"
+
+    async def ask(self, request: ChatRequest) -> Reply:
+        """Return the reply to one request, whatever it says."""
+        form, tokens_name = self._forms.form, self._tokens_name
+        body = self._body(request)
+        try:
+            answer, latency_s = await self._endpoint.post("chat/completions", body)
+        except BadRequestError as error:
+            if request.schema is not None and self._forms.steps_down(form, error):
+                raise AskAgain from error
+            if tokens_name in body and self._renames_tokens(tokens_name, error):
+                raise AskAgain from error
+            raise
+        return self._reply(request.messages, answer, latency_s)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._endpoint.aclose()
+
+    def _body(self, request: ChatRequest) -> dict[str, Any]:
+        settings, schema, messages = self._settings, request.schema, request.messages
+        optional: dict[str, Any] = {
+            "temperature": settings.temperature,
+            self._tokens_name: request.max_tokens,
+            "seed": settings.seed,
+        }
+        if schema is not None:
+            messages = in_words(messages, schema, self._forms.form)
+            optional["response_format"] = response_format(schema, self._forms.form)
+        return {
+            "model": settings.model,
+            "messages": [{"role": turn.role, "content": turn.content} for turn in messages],
+            **{name: value for name, value in optional.items() if value is not None},
+            **settings.extra_body,
+        }
+
+    def _renames_tokens(self, tried: str, error: BadRequestError) -> bool:
+        """Return whether the server wants the newer name of the limit of tokens."""
+        if tried != "max_tokens" or "max_completion_tokens" not in error.names:
+            return False
+        self._tokens_name = "max_completion_tokens"
+        return True
+
+    def _reply(
+        self, messages: Sequence[Message], answer: Mapping[str, Any], latency_s: float
+    ) -> Reply:
+        try:
+            choice = answer["choices"][0]
+            message = choice["message"]
+            text = _text(message.get("content"))
+            refusal = message.get("refusal")
+            finish = _FINISH.get(str(choice.get("finish_reason")), "stop")
+        except (KeyError, IndexError, TypeError, AttributeError):
+            raise self._endpoint.odd_answer(
+                "a chat completion without choices[0].message"
+            ) from None
+        return Reply(
+            text=str(refusal) if refusal else text,
+            usage=_usage(answer, [turn.content for turn in messages], text),
+            latency_s=latency_s,
+            model=str(answer.get("model") or self._settings.model),
+            finish_reason="refused" if refusal else finish,
+        )
+
+
+class OpenAIEmbeddings:
+    """Embeddings, as base64 where the server can: a tenth of the work of parsing numbers."""
+
+    def __init__(self, settings: ClientSettings) -> None:
+        self._settings = settings
+        self._endpoint = JsonEndpoint(settings)
+        self._has_base64 = True
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return the vectors of one batch."""
+        tried = self._has_base64
+        body = {
+            "model": self._settings.model,
+            "input": list(texts),
+            **({"encoding_format": "base64"} if tried else {}),
+            **self._settings.extra_body,
+        }
+        try:
+            answer, _ = await self._endpoint.post("embeddings", body)
+        except BadRequestError as error:
+            if tried and ("encoding_format" in error.names or "base64" in error.names):
+                self._has_base64 = False
+                raise AskAgain from error
+            raise
+        return Vectors(self._vectors(answer, len(texts)), _usage(answer, texts, ""))
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._endpoint.aclose()
+
+    def _vectors(self, answer: Mapping[str, Any], count: int) -> list[Vector]:
+        try:
+            parts = sorted(answer["data"], key=lambda part: part["index"])
+            vectors = [_vector(part["embedding"]) for part in parts]
+        except (KeyError, TypeError, ValueError, binascii.Error):
+            raise self._endpoint.odd_answer("embeddings that cannot be read") from None
+        if len(vectors) != count or not all(vectors) or len(set(map(len, vectors))) > 1:
+            raise self._endpoint.odd_answer(
+                f"{len(vectors)} embeddings for {count} texts, or of several lengths"
+            )
+        if not all(map(math.isfinite, map(sum, vectors))):
+            raise self._endpoint.odd_answer("embeddings that are not finite")
+        return vectors
+
+
+def _text(content: Any) -> str:
+    """Return a message's content: text, nothing, or a list of parts, some of them text."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+    return "" if content is None else str(content)
+
+
+def _usage(answer: Mapping[str, Any], texts: Sequence[str], reply: str) -> Usage:
+    """Return the usage that the server states; if it states none, an estimate, not zero."""
+    stated = answer.get("usage")
+    counts = stated if isinstance(stated, Mapping) else {}
+    return Usage(
+        _count(counts.get("prompt_tokens"), texts),
+        _count(counts.get("completion_tokens"), [reply]),
+        calls=1,
+    )
+
+
+def _count(stated: Any, texts: Sequence[str]) -> int:
+    if isinstance(stated, int) and not isinstance(stated, bool) and stated >= 0:
+        return stated
+    return math.ceil(sum(map(estimate_tokens, texts)))
+
+
+def _vector(embedding: Any) -> Vector:
+    if not isinstance(embedding, str):
+        return array("f", embedding)
+    vector = array("f")
+    vector.frombytes(base64.b64decode(embedding, validate=True))
+    if sys.byteorder == "big":
+        vector.byteswap()
+    return vector
+
+
+def check(settings: ClientSettings) -> list[str]:
+    """Return what is wrong with ``settings`` for a server with OpenAI's API."""
+    return [*check_endpoint(settings), *missing_credentials(settings)]
+
+
+_ALIASES = ("openai_compatible", "openai-compatible")
+CHATS = (ChatProvider("openai", OpenAIChat, check, _ALIASES, preload),)
+EMBEDDINGS = (EmbeddingProvider("openai", OpenAIEmbeddings, check, _ALIASES, preload=preload),)

@@ -1,0 +1,102 @@
+"""How to ask for JSON: as a schema, as an object, or in the prompt, as the server supports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+from pytest_rageval.clients.base import Message, ReplySchema
+from pytest_rageval.clients.errors import BadRequestError
+from pytest_rageval.clients.settings import ReplyForm
+
+_LADDER: Final[tuple[ReplyForm, ...]] = ("json_schema", "json_object", "text")
+_ABOUT_FORMS = (
+    "response_format",
+    "response format",
+    "json_schema",
+    "json_object",
+    "structured",
+    "schema",
+    "grammar",
+    "guided",
+    "strict",
+)
+
+
+class ReplyFormats:
+    """Which form this server takes: steps down when the server refuses one, and remembers it."""
+
+    def __init__(self, form: ReplyForm) -> None:
+        self._may_step = form == "auto"
+        self._level = 0 if form == "auto" else _LADDER.index(form)
+
+    @property
+    def form(self) -> ReplyForm:
+        """The form that requests are sent in."""
+        return _LADDER[self._level]
+
+    def steps_down(self, tried: ReplyForm, error: BadRequestError) -> bool:
+        """Return whether the request is worth sending in another form than the one ``tried``.
+
+        Many requests may be refused at the same time: only the first of them takes the step.
+        """
+        is_about_forms = any(word in error.names for word in _ABOUT_FORMS)
+        if not self._may_step or tried == "text" or not is_about_forms:
+            return False
+        self._level = max(self._level, _LADDER.index(tried) + 1)
+        return True
+
+
+def response_format(schema: ReplySchema, form: ReplyForm) -> dict[str, Any] | None:
+    """Return the API's ``response_format``, or None if the prompt has to ask for it."""
+    if form == "json_object":
+        return {"type": "json_object"}
+    if form == "text":
+        return None
+    return {"type": "json_schema", "json_schema": _json_schema(schema)}
+
+
+def in_words(
+    messages: Sequence[Message], schema: ReplySchema, form: ReplyForm
+) -> Sequence[Message]:
+    """Return the messages with the schema in words, unless the form carries it."""
+    if form == "json_schema":
+        return messages
+    wish = (
+        "Reply with one JSON object that follows this JSON Schema, and with nothing else.\n"
+        f"JSON Schema:\n{schema.text}"
+    )
+    *before, last = messages
+    return [*before, Message(last.role, f"{last.content}\n\n{wish}")]
+
+
+@lru_cache(maxsize=256)
+def _json_schema(schema: ReplySchema) -> dict[str, Any]:
+    name = "".join(letter if letter.isalnum() else "_" for letter in schema.name)[:64] or "reply"
+    return {"name": name, "schema": _strict(schema.schema), "strict": True}
+
+
+def _strict(part: Any) -> Any:
+    """Return a schema for strict decoding: every property required, no others, no defaults.
+
+    Servers refuse schemas without that, and pydantic's have defaults and allow other properties.
+    """
+    if isinstance(part, list):
+        return [_strict(item) for item in part]
+    if not isinstance(part, Mapping):
+        return part
+    strict = {
+        name: _strict_properties(value) if name in ("properties", "$defs") else _strict(value)
+        for name, value in part.items()
+        if name != "default"
+    }
+    if isinstance(part.get("properties"), Mapping):
+        strict["required"] = list(part["properties"])
+        strict["additionalProperties"] = False
+    return strict
+
+
+def _strict_properties(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schemas of named parts; a part may be called "default" like any other."""
+    return {name: _strict(value) for name, value in parts.items()}

@@ -1,0 +1,143 @@
+"""Threads for user code that blocks, and which of its exceptions may not reach the event loop.
+
+All of them are daemons: a function that never returns does not keep Python from exiting, unlike in
+an executor of the standard library.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import threading
+from collections.abc import Callable
+from functools import partial
+from queue import SimpleQueue
+from typing import TypeVar
+
+T = TypeVar("T")
+
+_MOST_IDLE = 32
+_STOP_S = 5.0
+_Work = Callable[[], None]
+
+
+def in_background(function: Callable[[], object]) -> None:
+    """Begin ``function`` in a thread that no caller waits for."""
+    threading.Thread(target=function, name="rageval-background", daemon=True).start()
+
+
+async def in_thread(function: Callable[[], T]) -> T:
+    """Return what ``function`` returns in another thread; raise what it raises, or Raised.
+
+    There is a thread for each function at work: one that never returns delays no other.
+    """
+    context = contextvars.copy_context()
+    return await _carried_out(lambda: context.run(function), _give)
+
+
+class ModelThread:
+    """Runs one function after the other. Starts at the first, ends with ``close``."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._work: SimpleQueue[_Work | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    async def run(self, function: Callable[[], T]) -> T:
+        """Return what ``function`` returns; a cancelled call that has not begun never begins.
+
+        Raises what ``function`` raises; for what is no Exception, and for StopIteration, Raised.
+        """
+        return await _carried_out(function, self.begin)
+
+    def begin(self, work: _Work) -> None:
+        """Have ``work`` done after all that was begun before; it must not raise."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._serve, name=self._name, daemon=True)
+            self._thread.start()
+        self._work.put(work)
+
+    def close(self) -> None:
+        """End the thread after the function that it runs, or leave it if that takes too long."""
+        if self._thread is not None:
+            self.end()
+            self._thread.join(_STOP_S)
+            self._thread = None
+
+    def end(self) -> None:
+        """End the thread after all that was begun, without waiting for it."""
+        self._work.put(None)
+
+    def _serve(self) -> None:
+        while (work := self._work.get()) is not None:
+            work()
+            del work  # with all that it holds
+
+
+async def _carried_out(function: Callable[[], T], give: Callable[[_Work], object]) -> T:
+    """Hand ``function`` to a thread by ``give``, and return what it returns."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+
+    def work() -> None:
+        if future.cancelled():
+            return
+        settle = _outcome(function, future)
+        with contextlib.suppress(RuntimeError):  # the loop has closed meanwhile
+            loop.call_soon_threadsafe(lambda: None if future.done() else settle())
+
+    give(work)
+    return await future
+
+
+def _outcome(function: Callable[[], T], future: asyncio.Future[T]) -> _Work:
+    """Run ``function`` and return what tells the future, in its own thread, how that ended."""
+    try:
+        return partial(future.set_result, function())
+    except StopIteration as error:  # which a future does not take
+        return partial(future.set_exception, Raised(error))
+    except Exception as error:  # noqa: BLE001  (raised where the result is awaited)
+        return partial(future.set_exception, error)
+    except BaseException as error:  # noqa: BLE001  (in the loop it would end the loop)
+        return partial(future.set_exception, Raised(error))
+
+
+_IDLE: list[ModelThread] = []
+"""Threads that wait for work: to start a new one takes two turns of the interpreter."""
+
+
+def _give(work: _Work) -> None:
+    try:
+        thread = _IDLE.pop()
+    except IndexError:
+        thread = ModelThread("rageval-target")
+
+    def whole() -> None:
+        work()
+        if len(_IDLE) < _MOST_IDLE:
+            _IDLE.append(thread)
+        else:
+            thread.end()
+
+    thread.begin(whole)
+
+
+class Raised(RuntimeError):  # noqa: N818  (carries an exception to the caller)
+    """Wraps an ``error`` that no future can carry, or that would end the event loop."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(f"{type(error).__name__}: {error}")
+        self.error = error
+
+
+def is_ours(error: BaseException) -> bool:
+    """Return whether we raised ``error`` to stop the code; call it in the code's task.
+
+    Any other BaseException, such as that of ``sys.exit``, must be stopped: it would end the loop
+    that serves the whole run.
+    """
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is not None and task.cancelling() > 0
+    return isinstance(error, GeneratorExit)

@@ -1,0 +1,1 @@
+"""Rows to samples: which column is which field, and what its values mean."""

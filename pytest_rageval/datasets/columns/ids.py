@@ -1,0 +1,91 @@
+"""Reads ids of documents: those that a search returned, and judged ones with their grades."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pytest_rageval.datasets.columns.cells import (
+    BadValueError,
+    is_missing,
+    list_in_text,
+    plain_text,
+    value_in_text,
+)
+from pytest_rageval.errors import shorten
+from pytest_rageval.model import MAX_GRADE
+
+_ID_KEYS = ("id", "doc_id", "docid", "chunk_id", "_id")
+_GRADE_KEYS = ("grade", "relevance", "rel")
+
+
+def retrieved_ids(value: Any) -> tuple[str, ...]:
+    """Return ids in rank order; a repeated id keeps its better rank."""
+    return tuple(dict.fromkeys(_id(part) for part in _items(value) if not is_missing(part)))
+
+
+def reference_ids(value: Any) -> dict[str, int] | None:
+    """Return the grade of each judged id, 1 where no grade is given; None without any id.
+
+    An id whose grade is null is not judged: a Parquet structure has every key in every row.
+    """
+    if isinstance(value, str) and value.strip().startswith("{"):
+        value = _braces_in_text(value)
+    if isinstance(value, Mapping):
+        judged = {key: grade for key, grade in value.items() if not is_missing(grade)}
+        return {str(key): _grade(grade) for key, grade in judged.items()} or None
+    grades: dict[str, int] = {}
+    for part in _items(value):
+        if is_missing(part):
+            continue
+        name, grade = _id(part), _grade(_grade_in(part))
+        if grades.setdefault(name, grade) != grade:
+            raise BadValueError(
+                f"reference_ids has {shorten(repr(name))} twice, with different grades"
+            )
+    return grades or None
+
+
+def _items(value: Any) -> Sequence[Any]:
+    """Return the items of a list, or of a cell that spells one or separates ids by ``;``."""
+    if isinstance(value, str):
+        stripped = value.strip()
+        if stripped.startswith("(") and stripped.endswith(")"):  # a tuple, also of numbers
+            stripped = f"[{stripped[1:-1]}]"
+        spelled = list_in_text(stripped)
+        if spelled is None:
+            return [part.strip() for part in value.split(";") if part.strip()]
+        return spelled
+    return value if isinstance(value, list | tuple) else [value]
+
+
+def _id(part: Any) -> str:
+    if isinstance(part, Mapping):
+        for key in _ID_KEYS:
+            if key in part:
+                return plain_text("an id", part[key])
+        raise BadValueError(f"a document is an object without an id under {', '.join(_ID_KEYS)}")
+    return plain_text("an id", part)
+
+
+def _grade_in(part: Any) -> Any:
+    if isinstance(part, Mapping):
+        return next((part[key] for key in _GRADE_KEYS if key in part), 1)
+    return 1
+
+
+def _grade(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value % 1 != 0:
+        found = shorten(repr(value))
+        raise BadValueError(f"a grade in reference_ids must be a whole number, found {found}")
+    if abs(value) > MAX_GRADE:
+        raise BadValueError(f"a grade in reference_ids must be at most {MAX_GRADE}, found {value}")
+    return int(value)
+
+
+def _braces_in_text(text: str) -> Any:
+    """Return the object, or the items of the set, that ``text`` spells in JSON or Python."""
+    found = value_in_text(text)
+    if found is None:
+        raise BadValueError(f"reference_ids is not a JSON object: {shorten(repr(text))}")
+    return found

@@ -1,0 +1,1 @@
+"""Files to rows. A module of this folder that defines READERS adds a data format."""

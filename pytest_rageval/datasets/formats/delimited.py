@@ -1,0 +1,226 @@
+"""CSV and TSV with a header line; a blank cell is missing, never an empty answer."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from typing import Final, TextIO
+
+from pytest_rageval.datasets.base import BlankLines, BrokenRow, DataFile, DatasetReader, Row
+from pytest_rageval.errors import shorten
+from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.text.csv_text import QUOTE_COLUMN, unquoted
+
+_MARKS: Final = ";\t|"
+"""What may separate the cells of a ``.csv`` instead of a comma."""
+
+_EXCEL_MARK: Final = re.compile(r'"?sep=(.)"?\s*')
+_HEADER_LINES: Final = 20
+
+
+def read_delimited(file: DataFile, delimiter: str) -> Iterator[Row | BrokenRow]:
+    """Yield a row for each record that is not blank; quoted cells may hold line breaks."""
+    before = csv.field_size_limit(file.max_row_bytes)
+    try:
+        with file.text() as stream:
+            records = _Records(file, stream)
+            mark = records.excel_mark()
+            records.begin(file.spec.delimiter or mark or _sniffed(records, delimiter))
+            yield from _rows(file, records)
+    finally:
+        csv.field_size_limit(before)
+
+
+def _sniffed(records: _Records, usual: str) -> str:
+    """Return the delimiter of the header: if not the usual comma, the only other mark."""
+    cells = records.header(",")
+    # A comma inside quotes that begin after another mark splits the quoted text.
+    is_torn = any(cell.count('"') % 2 for cell in cells)
+    if usual != "," or (len(cells) > 1 and not is_torn):
+        return usual
+    found = [mark for mark in _MARKS if len(records.header(mark)) > 1]
+    return found[0] if len(found) == 1 else ","
+
+
+def delimiter_hint(columns: Sequence[str], spec: DatasetSpec) -> str:
+    """Return which ``delimiter`` to write if another one would give more columns, else "".
+
+    >>> delimiter_hint(["answer|references"], DatasetSpec(path="qa.tsv"))
+    'If "|" separates the cells, write dataset.delimiter: "|"'
+    """
+    header = "\n".join(columns)
+    marks = [mark for mark in f"{_MARKS}," if header.count(mark) >= max(1, len(columns))]
+    if not marks or spec.delimiter in marks:
+        return ""
+    mark = max(marks, key=header.count).replace("\t", "\\t")
+    return f'If "{mark}" separates the cells, write dataset.delimiter: "{mark}"'
+
+
+def _rows(file: DataFile, records: _Records) -> Iterator[Row | BrokenRow]:
+    header = records.following()
+    if header is None or isinstance(header, str):
+        raise file.refuse(header or "empty: not even a header line")
+    header = check_header(file, header)
+    is_quoted = QUOTE_COLUMN in header
+    if is_quoted:
+        header = ["" if name == QUOTE_COLUMN else unquoted(name) for name in header]
+    number = 0
+    blank = BlankLines(file)
+    while (cells := records.following()) is not None:
+        if isinstance(cells, str):
+            number += 1
+            yield BrokenRow(number, records.line, cells, records.text())
+        elif any(cell.strip() for cell in cells):
+            number += 1
+            blank.end()
+            if len(cells) == len(header):
+                found = map(unquoted, cells) if is_quoted else cells
+                yield _row(header, found, number, records.line)
+            else:
+                reason = f"has {len(cells)} cells where the header has {len(header)}"
+                hint = delimiter_hint(header, file.spec)
+                reason += f". {hint}" if hint else ""
+                yield BrokenRow(number, records.line, reason, records.text())
+        else:
+            blank.note(records.line)
+
+
+class _Records:
+    """The records of a table and their first lines; for a broken record, the reason.
+
+    An extra quote joins many lines into one record. Only its first line is then broken, and the
+    other lines are read again, so that no row is lost.
+    """
+
+    def __init__(self, file: DataFile, text: TextIO) -> None:
+        self._file = file
+        self._limit = file.max_row_bytes
+        self._text = text
+        self._delimiter = ","
+        self._of_record: list[str] = []
+        self._again = [self._read().removeprefix("\ufeff")]
+        """Lines to read again after a broken one, the last line first."""
+        self._next_line = 1
+        self.line = 1
+
+    def begin(self, delimiter: str) -> None:
+        """Read with this delimiter."""
+        self._delimiter = delimiter
+        self._read_on()
+
+    def excel_mark(self) -> str:
+        """Return the delimiter of a first line ``sep=;``, which Excel reads; "" without one."""
+        found = _EXCEL_MARK.fullmatch(self._again[0])
+        if found is None:
+            return ""
+        self._again[0] = self._read()
+        self._next_line = 2
+        return found[1]
+
+    def header(self, delimiter: str) -> list[str]:
+        """Return the header's cells with this delimiter; [] if it cannot be read."""
+        lines = islice(self._lines(), _HEADER_LINES)
+        try:
+            return next(csv.reader(lines, delimiter=delimiter, strict=True), [])
+        except csv.Error:
+            return []
+        finally:
+            self._again += reversed(self._of_record)
+            self._of_record.clear()
+
+    def following(self) -> list[str] | str | None:
+        """Return the cells of the next record, or why it is broken; None after the last.
+
+        Raises ScenarioError if a quote is still open at the end of the file.
+        """
+        self.line = self._next_line
+        self._of_record.clear()
+        try:
+            found = next(self._records, None)
+        except csv.Error as error:
+            last = self.line + len(self._of_record) - 1
+            self._next_line = self.line + 1
+            self._set_back()
+            self._read_on()
+            return self._broken(str(error), last)
+        self._next_line = self.line + len(self._of_record)
+        return found
+
+    def text(self) -> str:
+        """Return the beginning of the record in the file; for a broken one, of its line."""
+        return shorten("".join(self._of_record).rstrip("\r\n"), 500)
+
+    def _set_back(self) -> None:
+        """Arrange that all lines of the record but the first are read again."""
+        lines = self._of_record
+        lines.reverse()
+        self._of_record = [lines.pop()]
+        if self._again:
+            self._again += lines
+        else:  # they may be millions
+            self._again = lines
+
+    def _read_on(self) -> None:
+        self._records = csv.reader(self._lines(), delimiter=self._delimiter, strict=True)
+
+    def _lines(self) -> Iterator[str]:
+        """Yield the lines of the record; raises csv.Error for one that is too long."""
+        while line := self._again.pop() if self._again else self._read():
+            self._of_record.append(line)
+            if len(line) > self._limit:
+                raise csv.Error("field larger than a row may be")
+            yield line
+
+    def _read(self) -> str:
+        """Return the next line of the file; a line that is too long is cut."""
+        line = self._text.readline(self._limit + 1)
+        rest = line if len(line) > self._limit else ""
+        while rest and not rest.endswith(("\n", "\r")):
+            rest = self._text.readline(self._limit)
+        return line
+
+    def _broken(self, error: str, last: int) -> str:
+        if "unexpected end" in error:
+            message = (
+                f"the quote in this row is not closed: all that follows, to line {last}, would be "
+                "one cell; close it, or write a quote that belongs to the text twice"
+            )
+            raise self._file.refuse(message, self.line)
+        reason = (
+            self._file.too_long if "field larger" in error else f"not a valid table row: {error}"
+        )
+        if last == self.line:
+            return reason
+        return f"{reason} on line {last}; is the quote on line {self.line} closed?"
+
+
+def check_header(file: DataFile, header: Sequence[str]) -> list[str]:
+    """Return the column names without surrounding blanks.
+
+    Raises ScenarioError if there are none, or two columns have the same name.
+    """
+    names = [name.strip() for name in header]
+    if not any(names):
+        raise file.refuse("the header line is blank", 1)
+    twice = sorted({name for name in names if name and names.count(name) > 1})
+    if twice:
+        raise file.refuse(f"the header names a column twice: {', '.join(twice)}", 1)
+    return names
+
+
+def _row(header: list[str], cells: Iterable[str], number: int, line: int) -> Row:
+    fields = {
+        name: cell if cell.strip() else None
+        for name, cell in zip(header, cells, strict=True)
+        if name  # a column without a name is the row counter of a data frame
+    }
+    return Row(number, line, fields, tabular=True)
+
+
+READERS = (
+    DatasetReader("csv", partial(read_delimited, delimiter=","), hint=delimiter_hint),
+    DatasetReader("tsv", partial(read_delimited, delimiter="\t"), ("tab",), delimiter_hint),
+)

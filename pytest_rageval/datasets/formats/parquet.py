@@ -1,0 +1,94 @@
+"""Parquet files, batch by batch (extra ``parquet``)."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pytest_rageval import extras
+from pytest_rageval.datasets.base import BrokenRow, DataFile, DatasetReader, Row
+from pytest_rageval.datasets.formats.delimited import check_header
+from pytest_rageval.datasets.formats.inline import rows_of
+
+_ROW_BYTES = 64
+"""The least size that a row counts, like a line of text."""
+
+
+def read_parquet(file: DataFile) -> Iterator[Row | BrokenRow]:
+    """Yield the rows; lists, structures and maps become lists and mappings."""
+    extras.require("pyarrow", extra="parquet", purpose=f"reading {file.shown}")
+    import pyarrow
+    import pyarrow.parquet
+
+    with file.open(is_whole=True) as stream:
+        packed = io.BytesIO(stream.read())
+    done = size = 0
+    limit = file.max_bytes(is_whole=True)
+    try:
+        table = pyarrow.parquet.ParquetFile(packed)
+        check_header(file, table.schema_arrow.names)
+        maps = [one.name for one in table.schema_arrow if pyarrow.types.is_map(one.type)]
+        rows_at_once = _rows_at_once(table.metadata, limit)
+        if not rows_at_once:
+            raise file.too_large(limit)
+        for batch in table.iter_batches(rows_at_once):
+            size += sum(_size(column) for column in batch.columns)
+            if size > limit:
+                raise file.too_large(limit)
+            plain = [_plain(_with_maps(row, maps)) for row in batch.to_pylist()]
+            for row in rows_of(plain, file.spec.max_row_mb, file.section):
+                yield _renumbered(row, done)
+            done += len(plain)
+    except (pyarrow.ArrowException, OSError) as error:  # a damaged page is an OSError
+        first = str(error).splitlines()[0]
+        raise file.refuse(f"not a readable Parquet file: {first}") from error
+
+
+def _rows_at_once(metadata: Any, limit: int) -> int:
+    """Return how many rows to unpack at a time; 0 for a file with more than ``limit`` bytes.
+
+    The sizes in the file count repeated values once: unpacked, each row may hold the largest
+    column, and has at least ``_ROW_BYTES``.
+    """
+    groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
+    if sum(group.total_byte_size for group in groups) > limit:
+        return 0
+    if metadata.num_rows * _ROW_BYTES > limit:
+        return 0
+    columns = range(metadata.num_columns)
+    sizes = [group.column(at).total_uncompressed_size for group in groups for at in columns]
+    return int(max(4, min(1024, limit // max([1, *sizes]))))
+
+
+def _size(column: Any) -> int:
+    """Return how many bytes a column has, counting every value."""
+    is_coded = hasattr(column, "dictionary_decode")
+    return int(column.dictionary_decode().nbytes if is_coded else column.nbytes)
+
+
+def _renumbered(row: Row | BrokenRow, done: int) -> Row | BrokenRow:
+    if isinstance(row, Row):
+        return Row(row.number + done, None, row.fields, tabular=True)
+    return BrokenRow(row.number + done, None, row.reason, row.raw)
+
+
+def _with_maps(row: dict[str, Any], maps: Sequence[str]) -> dict[str, Any]:
+    """Return the row with mappings in place of lists of pairs, which Arrow gives for maps."""
+    return row | {name: dict(row[name]) for name in maps if row[name] is not None}
+
+
+def _plain(value: Any) -> Any:
+    """Return Arrow's Python values as JSON-plain ones: dates, decimals and bytes become text."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, bytes):  # how Spark and Hive write text
+        return value.decode("utf-8", "backslashreplace")
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+READERS = (DatasetReader("parquet", read_parquet, aliases=("pq",)),)

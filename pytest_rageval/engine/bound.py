@@ -1,0 +1,85 @@
+"""Metrics, models and targets after binding: the objects that a plan is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pytest_rageval.clients.settings import ClientSettings
+from pytest_rageval.metrics.base import BatchScorer, JudgedMetric, Metric, MetricInfo
+from pytest_rageval.model import MetricColumn
+from pytest_rageval.targets.base import Identified, Target
+
+
+def _nothing() -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class BoundMetric:
+    """A metric of the scenario: what its scores are called, how it is measured, what it weighs."""
+
+    column: MetricColumn
+    info: MetricInfo
+    metric: Metric | JudgedMetric
+    position: int = 0
+    batch: BatchScorer | None = None
+    preload: Callable[[], None] = _nothing
+    """Begins to load what the metric needs, in the background."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPlan:
+    """The models that the metrics of a scenario ask; None where none of them asks it."""
+
+    judge: ClientSettings | None = None
+    embedding: ClientSettings | None = None
+    language: str = "auto"
+    repeats: int = 1
+
+    @property
+    def concurrency(self) -> int:
+        """How many calls may be in flight at once, over all processes of a run."""
+        asked = (self.judge, self.embedding)
+        return max((model.concurrency for model in asked if model is not None), default=1)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetPlan:
+    """The system under test: how it is called in messages, and how hard it is asked.
+
+    ``make`` returns what asks it; None where it takes the value of a ``fixture``, see
+    ``of_fixture``. ``settings`` are its limits, put as those of a model, and ``limits_itself`` says
+    who keeps to them. ``is_remote``: another process answers. ``identity`` is what makes answers
+    those of another system, and ``fields`` of a row are what it is shown (None: all of them).
+    """
+
+    shown: str
+    provides: frozenset[str]
+    settings: ClientSettings
+    make: Callable[[], Target] | None = None
+    from_value: Callable[[object], Target] | None = None
+    fixture: str | None = None
+    is_remote: bool = False
+    limits_itself: bool = False
+    preload: Callable[[], None] | None = None
+    top_k: int | None = None
+    cache_answers: bool = False
+    identity: Mapping[str, Any] = field(default_factory=dict)
+    fields: frozenset[str] | None = None
+    contexts_hint: str = ""
+    """What to say where it returns no contexts, so that those of a row stay."""
+
+    def of_fixture(self, value: object) -> TargetPlan:
+        """Return the plan of a target that takes a fixture's ``value``.
+
+        Raises TargetError for a wrong one.
+        """
+        assert self.from_value is not None
+        return self.asking(self.from_value(value))
+
+    def asking(self, target: Target) -> TargetPlan:
+        """Return the plan with the ``target`` that is asked."""
+        own = target.identity if isinstance(target, Identified) else {}
+        return replace(self, make=lambda: target, identity={**self.identity, **own})

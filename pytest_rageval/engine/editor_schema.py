@@ -1,0 +1,152 @@
+"""The JSON Schema of a scenario file, for editors: with the names of metrics, gates and targets.
+
+Names are proposed and not prescribed, for metrics may be the user's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from pytest_rageval.gates.base import BOUND_KEYS, GATE_REGISTRY, GateKind
+from pytest_rageval.metrics.base import MetricDefinition, MetricInfo
+from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.model import WEIGHTED_SCORE
+from pytest_rageval.scenario.schema import PROFILE, json_schema
+from pytest_rageval.targets.base import TARGET_REGISTRY, TargetDefinition
+
+Schema = dict[str, Any]
+
+_WEIGHTED: Final = {WEIGHTED_SCORE: "the weighted mean of the metrics"}
+
+
+def editor_schema() -> Schema:
+    """Return the schema of a scenario file; every key in it has a description."""
+    schema = json_schema()
+    metrics = {definition.name: _in_short(definition.info) for definition in METRIC_REGISTRY}
+    _add_metrics(schema, metrics)
+    _add_gates(schema, metrics)
+    _add_targets(schema["$defs"])
+    return schema
+
+
+def _in_short(info: MetricInfo) -> str:
+    """Return what a scenario must know of a metric.
+
+    >>> _in_short(MetricInfo("em", frozenset({"answer", "references"})))
+    'needs answer, references; 0 to 1'
+    """
+    parts = [f"needs {', '.join(sorted(info.needs))}"]
+    if info.or_needs:
+        parts[0] += f" (or {', '.join(sorted(info.or_needs))})"
+    parts += [f"asks {', '.join(sorted(info.asks))}"] if info.asks else []
+    parts.append(f"{info.range[0]:g} to {info.range[1]:g}")
+    parts += [] if info.higher_is_better else ["lower is better"]
+    return "; ".join(parts)
+
+
+def _add_metrics(schema: Schema, metrics: Mapping[str, str]) -> None:
+    definitions, keys = schema["$defs"], schema["properties"]
+    definitions["MetricName"] = _any_of(metrics)
+    definitions["ScoreName"] = _any_of({**metrics, **_WEIGHTED})
+    forms = definitions["MetricSpec"]["anyOf"]
+    _, named, used = forms
+    forms[0] = {"type": "string", "$ref": "#/$defs/MetricName"}
+    for definition in METRIC_REGISTRY:
+        options = _options(definition, used["properties"]["name"], definitions)
+        described = {"description": metrics[definition.name]}
+        named["properties"][definition.name] = options | described
+    weights, thresholds = keys["metric_weights"], keys["thresholds"]
+    weights["properties"] = _keys(metrics, weights["additionalProperties"])
+    thresholds["properties"] = _keys({**metrics, **_WEIGHTED}, thresholds["additionalProperties"])
+    compared = definitions["CompareSpec"]["anyOf"][-1]["properties"]["metrics"]
+    compared["items"] = {"$ref": "#/$defs/ScoreName"}
+
+
+def _any_of(names: Mapping[str, str]) -> Schema:
+    """Return the schema of a text that is often one of these names."""
+    known = [{"const": name, "description": text} for name, text in names.items()]
+    return {"anyOf": [*known, {"type": "string"}]}
+
+
+def _keys(names: Mapping[str, str], value: Schema) -> Schema:
+    return {name: {**value, "description": text} for name, text in names.items()}
+
+
+def _options(definition: MetricDefinition, name: Schema, definitions: Schema) -> Schema:
+    """Return the schema of a metric's options; what a user's own function takes is not known."""
+    if definition.source:
+        return {"type": ["object", "null"]}
+    model = definition.options
+    if model.__name__ not in definitions:
+        made = model.model_json_schema()
+        made["properties"] = {"name": name, **made.get("properties", {})}
+        definitions[model.__name__] = made | {"patternProperties": {"^x-": {}}}
+    own = {"type": "object", "required": ["use"]}
+    return {"anyOf": [{"$ref": f"#/$defs/{model.__name__}"}, {"type": "null"}, own]}
+
+
+def _add_gates(schema: Schema, metrics: Mapping[str, str]) -> None:
+    names, definitions = {**metrics, **_WEIGHTED}, schema["$defs"]
+    definitions["PerMetric"] = _number_or(_keys(BOUND_KEYS, {}) | _keys(names, {}))
+    definitions["MetricGate"] = _number_or(_keys(BOUND_KEYS, {}) | _kinds("metric"))
+    gates = _keys(names, {"$ref": "#/$defs/MetricGate"}) | _kinds("scenario")
+    of_field = {"type": "object", "additionalProperties": {"$ref": "#/$defs/Gates"}}
+    gates["by"] = of_field | {"description": gates["by"]["description"]}
+    whole = schema["properties"]["gates"]
+    definitions["Gates"] = {
+        "type": "object",
+        "properties": gates,
+        "additionalProperties": whole["additionalProperties"],
+        "patternProperties": {"^x-": {}},
+    }
+    schema["properties"]["gates"] = {
+        "$ref": "#/$defs/Gates",
+        "description": whole["description"],
+    }
+
+
+def _kinds(scope: str) -> Schema:
+    return {kind.name: _gate(kind) for kind in GATE_REGISTRY if kind.scope == scope}
+
+
+def _gate(kind: GateKind) -> Schema:
+    """Return the schema of a gate's options; one that names no keys has those of the metrics."""
+    options = _number_or(_keys(kind.keys, {})) if kind.keys else {"$ref": "#/$defs/PerMetric"}
+    return {"description": kind.description, **options}
+
+
+def _number_or(keys: Schema) -> Schema:
+    return {"anyOf": [{"type": "number"}, {"type": "object", "properties": keys}]}
+
+
+def _add_targets(definitions: Schema) -> None:
+    """Say of a target that it is a text, or one of the known types."""
+    plain = definitions["TargetSpec"]["anyOf"][-1]
+    common = {name: part for name, part in plain["properties"].items() if name != "options"}
+    own: Iterable[Schema] = [_form(found, common, definitions) for found in TARGET_REGISTRY]
+    definitions["TargetSpec"] = {
+        "description": plain["description"],
+        "anyOf": [{"type": "string", "description": "pkg.mod:attr, a URL, or a type"}, *own],
+    }
+
+
+def _form(definition: TargetDefinition, common: Schema, definitions: Schema) -> Schema:
+    options = definition.options.model_json_schema()
+    for name, part in options.get("$defs", {}).items():
+        definitions.setdefault(name, part)
+    required = options.get("required", [])
+    properties = {**options["properties"], **common}
+    names = [definition.name, *definition.aliases]
+    properties["type"] = {"enum": names, "description": common["type"]["description"]}
+    if definition.name == "chat":
+        properties["profile"] = PROFILE
+        required = [name for name in required if name != "model"]
+    return {
+        "type": "object",
+        "title": f"target of type {definition.name}",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+        "patternProperties": {"^x-": {}},
+    }

@@ -1,0 +1,1 @@
+"""Planning: the steps from a scenario file to a plan."""

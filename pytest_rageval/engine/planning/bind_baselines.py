@@ -1,0 +1,360 @@
+"""The runs that a scenario is compared with: found, read, and checked to be comparable."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_rageval.datasets.trec import load_trec
+from pytest_rageval.engine.planning.binding import Binding, resolve_metric
+from pytest_rageval.engine.reference_digests import NEEDED_AS, reference_digests
+from pytest_rageval.engine.scoring.score_sample import score_case, weigh_scores
+from pytest_rageval.errors import BaselineError, Problem, ScenarioError, shorten, unknown_name
+from pytest_rageval.model import (
+    NOTHING,
+    WEIGHTED_SCORE,
+    Baseline,
+    Case,
+    Comparing,
+    MetricColumn,
+    Sample,
+    ScenarioInfo,
+    SignificanceTest,
+)
+from pytest_rageval.results.saved_run import SavedRun, load_baseline, out_of_range
+from pytest_rageval.run_paths import is_path
+
+if TYPE_CHECKING:
+    from pytest_rageval.engine.plan import Plan
+
+
+def bind_comparison(binding: Binding, names: Sequence[str]) -> Comparing | None:
+    """Return what ``compare`` asks for; unknown metrics in it are problems."""
+    spec = binding.scenario.compare
+    if spec is None:
+        return None
+    known = [*names, WEIGHTED_SCORE]
+    metrics = []
+    for at, written in enumerate(spec.metrics):
+        name = resolve_metric(written, known, binding.known_metrics)
+        if name is None and binding.is_unmade(written):
+            continue
+        if name is None:
+            message = f"compare.metrics[{at}]: {unknown_name('metric', written, known)}"
+            binding.problem(message, "compare", "metrics", at)
+        else:
+            metrics.append(name)
+    test = SignificanceTest(spec.test, spec.alpha, spec.n_resamples, spec.seed, spec.correction)
+    baseline = spec.baseline or spec.run_old_path
+    assert baseline is not None  # the schema demands one of them
+    return Comparing(baseline, tuple(metrics), test)
+
+
+def bind_baselines(binding: Binding, plan: Plan) -> dict[str, Baseline]:
+    """Return every run that ``compare`` or a gate names, by the name it has there."""
+    found: dict[str, Baseline] = {}
+    spec = binding.scenario.compare
+    has_run = binding.scenario.dataset.run_path is not None  # else that is reported already
+    if spec is not None and spec.run_old_path is not None and has_run:
+        older = _older_run(binding, plan, spec.run_old_path)
+        if older is not None:
+            found[spec.run_old_path] = older
+    for use in _uses(binding, plan.info):
+        if use.name not in found:
+            refused = len(binding.refusals)
+            saved = _saved(binding, use)
+            if saved is not None:
+                _check(binding, saved, plan, use)
+            if len(binding.refusals) > refused and binding.run_paths.saves(use.name):
+                _forgive(binding, refused)
+            elif saved is not None:
+                found[use.name] = _baseline(saved, plan)
+    return found
+
+
+@dataclass
+class _Use:
+    """A saved run that something compares with: where it is named, and which metrics matter."""
+
+    name: str
+    path: tuple[str, ...]
+    anyway: bool = False
+    metrics: set[str] = field(default_factory=set)
+    asked: set[str] = field(default_factory=set)
+    """The metrics that ``compare`` asks for by name."""
+
+
+def _forgive(binding: Binding, refused: int) -> None:
+    """Turn refusals into remarks: the run saves a new baseline, which mends them."""
+    binding.remarks += [
+        f"not compared: {_without_hint(problem.message)}" for problem in binding.refusals[refused:]
+    ]
+    del binding.refusals[refused:]
+
+
+def _without_hint(message: str) -> str:
+    """Return a refusal without the advice to save a run: that is about to happen."""
+    for hint in ("; save a new baseline", " None is saved yet"):
+        message = message.partition(hint)[0]
+    return message
+
+
+def _uses(binding: Binding, info: ScenarioInfo) -> Collection[_Use]:
+    """Return every saved run that the scenario compares with."""
+    uses: dict[str, _Use] = {}
+    spec, compare = binding.scenario.compare, info.compare
+    if spec is not None and spec.baseline is not None and compare is not None:
+        asked = set(compare.metrics)
+        metrics = asked or {WEIGHTED_SCORE, *(column.name for column in info.metrics)}
+        place = ("compare", "baseline")
+        uses[spec.baseline] = _Use(spec.baseline, place, spec.anyway, set(metrics), asked)
+    default = compare.baseline if compare is not None else None
+    for options, named, path in _regression_options(info.gates, ("gates",)):
+        name = options.get("baseline") or default
+        if isinstance(name, str) and (spec is None or name != spec.run_old_path):
+            use = uses.setdefault(name, _Use(name, (*path, "baseline")))
+            use.anyway = use.anyway or bool(options.get("anyway"))
+            use.metrics.update(named)
+    for use in uses.values():
+        if WEIGHTED_SCORE in use.metrics:
+            use.metrics.update(_counted(info))
+    return uses.values()
+
+
+def _counted(info: ScenarioInfo) -> list[str]:
+    """Return the metrics that the weighted score follows from."""
+    return [column.name for column in info.metrics if column.weight > 0.0]
+
+
+def _regression_options(
+    gates: Mapping[str, Any], path: tuple[str, ...]
+) -> Iterator[tuple[Mapping[str, Any], Sequence[str], tuple[str, ...]]]:
+    """Yield the options, the metrics and the place of each gate that compares with a run."""
+    for key, value in gates.items():
+        if key == "no_regression" and isinstance(value, Mapping):
+            metrics = value.get("metrics", [WEIGHTED_SCORE])
+            yield value, metrics if isinstance(metrics, list) else [], (*path, key)
+        elif key == "compare_fail" and isinstance(value, Mapping):
+            for metric, options in value.items():
+                own = options if isinstance(options, Mapping) else {}
+                yield own, [metric], (*path, key, metric)
+        elif key == "by":
+            for field_name, inner in _entries(value):
+                yield from _regression_options(inner, (*path, key, field_name))
+
+
+def _entries(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the entries of a mapping that are mappings; what else there is, gates refuse."""
+    if isinstance(value, Mapping):
+        yield from ((key, inner) for key, inner in value.items() if isinstance(inner, Mapping))
+
+
+def _saved(binding: Binding, use: _Use) -> SavedRun | None:
+    scenario, run_paths, name = binding.scenario, binding.run_paths, use.name
+    file = run_paths.known_baseline_file(name, scenario.name, scenario.output_dir)
+    beside = binding.loaded.path.parent / name
+    if is_path(name) and not _is_there(file) and _is_there(beside):
+        file = beside
+    known = _stems(run_paths.baseline_folder(scenario.name, scenario.output_dir))
+    try:
+        where = binding.loaded.where(*use.path)
+        return load_baseline(name, file, where, known, run_paths.shown(file))
+    except BaselineError as error:
+        binding.refusals += error.problems
+        return None
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # the name is too long, for instance
+        return False
+
+
+def _stems(folder: Path) -> list[str]:
+    return sorted(file.stem for file in folder.glob("*.json")) if folder.is_dir() else []
+
+
+def _check(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> None:
+    """Refuse a baseline whose scores mean something else, unless ``anyway`` is set."""
+    where = binding.loaded.where(*use.path)
+    name = f"baseline {saved.name!r} ({saved.shown})"
+    if odd := out_of_range(saved, plan.info.metrics):
+        hint = "mend the file, or save a new baseline"
+        binding.refusals.append(Problem(where, f"{name}: {odd}; {hint}"))
+    lacking = _lacking(saved, plan, use)
+    if lacking:
+        binding.refusals.append(Problem(where, f"{name}: {lacking}"))
+    elif absent := [metric for metric in _absent(saved, plan) if metric in use.metrics]:
+        counted = _counted(plan.info)
+        unweighed = [WEIGHTED_SCORE] if any(metric in counted for metric in absent) else []
+        listed = ", ".join([*absent, *unweighed])
+        binding.remarks.append(f"{name}: it has no {listed}; only what it has is compared")
+    differences = [
+        *_metric_differences(saved, plan, use.metrics),
+        *_data_differences(saved, plan.cases),
+        *_judged_differences(saved, plan, use.metrics),
+    ]
+    judged_by = {plan.info.judgements_sha256, saved.judgements_sha256}
+    if len(judged_by) > 1 and "" not in judged_by:
+        differences.append("it was judged by other qrels")
+    for difference in differences:
+        message = f"{name}: {difference}"
+        if use.anyway:
+            binding.warnings.append(f"{message}; compared anyway")
+        else:
+            option = ".".join((*use.path[:-1], "anyway"))
+            hint = f"save a new baseline, or compare anyway ({option}: true)"
+            binding.refusals.append(Problem(where, f"{message}; {hint}"))
+
+
+def _lacking(saved: SavedRun, plan: Plan, use: _Use) -> str:
+    """Return which metrics are asked for and absent; one that is not named is only a remark."""
+    absent = _absent(saved, plan)
+    has = ", ".join(sorted(_present(saved))) or "none at all"
+    if len(absent) == len(plan.info.metrics):
+        return f"it has none of this scenario's metrics, but: {has}"
+    counted = _counted(plan.info) if WEIGHTED_SCORE in use.asked else ()
+    asked = [name for name in absent if name in use.asked or name in counted]
+    return f"it has no {', '.join(asked)}, but: {has}" if asked else ""
+
+
+def _present(saved: SavedRun) -> set[str]:
+    return {name for sample in saved.samples.values() for name in sample["scores"]}
+
+
+def _absent(saved: SavedRun, plan: Plan) -> list[str]:
+    present = _present(saved)
+    return [column.name for column in plan.info.metrics if column.name not in present]
+
+
+def _metric_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -> Iterator[str]:
+    for column in plan.info.metrics:
+        before = saved.definitions.get(column.name)
+        if column.name in metrics and before is not None and before != column.definition:
+            yield f"{column.name} was {before}, and is {column.definition} now"
+
+
+def _shared(saved: SavedRun, cases: Sequence[Case]) -> list[Sample]:
+    return [case for case in cases if isinstance(case, Sample) and case.id in saved.samples]
+
+
+def _data_differences(saved: SavedRun, cases: Sequence[Case]) -> Iterator[str]:
+    shared = _shared(saved, cases)
+    if cases and saved.samples and not shared:
+        yield "it has no sample in common with this data set"
+    for what, name in (("another question", "question"), ("other references", "references")):
+        pairs = [(one.id, saved.samples[one.id].get(name), _plain(one, name)) for one in shared]
+        changed = [pair for pair in pairs if _differs(*pair[1:])]
+        if changed:
+            first, was, now = changed[0]
+            yield (
+                f"{len(changed)} of {len(shared)} shared samples have {what} (first: "
+                f"{shorten(first)!r}, was {shorten(repr(was), 60)}, is {shorten(repr(now), 60)})"
+            )
+
+
+def _plain(sample: Sample, name: str) -> Any:
+    """Return a field as JSON has it."""
+    value = getattr(sample, name)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _judged_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -> Iterator[str]:
+    """Yield the fields that metrics judge by whose digest in the file is another one now."""
+    if saved.judgements_sha256 or plan.info.judgements_sha256:
+        return  # compared as a whole
+    digests = {case.id: reference_digests(case) for case in _shared(saved, plan.cases)}
+    was = {name: saved.samples[name].get("judged_by", NOTHING) for name in digests}
+    for field_name in _judged_by(plan, metrics):
+        changed = [
+            name
+            for name, ours in digests.items()
+            if _differs(was[name].get(field_name), ours.get(field_name))
+        ]
+        if changed:
+            share = f"{len(changed)} of {len(digests)} shared samples"
+            yield f"{share} have other {field_name} (first: {shorten(changed[0])!r})"
+
+
+def _judged_by(plan: Plan, metrics: Collection[str]) -> list[str]:
+    """Return the fields with a digest that these metrics read, or may read if they name none."""
+    needs = [
+        metric.info.needs | metric.info.or_needs
+        for metric in plan.metrics
+        if metric.column.name in metrics
+    ]
+    return [
+        name
+        for name, needed_as in NEEDED_AS.items()
+        if any(not need or needed_as in need for need in needs)
+    ]
+
+
+def _differs(saved: Any, ours: Any) -> bool:
+    return saved is not None and ours is not None and saved != ours
+
+
+def _baseline(saved: SavedRun, plan: Plan) -> Baseline:
+    """Return the scores of a saved run, weighed with the weights of this scenario."""
+    names = [column.name for column in plan.info.metrics]
+    present = _present(saved)
+    samples = saved.samples.items()
+    scores = {
+        name: {sample_id: sample["scores"].get(name) for sample_id, sample in samples}
+        for name in names
+        if name in present
+    }
+    if present.issuperset(_counted(plan.info)):
+        scores[WEIGHTED_SCORE] = {
+            sample_id: weigh_scores(
+                plan,
+                {name: sample["scores"].get(name) for name in names},
+                sample.get("errors") or NOTHING,
+            )
+            for sample_id, sample in samples
+        }
+    return Baseline(saved.name, tuple(saved.samples), scores, _failed(saved, names))
+
+
+def _failed(saved: SavedRun, names: Collection[str]) -> dict[str, list[str]]:
+    """Return by metric the samples on which it failed when the run was saved."""
+    failed: dict[str, list[str]] = {}
+    for sample_id, sample in saved.samples.items():
+        for name in sample.get("errors") or ():
+            if name in names and sample["scores"].get(name) is None:
+                failed.setdefault(name, []).append(sample_id)
+    return failed
+
+
+def _older_run(binding: Binding, plan: Plan, run_path: str) -> Baseline | None:
+    """Return the scores of another TREC run over the same queries."""
+    spec = binding.scenario.dataset.model_copy(update={"run_path": run_path})
+    place = binding.loaded.where("compare", "run_old_path")
+    try:
+        folder = binding.loaded.path.parent
+        dataset = load_trec(spec, folder, lambda _key: place, "compare.run_old_path")
+    except ScenarioError as error:
+        binding.problems += error.problems
+        return None
+    binding.warnings += dataset.warnings
+    k = binding.scenario.top_k
+    cases = [
+        replace(case, retrieved_ids=(case.retrieved_ids or ())[:k])
+        if isinstance(case, Sample)
+        else case
+        for case in dataset.cases
+    ]
+    older = replace(plan, cases=cases)
+    # Queries that missing_queries leaves out of the older run have no part in the comparison.
+    scored = [case for case in cases if isinstance(case, Sample) and case.skip is None]
+    results = [score_case(older, case) for case in scored]
+    columns: list[MetricColumn] = list(plan.info.metrics)
+    scores = {
+        column.name: {result.sample_id: result.scores.get(column.name) for result in results}
+        for column in columns
+    }
+    scores[WEIGHTED_SCORE] = {result.sample_id: result.weighted_score for result in results}
+    return Baseline(run_path, tuple(result.sample_id for result in results), scores)

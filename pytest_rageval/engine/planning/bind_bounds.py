@@ -1,0 +1,180 @@
+"""What is good enough: weights, thresholds and gates of a scenario, bound to its metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pytest_rageval.engine.bound import BoundMetric
+from pytest_rageval.engine.planning.binding import Binding, resolve_metric
+from pytest_rageval.errors import Problem, did_you_mean, shorten
+from pytest_rageval.gates.base import (
+    BaselineOptionError,
+    GateOptionError,
+    NoThresholdsError,
+    each_gate,
+    gate_targets,
+    targets_of,
+    without_own_keys,
+)
+from pytest_rageval.model import WEIGHTED_SCORE, Bound, Case, MetricColumn, ScenarioInfo
+from pytest_rageval.scenario.metric_specs import ThresholdSpec
+from pytest_rageval.stats.groups import ungrouped
+from pytest_rageval.stats.weights import resolve_weight
+
+
+def bind_weights(binding: Binding, metrics: Sequence[BoundMetric]) -> tuple[BoundMetric, ...]:
+    """Return the metrics with the weights that the scenario gives them."""
+    names = [metric.column.name for metric in metrics]
+    weights = binding.by_metric("metric_weights", binding.scenario.metric_weights, names)
+    _check_weights(binding, weights, names)
+    return tuple(_weighed(metric, weights) for metric in metrics)
+
+
+def _check_weights(binding: Binding, weights: Mapping[str, float], names: Sequence[str]) -> None:
+    if not weights:
+        return
+    if names and all(resolve_weight(weights, name) == 0.0 for name in names):
+        message = "metric_weights: all weights are 0; at least one metric must count"
+        binding.problem(message, "metric_weights")
+    unnamed = [name for name in names if name not in weights]
+    if unnamed:
+        binding.warnings.append(
+            f"metric_weights names some metrics only; 1.0 is assumed for {', '.join(unnamed)}"
+        )
+
+
+def _weighed(metric: BoundMetric, weights: Mapping[str, float]) -> BoundMetric:
+    weight = weights.get(metric.column.name, 1.0)
+    return replace(metric, column=replace(metric.column, weight=weight))
+
+
+def bind_thresholds(binding: Binding, metrics: Sequence[BoundMetric]) -> dict[str, Bound]:
+    """Return the bound of each name that has a threshold; none outside its metric's range."""
+    columns = {metric.column.name: metric.column for metric in metrics}
+    columns[WEIGHTED_SCORE] = MetricColumn(WEIGHTED_SCORE)
+    specs: dict[str, ThresholdSpec] = binding.by_metric(
+        "thresholds", binding.scenario.thresholds, list(columns)
+    )
+    thresholds = {}
+    for name, spec in specs.items():
+        bound = _bound(spec, columns[name])
+        thresholds[name] = bound
+        low, high = columns[name].range
+        for end in (bound.min, bound.max):
+            if end is not None and not low <= end <= high:
+                message = f"thresholds.{name}: {end:g} is outside the range {low:g}..{high:g}"
+                binding.problem(message, "thresholds", name)
+    return thresholds
+
+
+def _bound(spec: ThresholdSpec, column: MetricColumn) -> Bound:
+    if spec.value is None:
+        return Bound(spec.min, spec.max)
+    return Bound(min=spec.value) if column.higher_is_better else Bound(max=spec.value)
+
+
+def resolve_gates(binding: Binding, metrics: Sequence[BoundMetric]) -> dict[str, Any]:
+    """Return the scenario's gates under the names that results use, also those inside of ``by``."""
+    names = [metric.column.name for metric in metrics]
+    return _resolve_gates(binding, binding.scenario.gates, names, ())
+
+
+def _resolve_gates(
+    binding: Binding, gates: Mapping[str, Any], names: Sequence[str], path: tuple[str, ...]
+) -> dict[str, Any]:
+    resolved: dict[str, Any] = {}
+    for key, value in gates.items():
+        name = _metric_or(key, binding, names)
+        if key.startswith("x-") and name not in names:
+            continue  # the user's own, as everywhere
+        if name in resolved:
+            _named_twice(binding, name, (*path, key))
+        elif name == "by" and isinstance(value, Mapping):
+            resolved[name] = {
+                field: _resolve_gates(binding, inner, names, (*path, key, field))
+                if isinstance(inner, Mapping)
+                else inner
+                for field, inner in value.items()
+            }
+        elif name == "no_regression" and isinstance(value, Mapping):
+            resolved[name] = _with_metric_names(binding, value, names)
+        elif name in ("compare_fail", "unscored") and isinstance(value, Mapping):
+            resolved[name] = _by_name(binding, value, names, (*path, key))
+        else:
+            resolved[name] = value
+    return resolved
+
+
+def _metric_or(written: str, binding: Binding, names: Sequence[str]) -> str:
+    """Return the name that results use for a metric; other names as written."""
+    return resolve_metric(written, names, binding.known_metrics) or written
+
+
+def _named_twice(binding: Binding, name: str, path: tuple[str, ...]) -> None:
+    where = ".".join(("gates", *path[:-1]))
+    binding.problem(f"{where}: {name!r} is named twice", "gates", *path)
+
+
+def _by_name(
+    binding: Binding, values: Mapping[str, Any], names: Sequence[str], path: tuple[str, ...]
+) -> dict[str, Any]:
+    """Return what is given for each metric under the names that results use."""
+    resolved: dict[str, Any] = {}
+    for written, value in without_own_keys(values).items():
+        name = _metric_or(written, binding, names)
+        if name in resolved:
+            _named_twice(binding, name, (*path, written))
+        else:
+            resolved[name] = value
+    return resolved
+
+
+def _with_metric_names(
+    binding: Binding, options: Mapping[str, Any], names: Sequence[str]
+) -> dict[str, Any]:
+    metrics = options.get("metrics")
+    if not isinstance(metrics, list):
+        return dict(options)
+    return {**options, "metrics": [_metric_or(str(name), binding, names) for name in metrics]}
+
+
+def bind_groups(binding: Binding, info: ScenarioInfo, cases: Sequence[Case]) -> None:
+    """Check the field of ``group_by``, and say how many rows lack it."""
+    name = info.group_by
+    if name is None:
+        return
+    known = ("doc_name", *info.metadata_columns)
+    lacking = ungrouped(name, cases)
+    if name not in known or (cases and lacking == len(cases)):
+        hint = f"{did_you_mean(name, known)} Known: {', '.join(known)}"
+        message = f"group_by: no row has a field {shorten(name)!r}.{hint}"
+        binding.problem(message, "group_by")
+    elif lacking:
+        rows = f"{lacking} of {len(cases)} rows have no {name!r}"
+        binding.remarks.append(f"{rows}: each is a group of its own (group_by)")
+
+
+def bind_gates(binding: Binding, info: ScenarioInfo) -> frozenset[str]:
+    """Check all gates and return the names of the metrics that some gate is about."""
+    gated: set[str] = set()
+    for made in each_gate(info.gates, info):
+        if isinstance(made, GateOptionError):
+            if _follows(binding, info, made):
+                continue
+            name = ".".join(("gates", *made.path))
+            problem = Problem(binding.loaded.where("gates", *made.path), f"{name}: {made}")
+            is_refusal = isinstance(made, BaselineOptionError)
+            (binding.refusals if is_refusal else binding.problems).append(problem)
+        else:
+            gated.update(*map(gate_targets, made))
+    return frozenset(gated)
+
+
+def _follows(binding: Binding, info: ScenarioInfo, error: GateOptionError) -> bool:
+    """Return whether a problem of a gate follows from another one, which is reported."""
+    if isinstance(error, NoThresholdsError):
+        return bool(without_own_keys(binding.loaded.tree.data.get("thresholds")))
+    known = targets_of(info)
+    return any(step not in known and binding.is_unmade(step) for step in error.path)

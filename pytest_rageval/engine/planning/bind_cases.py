@@ -1,0 +1,215 @@
+"""The data of a scenario: its cases, checked against what the metrics need."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from pytest_rageval.datasets.base import row_place
+from pytest_rageval.datasets.corpus import Corpus, load_corpus
+from pytest_rageval.datasets.load import Dataset, load_dataset
+from pytest_rageval.datasets.trec import load_trec
+from pytest_rageval.engine.bound import BoundMetric
+from pytest_rageval.engine.planning.bind_columns import NAMED, check_columns
+from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.engine.planning.marks import mark_cases, meets
+from pytest_rageval.errors import (
+    MissingExtraError,
+    Problem,
+    ScenarioError,
+    shorten,
+    unknown_name,
+)
+from pytest_rageval.metrics.base import MetricInfo, absent_fields, missing_fields
+from pytest_rageval.model import Case, InvalidRow, Sample
+from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.scenario.fields import FIELD_OF
+from pytest_rageval.scenario.validation import UNREADABLE
+from pytest_rageval.stats.weights import resolve_weight
+from pytest_rageval.text.json_value import json_text
+
+
+def bind_dataset(binding: Binding) -> Dataset | None:
+    """Return the data set, or None when it cannot be used."""
+    spec = binding.scenario.dataset
+    if spec is UNREADABLE or (spec.rows == [] and binding.loaded.tree.problems):
+        return None  # what is wrong with it is reported already
+    try:
+        dataset = _load(binding, spec)
+        corpus = _corpus(binding)
+    except ScenarioError as error:
+        binding.problems += error.problems
+    except MissingExtraError as error:
+        binding.problem(f"dataset: {error}", "dataset")
+    else:
+        binding.warnings += dataset.warnings
+        return _with_top_k(binding, _with_corpus(binding, dataset, corpus))
+    return None
+
+
+def _load(binding: Binding, spec: DatasetSpec) -> Dataset:
+    folder, where = binding.loaded.path.parent, binding.loaded.where("dataset")
+    if spec.qrels_path is not None:
+        return load_trec(spec, folder, lambda key: binding.loaded.where("dataset", key))
+    row_lines = None
+    if spec.rows is not None:
+        lines = binding.loaded.tree.lines
+        prefix = ("dataset", "rows") if ("dataset", "rows") in lines else ("dataset",)
+        row_lines = [lines.get((*prefix, at)) for at in range(len(spec.rows))]
+
+    def where_mapped(name: str) -> str:
+        written = binding.loaded.tree.data["dataset"]["key_map"]
+        key = next((key for key in written if FIELD_OF.get(key) == name), name)
+        return binding.loaded.where("dataset", "key_map", key)
+
+    fallbacks = binding.loaded.tree.fallbacks
+    return load_dataset(spec, folder, where, row_lines, where_mapped, fallbacks)
+
+
+def _corpus(binding: Binding) -> Corpus | None:
+    spec = binding.scenario.corpus
+    if spec is None:
+        return None
+    return load_corpus(spec, binding.loaded.path.parent, binding.loaded.where("corpus"))
+
+
+def _with_corpus(binding: Binding, dataset: Dataset, corpus: Corpus | None) -> Dataset:
+    """Return the data with the chunks of each row's document as its expected contexts."""
+    if corpus is None:
+        return dataset
+    unknown: dict[str, None] = {}
+    cases = [_expecting(case, corpus, unknown) for case in dataset.cases]
+    if unknown:
+        listed = ", ".join(shorten(name) for name in list(unknown)[:5])
+        more = f", and {len(unknown) - 5} more" if len(unknown) > 5 else ""
+        binding.warnings.append(f"{corpus.shown} has no chunk of these documents: {listed}{more}")
+    return replace(dataset, cases=cases)
+
+
+def _expecting(case: Case, corpus: Corpus, unknown: dict[str, None]) -> Case:
+    if isinstance(case, InvalidRow) or case.reference_contexts is not None or case.doc_name is None:
+        return case
+    chunks = corpus.of_document(case.doc_name)
+    if chunks is None:
+        unknown[case.doc_name] = None
+        return case
+    return replace(case, reference_contexts=chunks)
+
+
+def _with_top_k(binding: Binding, dataset: Dataset) -> Dataset:
+    k = binding.scenario.top_k
+    if k is None:
+        return dataset
+    cases = [_cut(case, k) if isinstance(case, Sample) else case for case in dataset.cases]
+    return replace(dataset, cases=cases)
+
+
+def _cut(sample: Sample, k: int) -> Sample:
+    names = ("contexts", "context_docs", "retrieved_ids")
+    long = {name: found[:k] for name in names if (found := getattr(sample, name)) is not None}
+    return replace(sample, **long)
+
+
+def bind_cases(
+    binding: Binding,
+    dataset: Dataset,
+    metrics: Sequence[BoundMetric],
+    provided: frozenset[str] = frozenset(),
+) -> Sequence[Case]:
+    """Return the cases in dataset order: marked, and invalid where no metric can score them.
+
+    ``provided`` are the fields that a system under test fills in later.
+    """
+    check_columns(binding, dataset, metrics, provided)
+    _check_marks(binding, dataset)
+    marked = mark_cases(dataset.cases, binding.scenario.skip, binding.scenario.xfail)
+    cases = [
+        _checked(case, line, metrics, provided)
+        for case, line in zip(marked, dataset.lines, strict=True)
+    ]
+    invalid = [case for case in cases if isinstance(case, InvalidRow)]
+    if invalid and len(invalid) == len(cases) and not binding.problems:
+        binding.problems += _all_invalid(invalid, dataset.shown)
+    _check_doc_weights(binding, cases)
+    return cases
+
+
+def _checked(
+    case: Case, line: int | None, metrics: Sequence[BoundMetric], provided: frozenset[str]
+) -> Case:
+    """Return ``case``, or an invalid row when no metric has the fields that it needs.
+
+    A row that is skipped need not have them.
+    """
+    if isinstance(case, InvalidRow) or case.skip is not None or not metrics:
+        return case
+    lacking = []
+    for metric in metrics:
+        missing = missing_fields(case, metric.info)
+        if not missing or (provided and _will_have(case, metric.info, provided)):
+            return case
+        lacking.append(missing)
+    fields = sorted({field for missing in lacking for field in missing})
+    named = " and no ".join(NAMED.get(field, field) for field in fields)
+    reason = f"no {named}, without which no metric can score it"
+    known = {
+        name: value
+        for name in ("id", "question", "answer", "references", "doc_name")
+        if (value := getattr(case, name)) is not None
+    }
+    return InvalidRow(
+        case.id,
+        case.index,
+        case.row,
+        line,
+        reason,
+        json_text({**known, **case.metadata}),
+        case.doc_name,
+        case.metadata,
+        case.tags,
+        xfail=case.xfail,
+        question=case.question,
+    )
+
+
+def _will_have(sample: Sample, info: MetricInfo, provided: frozenset[str]) -> bool:
+    """Return whether nothing lacks once the ``provided`` fields are filled in."""
+    needs = [info.needs, info.or_needs] if info.or_needs else [info.needs]
+    return any(provided.issuperset(absent_fields(sample, need)) for need in needs)
+
+
+def _check_marks(binding: Binding, dataset: Dataset) -> None:
+    fields = {"id", "doc_name", *dataset.metadata_columns}
+    for section, specs in (("skip", binding.scenario.skip), ("xfail", binding.scenario.xfail)):
+        for number, spec in enumerate(specs):
+            at = binding.loaded.position(section, number)
+            unknown = [name for name in spec.where if name not in fields]
+            for name in unknown:
+                message = unknown_name("field", name, fields)
+                binding.problem(f"{section}[{at}].where: {message}", section, at)
+            if not unknown and not any(meets(case, spec) for case in dataset.cases):
+                named = ", ".join(f"{name} {value!r}" for name, value in spec.where.items())
+                binding.warnings.append(f"{section}[{at}].where: no row has {shorten(named)}")
+
+
+def _all_invalid(invalid: Sequence[InvalidRow], shown: str) -> Iterator[Problem]:
+    yield Problem(shown, f"none of {len(invalid)} rows is valid")
+    for row in invalid[:5]:
+        yield Problem(row_place(shown, row.line, row.row), row.reason)
+
+
+def _check_doc_weights(binding: Binding, cases: Sequence[Case]) -> None:
+    weights = binding.scenario.doc_weights
+    if not weights:
+        return
+    names = [case.doc_name for case in cases if case.doc_name is not None]
+    present = {unicodedata.normalize("NFC", name) for name in names}
+    unused = [name for name in weights if unicodedata.normalize("NFC", name) not in present]
+    if unused:
+        listed = ", ".join(shorten(name) for name in unused)
+        binding.warnings.append(f"doc_weights names documents that no row has: {listed}")
+    samples = [case for case in cases if isinstance(case, Sample)]
+    if samples and all(resolve_weight(weights, case.doc_name) == 0.0 for case in samples):
+        message = "doc_weights: every row weighs 0; at least one document must count"
+        binding.problem(message, "doc_weights")

@@ -1,0 +1,212 @@
+"""Whether the columns of the data hold what the metrics need, and what to write where not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from pytest_rageval.datasets.load import Dataset
+from pytest_rageval.engine.bound import BoundMetric
+from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.metrics.base import MetricInfo
+from pytest_rageval.model import Sample
+from pytest_rageval.scenario.column_names import proposed_columns
+from pytest_rageval.scenario.fields import FIELD_ALIASES
+from pytest_rageval.scenario.yaml.text import inline_text, pair_text
+from pytest_rageval.targets.base import ANSWERED_FIELDS
+from pytest_rageval.text.json_path import head_of
+
+NAMED = {"context_docs": "contexts that name their document (objects with a doc_name or source)"}
+"""What messages call a field that is no column."""
+
+_FIELDS = tuple(found.name for found in fields(Sample))
+_SHOWN = 20
+
+
+def check_columns(
+    binding: Binding,
+    dataset: Dataset,
+    metrics: Sequence[BoundMetric],
+    provided: frozenset[str],
+) -> None:
+    """Note each metric that no row has the fields for; the first one says what would help.
+
+    ``provided`` are the fields that a system under test fills in later.
+    """
+    samples = [case for case in dataset.cases if isinstance(case, Sample)]
+    if not samples:
+        return
+    present = {need for need in _FIELDS if any(getattr(case, need) is not None for case in samples)}
+    columns = _Columns(binding, dataset, samples, frozenset(present) | provided)
+    for metric in metrics:
+        info = metric.info
+        if info.needs <= columns.present and provided & info.needs:
+            continue
+        if info.or_needs and info.or_needs <= columns.present:
+            _warn_of_mixture(binding, metric, samples)
+            continue
+        columns.check(metric)
+    hint = columns.hint(asks=bool(provided & ANSWERED_FIELDS))
+    for at, (position, message, is_unnamed) in enumerate(columns.problems):
+        first = is_unnamed and not any(other[2] for other in columns.problems[:at])
+        binding.problem(f"{message}. {hint}" if first else message, "metrics", position)
+
+
+def _warn_of_mixture(binding: Binding, metric: BoundMetric, samples: Sequence[Sample]) -> None:
+    """Say when a metric would measure one thing in some rows and another in others."""
+    needs = metric.info.needs
+    first = sum(all(getattr(sample, need) is not None for need in needs) for sample in samples)
+    if 0 < first < len(samples):
+        named = " and ".join(sorted(needs))
+        binding.warnings.append(
+            f"metric {metric.column.name!r} compares {named} in {first} of {len(samples)} rows, "
+            f"{' and '.join(sorted(metric.info.or_needs))} in the others; set its option 'on'"
+        )
+
+
+@dataclass(slots=True)
+class _Columns:
+    """The columns of the data, the fields that are ``present``, and those that were missed."""
+
+    binding: Binding
+    dataset: Dataset
+    samples: Sequence[Sample]
+    present: frozenset[str]
+    missed: dict[str, None] = field(default_factory=dict)
+    """The fields that lack a column."""
+    problems: list[tuple[int, str, bool]] = field(default_factory=list)
+    """For each field of a metric: the metric's position, the message, and whether it is missed."""
+
+    def check(self, metric: BoundMetric) -> None:
+        """Note the fields that a metric lacks."""
+        info = metric.info
+        # Of two alternatives, the user most likely means the one that the data have in part.
+        started = info.or_needs and (info.or_needs & self.present) and not info.needs & self.present
+        lacking = (info.or_needs if started else info.needs) - self.present
+        known = dict(self.missed)
+        for need in sorted(lacking):
+            hint = _alternative(info) if not (started or info.needs & self.present) else ""
+            message = f"metric {metric.column.name!r} needs {need!r}{hint}; {self._reason(need)}"
+            self.problems.append((metric.position, message, need in self.missed))
+        others = info.or_needs - self.present
+        if others and not started and set(self._proposed(others)) == others:
+            self.missed = known | dict.fromkeys(sorted(others))  # there are columns for these
+
+    def hint(self, *, asks: bool) -> str:
+        """Return the columns that there are, and the line that maps the fields that were missed.
+
+        ``asks`` says that the scenario has a target.
+        """
+        proposed = self._proposed(self.missed)
+        parts = [f"Columns: {', '.join(self.dataset.columns[:_SHOWN])}"]
+        parts += [self.dataset.hint] if self.dataset.hint else []
+        if self.dataset.hint and len(self.dataset.columns) == 1:
+            return ". ".join(parts)
+        if proposed:
+            columns = _quoted(proposed.values())
+            parts.append(f"If {columns} {_is(proposed)}, write {self._line(proposed)}")
+        others = sorted(set(self.missed) - set(proposed))
+        if others:
+            parts.append(self._otherwise(others, asks=asks))
+        return ". ".join(parts)
+
+    def _otherwise(self, others: Sequence[str], *, asks: bool) -> str:
+        """Return what to do about fields that no column looks like."""
+        ways = [f"name the column{'s' * (len(others) > 1)} in dataset.key_map"]
+        if "reference_contexts" in others:
+            ways.append("name a 'corpus'")
+        answered = [name for name in others if name in ANSWERED_FIELDS]
+        if answered and not asks:
+            gives = f" that gives {_quoted(answered)}" if answered != others else ""
+            ways.append(f"name a 'target'{gives}")
+        own = _asked_by_a_test(self.binding) if "answer" in others else ""
+        return f"For {_quoted(others)}, {', or '.join(ways)}{own}"
+
+    def _proposed(self, wanted: Iterable[str]) -> dict[str, str]:
+        mapped = self.binding.scenario.dataset.key_map
+        heads = {head_of(column) for column in mapped.values()}
+        free = [name for name in self.dataset.metadata_columns if name not in heads]
+        free = [name for name in free if name in self.dataset.columns]
+        unmapped = [need for need in wanted if need not in mapped]
+        return proposed_columns(unmapped, free, self.present)
+
+    def _line(self, proposed: Mapping[str, str]) -> str:
+        text = pair_text("key_map", {**self.binding.scenario.dataset.key_map, **proposed})
+        written = self.binding.loaded.tree.data.get("dataset")
+        if isinstance(written, str):
+            return f"dataset: {{path: {inline_text(written)}, {text}}}"
+        rows = ", with the rows under dataset.rows" if isinstance(written, list) else ""
+        return f"{text} (in 'dataset'{rows})"
+
+    def _reason(self, need: str) -> str:
+        """Return what is the matter with a field that no valid row has."""
+        shown, corpus = self.dataset.shown, self.binding.scenario.corpus
+        key_map = self.binding.scenario.dataset.key_map
+        if need == "reference_contexts" and corpus is not None:
+            return f"no row names, in doc_name, a document of the corpus {corpus.path}"
+        sources = [key_map[need]] if need in key_map else FIELD_ALIASES.get(need, (need,))
+        found = [column for column in sources if column in self.dataset.columns]
+        users = {column: name for name, column in key_map.items() if name != need}
+        taken = [column for column in found if column in users]
+        if found and not taken:
+            return f"no valid row of {shown} has anything in its column {found[0]!r}"
+        if need == "context_docs":
+            return f"{shown} has no {NAMED[need]}"
+        if need in key_map:
+            return f"no valid row of {shown} has anything at {key_map[need]!r} (key_map)"
+        if need in FIELD_ALIASES:
+            self.missed[need] = None
+        if taken:
+            served = f"key_map gives its column {taken[0]!r} to {users[taken[0]]!r}"
+            return f"{shown} has no other column for it: {served}"
+        return f"{shown} has no such field"
+
+
+def contexts_hint(
+    binding: Binding, metrics: Iterable[BoundMetric], shown_fields: frozenset[str] | None
+) -> str:
+    """Return what to say where a target returns no contexts and those of the rows stay.
+
+    "" where nothing is measured by them, or where they are what the target answers from: it is
+    shown them (``shown_fields``), or the key_map says that they are ``contexts``.
+    """
+    key_map = binding.scenario.dataset.key_map
+    by_contexts = [
+        metric.column.name
+        for metric in metrics
+        if not {"contexts", "context_docs"}.isdisjoint(metric.info.needs | metric.info.or_needs)
+    ]
+    if not by_contexts or "contexts" in key_map or "contexts" in (shown_fields or ()):
+        return ""
+    return (
+        f"{binding.loaded.path.name}: the target returns no contexts, so {', '.join(by_contexts)} "
+        "took those of the rows for what was retrieved. If they are what should be retrieved, "
+        "write dataset.key_map: {reference_contexts: contexts}; if the target was given them, "
+        "{contexts: contexts}"
+    )
+
+
+def _quoted(names: Iterable[Any]) -> str:
+    return " and ".join(repr(name) for name in names)
+
+
+def _is(proposed: Mapping[str, str]) -> str:
+    verb = "is" if len(proposed) == 1 else "are"
+    return f"{verb} {_quoted(proposed)}"
+
+
+def _alternative(info: MetricInfo) -> str:
+    return f" (or else {_quoted(sorted(info.or_needs))})" if info.or_needs else ""
+
+
+def _asked_by_a_test(binding: Binding) -> str:
+    """Return what else may be the matter where no row has an answer: the file runs by mistake."""
+    name = binding.loaded.path.name
+    if ".rageval." not in name:
+        return ""
+    other = name.replace(".rageval.", ".")
+    return (
+        "; if a test function asks it (rag_scenario), name this file otherwise, like "
+        f"{other}: pytest runs each *.rageval.yaml by itself"
+    )

@@ -1,0 +1,63 @@
+"""Binds everything in a scenario but its data, for the plan and for the check of a file."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pytest_rageval.engine.bound import BoundMetric
+from pytest_rageval.engine.planning.bind_baselines import bind_comparison
+from pytest_rageval.engine.planning.bind_bounds import (
+    bind_thresholds,
+    bind_weights,
+    resolve_gates,
+)
+from pytest_rageval.engine.planning.bind_metrics import bind_metrics
+from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.engine.planning.snapshot import snapshot_text
+from pytest_rageval.model import ScenarioInfo
+from pytest_rageval.scenario.schema import Scenario
+
+
+def bind_keys(
+    binding: Binding, path: str, nodeid: str = ""
+) -> tuple[tuple[BoundMetric, ...], ScenarioInfo]:
+    """Return the metrics of a scenario and what it says of itself; its gates are still unchecked.
+
+    Until its data are known, every field that a gate names counts as one of theirs.
+    """
+    scenario = binding.scenario
+    metrics = bind_weights(binding, bind_metrics(binding))
+    info = ScenarioInfo(
+        name=scenario.name,
+        path=path,
+        nodeid=nodeid,
+        metrics=tuple(metric.column for metric in metrics),
+        thresholds=bind_thresholds(binding, metrics),
+        gates=resolve_gates(binding, metrics),
+        bands=(scenario.bands.good, scenario.bands.warn),
+        doc_weights=scenario.doc_weights,
+        tolerates_shortfalls=scenario.tolerate == "pass_rate",
+        description=scenario.description,
+        output_dir=scenario.output_dir,
+        save_path=scenario.save_path,
+        metadata_columns=_fields_of_gates(scenario),
+        group_by=scenario.group_by,
+        overridden=binding.loaded.overridden,
+        overridden_by=binding.loaded.overridden_by,
+        compare=bind_comparison(binding, [metric.column.name for metric in metrics]),
+        metadata=binding.loaded.metadata,
+    )
+    return metrics, with_snapshot(info, scenario)
+
+
+def _fields_of_gates(scenario: Scenario) -> tuple[str, ...]:
+    by = scenario.gates.get("by")
+    return tuple(key for key in by if not key.startswith("x-")) if isinstance(by, Mapping) else ()
+
+
+def with_snapshot(info: ScenarioInfo, scenario: Scenario) -> ScenarioInfo:
+    """Return ``info`` with the scenario as YAML text, and its SHA-256."""
+    text = snapshot_text(scenario)
+    return replace(info, snapshot=text, snapshot_sha256=hashlib.sha256(text.encode()).hexdigest())

@@ -1,0 +1,210 @@
+"""The metrics of a scenario: names looked up, options checked, objects made."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from pytest_rageval.engine.bound import BoundMetric
+from pytest_rageval.engine.planning.bind_custom import is_import_path, said_of_metrics, use_metric
+from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.errors import RagevalError, shorten, unknown_name
+from pytest_rageval.gates.base import GATE_REGISTRY
+from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions
+from pytest_rageval.metrics.notation import NotationError, parse_notation
+from pytest_rageval.model import RETRIEVAL, TARGET, WEIGHTED_SCORE, MetricColumn
+from pytest_rageval.redaction import shown_option
+from pytest_rageval.registry import UnknownNameError
+from pytest_rageval.scenario.metric_specs import MetricSpec
+
+_OF_RESULTS: Final = (TARGET, RETRIEVAL, "row")
+"""What the details and errors of a sample are about, apart from metrics."""
+
+
+def bind_metrics(binding: Binding) -> tuple[BoundMetric, ...]:
+    """Return the metrics in the order of the scenario, each with the weight 1.0."""
+    if not binding.scenario.metrics:
+        return ()  # none could be read: no option belongs to any of them
+    bound: dict[str, BoundMetric] = {}
+    offered: set[str] = set()
+    for at, spec, definition, notation in _looked_up(binding):
+        offered |= set(definition.options.known())
+        made = _metric(binding, at, spec, definition, notation)
+        if made is not None and _is_free(binding, made, bound):
+            bound[made.column.name] = made
+    for name in binding.scenario.metric_options:
+        if name not in offered and not name.startswith("x-"):
+            message = unknown_name("option", name, offered)
+            binding.problem(f"metric_options: {message}", "metric_options", name)
+    return tuple(bound.values())
+
+
+def _looked_up(
+    binding: Binding,
+) -> Iterator[tuple[int, MetricSpec, MetricDefinition, Mapping[str, Any]]]:
+    """Yield place, spec, metric and notation of each metric that there is."""
+    for number, spec in enumerate(binding.scenario.metrics):
+        at = binding.loaded.position("metrics", number)
+        try:
+            if spec.use is not None:
+                yield at, *use_metric(binding, spec.use, spec), {}
+            else:
+                yield at, spec, *_look_up(binding, spec)
+        except RagevalError as error:
+            binding.problem(f"metrics[{at}]: {error}", "metrics", at, "use")
+        except (UnknownNameError, NotationError) as error:
+            binding.problem(f"metrics[{at}]: {error}", "metrics", at)
+
+
+def _is_free(binding: Binding, made: BoundMetric, bound: Mapping[str, BoundMetric]) -> bool:
+    """Return whether the metric's name is its own; else that is a problem."""
+    name, at = made.column.name, made.position
+    if name not in bound and name not in _reserved_names():
+        return True
+    taken = "is named twice" if name in bound else "is a reserved name"
+    hint = "give it a name of its own, {name: ...}"
+    binding.problem(f"metrics[{at}]: {name!r} {taken}; {hint}", "metrics", at)
+    return False
+
+
+def _reserved_names() -> frozenset[str]:
+    """Return the names that results and ``gates`` use next to those of metrics."""
+    gates = (kind.name for kind in GATE_REGISTRY if kind.scope == "scenario")
+    return frozenset([WEIGHTED_SCORE, *_OF_RESULTS, *gates])
+
+
+def _look_up(binding: Binding, spec: MetricSpec) -> tuple[MetricDefinition, Mapping[str, Any]]:
+    """Return the metric of a name, and the options that its notation is short for."""
+    known = binding.known_metrics
+    if known.canonical(spec.metric) is not None:
+        return known.get(spec.metric), {}
+    if is_import_path(spec.metric):
+        hint = f"to import it, write {{use: {spec.metric!r}}}"
+        raise UnknownNameError(f"{shorten(spec.metric)!r} is no metric's name; {hint}")
+    try:
+        notation = parse_notation(spec.metric)
+    except NotationError as error:
+        raise NotationError(f"{shorten(spec.metric)!r}: {error}") from error
+    definition = known.get(notation.base)
+    for name in notation.options:
+        if name not in definition.options.known():
+            what = "cutoff (@k)" if name == "k" else f"parameter {name!r}"
+            raise NotationError(f"the metric {definition.name!r} has no {what}")
+        if name in spec.options:
+            raise NotationError(
+                f"{spec.metric!r}: {name!r} is given in its name and in its options"
+            )
+    return definition, notation.options
+
+
+def _metric(
+    binding: Binding,
+    at: int,
+    spec: MetricSpec,
+    definition: MetricDefinition,
+    notation: Mapping[str, Any],
+) -> BoundMetric | None:
+    known = definition.options.known()
+    given = {**notation, **spec.options}
+    shared = {
+        name: value
+        for name, value in _shared_options(binding).items()
+        if name in known and name not in given
+    }
+    try:
+        options = definition.options.model_validate({**shared, **given})
+    except ValidationError as error:
+        for detail in error.errors(include_url=False):
+            allowed = known if spec.use is None else [*known, *said_of_metrics()]
+            _option_problem(binding, at, spec, given, allowed, dict(detail))
+        return None
+    info = options.adapt(definition.info)
+    name = spec.name or options.label(info.name)
+    try:
+        metric = definition.make(name, options)
+    except RagevalError as error:
+        binding.problem(f"metrics[{at}]: {error}", "metrics", at)
+        return None
+    column = MetricColumn(
+        name,
+        range=info.range,
+        higher_is_better=info.higher_is_better,
+        version=info.version,
+        definition=_definition_text(definition, info, options) + _by_whom(binding, info),
+        as_is=info.as_is,
+        written=spec.name or ("" if spec.use else spec.metric),
+        retrieves=_retrieves(info),
+    )
+    bound = BoundMetric(column, info, metric, at, definition.batch)
+    return bound if definition.preload is None else replace(bound, preload=definition.preload)
+
+
+def _retrieves(info: MetricInfo) -> bool:
+    """Return whether a metric compares what was retrieved, and looks at no answer."""
+    needs = info.needs | info.or_needs
+    return "answer" not in needs and not needs.isdisjoint(
+        {"contexts", "retrieved_ids", "context_docs"}
+    )
+
+
+def _shared_options(binding: Binding) -> dict[str, Any]:
+    """Return the options at the top of the scenario, for every metric that has them."""
+    match = binding.scenario.match
+    own = {} if match is None else {"match": match}
+    return {**own, **binding.scenario.metric_options}
+
+
+def _by_whom(binding: Binding, info: MetricInfo) -> str:
+    """Return the models that are asked: another judge gives other scores."""
+    asked = [getattr(binding.scenario, role) for role in sorted(info.asks)]
+    names = [spec.model for spec in asked if spec is not None]
+    return f" by {', '.join(names)}" if names else ""
+
+
+def _definition_text(definition: MetricDefinition, info: MetricInfo, options: NoOptions) -> str:
+    """Return what a score means, in one line: scores of equal definitions can be compared."""
+    stated = sorted(options.stated().items())
+    listed = ", ".join(f"{name}={_option_text(name, value)}" for name, value in stated)
+    return f"{definition.source or info.name} v{info.version} ({listed})"
+
+
+def _option_text(name: str, value: object) -> str:
+    """Return an option; one that may be a key as a few digits of its hash, to show a change."""
+    shown = shown_option(name, value)
+    if shown == value:
+        return f"{value}"
+    return f"{shown}#{hashlib.sha256(repr(value).encode('utf-8', 'replace')).hexdigest()[:4]}"
+
+
+def _option_problem(
+    binding: Binding,
+    at: int,
+    spec: MetricSpec,
+    given: Iterable[str],
+    known: Iterable[str],
+    detail: dict[str, Any],
+) -> None:
+    option = str(detail["loc"][0]) if detail["loc"] else ""
+    place: tuple[str | int, ...]
+    if spec.use is not None and (option in given or option not in binding.scenario.metric_options):
+        place, label = ("metrics", at, option), f"metrics[{at}]"
+    elif option in given or option not in binding.scenario.metric_options:
+        place, label = ("metrics", at, spec.metric, option), f"metrics[{at}].{spec.metric}"
+    else:
+        place, label = ("metric_options", option), "metric_options"
+    if detail["type"] == "extra_forbidden":
+        message = f"{label}: {unknown_name('option', option, known)}"
+    else:
+        expected = detail.get("ctx", {}).get("expected") or detail["msg"]
+        found = shorten(repr(detail["input"]))
+        where = f"{label}.{option}" if option else label
+        message = f"{where}: expected {expected}, found {found}"
+        if detail["type"] == "missing":
+            message = f"{where}: required, and missing"
+        if detail["type"] == "value_error":
+            message = f"{where}: {detail['ctx']['error']}"
+    binding.problem(message, *place)

@@ -1,0 +1,113 @@
+"""The models of a scenario: who judges, who embeds, and whether they can be asked at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from pytest_rageval.clients.cache.source_digest import source_digest
+from pytest_rageval.clients.settings import ClientSettings, Price
+from pytest_rageval.engine.bound import BoundMetric, ModelPlan
+from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.errors import MissingExtraError
+from pytest_rageval.registry import UnknownNameError
+from pytest_rageval.scenario.model_specs import EmbeddingSpec, JudgeSpec, ModelSpec
+
+
+def bind_models(binding: Binding, metrics: Sequence[BoundMetric]) -> ModelPlan:
+    """Return the models that the metrics ask; what is missing or wrong with them is a problem."""
+    scenario = binding.scenario
+    asked = {role for metric in metrics for role in metric.info.asks}
+    for metric in metrics:
+        for role in sorted(metric.info.asks):
+            if getattr(scenario, role) is None and not binding.loaded.tree.has((role,)):
+                hint = "for instance 'judge: gpt-4o-mini'" if role == "judge" else _EMBEDDING_HINT
+                message = f"metric {metric.column.name!r} asks a model: name it under '{role}'"
+                message = f"{message}, {hint}{binding.loaded.tree.hint(role)}"
+                binding.problem(message, "metrics", metric.position)
+    judge, embedding = scenario.judge, scenario.embedding
+    plan = ModelPlan(
+        judge=_judge_settings(judge) if judge is not None and "judge" in asked else None,
+        embedding=_embedding_settings(embedding, binding)
+        if embedding is not None and "embedding" in asked
+        else None,
+        language=judge.language if judge is not None else "auto",
+        repeats=judge.repeats if judge is not None and asked else 1,
+    )
+    for role in ("judge", "embedding"):
+        if getattr(scenario, role) is not None and role not in asked:
+            binding.warnings.append(f"{role} is not used: no metric of this scenario asks it")
+    _check(binding, plan)
+    return plan
+
+
+_EMBEDDING_HINT = "for instance 'embedding: text-embedding-3-small'"
+
+
+def _check(binding: Binding, plan: ModelPlan) -> None:
+    if plan.judge is None and plan.embedding is None:
+        return
+    # Not at the top: a scenario without a judge need not load what asks one.
+    from pytest_rageval.clients.clients import check_chat, check_embedding
+
+    checks = (("judge", plan.judge, check_chat), ("embedding", plan.embedding, check_embedding))
+    for role, settings, check in checks:
+        if settings is None:
+            continue
+        try:
+            problems = check(settings, binding.run)
+        except UnknownNameError as error:
+            problems = [f"provider: {error}"]
+        except MissingExtraError as error:
+            problems = [str(error)]
+        for problem in problems:
+            field = problem.partition(":")[0]
+            binding.problem(f"{role}.{problem}", role, field)
+
+
+def _judge_settings(spec: JudgeSpec) -> ClientSettings:
+    return ClientSettings(
+        role="judge",
+        temperature=spec.temperature,
+        max_tokens=spec.max_tokens,
+        seed=spec.seed,
+        form=spec.form,
+        reasks=spec.reasks,
+        max_failures=spec.max_failures,
+        **_common(spec),
+    )
+
+
+def _embedding_settings(spec: EmbeddingSpec, binding: Binding) -> ClientSettings:
+    made = ClientSettings(role="embedding", batch_size=spec.batch_size, **_common(spec))
+    if spec.provider.lower() not in _IMPORTED:
+        return made  # one client for all folders, with its limits
+    run_paths = binding.run_paths
+    folders = (binding.loaded.path.parent, run_paths.root)
+    source = source_digest(made.model, folders, run_paths.import_mode)
+    return replace(made, folders=folders, import_mode=run_paths.import_mode, source_sha256=source)
+
+
+_IMPORTED = ("python", "callable")
+"""The provider whose models are functions of the user's, by its names."""
+
+
+def _common(spec: ModelSpec) -> dict[str, Any]:
+    price = spec.price
+    return {
+        "model": spec.model,
+        "provider": spec.provider,
+        "base_url": spec.base_url,
+        "api_key_env": spec.key_variable,
+        "headers": spec.headers,
+        "extra_body": spec.extra_body,
+        "concurrency": spec.concurrency,
+        "rpm": spec.rpm,
+        "tpm": spec.tpm,
+        "timeout_s": spec.timeout_s,
+        "retries": spec.retries,
+        "max_wait_s": spec.max_wait_s,
+        "max_mb": spec.max_mb,
+        "price": Price(price.input, price.output) if price is not None else None,
+    }

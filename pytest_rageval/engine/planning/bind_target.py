@@ -1,0 +1,185 @@
+"""The system under test of a scenario: its type looked up, its options checked, what asks it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from pydantic import ValidationError
+
+from pytest_rageval.clients.settings import ClientSettings
+from pytest_rageval.engine.bound import TargetPlan
+from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.errors import MissingExtraError, shorten, unknown_name
+from pytest_rageval.registry import UnknownNameError
+from pytest_rageval.scenario.schema import TargetSpec
+from pytest_rageval.targets.base import (
+    TARGET_REGISTRY,
+    TargetContext,
+    TargetDefinition,
+    TargetError,
+    TargetOptions,
+)
+
+_REFERENCE = re.compile(r"\$\{(\w+)\}")
+
+
+def bind_target(
+    binding: Binding, columns: Sequence[str] | None = None, given: object = None
+) -> TargetPlan | None:
+    """Return how the system under test is asked, None where the data hold the answers.
+
+    ``columns`` are those of the data that are metadata, None where that is not known. ``given`` is
+    a function that takes the place of the scenario's target, and is asked within its limits.
+    """
+    spec = binding.scenario.target
+    if given is not None:
+        return _given(binding, spec or TargetSpec(type="hook"), given)
+    if spec is None:
+        return None
+    try:
+        definition = TARGET_REGISTRY.get(spec.type)
+    except UnknownNameError as error:
+        binding.problem(f"target: {error}", "target", "type")
+        return None
+    options = _options(binding, spec, definition)
+    if options is None:
+        return None
+    try:
+        return _bound(binding, spec, definition, options, columns)
+    except (TargetError, MissingExtraError) as error:
+        binding.problem(f"target: {error}", "target")
+        return None
+
+
+def _bound(
+    binding: Binding,
+    spec: TargetSpec,
+    definition: TargetDefinition,
+    options: TargetOptions,
+    columns: Sequence[str] | None,
+) -> TargetPlan:
+    plan = _plan(binding, spec, definition, options)
+    _check_columns(binding, plan, columns)
+    context = _context(binding, spec, plan)
+    if plan.fixture is not None and definition.from_value is not None:
+        return replace(plan, from_value=partial(definition.from_value, options, context))
+    return plan.asking(definition.make(options, context))
+
+
+def _context(binding: Binding, spec: TargetSpec, plan: TargetPlan) -> TargetContext:
+    return TargetContext(
+        folders=(binding.loaded.path.parent.absolute(), binding.run_paths.root),
+        root=binding.run_paths.root,
+        import_mode=binding.run_paths.import_mode,
+        run=binding.run,
+        timeout_s=spec.timeout_s,
+        settings=plan.settings,
+    )
+
+
+def _given(binding: Binding, spec: TargetSpec, given: object) -> TargetPlan | None:
+    """Return the plan of a target that a hook gave."""
+    definition = TARGET_REGISTRY.get("hook")
+    options = definition.options()
+    plan = _plan(binding, spec, definition, options)
+    assert definition.from_value is not None
+    _check_version(binding, spec)
+    try:
+        return plan.asking(definition.from_value(options, _context(binding, spec, plan), given))
+    except TargetError as error:
+        binding.problem(f"target: {options.shown}: {error}", "target")
+        return None
+
+
+def _check_version(binding: Binding, spec: TargetSpec) -> None:
+    """Note answers that would be kept without a system: a function that is given has no path."""
+    keeps = binding.run.cache_dir is not None and binding.run.cache_mode != "off"
+    if spec.cache_answers and keeps and not _expanded(spec.version).strip():
+        hint = "add a 'version' that differs for each system, or leave out cache_answers"
+        message = "a function that is passed in does not say which system it asks"
+        binding.problem(f"target: cache_answers: {message}: {hint}", "target", "cache_answers")
+
+
+def _check_columns(binding: Binding, plan: TargetPlan, columns: Sequence[str] | None) -> None:
+    """Note the columns that the target is to be shown and no row has."""
+    if columns is None:
+        return
+    for field_name in sorted(plan.fields or ()):
+        column = field_name.removeprefix("metadata.")
+        is_there = column in columns or column.partition(".")[0] in columns
+        if column != field_name and not is_there:
+            message = unknown_name("column", column, columns)
+            binding.problem(f"target: {{{field_name}}}: {message}", "target")
+
+
+def _plan(
+    binding: Binding, spec: TargetSpec, definition: TargetDefinition, options: TargetOptions
+) -> TargetPlan:
+    settings = ClientSettings(
+        model=options.shown,
+        role="target",
+        provider=definition.name,
+        concurrency=spec.concurrency,
+        rpm=spec.rpm,
+        timeout_s=spec.timeout_s,
+        retries=definition.repeats if spec.retries is None else spec.retries,
+        max_wait_s=spec.max_wait_s,
+    )
+    return TargetPlan(
+        shown=options.shown,
+        provides=options.provides,
+        settings=settings,
+        fixture=options.pytest_fixture,
+        is_remote=definition.is_remote,
+        limits_itself=definition.limits_itself,
+        preload=definition.preload,
+        top_k=binding.scenario.top_k,
+        cache_answers=spec.cache_answers,
+        identity={
+            "type": definition.name,
+            "version": _expanded(spec.version),
+            "options": options.identity(),
+            **(_place(binding) if options.is_of_scenario else {}),
+        },
+        fields=options.fields,
+    )
+
+
+def _place(binding: Binding) -> dict[str, str]:
+    """Return which scenario this is, in any checkout."""
+    path = binding.run_paths.shown(binding.loaded.path.absolute())
+    return {"scenario": path, "name": binding.scenario.name}
+
+
+def _expanded(version: str) -> str:
+    """Return the version with the environment's values; a variable that is not set is empty."""
+    return _REFERENCE.sub(lambda found: os.environ.get(found[1], ""), version)
+
+
+def _options(
+    binding: Binding, spec: TargetSpec, definition: TargetDefinition
+) -> TargetOptions | None:
+    known = definition.options.model_fields
+    try:
+        return definition.options.model_validate(spec.options)
+    except ValidationError as error:
+        for detail in error.errors(include_url=False, include_input=False):
+            path = [str(step) for step in detail["loc"]]
+            name = ".".join(path)
+            if detail["type"] == "extra_forbidden" and len(path) == 1:
+                keys = {*known, *TargetSpec.model_fields} - {"options"}
+                message = f"target: {unknown_name('key', name, keys)}"
+            elif detail["type"] == "missing":
+                message = f"target: a target of type {definition.name!r} needs {name!r}"
+            elif detail["type"] == "value_error":
+                message = f"target.{name}: {detail['ctx']['error']}".replace(".:", ":")
+            else:
+                # The value is not quoted: it may hold a key or a password.
+                expected = detail.get("ctx", {}).get("expected") or detail["msg"]
+                message = f"target.{name}: {shorten(str(expected))}"
+            binding.problem(message, "target", *path)
+    return None

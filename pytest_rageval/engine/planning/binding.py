@@ -1,0 +1,116 @@
+"""A scenario while its names are bound: its lines, problems and metric names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from pytest_rageval.clients.settings import RunSettings
+from pytest_rageval.errors import Problem, unknown_name
+from pytest_rageval.metrics.base import (
+    MetricDefinition,
+)
+from pytest_rageval.metrics.notation import NotationError, parse_notation
+from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.model import Sample, ScenarioView
+from pytest_rageval.registry import Registry, UnknownNameError
+from pytest_rageval.run_paths import RunPaths
+from pytest_rageval.scenario.loader import LoadedScenario
+from pytest_rageval.scenario.schema import Scenario
+
+ChangeSamples = Callable[[ScenarioView, tuple[Sample, ...]], tuple[tuple[Sample, ...], list[str]]]
+"""Returns the samples that are to run, and what the end of the run should say of that."""
+
+
+def _unchanged(
+    _: ScenarioView, samples: tuple[Sample, ...]
+) -> tuple[tuple[Sample, ...], list[str]]:
+    return samples, []
+
+
+@dataclass
+class Binding:
+    """A scenario while its names are bound; collects everything that is wrong with it."""
+
+    loaded: LoadedScenario
+    run_paths: RunPaths = field(default_factory=lambda: RunPaths(Path.cwd()))
+    run: RunSettings = field(default_factory=RunSettings)
+    known_metrics: Registry[MetricDefinition] = METRIC_REGISTRY
+    """The metrics that have a name, those of hooks included."""
+    change_samples: ChangeSamples = _unchanged
+    problems: list[Problem] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    """What the end of the run should say, and is no mistake."""
+    refusals: list[Problem] = field(default_factory=list)
+    """What is wrong with the saved runs that it is to be compared with."""
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario itself."""
+        return self.loaded.scenario
+
+    def problem(self, message: str, *path: str | int) -> None:
+        """Note what is wrong with the value at ``path`` of the scenario."""
+        self.problems.append(Problem(self.loaded.where(*path), message))
+
+    def is_unmade(self, written: str) -> bool:
+        """Return whether an unknown name may be that of a metric whose problem is reported."""
+        if "metrics" in self.loaded.positions or not self.scenario.metrics:
+            listed = str(self.loaded.tree.data.get("metrics"))
+            return written in listed or _label(written, self.known_metrics) is not None
+        return bool(self.problems) and any(
+            written in (spec.name, spec.metric, spec.attribute) for spec in self.scenario.metrics
+        )
+
+    def by_metric(
+        self, section: str, values: Mapping[str, Any], names: Sequence[str]
+    ) -> dict[str, Any]:
+        """Return ``values`` under the names that the results use; unknown ones are problems."""
+        resolved: dict[str, Any] = {}
+        for written, value in values.items():
+            name = resolve_metric(written, names, self.known_metrics)
+            if name is None and (self.is_unmade(written) or written.startswith("x-")):
+                continue
+            if name is None:
+                message = unknown_name("metric", written, names)
+                if _label(written, self.known_metrics) is not None:
+                    message = f"metric {written!r} is not among the scenario's metrics"
+                self.problem(f"{section}: {message}", section, written)
+            elif name in resolved:
+                self.problem(f"{section}: {name!r} is named twice", section, written)
+            else:
+                resolved[name] = value
+        return resolved
+
+
+def resolve_metric(
+    written: str, names: Sequence[str], known: Registry[MetricDefinition]
+) -> str | None:
+    """Return the one of the scenario's metric ``names`` that a name or alias refers to."""
+    if written in names:
+        return written
+    label = _label(written, known)
+    return label if label in names else None
+
+
+def metric_name(written: str, known: Registry[MetricDefinition]) -> str:
+    """Return what results call a metric that is ``written`` so; other names as they are."""
+    return _label(written, known) or written
+
+
+def _label(written: str, known: Registry[MetricDefinition]) -> str | None:
+    """Return what a metric that is ``written`` so is called when it has no name of its own."""
+    canonical = known.canonical(written)
+    if canonical is not None:
+        return canonical
+    try:
+        notation = parse_notation(written)
+        definition = known.get(notation.base)
+        return definition.options.model_validate(notation.options).label(definition.name)
+    except (NotationError, UnknownNameError, ValidationError):
+        return None

@@ -1,0 +1,209 @@
+"""From a scenario to its plan: all its names bound to objects, its data read.
+
+Every mistake of a name or a number is found here, before anything is scored, and all of them are
+reported together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from pytest_rageval.clients.settings import RunSettings
+from pytest_rageval.datasets.load import Dataset
+from pytest_rageval.datasets.save import columns_of
+from pytest_rageval.engine.empty_answer import without_empty_answers
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.planning.bind_baselines import bind_baselines
+from pytest_rageval.engine.planning.bind_bounds import (
+    bind_gates,
+    bind_groups,
+)
+from pytest_rageval.engine.planning.bind_cases import bind_cases, bind_dataset
+from pytest_rageval.engine.planning.bind_columns import contexts_hint
+from pytest_rageval.engine.planning.bind_keys import bind_keys, with_snapshot
+from pytest_rageval.engine.planning.bind_models import bind_models
+from pytest_rageval.engine.planning.bind_samples import bind_samples
+from pytest_rageval.engine.planning.bind_target import bind_target
+from pytest_rageval.engine.planning.binding import (
+    Binding,
+    ChangeSamples,
+    metric_name,
+)
+from pytest_rageval.errors import BaselineError, ScenarioError
+from pytest_rageval.metrics.base import MetricDefinition
+from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.model import (
+    WEIGHTED_SCORE,
+    Case,
+    ScenarioInfo,
+    ScenarioView,
+)
+from pytest_rageval.registry import Registry
+from pytest_rageval.run_paths import RunPaths
+from pytest_rageval.scenario.loader import inspect_scenario, inspect_tree, listed
+from pytest_rageval.scenario.overrides import Override
+from pytest_rageval.scenario.yaml.tree import YamlTree
+from pytest_rageval.targets.base import ANSWERED_FIELDS
+
+GiveTarget = Callable[[ScenarioView], object | None]
+"""Returns the function that answers in a scenario; None leaves it to the scenario."""
+
+
+def _no_target(_: ScenarioView) -> None:
+    return None
+
+
+def make_plan(  # noqa: PLR0913  (all but the path are options)
+    path: Path,
+    overrides: Iterable[Override] = (),
+    *,
+    shown: str = "",
+    nodeid: str = "",
+    run_paths: RunPaths | None = None,
+    run: RunSettings | None = None,
+    answers_given: bool = False,
+    known_metrics: Registry[MetricDefinition] = METRIC_REGISTRY,
+    give_target: GiveTarget = _no_target,
+    change_samples: ChangeSamples | None = None,
+    tree: YamlTree | None = None,
+) -> Plan:
+    """Return the plan of the scenario in ``path``, or in ``tree`` if it has no file.
+
+    ``shown`` is the file's name in messages and results; ``known_metrics`` are those that have a
+    name; ``give_target`` may return a function that takes the place of the scenario's target, and
+    ``change_samples`` other samples than the data have. With
+    ``answers_given`` somebody else asks the system under test, a test of the user's, and the
+    target is left alone; how many runs there are, and what they are called, shows later, and so
+    the plan is compared with nothing before it is ``named``. Raises ScenarioError with everything
+    that is wrong with the scenario and its data; BaselineError when that is all right, and a run
+    that it is to be compared with is not.
+    """
+    name_of = partial(metric_name, known=known_metrics)
+    if tree is None:
+        loaded, problems = inspect_scenario(path, overrides, shown, name_of)
+    else:
+        loaded, problems = inspect_tree(tree, path, overrides, name_of)
+    binding = Binding(
+        loaded,
+        run_paths=run_paths or RunPaths(Path.cwd()),
+        run=run or RunSettings(),
+        known_metrics=known_metrics,
+        warnings=list(loaded.warnings),
+    )
+    if change_samples is not None:
+        binding.change_samples = change_samples
+    view = ScenarioView(loaded.scenario.name, shown or str(path), loaded.metadata)
+    given = None if answers_given else give_target(view)
+    plan = _bind(binding, view, nodeid or view.path, given=given, answers_given=answers_given)
+    if plan is not None and answers_given:
+        binding.refusals.clear()
+        plan = replace(plan, rename=partial(_named, binding))
+    problems = listed(problems, binding.problems, loaded.tree)
+    if problems or plan is None:
+        raise ScenarioError(dict.fromkeys(problems))
+    if binding.refusals:
+        raise BaselineError(dict.fromkeys(binding.refusals))
+    return plan
+
+
+def _bind(
+    binding: Binding, view: ScenarioView, nodeid: str, *, given: object, answers_given: bool
+) -> Plan | None:
+    """Return the plan; None when nothing can be made of the data, see the binding's problems."""
+    scenario = binding.scenario
+    metrics, info = bind_keys(binding, view.path, nodeid)
+    dataset = _dataset(binding, view)
+    columns = dataset.metadata_columns if dataset is not None else None
+    target = None if answers_given else bind_target(binding, columns, given)
+    # A target that cannot be bound is one problem, not one more for each field it would give.
+    asks = answers_given or given is not None or binding.loaded.tree.has(("target",))
+    provided = ANSWERED_FIELDS if asks else frozenset()
+    if target is not None:
+        provided = target.provides
+        hint = contexts_hint(binding, metrics, target.fields)
+        target = replace(target, contexts_hint=hint)
+        info = replace(info, target=target.shown)
+    cases: Sequence[Case] = ()
+    if dataset is not None:
+        cases = bind_cases(binding, dataset, metrics, provided)
+        info = _with_data(binding, info, dataset, cases)
+    left_out = dataset.left_out if dataset is not None else 0
+    plan = Plan(
+        info=info,
+        metrics=metrics,
+        cases=cases,
+        required=frozenset(info.thresholds),
+        on_invalid=scenario.dataset.on_invalid,
+        models=bind_models(binding, metrics),
+        top_k=scenario.top_k,
+        empty_answer=scenario.empty_answer,
+        left_out=1 if left_out is None else left_out,
+        target=target,
+        saved_columns=columns_of(scenario.dataset.key_map) if binding.run_paths.answers else None,
+        keeps_expected=binding.run_paths.keeps_expected,
+    )
+    plan = _with_gates(binding, plan, compares=dataset is not None and not answers_given)
+    return plan if dataset is not None else None
+
+
+def _dataset(binding: Binding, view: ScenarioView) -> Dataset | None:
+    """Return the data as they are scored: changed by hooks, with empty answers as asked for."""
+    dataset = bind_dataset(binding)
+    if dataset is None:
+        return None
+    dataset = bind_samples(binding, dataset, view)
+    if binding.scenario.empty_answer == "missing":
+        dataset = replace(dataset, cases=without_empty_answers(dataset.cases))
+    return dataset
+
+
+def _with_data(
+    binding: Binding, info: ScenarioInfo, dataset: Dataset, cases: Sequence[Case]
+) -> ScenarioInfo:
+    """Return what the scenario says of itself with what its data add; note what they lack."""
+    if dataset.left_out != 0:
+        more = "more" if dataset.left_out is None else len(cases) + dataset.left_out
+        binding.remarks.append(f"dataset.limit: the first {len(cases)} of {more} rows")
+    info = replace(
+        info,
+        total=len(cases),
+        selected=len(cases),
+        dataset_sha256=dataset.sha256,
+        judgements_sha256=dataset.judgements_sha256,
+        metadata_columns=dataset.metadata_columns,
+    )
+    bind_groups(binding, info, cases)
+    return info
+
+
+def _named(binding: Binding, plan: Plan, name: str, nodeid: str) -> Plan:
+    """Return a plan that was compared with nothing as that of a run called ``name``."""
+    scenario = binding.scenario.model_copy(update={"name": name})
+    loaded = replace(binding.loaded, scenario=scenario)
+    own = replace(binding, loaded=loaded, problems=[], remarks=[], refusals=[], warnings=[])
+    known = plan.info
+    info = with_snapshot(replace(known, name=name, nodeid=nodeid), scenario)
+    found = _with_gates(own, replace(plan, info=info), compares=True)
+    if own.problems:
+        raise ScenarioError(dict.fromkeys(own.problems))
+    if own.refusals:
+        raise BaselineError(dict.fromkeys(own.refusals))
+    warnings = tuple(dict.fromkeys([*known.warnings, *found.info.warnings]))
+    remarks = (*known.remarks, *found.info.remarks)
+    return replace(found, info=replace(found.info, warnings=warnings, remarks=remarks), rename=None)
+
+
+def _with_gates(binding: Binding, plan: Plan, *, compares: bool) -> Plan:
+    """Return the plan with the runs it is compared with, its gates, and what was noticed."""
+    info = plan.info
+    if compares and not binding.problems:
+        info = replace(info, baselines=bind_baselines(binding, plan))
+    gated = bind_gates(binding, info)
+    warnings = tuple(dict.fromkeys(f"{info.path}: {warning}" for warning in binding.warnings))
+    info = replace(info, warnings=warnings, remarks=tuple(binding.remarks))
+    # Where nothing is judged, every sample is asked for its weighted score.
+    required = plan.required | gated or frozenset([WEIGHTED_SCORE])
+    return replace(plan, info=info, required=required)

@@ -1,0 +1,127 @@
+"""The scenario as it ran, after overrides and defaults, as YAML text without secrets."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import yaml
+
+from pytest_rageval.model import json_plain
+from pytest_rageval.redaction import shown_option, shown_url, sounds_secret, without_credentials
+from pytest_rageval.scenario.schema import Scenario
+
+_REFERENCE = re.compile(r"\$\{\w+\}")
+_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
+_PLACE = re.compile(r"\$?\{[\w.]+\}")
+
+
+def snapshot_text(scenario: Scenario) -> str:
+    """Return YAML that describes the whole scenario; equal scenarios give equal text.
+
+    Inline rows are part of it. Key order is the schema's.
+    """
+    # Not in pydantic's JSON mode: rows of a program may hold what that refuses.
+    plain = json_plain(scenario.model_dump(exclude_none=True))
+    for role in ("judge", "embedding"):
+        if role in plain:
+            plain[role] = _without_secrets(plain[role])
+    if "target" in plain:
+        plain["target"] = _target(plain["target"])
+    plain.pop("models", None)  # the roles have what they use of them
+    if "metric_options" in plain:
+        plain["metric_options"] = shown_option("", plain["metric_options"])
+    plain["metrics"] = [_metric(metric) for metric in plain["metrics"]]
+    plain["thresholds"] = {
+        name: spec.get("value", spec) for name, spec in plain["thresholds"].items()
+    }
+    text: str = yaml.safe_dump(
+        _printable(plain), allow_unicode=True, sort_keys=False, width=100, default_flow_style=False
+    )
+    return text
+
+
+def _without_secrets(model: dict[str, Any]) -> dict[str, Any]:
+    """Return a model's settings as they may be written down.
+
+    Of headers, only references to the environment; of a URL, neither credentials nor query; of
+    what is added to requests, the names.
+    """
+    shown = dict(model)
+    shown["headers"] = {
+        name: value if _REFERENCE.fullmatch(value) else "***"
+        for name, value in model.get("headers", {}).items()
+    }
+    shown["extra_body"] = dict.fromkeys(model.get("extra_body", {}), "***")
+    if "base_url" in model:
+        shown["base_url"] = shown_url(model["base_url"])
+    return {name: value for name, value in shown.items() if value not in ({}, None)}
+
+
+def _target(target: dict[str, Any]) -> dict[str, Any]:
+    """Return a target's settings as they may be written down, its options among the other keys.
+
+    Of a request, the places for fields and references to the environment; of its URL, neither
+    credentials nor query; of options whose names sound secret, the names.
+    """
+    own = {name: value for name, value in target.items() if name != "options"}
+    options = target.get("options", {})
+    shown = {**own, **{name: _unnamed(name, value) for name, value in options.items()}}
+    for name in ("headers", "query", "body"):
+        if name in options:
+            shown[name] = _places_only(options[name])
+    if isinstance(options.get("url"), str):
+        shown["url"] = shown_url(options["url"])
+    return _of_model(shown)
+
+
+def _of_model(shown: dict[str, Any]) -> dict[str, Any]:
+    is_model = "base_url" in shown or "extra_body" in shown
+    return _without_secrets(shown) if is_model else shown
+
+
+def _unnamed(name: str, value: Any) -> Any:
+    """Return a value without what its name, or a name in it, says to be a secret, nor a URL's."""
+    if isinstance(value, dict):
+        return {key: _unnamed(str(key), part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_unnamed(name, part) for part in value]
+    if not isinstance(value, str):
+        return value
+    is_secret = sounds_secret(name) and not name.endswith("_env")
+    if is_secret and not _is_places(value):
+        return "***"
+    return without_credentials(value) if _URL.match(value) else value
+
+
+def _places_only(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _places_only(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_places_only(part) for part in value]
+    return "***" if isinstance(value, str) and not _is_places(value) else value
+
+
+def _is_places(text: str) -> bool:
+    return bool(text) and not _PLACE.sub("", text)
+
+
+def _metric(plain: dict[str, Any]) -> Any:
+    options = {name: shown_option(name, value) for name, value in plain["options"].items()}
+    if "use" in plain:
+        own = {key: value for key, value in plain.items() if key not in ("metric", "options")}
+        return {**own, **options}
+    if "name" in plain:
+        options["name"] = plain["name"]
+    return {plain["metric"]: options} if options else plain["metric"]
+
+
+def _printable(value: Any) -> Any:
+    """Return ``value`` with lone surrogates spelled out, which no UTF-8 file can hold."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, dict):
+        return {_printable(key): _printable(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_printable(part) for part in value]
+    return value

@@ -1,0 +1,264 @@
+"""A run while it asks targets and judges: one event loop, the clients, one object per scenario.
+
+A sample is answered by the system under test, if there is one, and then judged, while others are
+being answered. All scenarios of a process share the event loop and the clients with their limits.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from importlib import import_module
+from itertools import count
+from typing import TYPE_CHECKING
+
+from pytest_rageval.clients.accounting.call_context import Purpose, asking
+from pytest_rageval.clients.limits.limits import Limits, open_limits
+from pytest_rageval.clients.settings import ClientSettings, RunSettings
+from pytest_rageval.engine.bound import TargetPlan
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.scoring.ask_target import TargetClient
+from pytest_rageval.engine.scoring.event_loop import EventLoop
+from pytest_rageval.engine.scoring.judge_sample import judge_sample
+from pytest_rageval.engine.scoring.score_reuse import ScoreReuse
+from pytest_rageval.engine.scoring.window import (
+    WINDOW_PER_CALL,
+    Judgement,
+    SampleWindow,
+    waited_for,
+)
+from pytest_rageval.extras import loading, timed_from
+from pytest_rageval.metrics.base import Models
+from pytest_rageval.model import Sample
+
+if TYPE_CHECKING:
+    from pytest_rageval.clients.base import Usage
+    from pytest_rageval.clients.clients import Clients
+
+# For metrics that wait for user code: no setting says how many calls at once that bears.
+_WITHOUT_MODELS = 8
+
+_NONE_YET = object()
+
+_SAMPLE: ContextVar[Sample | None] = ContextVar("sample", default=None)
+
+
+def sample_being_judged() -> Sample | None:
+    """Return the sample that the calling code judges ahead, in any thread, or None."""
+    return _SAMPLE.get()
+
+
+class LiveRun:
+    """The event loop, clients and limits of a run; close it when the run ends."""
+
+    def __init__(self, run: RunSettings) -> None:
+        self.settings = run
+        self._problems: tuple[str, ...] = ()
+        self._order = count()
+        self._scenarios: dict[int, LiveScenario] = {}
+        self._start()
+
+    def _start(self) -> None:
+        self.loop = EventLoop()
+        self.loop.on_close(self._close_clients)
+        self._clients: Clients | None = None
+        self._limits: list[tuple[ClientSettings, Limits]] = []
+
+    def scenario(self, plan: Plan) -> LiveScenario:
+        """Return the live scenario of a plan, the same until the run is closed."""
+        found = self._scenarios.get(id(plan))
+        if found is None:
+            found = self._scenarios[id(plan)] = LiveScenario(plan, self)
+        return found
+
+    @property
+    def finished(self) -> int:
+        """How many samples have been judged so far."""
+        return sum(scenario.finished for scenario in self._scenarios.values())
+
+    @property
+    def usage(self) -> Usage | None:
+        """What this process has asked so far, None before it asked anything."""
+        return self._clients.usage if self._clients is not None else None
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What went wrong without failing a sample, for the summary."""
+        return self._problems
+
+    def close(self) -> None:
+        """Cancel what is being asked, close connections and the loop.
+
+        The next question starts everything anew: some plugins run failed cases again.
+        """
+        self.loop.close()
+        for scenario in self._scenarios.values():
+            scenario.restart()
+        self._start()
+
+    def next_order(self) -> int:
+        """Return a place in the queue for calls: samples queue in the order they are begun."""
+        return next(self._order)
+
+    def limits_of(self, settings: ClientSettings) -> Limits:
+        """Return the limits of a target, the same for all scenarios that ask it alike."""
+        for one, limits in self._limits:
+            if one == settings:
+                return limits
+        self._limits.append((settings, open_limits(settings, self.settings)))
+        return self._limits[-1][1]
+
+    def clients(self) -> Clients:
+        """Return the clients of this process; call it in the loop, where they belong."""
+        if self._clients is None:
+            with loading():
+                from pytest_rageval.clients.clients import Clients
+
+                self._clients = Clients(self.settings)
+        return self._clients
+
+    async def _close_clients(self) -> None:
+        for scenario in self._scenarios.values():
+            self._note(await scenario.close_target())
+        for _, limits in self._limits:
+            limits.close()
+        if self._clients is not None:
+            await self._clients.aclose()
+            self._note(self._clients.problems)
+
+    def _note(self, problems: Iterable[str]) -> None:
+        self._problems = tuple(dict.fromkeys([*self._problems, *problems]))
+
+
+class LiveScenario:
+    """Asks the target and the judges of one scenario about its samples."""
+
+    def __init__(self, plan: Plan, run: LiveRun) -> None:
+        self._plan = plan
+        self._run = run
+        self._target = plan.target
+        self._value: object = _NONE_YET
+        self._is_shared = False
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget what belonged to an event loop that is closed; a fixture's value stays."""
+        self._window: SampleWindow | None = None
+        self._target_client: TargetClient | None = None
+        self._judges: tuple[Models, ScoreReuse | None] | None = None
+
+    def use_target(self, function: object, *, is_shared: bool) -> None:
+        """Set the ``function`` that is the target, if it is a fixture, which only pytest has.
+
+        ``is_shared``: the samples after the present one may be asked about with it too.
+        Raises TargetError for a value that cannot be one.
+        """
+        assert self._plan.target is not None
+        self._is_shared = False
+        if function is not self._value:
+            self._target = self._plan.target.of_fixture(function)
+            self._value = function
+            outdated, self._target_client = self._target_client, None
+            if outdated is not None:
+                self._run.loop.submit(outdated.aclose())
+        self._is_shared = is_shared
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether samples can be asked about ahead.
+
+        If the target is a fixture, it must exist, and not for one case alone.
+        """
+        target = self._plan.target
+        return target is None or target.make is not None or self._is_shared
+
+    @property
+    def finished(self) -> int:
+        """How many samples have been judged so far."""
+        return self._window.finished if self._window is not None else 0
+
+    @property
+    def window(self) -> int:
+        """How many samples are worth having in flight at once."""
+        plan = self._plan
+        asked = plan.models.concurrency if plan.judged else 0
+        if any(metric.info.is_async and not metric.info.asks for metric in plan.judged):
+            asked = max(asked, _WITHOUT_MODELS)
+        if plan.target is not None:
+            asked += plan.target.settings.concurrency
+        return WINDOW_PER_CALL * max(1, asked // max(1, self._run.settings.processes))
+
+    def feed(self, samples: Iterable[Sample]) -> None:
+        """Have these samples asked about, in this order."""
+        self._opened_window().feed(samples)
+
+    def wait(self, sample: Sample, meanwhile: Callable[[], None]) -> Judgement:
+        """Wait for the judgement of a sample and return it; see ``SampleWindow.wait``."""
+        return self._opened_window().wait(sample, meanwhile)
+
+    def now(self, sample: Sample, meanwhile: Callable[[], None]) -> Judgement:
+        """Judge a sample now, before all others, and return the judgement; see ``wait``."""
+        return waited_for(self._run.loop.submit(self._timed(sample)), meanwhile)
+
+    async def close_target(self) -> tuple[str, ...]:
+        """Close the target; return what went wrong without failing a sample."""
+        if self._target_client is None:
+            return ()
+        await self._target_client.aclose()
+        return self._target_client.problems
+
+    def _opened_window(self) -> SampleWindow:
+        if self._window is None:
+            self._window = SampleWindow(self._run.loop, self._ask_ahead, self.window)
+        return self._window
+
+    async def _ask_ahead(self, sample: Sample) -> Judgement:
+        _SAMPLE.set(sample)  # in the context of this task, and of those that it starts
+        return await self._ask(sample, self._run.next_order())
+
+    async def _timed(self, sample: Sample) -> Judgement:
+        started = time.perf_counter()
+        judgement = await self._ask(sample, -1)
+        judgement.latency_s = time.perf_counter() - timed_from(started)
+        return judgement
+
+    async def _ask(self, sample: Sample, order: int) -> Judgement:
+        plan, reply = self._plan, None
+        if self._target is not None:
+            with asking(Purpose(sample=sample.id, order=order, scenario=plan.info.nodeid)):
+                reply = await self._opened_target(self._target).answer(sample, order)
+            if reply.error is not None:
+                return Judgement(answered=reply)
+            sample = reply.sample
+        if not plan.judged:
+            return Judgement(answered=reply)
+        if self._judges is None:
+            with loading():
+                self._judges = self._opened_judges()
+        models, reuse = self._judges
+        scores = await judge_sample(plan, sample, models, order, reuse)
+        return Judgement(scores, answered=reply)
+
+    def _opened_target(self, target: TargetPlan) -> TargetClient:
+        if self._target_client is None:
+            limits = self._run.limits_of(target.settings)
+            self._target_client = TargetClient(
+                target, self._run.settings, limits, self._run.clients
+            )
+        return self._target_client
+
+    def _opened_judges(self) -> tuple[Models, ScoreReuse | None]:
+        """Return the clients and the cached scores; call it in the loop, where they belong."""
+        judge, embedding = self._plan.models.judge, self._plan.models.embedding
+        if judge is None and embedding is None:
+            return Models(language=self._plan.models.language), None
+        if judge is not None:
+            import_module("pytest_rageval.text.reply")  # the first reply would wait for it
+        clients = self._run.clients()
+        models = Models(
+            clients.chat(judge) if judge is not None else None,
+            clients.embedding(embedding) if embedding is not None else None,
+            self._plan.models.language,
+        )
+        return models, ScoreReuse(self._plan, clients.scores)

@@ -1,0 +1,275 @@
+"""Scoring one case: every metric that has what it needs, then the weighted score."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from pytest_rageval.datasets.save import row_of
+from pytest_rageval.engine.bound import BoundMetric
+from pytest_rageval.engine.empty_answer import REFUSED, admitted, worst_score
+from pytest_rageval.engine.reference_digests import reference_digests
+from pytest_rageval.errors import MissingExtraError, shorten
+from pytest_rageval.metrics.base import Metric, ScoringContext, missing_fields
+from pytest_rageval.model import (
+    NOTHING,
+    RETRIEVAL,
+    TARGET,
+    TOLERANCE,
+    Case,
+    InvalidRow,
+    MetricColumn,
+    Sample,
+    SampleResult,
+    Score,
+    json_plain,
+)
+from pytest_rageval.stats.weights import resolve_weight, weighted_mean
+
+if TYPE_CHECKING:
+    from pytest_rageval.engine.plan import Plan
+    from pytest_rageval.engine.scoring.ask_target import TargetReply
+    from pytest_rageval.engine.scoring.window import Judgement
+
+
+# Sums and squares of scores must stay within doubles.
+_LARGEST = 1e100
+_SHOWN = 10
+_SHOWN_CONTEXTS = 3
+_SHOWN_TEXT = 300
+
+
+def score_case(plan: Plan, case: Case, judgement: Judgement | None = None) -> SampleResult:
+    """Return the result of ``case``: scored, or the reasons why it is not.
+
+    ``judgement`` is what was asked about it beforehand: its answer, and the scores of the metrics
+    that ask a model. The outcome is what scoring alone can say: ``error`` when the case cannot be
+    judged.
+    """
+    if isinstance(case, InvalidRow):
+        return invalid_result(plan, case)
+    started = time.perf_counter()
+    answered = judgement.answered if judgement is not None else None
+    asked_s = judgement.latency_s if judgement is not None else 0.0
+    if answered is not None and answered.error is not None:
+        return _without_answer(plan, case, asked_s, answered.error)
+    sample = admitted(plan, case if answered is None else answered.sample)
+    if sample is None:
+        return _without_answer(plan, case, asked_s, REFUSED)
+    scores = _scores(plan, sample, judgement.scores if judgement is not None else NOTHING)
+    found = _result(plan, sample, scores, asked_s + time.perf_counter() - started)
+    return found if answered is None else _with_answer(found, answered)
+
+
+def _without_answer(plan: Plan, sample: Sample, latency_s: float, reason: str) -> SampleResult:
+    found = unanswered_result(plan, sample, latency_s)
+    return replace(found, errors={TARGET: reason})
+
+
+def _scores(plan: Plan, sample: Sample, judged: Mapping[str, Score]) -> list[Score]:
+    context = ScoringContext()
+    return [
+        judged.get(metric.column.name) or _score(plan, metric, sample, context)
+        for metric in plan.metrics
+    ]
+
+
+def unanswered_result(plan: Plan, sample: Sample, latency_s: float = 0.0) -> SampleResult:
+    """Return the result of a sample that the system under test gave no answer to.
+
+    The answer that the data held does not count. The caller adds the reason.
+    """
+    asked = replace(sample, answer=None)
+    found = _result(plan, asked, [Score(m.column.name, None) for m in plan.metrics], latency_s)
+    if plan.saved_columns is not None:  # nor is what the data held part of the saved row
+        asked = replace(asked, contexts=None, context_docs=None, retrieved_ids=None)
+        found = replace(found, dataset_row=row_of(asked, plan.saved_columns))
+    return found
+
+
+def _with_answer(result: SampleResult, answered: TargetReply) -> SampleResult:
+    details = {**result.details, TARGET: dict(answered.extra)} if answered.extra else result.details
+    latency_s = answered.latency_s
+    return replace(result, details=details, answer_latency_s=latency_s, is_kept=latency_s is None)
+
+
+def invalid_result(plan: Plan, row: InvalidRow) -> SampleResult:
+    """Return the result of an invalid row: no scores, and the reason."""
+    return SampleResult(
+        sample_id=row.id,
+        index=row.index,
+        outcome="error",
+        sample_weight=resolve_weight(plan.info.doc_weights, row.doc_name),
+        doc_name=row.doc_name,
+        question=row.question,
+        metadata=row.metadata,
+        scores=dict.fromkeys((metric.column.name for metric in plan.metrics), None),
+        errors={"row": row.reason},
+        invalid=row.reason,
+        row=row.row,
+        line=row.line,
+        raw=row.raw,
+        xfail=row.xfail if plan.on_invalid == "fail" else None,  # else it may be one anyway
+        dataset_row={plan.saved_columns["id"]: row.id} if plan.saved_columns else None,
+    )
+
+
+def unscored_result(plan: Plan, case: Case) -> SampleResult:
+    """Return the result of a case that was not scored because it is skipped."""
+    if isinstance(case, InvalidRow):
+        return invalid_result(plan, case)
+    return _result(plan, case, [Score(metric.column.name, None) for metric in plan.metrics], 0.0)
+
+
+def _score(plan: Plan, bound: BoundMetric, sample: Sample, context: ScoringContext) -> Score:
+    name = bound.column.name
+    missing = missing_fields(sample, bound.info)
+    if missing:
+        return Score(name, None, reason=f"the row has no {' and no '.join(missing)}")
+    if (worst := worst_score(plan, bound, sample)) is not None:
+        return worst
+    # A metric may be user code: whatever it raises or returns is its error on this sample, shown
+    # with the sample, and must not end the run.
+    try:
+        if bound.batch is not None and plan.batches.has(sample):
+            return checked_score(bound.column, plan.batches.score(bound, sample))
+        if bound.info.is_judged:
+            return Score(name, None, error="was not judged")
+        metric = cast("Metric", bound.metric)
+        return checked_score(bound.column, metric.score(sample, context))
+    except MissingExtraError as error:
+        return Score(name, None, error=str(error))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001  (pytest.skip and sys.exit raise no Exception)
+        return Score(name, None, error=describe_error(error))
+
+
+def checked_score(column: MetricColumn, score: Score) -> Score:
+    """Return ``score`` under the column's name, or an error where it cannot be the metric's."""
+    if not isinstance(score, Score):
+        return Score(column.name, None, error=f"returned {shorten(repr(score))}, not a Score")
+    value = score.value
+    if type(value) is float and score.metric == column.name:
+        low, high = column.range
+        # Not a number, or infinite, is outside of everything.
+        if low - TOLERANCE <= value <= high + TOLERANCE and abs(value) <= _LARGEST:
+            return score
+    if value is None:
+        return score if score.metric == column.name else replace(score, metric=column.name)
+    return _converted(column, score)
+
+
+def _converted(column: MetricColumn, score: Score) -> Score:
+    """Return ``score`` with a plain float, or an error if it has none within the range."""
+    value: Any = score.value
+    # numpy's booleans are not Python's: "bool_" before numpy 2, "bool" from then on.
+    if isinstance(value, str | bytes) or type(value).__name__ in ("bool", "bool_"):
+        return Score(column.name, None, error=f"returned {shorten(repr(value))}, not a number")
+    number = float(value)
+    low, high = column.range
+    if not abs(number) <= _LARGEST:
+        return _no_score(column, score, f"returned {number}, which is no score")
+    if not low - TOLERANCE <= number <= high + TOLERANCE:
+        return _no_score(column, score, f"{number} is outside the range {low:g}..{high:g}")
+    return replace(score, metric=column.name, value=number)
+
+
+def _no_score(column: MetricColumn, score: Score, error: str) -> Score:
+    # The details stay: they may hold that the sample does not pass.
+    return Score(column.name, None, details=score.details, error=error)
+
+
+def describe_error(error: BaseException) -> str:
+    """Return what went wrong in a metric, in one line."""
+    try:
+        return f"{type(error).__name__}: {shorten(str(error), 300)}"
+    except Exception:  # noqa: BLE001  (an exception whose own text raises)
+        return type(error).__name__
+
+
+def _result(plan: Plan, sample: Sample, scores: list[Score], latency_s: float) -> SampleResult:
+    values = {score.metric: score.value for score in scores}
+    remarks = _remarks(scores)
+    if sample.reference_ids is not None:
+        remarks["details"] = {**remarks.get("details", {}), RETRIEVAL: _retrieval(sample)}
+    elif sample.reference_contexts is not None:
+        remarks["details"] = {**remarks.get("details", {}), RETRIEVAL: _expected(sample)}
+    return SampleResult(
+        sample_id=sample.id,
+        index=sample.index,
+        sample_weight=resolve_weight(plan.info.doc_weights, sample.doc_name),
+        weighted_score=weigh_scores(plan, values, remarks.get("errors", NOTHING)),
+        doc_name=sample.doc_name,
+        question=sample.question,
+        answer=sample.answer,
+        contexts=sample.contexts,
+        references=sample.references,
+        metadata=sample.metadata,
+        scores=values,
+        row=sample.row,
+        latency_s=latency_s,
+        dataset_row=row_of(sample, plan.saved_columns) if plan.saved_columns else None,
+        xfail=sample.xfail,
+        expected=sample.reference_contexts if plan.keeps_expected else None,
+        # Of qrels there is one digest for all.
+        judged_by=NOTHING if plan.info.judgements_sha256 else reference_digests(sample),
+        **remarks,
+    )
+
+
+def _expected(sample: Sample) -> dict[str, Any]:
+    """Return what reports show of the expected contexts: how many, and the first ones."""
+    expected = sample.reference_contexts or ()
+    return {
+        "expected": len(expected),
+        "first_expected": [shorten(text, _SHOWN_TEXT) for text in expected[:_SHOWN_CONTEXTS]],
+    }
+
+
+def _retrieval(sample: Sample) -> dict[str, Any]:
+    """Return what reports show of a search result: its size and its beginning."""
+    retrieved, judged = sample.retrieved_ids or (), sample.reference_ids or {}
+    relevant = {name for name, grade in judged.items() if grade >= 1}
+    return {
+        "retrieved": len(retrieved),
+        "relevant": len(relevant),
+        "found": len(relevant.intersection(retrieved)),
+        "first": [[name, judged.get(name)] for name in retrieved[:_SHOWN]],
+    }
+
+
+def weigh_scores(
+    plan: Plan, values: Mapping[str, float | None], errors: Mapping[str, object] = NOTHING
+) -> float | None:
+    """Return the weighted score of a sample from its scores, which are in the metrics' order.
+
+    None if a metric with a weight has an error and no score: the mean of the other metrics might
+    be better than the sample is.
+    """
+    if errors and any(
+        column.weight > 0.0 and column.name in errors and values.get(column.name) is None
+        for column in plan.info.metrics
+    ):
+        return None
+    if None in values.values() or not plan.scores_are_unit:
+        return weighted_mean(
+            (None if value is None else column.to_unit(value), column.weight)
+            for column, value in zip(plan.info.metrics, values.values(), strict=True)
+        )
+    return weighted_mean(zip(values.values(), plan.weights, strict=True))
+
+
+def _remarks(scores: list[Score]) -> dict[str, Any]:
+    """Return the reasons, details and errors of the scores that have any."""
+    remarks: dict[str, dict[str, Any]] = {}
+    for score in scores:
+        if score.reason is not None:
+            remarks.setdefault("reasons", {})[score.metric] = str(score.reason)
+        if score.details is not None:
+            remarks.setdefault("details", {})[score.metric] = json_plain(score.details)
+        if score.error is not None:
+            remarks.setdefault("errors", {})[score.metric] = str(score.error)
+    return remarks

@@ -1,0 +1,1 @@
+"""Verdicts: what counts as judged, and which gates pass."""

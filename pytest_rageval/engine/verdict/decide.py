@@ -1,0 +1,146 @@
+"""Decides the gates of a scenario: only a complete run can turn one green."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pytest_rageval.gates.base import Gate, gate_targets, make_gates
+from pytest_rageval.gates.unscored import UnscoredGate
+from pytest_rageval.model import (
+    WEIGHTED_SCORE,
+    Comparison,
+    GateOutcome,
+    GateResult,
+    ScenarioInfo,
+    ScenarioResult,
+)
+from pytest_rageval.stats.verdict import is_beyond_budget
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much of a scenario ran: ``ran`` of the ``selected`` cases of ``total``.
+
+    ``stopped``: the run was ended early on purpose. ``lost`` names selected samples without a
+    result, for instance after a worker crashed.
+    """
+
+    total: int
+    selected: int
+    ran: int
+    stopped: bool = False
+    lost: Sequence[str] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether every case of the data set has a result."""
+        return self.ran >= self.total
+
+    @property
+    def partial_by_choice(self) -> bool:
+        """Whether cases were left out on purpose."""
+        return self.selected < self.total or self.stopped
+
+
+def decide_gates(result: ScenarioResult, extent: Extent, *, strict: bool = False) -> ScenarioResult:
+    """Return ``result`` with the verdict of every gate of its scenario.
+
+    Complete: passed or failed. Partial by choice: skipped, or failed if ``strict``. Samples lost:
+    failed. A scenario without gates gets the gate ``unscored`` if that fails.
+    """
+    result = replace(result, comparison=_comparison(result))
+    gates = gates_of(result.info)
+    verdicts = [_decide(gate, result, extent, strict) for gate in gates or [UnscoredGate()]]
+    if not gates:
+        verdicts = [verdict for verdict in verdicts if verdict.outcome == "failed"]
+    return replace(result, gates=tuple(verdicts))
+
+
+def add_gates(
+    result: ScenarioResult, extent: Extent, found: Sequence[GateResult], *, strict: bool = False
+) -> ScenarioResult:
+    """Return ``result`` with gates that were decided elsewhere, under the same rules.
+
+    Only a complete run lets them pass.
+    """
+    verdicts = [_decide(_Decided(gate), result, extent, strict) for gate in found]
+    return replace(result, gates=(*result.gates, *verdicts))
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    verdict: GateResult
+
+    @property
+    def name(self) -> str:
+        return self.verdict.name
+
+    def check(self, _: ScenarioResult) -> GateResult:
+        return self.verdict
+
+
+def _comparison(result: ScenarioResult) -> Comparison | None:
+    """Return this run against the one that ``compare`` names."""
+    info = result.info
+    if info.compare is None or info.compare.baseline not in info.baselines:
+        return None
+    # It imports numpy, which runs without a comparison need not load.
+    from pytest_rageval.stats.comparison import compare_runs
+
+    names = info.compare.metrics or _all_metrics(info)
+    baseline = info.baselines[info.compare.baseline]
+    judged = [name for name in names if name != WEIGHTED_SCORE or _judges_whole(info)]
+    return compare_runs(result, baseline, names, info.compare.test, judged=judged)
+
+
+def _judges_whole(info: ScenarioInfo) -> bool:
+    """Return whether a gate or ``compare`` names the weighted score.
+
+    Otherwise it is only shown: as one more test it would raise the metrics' adjusted p-values.
+    """
+    assert info.compare is not None
+    gated = (name for gate in make_gates(info.gates, info) for name in gate_targets(gate))
+    return WEIGHTED_SCORE in (*info.compare.metrics, *gated)
+
+
+def _all_metrics(info: ScenarioInfo) -> tuple[str, ...]:
+    """Return the metrics, and weighted_score unless only one metric has a weight.
+
+    It would then be the same figure again, and double every adjusted p-value.
+    """
+    names = tuple(metric.name for metric in info.metrics)
+    weighing = [metric for metric in info.metrics if metric.weight > 0.0]
+    return names if len(weighing) == 1 else (*names, WEIGHTED_SCORE)
+
+
+def gates_of(info: ScenarioInfo) -> list[Gate]:
+    """Return the gates of a scenario; if it has any, ``unscored`` is one of them."""
+    gates = make_gates(info.gates, info)
+    if gates and not any(gate.name == "unscored" for gate in gates):
+        gates.append(UnscoredGate())
+    return gates
+
+
+def _decide(gate: Gate, result: ScenarioResult, extent: Extent, strict: bool) -> GateResult:
+    spent = sum(is_beyond_budget(sample) for sample in result.samples)
+    if extent.complete and not spent:
+        return gate.check(result)
+    so_far = gate.check(result)
+    figure = "" if so_far.observed is None else f", so far {so_far.observed:.4f}"
+    ran = f"{extent.ran} of {extent.total} samples ran{figure}"
+    if extent.complete:
+        message = f"the budget is spent: {spent} of {extent.total} samples not asked for{figure}"
+        return GateResult(gate.name, "failed", so_far.observed, so_far.bound, message)
+    if extent.lost or not extent.partial_by_choice:
+        message = f"{ran}; {_lost(extent)}"
+        return GateResult(gate.name, "failed", so_far.observed, so_far.bound, message)
+    message = f"{ran} (strict: undecided fails)" if strict else ran
+    outcome: GateOutcome = "failed" if strict else "skipped"
+    return GateResult(gate.name, outcome, so_far.observed, so_far.bound, message)
+
+
+def _lost(extent: Extent) -> str:
+    count = max(extent.selected - extent.ran, len(extent.lost))
+    names = ", ".join(extent.lost[:5]) + (", …" if len(extent.lost) > 5 else "")
+    return f"{count} lost (a worker crashed?){': ' + names if names else ''}"

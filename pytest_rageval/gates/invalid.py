@@ -1,0 +1,44 @@
+"""The gate ``invalid``: the largest share of rows that may be invalid.
+
+It also counts the rows that ``on_invalid: skip`` or ``xfail`` leaves out of all figures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_rageval.gates.base import BOUND_KEYS, Gate, GateKind, bound_result, parse_share
+from pytest_rageval.model import Bound, GateResult, ScenarioInfo, ScenarioResult
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidGate:
+    """Counts invalid rows among all rows that ran, skipped ones included."""
+
+    bound: Bound
+    name: str = "invalid"
+
+    def check(self, result: ScenarioResult) -> GateResult:
+        """Fail also when there are no rows."""
+        rows = len(result.samples)
+        invalid = sum(sample.invalid is not None for sample in result.samples)
+        share = invalid / rows if rows else None
+        return bound_result(
+            self.name, self.bound, share, "there are no rows", f"{invalid} of {rows} rows"
+        )
+
+
+def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) -> list[Gate]:
+    return [InvalidGate(parse_share(options, path))]
+
+
+GATES = (
+    GateKind(
+        "invalid",
+        "scenario",
+        _make,
+        description="largest share of rows that are no samples",
+        keys=BOUND_KEYS,
+    ),
+)

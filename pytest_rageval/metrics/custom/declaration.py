@@ -1,0 +1,154 @@
+"""What the code or a scenario declares about a user's metric, and the MetricInfo made of it."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final, TypeVar
+
+from pytest_rageval.errors import shorten, unknown_name
+from pytest_rageval.metrics.base import MetricInfo, Role
+from pytest_rageval.metrics.custom.signature import CustomMetricError, Signature
+from pytest_rageval.scenario.fields import FIELD_OF, NEEDED_FIELDS
+
+_ATTRIBUTE = "__rageval_metric__"
+_ROLES = ("judge", "embedding")
+_LISTS = (tuple, list, set, frozenset)
+_KINDS: Final[dict[str, tuple[type, ...]]] = {
+    "name": (str,),
+    "range": (tuple, list),
+    "needs": _LISTS,
+    "asks": _LISTS,
+    "higher_is_better": (bool,),
+    "version": (int,),
+    "timeout_s": (int, float),
+}
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What is declared about a metric; None for what is not.
+
+    ``needs`` are fields of Sample, ``asks`` models, ``range`` the lowest and the highest score
+    (infinite or None for no limit). Another ``version`` makes saved runs incomparable.
+    ``timeout_s`` is the time for one sample.
+    """
+
+    name: str | None = None
+    range: Sequence[float | None] | None = None
+    needs: Collection[str] | None = None
+    asks: Collection[Role] | None = None
+    higher_is_better: bool | None = None
+    version: int | None = None
+    timeout_s: float | None = None
+
+    def over(self, other: Declaration) -> Declaration:
+        """Return what is declared here, and for the rest what ``other`` declares."""
+        return replace(other, **self.stated())
+
+    def stated(self) -> dict[str, Any]:
+        """Return what is declared, by name."""
+        known = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: value for name, value in known.items() if value is not None}
+
+
+NO_DECLARATION: Final = Declaration()
+
+
+def metric(  # noqa: PLR0913  (a keyword for each thing to declare)
+    *,
+    name: str | None = None,
+    range: Sequence[float | None] | None = None,  # noqa: A002
+    needs: Collection[str] | None = None,
+    asks: Collection[Role] | None = None,
+    higher_is_better: bool | None = None,
+    version: int | None = None,
+    timeout_s: float | None = None,
+) -> Callable[[F], F]:
+    """Declare at a function what a scenario would otherwise have to declare about the metric.
+
+    The function itself does not change. ``Declaration`` explains the keywords; what a scenario
+    declares overrides them.
+    """
+    declared = Declaration(name, range, needs, asks, higher_is_better, version, timeout_s)
+
+    def declare(function: F) -> F:
+        setattr(function, _ATTRIBUTE, declared)
+        return function
+
+    return declare
+
+
+def declaration_of(found: object) -> Declaration:
+    """Return what the code declares: by the decorator, or as attributes of a class or object."""
+    declared = getattr(found, _ATTRIBUTE, None)
+    if isinstance(declared, Declaration):
+        return declared
+    if inspect.isroutine(found):
+        return Declaration()
+    # An attribute of another type (a method, a property of a class) declares nothing.
+    known: dict[str, Any] = {
+        name: value
+        for name, kinds in _KINDS.items()
+        if isinstance(value := getattr(found, name, None), kinds)
+    }
+    return Declaration(**known)
+
+
+def info_of(declared: Declaration, signature: Signature, name: str, shown: str) -> MetricInfo:
+    """Return the metric's info; CustomMetricError where the declaration contradicts the code."""
+    timeout_s = declared.timeout_s
+    if not signature.is_async and timeout_s is not None:
+        raise CustomMetricError(f"{shown}: timeout_s: only an async function can be stopped")
+    return MetricInfo(
+        name,
+        _fields(declared.needs or (), shown),
+        range=_range(declared.range, shown),
+        higher_is_better=declared.higher_is_better is not False,
+        version=declared.version or 1,
+        asks=_asks(declared.asks, signature, shown),
+        is_async=signature.is_async,
+    )
+
+
+def _asks(declared: Collection[Role] | None, signature: Signature, shown: str) -> frozenset[Role]:
+    asks = signature.roles
+    if declared is not None:
+        asks = frozenset(declared) | (asks or frozenset())
+    if asks is None:
+        raise CustomMetricError(
+            f"{shown} takes 'models' but does not declare which: write asks: [judge], "
+            "or take a parameter 'judge' or 'embedding' instead"
+        )
+    for role in sorted(asks - set(_ROLES)):
+        raise CustomMetricError(f"{shown}: asks: {unknown_name('model', role, _ROLES)}")
+    if asks and not signature.is_async:
+        raise CustomMetricError(f"{shown}: asks: only an async function can ask models")
+    return asks
+
+
+def _fields(needs: Iterable[str], shown: str) -> frozenset[str]:
+    for need in needs:
+        if FIELD_OF.get(need) not in NEEDED_FIELDS:
+            raise CustomMetricError(f"{shown}: needs: {unknown_name('field', need, NEEDED_FIELDS)}")
+    return frozenset(FIELD_OF[need] for need in needs)
+
+
+def _range(ends: Sequence[float | None] | None, shown: str) -> tuple[float, float]:
+    if ends is None:
+        return 0.0, 1.0
+    try:
+        low, high = (
+            default if end is None else float(end)
+            for end, default in zip(ends, (-math.inf, math.inf), strict=True)
+        )
+    except (TypeError, ValueError):
+        low, high = 0.0, 0.0
+    if not low < high:
+        message = f"{shown}: range: expected (lowest, highest) score, found {shorten(repr(ends))}"
+        raise CustomMetricError(message)
+    return low, high

@@ -1,0 +1,45 @@
+"""Names and words that several layers share: of errors, of details, of outcomes."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+# Scores and bounds are compared with this tolerance: a perfect context_precision of ragas is
+# 0.9999999999, and sums of weights round.
+TOLERANCE: Final = 1e-9
+
+WEIGHTED_SCORE: Final = "weighted_score"
+"""The name under which thresholds, gates and files speak of the weighted score."""
+
+TARGET: Final = "target"
+"""The name under which errors and details of a sample speak of the system under test."""
+
+RETRIEVAL: Final = "retrieval"
+"""The name under which the details of a sample speak of its search result."""
+
+MAX_GRADE: Final = 1000
+"""The largest grade of relevance; more is a score that strayed into the judgements."""
+
+BUDGET: Final = "budget: "
+"""How the error of a score begins that was not asked for because the budget is spent."""
+
+REPLAY: Final = "replay: "
+"""How the error of a score begins that the cache should have had, and has not."""
+
+NOT_ASKED: Final = "not asked: "
+"""How the error of a score begins that was not asked for because no reply could be used so far."""
+
+EMPTY_ANSWER: Final = "empty answer"
+"""The reason of a score that was given to an empty answer without asking a model."""
+
+REPEATS: Final = "repeats"
+"""The name under which the details of a score hold the values of every repeat."""
+
+PASSING: Final = "passing"
+"""The name under which the details of a score say whether its metric lets the sample pass."""
+
+Outcome = Literal["passed", "failed", "error", "skipped", "xfailed"]
+GateOutcome = Literal["passed", "failed", "skipped"]
+TestName = Literal["permutation", "t", "wilcoxon", "bootstrap"]
+Correction = Literal["max-t", "holm", "none"]
+"""How p-values of several metrics are adjusted for being several."""

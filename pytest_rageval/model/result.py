@@ -1,0 +1,231 @@
+"""The results of a run: of its samples, figures, gates and comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
+from typing import Any, Final
+
+from pytest_rageval.model.names import WEIGHTED_SCORE, Correction, GateOutcome, Outcome
+from pytest_rageval.model.plain import nothing
+from pytest_rageval.model.scenario import ScenarioInfo
+
+
+@dataclass(frozen=True, slots=True)
+class SampleResult:
+    """One case as it ran. ``scores`` has a key for each metric of the scenario, None = unscored."""
+
+    sample_id: str
+    index: int
+    outcome: Outcome = "passed"
+    sample_weight: float = 1.0
+    weighted_score: float | None = None
+    doc_name: str | None = None
+    question: str | None = None
+    answer: str | None = None
+    contexts: Sequence[str] | None = None
+    references: Sequence[str] | None = None
+    metadata: Mapping[str, Any] = field(default_factory=nothing)
+    scores: Mapping[str, float | None] = field(default_factory=nothing)
+    reasons: Mapping[str, str] = field(default_factory=nothing)
+    details: Mapping[str, Any] = field(default_factory=nothing)
+    errors: Mapping[str, str] = field(default_factory=nothing)
+    invalid: str | None = None
+    row: int = 0
+    line: int | None = None
+    raw: str = ""
+    latency_s: float = 0.0
+    answer_latency_s: float | None = None
+    dataset_row: Mapping[str, Any] | None = None
+    """The row that the answer makes of the sample, where the run saves its answers."""
+    xfail: str | None = None
+    """Why the row is expected to fail, empty where it does not say; None where it is not."""
+    is_kept: bool = False
+    """Whether the answer of the system under test came from the cache."""
+    judged_by: Mapping[str, str] = field(default_factory=nothing)
+    """By field, a digest of what the sample is judged by and no other field here holds in full."""
+    expected: Sequence[str] | None = None
+    """The expected contexts, where the run is asked for a report that shows them in full."""
+
+    @property
+    def is_expected(self) -> bool:
+        """Whether a score was to be had: neither skipped nor an invalid row that may be one.
+
+        A mark of the row itself says that it is bad, not that it may be none at all.
+        """
+        return self.outcome != "skipped" and not (
+            self.invalid is not None and self.outcome == "xfailed" and self.xfail is None
+        )
+
+    def to_row(self) -> tuple[Any, ...]:
+        """Return the fields in their order: JSON-plain but for tuples and read-only mappings."""
+        return _result_row(self)
+
+    @classmethod
+    def from_row(cls, row: Sequence[Any]) -> SampleResult:
+        """Return what ``to_row`` took apart."""
+        return cls(*row)
+
+
+_result_row: Final[Callable[[SampleResult], tuple[Any, ...]]] = attrgetter(
+    *(found.name for found in fields(SampleResult))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSummary:
+    """A metric over the scenario; ``weighted_mean`` weighs samples, ``weight`` is the metric's.
+
+    Of the ``unscored`` samples, ``failed`` have no score because of an error; to the others the
+    metric does not apply.
+    """
+
+    mean: float | None
+    weighted_mean: float | None
+    weight: float
+    n: int
+    unscored: int
+    std: float | None
+    ci_low: float | None
+    ci_high: float | None
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedSummary:
+    """The overall weighted score: ``mean`` is weighted by sample.
+
+    Of the ``unscored`` samples, ``failed`` have none because of an error.
+    """
+
+    mean: float | None
+    n: int
+    unscored: int
+    ci_low: float | None
+    ci_high: float | None
+    failed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult:
+    """What a gate decided; ``message`` is the sentence that the terminal prints.
+
+    ``margin`` is how far the observed figure lies inside its bound (negative: outside), None where
+    there is no figure.
+    """
+
+    name: str
+    outcome: GateOutcome
+    observed: float | None
+    bound: float | None
+    message: str
+    margin: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MetricComparison:
+    """A metric in two runs, A (this one) and B (the baseline), over the samples that both scored.
+
+    Means are weighted by sample; ``diff`` is A - B with its interval. ``p_value`` is the raw
+    two-sided one and None where no test can say anything, ``p_adjusted`` is adjusted over the
+    metrics that are judged together and None for one that is only shown, ``significant`` means
+    ``p_adjusted`` below alpha. ``smallest_detectable`` is the difference that this many samples
+    would have shown with a power of 80 %. ``note`` says what is odd. ``groups`` counts the groups
+    of samples, None where each sample is its own. ``undecided`` says why no data of this size
+    could have shown a difference, empty where it could.
+    """
+
+    a_mean: float | None
+    b_mean: float | None
+    diff: float | None
+    ci_low: float | None
+    ci_high: float | None
+    p_value: float | None
+    p_adjusted: float | None
+    significant: bool
+    n: int
+    n_nonzero: int
+    method: str
+    smallest_detectable: float | None
+    note: str = ""
+    groups: int | None = None
+    undecided: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A run (A) against its ``baseline`` (B), joined by sample id.
+
+    ``correction`` is how the p-values were adjusted.
+    """
+
+    baseline: str
+    test: str
+    alpha: float
+    metrics: Mapping[str, MetricComparison]
+    only_a: Sequence[str] = ()
+    only_b: Sequence[str] = ()
+    correction: Correction = "holm"
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many cases ended how; ``samples`` is the whole data set, ``ran`` what was reported.
+
+    ``invalid`` rows are no samples. ``in_figures`` samples have a score in some mean.
+    """
+
+    samples: int = 0
+    ran: int = 0
+    scored: int = 0
+    passed: int = 0
+    failed: int = 0
+    error: int = 0
+    skipped: int = 0
+    xfailed: int = 0
+    invalid: int = 0
+    in_figures: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """Whatever depends on time, machine or processes; equal runs differ in nothing else.
+
+    ``commit`` is that of the system under test, where a CI service names it. ``answer_latency_s``
+    is how long it took to answer, by sample; None where no target was asked.
+    """
+
+    id: str
+    started_at: str
+    finished_at: str
+    version: str
+    workers: int = 0
+    latency_s: Mapping[str, float] = field(default_factory=nothing)
+    usage: Mapping[str, float | None] | None = None
+    commit: str | None = None
+    answer_latency_s: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioResult:
+    """A scenario's figures: samples in dataset order, summaries, and the gates once decided."""
+
+    info: ScenarioInfo
+    counts: Counts
+    complete: bool
+    metrics: Mapping[str, MetricSummary]
+    weighted_score: WeightedSummary
+    samples: Sequence[SampleResult] = field(repr=False)
+    gates: Sequence[GateResult] = ()
+    comparison: Comparison | None = None
+
+    def summary_of(self, name: str) -> MetricSummary | WeightedSummary:
+        """Return the summary of a metric, or of ``weighted_score``."""
+        return self.weighted_score if name == WEIGHTED_SCORE else self.metrics[name]
+
+    def mean_of(self, name: str) -> float | None:
+        """Return the weighted mean of a metric, or of ``weighted_score``; None when unscored."""
+        if name == WEIGHTED_SCORE:
+            return self.weighted_score.mean
+        return self.metrics[name].weighted_mean

@@ -1,0 +1,279 @@
+"""What a run knows of its scenario: metrics, bounds, the runs that it is compared with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Final
+
+from pytest_rageval.model.names import TOLERANCE, Correction, TestName
+from pytest_rageval.model.plain import NOTHING, nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The values that are good enough: from ``min`` to ``max``, either may be absent.
+
+    >>> Bound(min=0.7).holds(0.7 - 1e-10), Bound(min=0.7).compare(0.61)
+    (True, '0.6100 < 0.7000')
+    """
+
+    min: float | None = None
+    max: float | None = None
+
+    def holds(self, value: float) -> bool:
+        """Return whether ``value`` keeps the bound, within the tolerance of 1e-9."""
+        return not self._too_low(value) and not self._too_high(value)
+
+    def margin(self, value: float) -> float:
+        """Return how far ``value`` is from the nearest end, negative on the wrong side."""
+        above = math.inf if self.min is None else value - self.min
+        below = math.inf if self.max is None else self.max - value
+        return min(above, below)
+
+    def compare(self, value: float) -> str:
+        """Return the comparison of ``value`` with the end that decides it, in words of signs."""
+        if self.max is not None and (self.min is None or self._too_high(value)):
+            return f"{value:.4f} {'>' if self._too_high(value) else '<='} {self.max:.4f}"
+        return f"{value:.4f} {'<' if self._too_low(value) else '>='} {self.min:.4f}"
+
+    def __str__(self) -> str:
+        ends = [("<=", self.max)] if self.min is None else [(">=", self.min), ("<=", self.max)]
+        return " and ".join(f"{sign} {_plain(end)}" for sign, end in ends if end is not None)
+
+    @property
+    def end(self) -> float | None:
+        """The one number to show for this bound: the minimum, or the maximum where that is all."""
+        return self.min if self.min is not None else self.max
+
+    def _too_low(self, value: float) -> bool:
+        return self.min is not None and value < self.min - TOLERANCE
+
+    def _too_high(self, value: float) -> bool:
+        return self.max is not None and value > self.max + TOLERANCE
+
+
+def _plain(number: float) -> str:
+    """Return ``number`` with two decimals at least, and more only where it has them."""
+    return f"{number:.2f}" if round(number, 2) == number else f"{number:.10g}"
+
+
+@dataclass(frozen=True, slots=True)
+class MetricColumn:
+    """A metric as a scenario uses it; infinities in ``range`` mean unbounded.
+
+    ``definition`` says with which options it is measured: scores are comparable where it is equal.
+    ``as_is``: its scores enter the weighted score without being stretched to 0..1 (a cosine's).
+    ``written`` is the name by which the scenario asked for it; ``retrieves``: it compares what was
+    retrieved, and looks at no answer.
+    """
+
+    name: str
+    weight: float = 1.0
+    range: tuple[float, float] = (0.0, 1.0)
+    higher_is_better: bool = True
+    version: int = 1
+    definition: str = ""
+    as_is: bool = False
+    written: str = ""
+    retrieves: bool = False
+
+    def to_unit(self, score: float) -> float:
+        """Return ``score`` as it enters the weighted score: 0..1 where bounded, higher is better.
+
+        >>> MetricColumn("rubric", range=(0.0, 5.0)).to_unit(4.0)
+        0.8
+        """
+        low, high = self.range
+        if self.is_stretched:
+            score = (score - low) / (high - low)
+        return score if self.higher_is_better else 1.0 - score
+
+    @property
+    def is_stretched(self) -> bool:
+        """Whether a score is rescaled from its range to 0..1 to enter the weighted score."""
+        low, high = self.range
+        return (low, high) != (0.0, 1.0) and math.isfinite(high - low) and not self.as_is
+
+    @property
+    def unit_range(self) -> tuple[float, float]:
+        """The ends of what ``to_unit`` returns."""
+        low, high = (0.0, 1.0) if self.is_stretched else self.range
+        return (low, high) if self.higher_is_better else (1.0 - high, 1.0 - low)
+
+
+@dataclass(frozen=True, slots=True)
+class SignificanceTest:
+    """How a difference of two runs is tested for chance; ``alpha`` is two-sided."""
+
+    test: TestName = "permutation"
+    alpha: float = 0.05
+    n_resamples: int = 10_000
+    seed: int = 42
+    correction: Correction = "max-t"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparing:
+    """The comparison that a scenario asks for; empty ``metrics`` mean all."""
+
+    baseline: str
+    metrics: tuple[str, ...] = ()
+    test: SignificanceTest = SignificanceTest()
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """Another run: the ids of its samples, and for each metric their scores by id.
+
+    ``weighted_score`` is among the metrics when the run has all of this scenario's; it is weighed
+    as this scenario weighs.
+    """
+
+    name: str
+    ids: Sequence[str]
+    scores: Mapping[str, Mapping[str, float | None]]
+    failed: Mapping[str, Sequence[str]] = field(default_factory=nothing)
+    """By metric, the samples on which it failed in that run: they have no weighted score."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioInfo:
+    """All that judging and reporting a scenario needs once its samples are scored.
+
+    It travels from a worker to the controller, which therefore parses no YAML. ``total`` counts
+    the cases of the data set, ``selected`` those that this run was asked for.
+    """
+
+    name: str
+    path: str
+    nodeid: str
+    metrics: tuple[MetricColumn, ...]
+    thresholds: Mapping[str, Bound] = field(default_factory=nothing)
+    gates: Mapping[str, Any] = field(default_factory=nothing)
+    bands: tuple[float, float] = (0.8, 0.6)
+    doc_weights: Mapping[str, float] = field(default_factory=nothing)
+    tolerates_shortfalls: bool = False
+    """Whether a sample below its threshold is xfailed, and the gate pass_rate decides."""
+    description: str = ""
+    output_dir: str | None = None
+    save_path: str | None = None
+    target: str = ""
+    """How messages call the system under test; empty where the data hold the answers."""
+    snapshot: str = ""
+    snapshot_sha256: str = ""
+    dataset_sha256: str = ""
+    overridden: tuple[str, ...] = ()
+    overridden_by: tuple[str, ...] = ()
+    """Which option or variable gave each of the values that are ``overridden``."""
+    warnings: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+    metadata_columns: tuple[str, ...] = ()
+    total: int = 0
+    selected: int = 0
+    judgements_sha256: str = ""
+    compare: Comparing | None = None
+    baselines: Mapping[str, Baseline] = field(default_factory=nothing)
+    metadata: Mapping[str, Any] = field(default_factory=nothing)
+    """The values of the keys ``x-...`` of the file, by names without the ``x-``; JSON-plain."""
+    hooks: tuple[str, ...] = ()
+    """Plugins with hooks that see this run; the main process may lack some of them."""
+    group_by: str | None = None
+    """The field whose values make samples depend on each other; None where each is its own."""
+
+    @property
+    def tolerated(self) -> Mapping[str, Any]:
+        """The metrics that may be missing, as ``gates.unscored`` names them, with their shares."""
+        found = self.gates.get("unscored")
+        return found if isinstance(found, Mapping) and not set(found) <= {"min", "max"} else NOTHING
+
+    @property
+    def weighted_range(self) -> tuple[float, float]:
+        """Where a weighted score can lie: 0..1, lower with a cosine, infinite where unbounded.
+
+        Each end is the weighted mean of the metrics' ends; a metric of weight 0 has no part in it.
+        """
+        largest = max((metric.weight for metric in self.metrics), default=0.0) or 1.0
+        sizes = [(metric.weight / largest, metric.unit_range) for metric in self.metrics]
+        counted = [(size, ends) for size, ends in sizes if size > 0.0]
+        if not counted:
+            return 0.0, 1.0
+        total = sum(size for size, _ in counted)
+        low, high = (sum(size * ends[end] for size, ends in counted) / total for end in (0, 1))
+        return low, high
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-plain mapping."""
+        plain = {found.name: getattr(self, found.name) for found in fields(self)}
+        plain["metrics"] = [
+            {**asdict(metric), "range": [_finite(end) for end in metric.range]}
+            for metric in self.metrics
+        ]
+        plain["thresholds"] = {name: asdict(bound) for name, bound in self.thresholds.items()}
+        plain["gates"] = dict(self.gates)
+        plain["doc_weights"] = dict(self.doc_weights)
+        plain["metadata"] = dict(self.metadata)
+        plain["compare"] = asdict(self.compare) if self.compare is not None else None
+        plain["baselines"] = {
+            name: [found.name, list(found.ids), found.scores, dict(found.failed)]
+            for name, found in self.baselines.items()
+        }
+        return plain
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> ScenarioInfo:
+        """Return what ``to_dict`` took apart."""
+        known = dict(plain)
+        known["metrics"] = tuple(_column(metric) for metric in plain["metrics"])
+        known["thresholds"] = {name: Bound(**ends) for name, ends in plain["thresholds"].items()}
+        for name in _TUPLES:
+            known[name] = tuple(plain[name])
+        known["compare"] = _comparing(plain["compare"])
+        known["baselines"] = {name: Baseline(*row) for name, row in plain["baselines"].items()}
+        return cls(**known)
+
+
+_TUPLES: Final = (
+    "bands",
+    "overridden",
+    "overridden_by",
+    "warnings",
+    "remarks",
+    "metadata_columns",
+    "hooks",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioView:
+    """What hooks get to know of a scenario.
+
+    ``path`` is its file, relative to the rootdir; ``metadata`` what it says under keys ``x-...``,
+    without the ``x-``.
+    """
+
+    name: str
+    path: str
+    metadata: Mapping[str, Any] = field(default_factory=nothing)
+
+    @classmethod
+    def of(cls, info: ScenarioInfo) -> ScenarioView:
+        """Return the view of a scenario."""
+        return cls(info.name, info.path, info.metadata)
+
+
+def _comparing(plain: Mapping[str, Any] | None) -> Comparing | None:
+    if plain is None:
+        return None
+    return Comparing(plain["baseline"], tuple(plain["metrics"]), SignificanceTest(**plain["test"]))
+
+
+def _finite(end: float) -> float | None:
+    return end if math.isfinite(end) else None
+
+
+def _column(plain: Mapping[str, Any]) -> MetricColumn:
+    low, high = plain["range"]
+    ends = (-math.inf if low is None else low, math.inf if high is None else high)
+    return MetricColumn(**{**plain, "range": ends})

@@ -1,0 +1,36 @@
+"""Refuses a second scenario file of the same name: both would share runs and baselines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_rageval.errors import DuplicateNameError, Problem
+from pytest_rageval.model import ScenarioInfo
+from pytest_rageval.plugin.settings import SETTINGS
+from pytest_rageval.run_paths import folder_name
+
+_CLAIMED = pytest.StashKey[dict[Path, tuple[Path, ScenarioInfo]]]()
+
+
+def collected_scenarios(config: pytest.Config) -> list[ScenarioInfo]:
+    """Return the scenarios whose files were collected, even if no case is selected."""
+    return [info for _, info in config.stash.get(_CLAIMED, {}).values()]
+
+
+def claim_name(config: pytest.Config, path: Path, info: ScenarioInfo) -> None:
+    """Reserve the scenario's name for the file ``path``; raise DuplicateNameError if it is taken.
+
+    A file may claim its name again, for instance for a test function.
+    """
+    base = config.stash[SETTINGS].run_paths.run_base(info.output_dir)
+    folder, file = base / folder_name(info.name), path.resolve()
+    claimed = config.stash.setdefault(_CLAIMED, {})
+    other, known = claimed.setdefault(folder, (file, info))
+    if other != file:
+        message = (
+            f"name: {info.name!r} is also the name of {known.path}: both would share run folder, "
+            "history and baselines. Give one of them another 'name' or 'output_dir'"
+        )
+        raise DuplicateNameError([Problem(info.path, message)])

@@ -1,0 +1,203 @@
+"""Collects a scenario file: one item for each of its cases."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Iterable
+from contextlib import nullcontext
+from pathlib import Path
+from types import ModuleType
+from typing import cast
+
+import pytest
+
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.planning.plan_scenario import make_plan
+from pytest_rageval.errors import BaselineError, DuplicateNameError, UserError
+from pytest_rageval.model import Case, InvalidRow
+from pytest_rageval.plugin.claimed_names import claim_name
+from pytest_rageval.plugin.collect import RagevalWarning
+from pytest_rageval.plugin.collect.collection_hooks import (
+    known_metrics,
+    samples_of_hooks,
+    target_of_hooks,
+    with_run_hooks,
+)
+from pytest_rageval.plugin.node_ids import Names
+from pytest_rageval.plugin.run.garbage import garbage_kept
+from pytest_rageval.plugin.run.items import FixtureItem, SampleItem
+from pytest_rageval.plugin.run.run_settings import run_settings, shows_warnings
+from pytest_rageval.plugin.run.session import note_refusal
+from pytest_rageval.plugin.settings import SETTINGS, overrides
+from pytest_rageval.text.printable import printable
+
+_NOT_IN_TAGS = re.compile(r"[^\w+\-.\\/]+")
+# Markers with a meaning in pytest: a tag called "skip" must not switch off tests.
+_PYTEST_MARKERS = ("skip", "skipif", "xfail", "parametrize", "usefixtures", "filterwarnings")
+
+
+class ScenarioFile(pytest.File):
+    """Collects the cases of one scenario file.
+
+    ``is_refused``: its baseline, or its name, cannot be used.
+    """
+
+    is_refused = False
+
+    def collect(self) -> list[SampleItem]:
+        """Return an item for each case; a scenario with problems is one collection error."""
+        with garbage_kept():
+            plan = scenario_plan(self.path, self, self.nodeid)
+            if plan.is_asked:
+                prepare_live_run(self.config, plan)
+            names = Names()
+            return [self._item(plan, case, names.give(case.id)) for case in plan.cases]
+
+    def _item(self, plan: Plan, case: Case, name: str) -> SampleItem:
+        kind = SampleItem if plan.target is None or plan.target.fixture is None else FixtureItem
+        item = kind.from_parent(self, name=name, plan=plan, case=case)
+        for mark in case_marks(self.config, plan, case):
+            item.add_marker(mark)
+        return item
+
+
+class FixtureScenarioFile(ScenarioFile, pytest.Module):
+    """Collects a scenario whose target is a fixture, as a module because fixtures need one."""
+
+    def _getobj(self) -> ModuleType:
+        """Return an empty module, for plugins that inspect every module."""
+        return ModuleType(self.path.name.partition(".")[0])
+
+
+def scenario_file(path: Path, parent: pytest.Collector) -> ScenarioFile:
+    """Return the collector of ``path``."""
+    # pytest gives files outside the rootdir an empty node id, and two of them would collide.
+    root = parent.config.rootpath
+    nodeid = None if path.is_relative_to(root) else Path(os.path.relpath(path, root)).as_posix()
+    kind = FixtureScenarioFile if _may_take_a_fixture(path, parent.config) else ScenarioFile
+    return kind.from_parent(parent, path=path, nodeid=nodeid)
+
+
+def _may_take_a_fixture(path: Path, config: pytest.Config) -> bool:
+    """Return whether the target may be a fixture; the file is parsed only later."""
+    if any(override.path[0] == "target" for override in overrides(config)):
+        return True
+    try:
+        raw = path.read_bytes()
+    except OSError:
+        return False  # reported when the file is parsed
+    return b"target" in raw and b"fixture" in raw
+
+
+def scenario_plan(
+    path: Path,
+    collector: pytest.Collector,
+    nodeid: str,
+    *,
+    answers_given: bool = False,
+) -> Plan:
+    """Return the plan of the scenario in ``path``, for ``collector``.
+
+    ``nodeid`` is the node id of the cases' parent. Problems of the scenario are a collection error,
+    doubtful values warnings; ``collector.is_refused`` is set if its baseline or name is refused.
+    """
+    config = collector.config
+    try:
+        plan = make_plan(
+            path,
+            overrides(config),
+            shown=_shown(path, config),
+            nodeid=nodeid,
+            run_paths=config.stash[SETTINGS].run_paths,
+            run=run_settings(config),
+            answers_given=answers_given,
+            known_metrics=known_metrics(collector.ihook, config),
+            give_target=lambda view: target_of_hooks(view, collector.ihook, config),
+            change_samples=samples_of_hooks(collector.ihook, config),
+        )
+        if any(override.limits for override in overrides(config)):
+            plan = plan.as_part()
+        plan = with_run_hooks(plan, collector.ihook, config)
+        claim_name(config, path, plan.info)
+    except UserError as error:
+        raise _refused(error, collector) from error
+    _warn(plan.info.warnings, collector)
+    return plan
+
+
+def named_plan(plan: Plan, collector: pytest.Collector, name: str, nodeid: str) -> Plan:
+    """Return the plan under another name and node id; errors as in ``scenario_plan``."""
+    try:
+        named = plan.named(name, nodeid)
+    except UserError as error:
+        raise _refused(error, collector) from error
+    _warn([text for text in named.info.warnings if text not in plan.info.warnings], collector)
+    return named
+
+
+def _refused(error: UserError, collector: pytest.Collector) -> pytest.Collector.CollectError:
+    if isinstance(error, BaselineError | DuplicateNameError):
+        setattr(collector, "is_refused", True)  # noqa: B010  (collectors of pytest have none)
+        note_refusal(collector.config)
+    return collector.CollectError(printable(str(error)))
+
+
+def _warn(messages: Iterable[str], collector: pytest.Collector) -> None:
+    try:
+        # Recorded warnings are not shown, but still raised if warnings are errors.
+        is_shown = shows_warnings(collector.config)
+        with nullcontext() if is_shown else warnings.catch_warnings(record=True):
+            for message in messages:
+                collector.warn(RagevalWarning(printable(message)))
+    except RagevalWarning as error:  # -W error
+        raise collector.CollectError(str(error)) from error
+
+
+def prepare_live_run(config: pytest.Config, plan: Plan) -> None:
+    """Prepare to ask the target and judges ahead of the items, and load what that needs."""
+    # Not at the top: scenarios without target and judges need no event loop.
+    from pytest_rageval.engine.scoring.score_reuse import preload
+    from pytest_rageval.plugin.run.look_ahead import ensure_look_ahead
+
+    ensure_look_ahead(config, run_settings(config))
+    preload(plan, run_settings(config))
+
+
+def case_marks(config: pytest.Config, plan: Plan, case: Case) -> list[pytest.MarkDecorator]:
+    """Return the markers of a case: skip, xfail and its tags."""
+    found = []
+    if case.skip is not None:
+        found.append(pytest.mark.skip(reason=printable(case.skip) or "skipped by the row"))
+    if case.xfail is not None:
+        found.append(pytest.mark.xfail(reason=printable(case.xfail)))
+    if isinstance(case, InvalidRow):  # after the row's own: pytest shows the first reason
+        reason = printable(f"invalid row: {case.reason}")
+        marks = {"skip": pytest.mark.skip(reason=reason), "xfail": pytest.mark.xfail(reason=reason)}
+        found += [marks[plan.on_invalid]] if plan.on_invalid in marks else []
+    return [*found, *(_tag(config, tag) for tag in case.tags)]
+
+
+def tag_name(tag: str) -> str:
+    """Return the name of a tag's marker: one that ``-m`` can select and pytest does not use.
+
+    >>> tag_name("lang: zh"), tag_name("skip")
+    ('lang_zh', 'skip_')
+    """
+    name = _NOT_IN_TAGS.sub("_", printable(tag)).lstrip("_") or "tag"
+    return f"{name}_" if name in _PYTEST_MARKERS else name
+
+
+def _tag(config: pytest.Config, tag: str) -> pytest.MarkDecorator:
+    """Return the marker of a tag, registered so that ``--strict-markers`` accepts it."""
+    name = tag_name(tag)
+    line = f"{name}: a tag of rageval samples"
+    if line not in config.getini("markers"):
+        config.addinivalue_line("markers", line)
+    return cast("pytest.MarkDecorator", getattr(pytest.mark, name))
+
+
+def _shown(path: Path, config: pytest.Config) -> str:
+    """Return a path as in node ids: relative to the rootdir, with slashes."""
+    return Path(os.path.relpath(path, config.rootpath)).as_posix()

@@ -1,0 +1,58 @@
+"""Finds scenarios among the files named on pytest's command line, directly or by a pattern."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Collection, Iterable
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+from pytest_rageval.scenario.recognise import SUFFIXES, is_scenario
+
+NAMED = pytest.StashKey[frozenset[Path]]()
+"""Key in the config: the arguments of pytest that are scenarios by their content."""
+UNCLEAR = pytest.StashKey[tuple[str, ...]]()
+"""Key in the config: a remark for each argument that may or may not be a scenario."""
+
+
+def matching(name: str, folder: Path) -> list[str]:
+    """Return the files that match a name or pattern, [] if a pattern matches none.
+
+    ``**`` matches folders of any depth. If a file has exactly this name, it is the only match.
+    """
+    if (folder / name).exists() or not glob.has_magic(name):
+        return [name]
+    # Not Path.glob: it takes no absolute pattern, and searches hidden folders.
+    found = glob.glob(name, root_dir=folder, recursive=True)  # noqa: PTH207
+    return sorted(one for one in found if (folder / one).is_file())
+
+
+def note_named_scenarios(
+    config: pytest.Config, patterns: Iterable[str], scenarios: Collection[Path]
+) -> None:
+    """Find scenarios among pytest's arguments whose names match none of the ``patterns``.
+
+    ``scenarios`` are the files of ``--rag-scenario``, which need no check.
+    """
+    named: set[Path] = set()
+    unclear: list[str] = []
+    for argument in config.args:
+        name = argument.partition("::")[0]
+        path = Path(os.path.normpath(config.invocation_params.dir / name))
+        is_usual = any(fnmatch(path.name, pattern) for pattern in patterns)
+        if is_usual or path in scenarios or path.suffix.lower() not in SUFFIXES:
+            continue
+        found = is_scenario(path)
+        if found:
+            named.add(path)
+        elif found is None:
+            unclear.append(name)
+    config.stash[NAMED] = frozenset(named)
+    config.stash[UNCLEAR] = tuple(
+        f"rageval: if {name} is a scenario, run it with --rag-scenario={name} (to be recognised it "
+        "needs 'metrics', and 'dataset' or 'target')"
+        for name in dict.fromkeys(unclear)
+    )

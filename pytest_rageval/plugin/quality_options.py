@@ -1,0 +1,69 @@
+"""Refuses a run whose options ask for quality but which judged no case: it is never green."""
+
+from __future__ import annotations
+
+import os
+from fnmatch import fnmatch
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from pytest_rageval.plugin import options
+from pytest_rageval.plugin.settings import SETTINGS
+
+_QUALITY = (
+    options.FAIL_UNDER,
+    options.GATE,
+    options.COMPARE_FAIL,
+    options.SAVE,
+    options.SAVE_FAILED,
+    options.STRICT,
+)
+_MOST_FOLDERS = 500
+_GREEN = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+
+
+def refuse_empty_run(session: pytest.Session, *, has_scenario: bool) -> None:
+    """End with a usage error if such an option was typed and no case of a scenario ran."""
+    config = session.config
+    if has_scenario or session.exitstatus not in _GREEN or hasattr(config, "workerinput"):
+        return
+    if config.getoption("collectonly", False):
+        return
+    typed = [option.flag for option in _QUALITY if option.is_typed(config)]
+    if not typed:
+        return
+    session.exitstatus = pytest.ExitCode.USAGE_ERROR
+    message = (
+        f"{', '.join(typed)}: no case of a scenario ran, so nothing was judged. {_hint(config)}"
+    )
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None:
+        reporter.write_line("")  # ends a line of dots
+        reporter.write_line(f"ERROR: {message}", red=True)
+
+
+def _hint(config: pytest.Config) -> str:
+    settings = config.stash[SETTINGS]
+    if settings.scenarios:
+        return "All cases of the scenarios that you named were deselected (-k, -m, --deselect)"
+    found = _first_scenario(config.rootpath, settings.patterns)
+    if found is None:
+        named = " ".join(settings.patterns)
+        return f"Name a scenario with --rag-scenario=FILE; no file here matches {named}"
+    shown = found.relative_to(config.rootpath).as_posix()
+    return (
+        f"{shown} was not selected: see testpaths, norecursedirs and -k, "
+        f"or name it: --rag-scenario={shown}"
+    )
+
+
+def _first_scenario(root: Path, patterns: tuple[str, ...]) -> Path | None:
+    """Return the first scenario file below ``root``, searching a limited number of folders."""
+    for folder, folders, files in islice(os.walk(root), _MOST_FOLDERS):
+        folders[:] = sorted(name for name in folders if name not in (".git", "node_modules"))
+        for name in sorted(files):
+            if any(fnmatch(name, pattern) for pattern in patterns):
+                return Path(folder, name)
+    return None

@@ -1,0 +1,1 @@
+"""Running the items, in one process or many, and keeping their results."""

@@ -1,0 +1,219 @@
+"""A case as a pytest item: its setup scores it (or ERROR), its call judges it (or FAILED)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pytest
+
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.scoring.score_sample import score_case, unscored_result
+from pytest_rageval.engine.verdict.green import reasons_tolerated, reasons_unjudged
+from pytest_rageval.errors import did_you_mean
+from pytest_rageval.model import Case, Outcome, Sample, SampleResult
+from pytest_rageval.plugin.show.case_text import failure_text, unjudged_text
+from pytest_rageval.plugin.show.scenario_lines import ScenarioLines, placed
+from pytest_rageval.stats.verdict import shortfalls
+from pytest_rageval.text.printable import one_line, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_rageval.engine.scoring.window import Judgement
+
+
+class RunsCase(Protocol):
+    """An object that runs a case: an item of the scenario file, or a user's test function.
+
+    ``result`` is None until the case was scored.
+    """
+
+    plan: Plan
+    case: Case
+    result: SampleResult | None
+
+    def begin(self) -> None:
+        """Forget the result: the case runs, for the first time or again."""
+        ...
+
+    def unscored(self, outcome: Outcome) -> SampleResult:
+        """Return the result of a case that was not scored and has this outcome."""
+        ...
+
+    def case_outcome(self, reported: Outcome) -> Outcome:
+        """Return the outcome of the case, given the outcome of the report."""
+        ...
+
+
+CASE = pytest.StashKey[RunsCase]()
+"""Key in a test function's item: the case that it runs."""
+
+
+JUDGE_ITEM: pytest.StashKey[Callable[[SampleItem], Judgement]] = pytest.StashKey()
+"""Key in the config: waits for the target and judges, and returns their replies about an item."""
+
+JUDGE_SAMPLE: pytest.StashKey[Callable[[Plan, Sample], Judgement]] = pytest.StashKey()
+"""Key in the config: the same for a sample of a test function."""
+
+
+class SampleItem(pytest.Item):
+    """One case of a scenario. ``result`` is None until it was scored."""
+
+    def __init__(self, *, plan: Plan, case: Case, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._ihook = self.parent.ihook if self.parent is not None else self.session.ihook
+        self.plan = plan
+        self.case = case
+        self.result: SampleResult | None = None
+
+    @property
+    def ihook(self) -> Any:
+        """The hooks of the file. pytest looks them up at each call, which costs 5 % of a run."""
+        return self._ihook
+
+    def setup(self) -> None:
+        """Score the case; if it cannot be judged, fail here, so that pytest reports an ERROR."""
+        if self.config.getoption("setuponly", False) or self.config.getoption("setupplan", False):
+            return
+        self.result = self._score()
+        check_judged(self.plan, self.result)
+
+    def _score(self) -> SampleResult:
+        if not self.is_asked:
+            return score_case(self.plan, self.case)
+        return score_case(self.plan, self.case, self.config.stash[JUDGE_ITEM](self))
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether the system under test or a model is asked about this case."""
+        return self.plan.is_asked and isinstance(self.case, Sample) and self.case.skip is None
+
+    def begin(self) -> None:
+        self.result = None
+
+    def unscored(self, _: Outcome) -> SampleResult:
+        return unscored_result(self.plan, self.case)
+
+    def case_outcome(self, reported: Outcome) -> Outcome:
+        return reported
+
+    def runtest(self) -> None:
+        """Compare the scores with the thresholds."""
+        assert self.result is not None  # pytest runs no call without setup()
+        check_thresholds(self.plan, self.result)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Return pytest's own representation, placed at the row's line for failures of ours."""
+        shown = super().repr_failure(excinfo)
+        if isinstance(excinfo.value, pytest.fail.Exception):
+            return placed(shown, self.path, ScenarioLines(self.path).of_row(self.case.row))
+        return shown
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Return the scenario file and a heading.
+
+        It must not end like the node id: the terminal would replace its dots by ``::``.
+        """
+        return self.path, 0, f"{one_line(self.plan.info.name)}: {self.name} "
+
+
+def check_judged(plan: Plan, result: SampleResult) -> None:
+    """Fail the test that runs a case if the case cannot be judged."""
+    __tracebackhide__ = True
+    reasons = reasons_unjudged(plan, result)
+    if reasons:
+        pytest.fail(unjudged_text(plan.info, result, reasons), pytrace=False)
+
+
+def check_thresholds(plan: Plan, result: SampleResult) -> None:
+    """Fail or xfail the test that runs a case if a score misses its threshold.
+
+    Also xfail it if a score is missing that ``gates.unscored`` tolerates.
+    """
+    __tracebackhide__ = True
+    info = plan.info
+    missed = shortfalls(result, info.thresholds)
+    if missed and info.tolerates_shortfalls:
+        said = "; ".join(map(str, missed))
+        pytest.xfail(printable(f"tolerated, gate pass_rate decides: {said}"))
+    if missed:
+        pytest.fail(failure_text(info, result, missed), pytrace=False)
+    tolerated = reasons_tolerated(plan, result)
+    if tolerated:
+        pytest.xfail(printable("tolerated, gate unscored decides: " + "; ".join(tolerated)))
+
+
+def case_of(item: pytest.Item) -> RunsCase | None:
+    """Return the case that an item runs, None for other items."""
+    return item if isinstance(item, SampleItem) else item.stash.get(CASE, None)
+
+
+class FixtureItem(SampleItem, pytest.Function):
+    """One case of a scenario whose system under test is the value of the fixture ``fixture``."""
+
+    def __init__(self, *, plan: Plan, **kwargs: Any) -> None:
+        assert plan.target is not None
+        self.fixture = plan.target.fixture or ""
+        super().__init__(plan=plan, callobj=_taking(self.fixture), **kwargs)
+
+    @property
+    def target(self) -> object:
+        """The value of the fixture: the system under test."""
+        return self.funcargs[self.fixture]
+
+    def setup(self) -> None:
+        """Have pytest set up the fixture, then score the case."""
+        unknown = ""
+        try:
+            pytest.Function.setup(self)
+        except (Exception, pytest.fail.Exception) as error:
+            unknown = self._unknown(error)
+            self.result = self._unanswered(unknown or self._describe(error))
+            if not unknown:
+                raise
+        if unknown:  # outside the handler, so that its exception is not shown, too
+            line = ScenarioLines(self.path).of_target()
+            pytest.fail(f"{self.plan.info.path}:{line}: target: {unknown}", pytrace=False)
+        super().setup()
+
+    def _unknown(self, error: BaseException) -> str:
+        """Return the message for an unknown fixture with the nearest guess, "" for other errors."""
+        if not isinstance(error, pytest.FixtureLookupError):
+            return ""
+        shown = error.formatrepr()  # the only public place with the known names
+        known = re.search(r"not found\s+available fixtures: (.*)", shown.errorstring)
+        if known is None or error.argname is None:
+            return ""
+        guess = did_you_mean(error.argname, known[1].split(", "))
+        said = f"fixture {error.argname!r} not found.{guess} Available: {known[1]}"
+        if error.argname == self.fixture:
+            return said
+        places = [line for line in shown.tblines if line.startswith("file ")]
+        return f"fixture {self.fixture!r} ({places[-1]}): {said}"
+
+    def _describe(self, error: BaseException) -> str:
+        from pytest_rageval.targets.frames import describe_exception
+
+        return f"fixture {self.fixture!r}: {describe_exception(error).partition(chr(10))[0]}"
+
+    def _unanswered(self, message: str) -> SampleResult | None:
+        """Return the result of a case whose system under test could not be made."""
+        # Not at the top: most scenarios have no target.
+        from pytest_rageval.engine.scoring.ask_target import TargetReply
+        from pytest_rageval.engine.scoring.window import Judgement
+
+        if not isinstance(self.case, Sample):
+            return None
+        return score_case(self.plan, self.case, Judgement(answered=TargetReply(self.case, message)))
+
+
+def _taking(fixture: str) -> FunctionType:
+    """Return a function whose one parameter has the name of the fixture, for pytest to fill in."""
+
+    def case(target: object) -> None:
+        """Never called: the item does its own work."""
+
+    return FunctionType(case.__code__.replace(co_varnames=(fixture,)), {}, "case")

@@ -1,0 +1,94 @@
+"""Makes the node ids of gates work in ``--lf``, as arguments and in ``--deselect``.
+
+A gate needs every sample of its scenario. If ``--lf`` remembers a failed gate, all cases of the
+scenario run, and the gate is decided again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_rageval.plugin.node_ids import WHOLE_PREFIXES
+from pytest_rageval.text.printable import one_line
+
+if TYPE_CHECKING:
+    from pytest_rageval.model import ScenarioResult
+
+
+DESELECTED = "deselected"
+"""The beginning of the message of a gate that ``--deselect`` names."""
+
+
+def without_gates(arguments: Iterable[str]) -> list[str]:
+    """Return collection arguments with gates replaced by their scenarios.
+
+    >>> without_gates(["tests", "x.rageval.yaml::gate:f1.mean"])
+    ['tests', 'x.rageval.yaml']
+    """
+    return list(dict.fromkeys(_scenario(one) or one for one in arguments))
+
+
+def deselected(result: ScenarioResult, prefixes: Iterable[str], *, strict: bool) -> ScenarioResult:
+    """Return the result with the gates that ``--deselect`` names undecided, or failed (strict)."""
+    named = tuple(one for one in prefixes if _scenario(one))
+    gates = [
+        replace(
+            gate,
+            outcome="failed" if strict else "skipped",
+            message=f"{DESELECTED} ({gate.message}){' (strict: undecided fails)' * strict}",
+        )
+        if f"{result.info.nodeid}::gate:{one_line(gate.name)}".startswith(named)
+        else gate
+        for gate in result.gates
+    ]
+    return replace(result, gates=tuple(gates)) if named else result
+
+
+def _scenario(nodeid: str) -> str | None:
+    """Return the node id of the scenario of a gate, None for any other node id."""
+    for prefix in WHOLE_PREFIXES:
+        before, separator, _ = nodeid.partition(f"::{prefix}")
+        if separator:
+            # The variant of a parametrised test is in brackets. All variants run.
+            function, bracket, _ = before.partition("(")
+            return function if bracket and "::" in function else before
+    return None
+
+
+class LastFailedGates:
+    """Makes ``--lf`` run every case of a scenario with a failed gate."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    @cached_property
+    def _last_failed(self) -> dict[Any, bool]:
+        """The failures that pytest remembers; read late: its plugin is configured after ours."""
+        known: Any = self._config.pluginmanager.get_plugin("lfplugin")
+        found: dict[Any, bool] = getattr(known, "lastfailed", {})
+        return found
+
+    @cached_property
+    def _scenarios(self) -> set[str | None]:
+        return {_scenario(str(nodeid)) for nodeid in self._last_failed} - {None}
+
+    @pytest.hookimpl(wrapper=True, trylast=True)  # before pytest's own, which drops other items
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        """Add the cases of such a scenario to pytest's record."""
+        report = yield
+        if self._scenarios:
+            for node in report.result or ():
+                if isinstance(node, pytest.Item) and self._is_of_failed(collector, node):
+                    # From pytest 9.2 on, the keys are not texts.
+                    self._last_failed.setdefault(getattr(node, "id", node.nodeid), True)
+        return report
+
+    def _is_of_failed(self, collector: pytest.Collector, item: pytest.Item) -> bool:
+        return bool({collector.nodeid, item.nodeid.partition("[")[0]} & self._scenarios)

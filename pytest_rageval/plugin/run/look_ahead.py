@@ -1,0 +1,227 @@
+"""Asks the target and judges about the next samples while pytest runs the current one."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from pytest_rageval.clients.settings import RunSettings
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.scoring.live_run import LiveRun
+from pytest_rageval.engine.scoring.window import Judgement
+from pytest_rageval.model import Sample
+from pytest_rageval.plugin.run.items import JUDGE_ITEM, JUDGE_SAMPLE, FixtureItem, SampleItem
+from pytest_rageval.plugin.run.run_settings import PROBLEMS, PROBLEMS_OUTPUT
+from pytest_rageval.plugin.run.sample_logs import ensure_sample_logs
+from pytest_rageval.targets.base import TargetError
+
+_BEAT_S = 15.0
+_NAME = "rageval-look-ahead"
+
+
+def ensure_look_ahead(config: pytest.Config, run: RunSettings) -> None:
+    """Register the look-ahead of this process, once."""
+    if not config.pluginmanager.has_plugin(_NAME):
+        config.pluginmanager.register(LookAhead(config, run), _NAME)
+        ensure_sample_logs(config)
+
+
+class LookAhead:
+    """Feeds the live run with the items that this process runs next, and closes it at the end."""
+
+    def __init__(self, config: pytest.Config, run: RunSettings) -> None:
+        self._config = config
+        self._live = LiveRun(run)
+        self._positions: dict[str, int] = {}
+        self._fed: set[pytest.Item] = set()
+        self._own: pytest.Item | None = None
+        self._total = 0
+        self._nextitem: pytest.Item | None = None
+        self._next_beat = time.monotonic() + _BEAT_S
+        config.stash[JUDGE_ITEM] = self._judge_item
+        config.stash[JUDGE_SAMPLE] = self._judge_sample
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note the order of the items after all deselection."""
+        self._positions = {item.nodeid: at for at, item in enumerate(session.items)}
+        self._total = sum(isinstance(item, SampleItem) and item.is_asked for item in session.items)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> Generator[None, object, object]:
+        """Feed the next samples before this item runs."""
+        self._nextitem = nextitem
+        if isinstance(item, SampleItem) and item.is_asked and self._is_running:
+            self._feed(item)
+        return (yield)
+
+    def _feed(self, item: SampleItem) -> None:
+        """Feed this sample and the next ones, as many as the window holds."""
+        window = self._live.scenario(item.plan).window
+        for found in islice(self._upcoming(item, self._nextitem), window):
+            # All but the last were fed before this item; looking up markers takes time.
+            if found in self._fed or not isinstance(found, SampleItem) or not found.is_asked:
+                continue
+            scenario = self._live.scenario(found.plan)
+            if scenario.is_ready and not _may_be_skipped(found):
+                sample = found.case
+                assert isinstance(sample, Sample)
+                scenario.feed([sample])
+                self._fed.add(found)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_fixture_setup(
+        self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+    ) -> None:
+        """Note an item whose target is made for it alone: then the request's node is the item.
+
+        That is the case for the scope ``function``, and for ``class`` since cases are in no class.
+        """
+        item = request.node
+        if isinstance(item, FixtureItem) and fixturedef.argname == item.fixture:
+            self._own = item
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Set the duration of a setup to the time of the judges, without the time spent waiting."""
+        report = yield
+        result = item.result if isinstance(item, SampleItem) and item.is_asked else None
+        if result is not None and call.when == "setup":
+            report.duration = result.latency_s
+        return report
+
+    def pytest_runtest_teardown(self, nextitem: pytest.Item | None) -> None:
+        """Close after the last item: pytest tears down the fixtures that judges need after it."""
+        if nextitem is None:
+            self._live.close()
+            self._fed.clear()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self) -> None:
+        """Close in any case, and pass on problems that fail no test."""
+        self._live.close()
+        self._config.stash[PROBLEMS] = self._live.problems
+        output = getattr(self._config, "workeroutput", None)
+        if output is not None:
+            output[PROBLEMS_OUTPUT] = list(self._live.problems)
+
+    @property
+    def _is_running(self) -> bool:
+        option = self._config.getoption
+        return not (option("setuponly", False) or option("setupplan", False))
+
+    def _judge_item(self, item: SampleItem) -> Judgement:
+        sample = item.case
+        assert isinstance(sample, Sample)
+        if isinstance(item, FixtureItem):
+            self._use_fixture(item)
+        return self._live.scenario(item.plan).wait(sample, self._heartbeat)
+
+    def _judge_sample(self, plan: Plan, sample: Sample) -> Judgement:
+        return self._live.scenario(plan).now(sample, self._heartbeat)
+
+    def _use_fixture(self, item: FixtureItem) -> None:
+        """Use the fixture's value as the target, and look ahead if the next cases share it.
+
+        Cases share a fixture of module or session scope. A fixture made for each case is asked only
+        while it exists, even if its value is always the same object.
+        """
+        is_shared, problem = self._own is not item, ""
+        try:
+            self._live.scenario(item.plan).use_target(item.target, is_shared=is_shared)
+        except TargetError as error:
+            problem = f"not answered: the fixture's value {error}"
+        if problem:  # outside the handler, so that its exception is not shown, too
+            pytest.fail(problem, pytrace=False)
+        if is_shared:
+            self._feed(item)
+
+    def _heartbeat(self) -> None:
+        """Print the progress every 15 s, at an interactive terminal only."""
+        now = time.monotonic()
+        if now < self._next_beat:
+            return
+        self._next_beat = now + _BEAT_S
+        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is not None and self._is_watched(terminal):
+            with _uncaptured(self._config):
+                terminal.ensure_newline()
+                terminal.write_line(f"rageval: {self._progress}")
+
+    @property
+    def _progress(self) -> str:
+        done, usage = f"{self._live.finished} of {self._total} samples", self._live.usage
+        if usage is None:  # a target but no models
+            return f"{done} answered"
+        cost = "" if usage.cost_usd is None else f", {usage.cost_usd:.4f} USD"
+        return f"{done} judged, {usage.calls} calls{cost}"
+
+    def _is_watched(self, terminal: pytest.TerminalReporter) -> bool:
+        quiet = self._config.getoption("verbose", 0) < 0 or hasattr(self._config, "workerinput")
+        return not quiet and not os.environ.get("CI") and bool(terminal.isatty)
+
+    def _upcoming(self, item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[pytest.Item]:
+        """Yield this item and the following ones that are known to run in this process."""
+        yield item
+        items = item.session.items
+        if not hasattr(self._config, "workerinput"):
+            yield from islice(items, self._positions.get(item.nodeid, len(items)) + 1, None)
+        elif nextitem is not None:
+            yield nextitem
+            yield from _queued(self._config, items)
+
+
+def _uncaptured(config: pytest.Config) -> AbstractContextManager[None]:
+    """Suspend pytest's capturing of output."""
+    capture = config.pluginmanager.get_plugin("capturemanager")
+    if capture is None:
+        return nullcontext()
+    found: AbstractContextManager[None] = capture.global_and_fixture_disabled()
+    return found
+
+
+def _may_be_skipped(item: pytest.Item) -> bool:
+    """Return whether a marker may keep the item from running.
+
+    If it runs after all, its sample is asked about then.
+    """
+    if item.get_closest_marker("skip") is not None:
+        return True
+    unless = (mark for mark in item.iter_markers("xfail") if not mark.kwargs.get("run", True))
+    return any(_may_hold(mark) for mark in (*item.iter_markers("skipif"), *unless))
+
+
+def _may_hold(mark: pytest.Mark) -> bool:
+    """Return whether the marker's condition may be true; a text, which pytest evaluates, may be."""
+    conditions = (mark.kwargs["condition"],) if "condition" in mark.kwargs else mark.args
+    try:
+        return not conditions or any(map(bool, conditions))
+    except Exception:  # noqa: BLE001  (pytest reports it)
+        return True
+
+
+def _queued(config: pytest.Config, items: list[pytest.Item]) -> list[pytest.Item]:
+    """Return the items in the queue of an xdist worker, [] if xdist has no such queue.
+
+    The queue is not part of xdist's interface. Without it, a worker judges two samples at a time.
+    Judging all items ahead would pay for those of other workers, too.
+    """
+    for plugin in config.pluginmanager.get_plugins():
+        queue: Any = getattr(plugin, "torun", None)
+        if queue is None:
+            continue
+        try:
+            with queue.lock() as waiting:
+                return [items[at] for at in list(waiting) if isinstance(at, int)]
+        except (AttributeError, TypeError, IndexError):
+            return []
+    return []

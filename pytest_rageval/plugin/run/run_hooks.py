@@ -1,0 +1,141 @@
+"""Calls the hooks that follow a run, in its main process: for samples, gates and summary lines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar, get_args
+
+import pytest
+
+from pytest_rageval.errors import shorten
+from pytest_rageval.model import (
+    GateOutcome,
+    GateResult,
+    SampleResult,
+    ScenarioInfo,
+    ScenarioResult,
+    ScenarioView,
+)
+from pytest_rageval.plugin.hook_calls import (
+    GATES,
+    SAMPLE_SCORED,
+    SUMMARY,
+    HookError,
+    Implementation,
+    implementations,
+)
+
+T = TypeVar("T")
+
+_OUTCOMES = get_args(GateOutcome)
+_LOST = (
+    "was not called: with xdist, the main process does not load that file. Name its folder on the "
+    "command line, or move the hook to the conftest.py of the rootdir"
+)
+
+
+class RunHooks:
+    """Calls the hooks of a run; an error in one is noted, and does not end the run."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._found: dict[tuple[str, str], list[Implementation]] = {}
+        self._failed: dict[str, dict[str, str]] = {}
+
+    def sample_scored(self, info: ScenarioInfo, result: SampleResult) -> None:
+        """Call ``pytest_rageval_sample_scored`` with a result."""
+        if self._implementations(info, SAMPLE_SCORED):
+            self._call(info, SAMPLE_SCORED, lambda _, __: None, result=result)
+
+    def gates(self, result: ScenarioResult) -> list[GateResult]:
+        """Return the gates that the hooks add."""
+        taken = {gate.name for gate in result.gates}
+        found = self._call(
+            result.info, GATES, lambda said, giver: _gates(said, giver, taken), result=result
+        )
+        return [gate for gates in found for gate in gates]
+
+    def with_failures(self, result: ScenarioResult) -> ScenarioResult:
+        """Return ``result`` with a failed gate for each hook that failed so far.
+
+        A run must not be green if a hook that was to watch or judge it did not work.
+        """
+        failed = self._failed.get(result.info.nodeid, {})
+        gates = [GateResult(hook, "failed", None, None, text) for hook, text in failed.items()]
+        return replace(result, gates=(*result.gates, *gates)) if gates else result
+
+    def summary(self, result: ScenarioResult) -> list[str]:
+        """Return the lines to print below the table of a scenario, with the hook's error if any."""
+        found = self._call(result.info, SUMMARY, _lines, result=result)
+        error = self._failed.get(result.info.nodeid, {}).get(SUMMARY)
+        return [*(line for lines in found for line in lines), *([error] if error else [])]
+
+    def _call(
+        self,
+        info: ScenarioInfo,
+        hook: str,
+        read: Callable[[Any, Implementation], T],
+        **given: object,
+    ) -> list[T]:
+        """Return ``read`` of the result of each implementation that did not fail."""
+        view, found = ScenarioView.of(info), []
+        for one in self._implementations(info, hook):
+            try:
+                said = one.call(config=self._config, scenario=view, **given)
+                found.append(read(said, one))
+            except HookError as error:
+                self._note(info, hook, error)
+        return found
+
+    def _implementations(self, info: ScenarioInfo, hook: str) -> list[Implementation]:
+        known = self._found.get((info.nodeid, hook))
+        if known is None:
+            # The scenario file, or the file of the test function that runs over it.
+            path = self._config.rootpath / info.nodeid.partition("::")[0]
+            known = implementations(self._config.hook, hook, self._config, path)
+            self._found[info.nodeid, hook] = known
+            for shown in sorted(set(info.hooks) - {one.shown for one in known}):
+                if shown.startswith(f"{hook} of ") and shown.endswith("conftest.py"):
+                    self._note(info, hook, HookError(f"{shown} {_LOST}"))
+        return known
+
+    def _note(self, info: ScenarioInfo, hook: str, error: HookError) -> None:
+        self._failed.setdefault(info.nodeid, {}).setdefault(hook, str(error))
+
+
+def _gates(said: Any, giver: Implementation, taken: set[str]) -> list[GateResult]:
+    """Return the gates of a hook after a check, and add their names to ``taken``."""
+    gates = giver.listed(said)
+    for gate in gates:
+        if not isinstance(gate, GateResult) or not gate.name:
+            raise giver.refused(f"returned {shorten(repr(gate))} among the gates: not a GateResult")
+        if gate.outcome not in _OUTCOMES:
+            raise giver.refused(
+                f"returned the gate {gate.name!r} with the outcome {gate.outcome!r}; "
+                f"it must be one of {', '.join(_OUTCOMES)}"
+            )
+        if gate.name in taken:
+            raise giver.refused(f"returned the gate {gate.name!r}, a name that is already taken")
+        taken.add(gate.name)
+    return [_plain(gate, giver) for gate in gates]
+
+
+def _plain(gate: GateResult, giver: Implementation) -> GateResult:
+    """Return a gate with plain floats: JSON cannot hold all numbers of numpy."""
+    try:
+        observed, bound, margin = (
+            None if number is None or not math.isfinite(number) else float(number)
+            for number in (gate.observed, gate.bound, gate.margin)
+        )
+    except (TypeError, ValueError):
+        message = f"returned the gate {gate.name!r} with {shorten(repr(gate.observed))} observed"
+        raise giver.refused(f"{message}: not a number") from None
+    return GateResult(gate.name, gate.outcome, observed, bound, str(gate.message), margin)
+
+
+def _lines(said: Any, giver: Implementation) -> list[str]:
+    if isinstance(said, str):
+        return said.splitlines()
+    return [line for found in giver.listed(said) for line in str(found).splitlines()]

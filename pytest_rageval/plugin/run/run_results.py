@@ -1,0 +1,104 @@
+"""Collects the results of a run's scenarios, and sums them up with their gates. Without pytest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from pytest_rageval.engine.verdict.decide import Extent, add_gates, decide_gates, gates_of
+from pytest_rageval.model import GateResult, SampleResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.stats.aggregate import summarize_scenario
+
+MoreGates = Callable[[ScenarioResult], Sequence[GateResult]]
+
+
+@dataclass
+class _ScenarioCases:
+    info: ScenarioInfo
+    results: dict[str, SampleResult] = field(default_factory=dict)
+
+
+class Results:
+    """Collects results by scenario and node id; a case that runs again replaces its result."""
+
+    def __init__(self, *, judges_all: bool = False) -> None:
+        """``judges_all``: also judge scenarios without a selected case; they are undecided."""
+        self._judges_all = judges_all
+        self._scenarios: dict[str, _ScenarioCases] = {}
+        self._collected: set[str] = set()
+        self._left_out: dict[str, ScenarioInfo] = {}
+
+    def open(self, info: ScenarioInfo) -> None:
+        """Note a scenario that is about to run, or that has no selected case."""
+        if info.selected or self._judges_all:
+            self._scenarios.setdefault(info.nodeid, _ScenarioCases(info))
+        else:
+            self._left_out[info.nodeid] = info
+
+    def expect(self, nodeids: Iterable[str]) -> None:
+        """Note the items that some process collected, to name those that get lost."""
+        self._collected.update(nodeids)
+
+    def record(self, scenario: str, nodeid: str, result: SampleResult) -> None:
+        """Keep the result of the item ``nodeid`` of the scenario with the node id ``scenario``."""
+        self._scenarios[scenario].results[nodeid] = result
+
+    @property
+    def has_results(self) -> bool:
+        """Whether any case of any scenario ran."""
+        return any(cases.results for cases in self._scenarios.values())
+
+    @property
+    def left_out(self) -> list[ScenarioInfo]:
+        """The scenarios without a selected case, in the order of their files."""
+        paths = {cases.info.path for cases in self._scenarios.values()}
+        found = (info for _, info in sorted(self._left_out.items()))
+        return [info for info in found if info.path not in paths]
+
+    def gate_count(self) -> int:
+        """Return how many gates the scenarios have, without those that hooks may add."""
+        return sum(len(gates_of(cases.info)) for cases in self._scenarios.values())
+
+    def count_of(self, scenario: str, nodeids: Collection[str]) -> int:
+        """Return how many of these items are cases of the scenario."""
+        return sum(nodeid in nodeids for nodeid in self._scenarios[scenario].results)
+
+    def info(self, scenario: str) -> ScenarioInfo:
+        """Return the facts about the scenario with the node id ``scenario``."""
+        return self._scenarios[scenario].info
+
+    def summarized(
+        self, *, stopped: bool, strict: bool, more_gates: MoreGates = lambda _: ()
+    ) -> list[ScenarioResult]:
+        """Return every scenario with its figures and gates, in the order of their files.
+
+        ``more_gates`` is called once the scenario's own gates are decided.
+        """
+        return [
+            self._result(cases, stopped=stopped, strict=strict, more_gates=more_gates)
+            for _, cases in sorted(self._scenarios.items())
+        ]
+
+    def _result(
+        self, cases: _ScenarioCases, *, stopped: bool, strict: bool, more_gates: MoreGates
+    ) -> ScenarioResult:
+        extent = Extent(
+            total=cases.info.total,
+            selected=cases.info.selected,
+            ran=len(cases.results),
+            stopped=stopped,
+            lost=[] if stopped else self._lost(cases),
+        )
+        result = summarize_scenario(cases.info, cases.results.values(), extent.complete)
+        result = decide_gates(result, extent, strict=strict)
+        return add_gates(result, extent, more_gates(result), strict=strict)
+
+    def _lost(self, cases: _ScenarioCases) -> list[str]:
+        """Return the names of the items that were collected and never reported."""
+        # An item of a scenario file is x.rageval.yaml::q1, one of a test function test_it[q1].
+        prefix = cases.info.nodeid
+        return sorted(
+            nodeid.removeprefix(prefix).removeprefix("::")
+            for nodeid in self._collected
+            if nodeid.startswith((f"{prefix}::", f"{prefix}[")) and nodeid not in cases.results
+        )

@@ -1,0 +1,115 @@
+"""Makes the RunSettings that all processes of a run share, and removes their folder at the end."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import tempfile
+import time
+import uuid
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from pytest_rageval.clients.settings import CacheMode, RunSettings
+from pytest_rageval.plugin.settings import SETTINGS
+from pytest_rageval.reports.base import OLD_S
+
+_PREFIX = "rageval-run-"
+_OURS = re.compile(rf"{_PREFIX}(?:(\d{{1,9}})-)?[0-9a-f]{{32}}")
+_RUN = pytest.StashKey[RunSettings]()
+_INPUT = "rageval_run"
+_WARNS = "rageval_warns"
+_HAS_WARNER = pytest.StashKey[bool]()
+
+PROBLEMS = pytest.StashKey[tuple[str, ...]]()
+"""Key in the config: problems with models that failed no test."""
+
+PROBLEMS_OUTPUT = "rageval_problems"
+"""The key under which an xdist worker sends these problems to its controller."""
+
+
+def run_settings(config: pytest.Config) -> RunSettings:
+    """Return the settings of this run's clients; an xdist worker gets them from its controller."""
+    known = config.stash.get(_RUN, None)
+    if known is None:
+        known = config.stash[_RUN] = _make(config)
+    return known
+
+
+def pass_to_worker(config: pytest.Config, workerinput: dict[str, Any]) -> None:
+    """Pass the shared settings to an xdist worker that is about to start."""
+    run = run_settings(config)
+    workerinput[_INPUT] = {"shared_dir": str(run.shared_dir), "started_at": run.started_at}
+    workerinput[_WARNS] = not config.stash.get(_HAS_WARNER, False)
+    config.stash[_HAS_WARNER] = True
+
+
+def shows_warnings(config: pytest.Config) -> bool:
+    """Return whether this process shows warnings about scenarios.
+
+    Of xdist's workers only the first does, because all of them collect all scenarios.
+    """
+    return bool(getattr(config, "workerinput", {}).get(_WARNS, True))
+
+
+def remove_shared(config: pytest.Config) -> None:
+    """Remove the shared folder at the end of the run, in the process that made it."""
+    run = config.stash.get(_RUN, None)
+    if run is None or run.shared_dir is None or hasattr(config, "workerinput"):
+        return
+    if run.shared_dir.exists():  # most runs ask no model, and have none
+        shutil.rmtree(run.shared_dir, ignore_errors=True)
+        _remove_old(run.shared_dir.parent)
+
+
+def _remove_old(folder: Path) -> None:
+    """Remove the folders of runs that were killed at least a day ago."""
+    for found in folder.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            ours = _OURS.fullmatch(found.name)
+            if ours is not None and not _may_live(found, int(ours[1] or 0)):
+                shutil.rmtree(found, ignore_errors=True)
+
+
+def _may_live(folder: Path, process: int) -> bool:
+    """Return whether a folder changed within a day, or its process (0: unknown) still runs."""
+    own = folder.lstat()
+    if not stat.S_ISDIR(own.st_mode) or (os.name == "posix" and own.st_uid != os.getuid()):
+        return True  # not ours to remove
+    newest = max([own.st_mtime, *(entry.stat().st_mtime for entry in os.scandir(folder))])
+    return newest > time.time() - OLD_S or _is_running(process)
+
+
+def _is_running(process: int) -> bool:
+    if os.name != "posix" or not process:  # on Windows, os.kill would end the process
+        return False
+    try:
+        os.kill(process, 0)
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)
+    return True
+
+
+def _new_name() -> str:
+    return f"{tempfile.gettempdir()}/{_PREFIX}{os.getpid()}-{uuid.uuid4().hex}"
+
+
+def _make(config: pytest.Config) -> RunSettings:
+    settings = config.stash[SETTINGS]
+    workerinput: dict[str, Any] = getattr(config, "workerinput", {})
+    given = workerinput.get(_INPUT, {})
+    # Only a name: most runs ask no model, and need no folder.
+    folder = given.get("shared_dir") or _new_name()
+    return RunSettings(
+        cache_dir=settings.cache_dir,
+        cache_mode=cast("CacheMode", settings.cache_mode),
+        shared_dir=Path(folder),
+        processes=int(workerinput.get("workercount", 1)),
+        budget_usd=settings.budget_usd,
+        started_at=float(given.get("started_at", time.time())),
+    )

@@ -1,0 +1,102 @@
+"""``--rag-save``: saves a green run as a baseline, or says why not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_rageval.model import RunInfo, ScenarioInfo, ScenarioResult
+from pytest_rageval.plugin.run.last_failed import DESELECTED
+from pytest_rageval.reports.write_run import save_baseline
+from pytest_rageval.results.saved_run import is_saved_run
+from pytest_rageval.run_paths import RunPaths, is_path
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """The remark about saving at the end of the run; ``is_failure``: it could not be saved."""
+
+    remark: str
+    is_failure: bool = False
+
+
+class BaselineSaver:
+    """Saves the runs of a session under the requested name."""
+
+    def __init__(self, run_paths: RunPaths) -> None:
+        self._run_paths = run_paths
+        self._saved: dict[Path, str] = {}
+
+    @property
+    def name(self) -> str | None:
+        """The name to save under, None if nothing is to be saved."""
+        return self._run_paths.saving
+
+    def save(self, result: ScenarioResult, run: RunInfo, broken: int = 0) -> Saving:
+        """Save the run if it may be a baseline.
+
+        ``broken`` is the number of cases that ended with an error after they were judged.
+        """
+        info, run_paths, name = result.info, self._run_paths, self.name or ""
+        path = run_paths.baseline_file(name, info.name, info.output_dir)
+        refusal = self._refusal(result, path, broken)
+        if refusal is not None:
+            return refusal
+        try:
+            save_baseline(result, run, path, run_paths.run_base(info.output_dir))
+        except OSError as error:
+            return self._failure(f"{run_paths.shown(path)}: {error.strerror or error}")
+        self._saved[path] = info.name
+        shown = run_paths.shown(path)
+        return Saving(f"baseline {name} saved{'' if shown == name else f': {shown}'}")
+
+    def _refusal(self, result: ScenarioResult, path: Path, broken: int) -> Saving | None:
+        counts, info = result.counts, result.info
+        if not result.complete:
+            return self._failure(f"{counts.ran} of {counts.samples} samples ran")
+        if path in self._saved:
+            return self._failure(
+                f"{self._run_paths.shown(path)} holds the run of {self._saved[path]}"
+            )
+        if is_path(self.name or "") and path.exists() and not is_saved_run(path):
+            what = f"{self._run_paths.shown(path)} exists and is not a saved run"
+            return self._failure(f"{what}; name another file, or delete this one")
+        if left_out := [gate.name for gate in result.gates if gate.message.startswith(DESELECTED)]:
+            return self._failure(f"gate {', '.join(left_out)} was deselected")
+        red = ", ".join(_failures(result, broken))
+        if not red:
+            return None
+        is_compared = path.resolve() in self._compared(info)
+        if self._run_paths.saves_failed and not is_compared:
+            return None
+        name = "OTHER" if is_compared else self.name
+        why = " and was compared with this baseline" if is_compared else ""
+        hint = f"--rag-save-failed {name} saves it anyway"
+        refusal = f"baseline {self.name} NOT saved: the run is red ({red}){why}; {hint}"
+        return Saving(refusal, is_failure=self._run_paths.saves_failed)
+
+    def _compared(self, info: ScenarioInfo) -> set[Path]:
+        """Return the files of the baselines of a scenario."""
+        files = (
+            self._run_paths.known_baseline_file(name, info.name, info.output_dir)
+            for name in info.baselines
+        )
+        return {file.resolve() for file in files}
+
+    def _failure(self, reason: str) -> Saving:
+        return Saving(f"baseline {self.name} NOT saved: {reason}", is_failure=True)
+
+
+def _failures(result: ScenarioResult, broken: int) -> Iterator[str]:
+    """Yield the reasons why the run of a scenario is red: cases and gates."""
+    counts = result.counts
+    if counts.failed:
+        yield f"{counts.failed} failed"
+    if counts.error:
+        yield f"{counts.error} could not be judged"
+    if broken:
+        yield f"{broken} ended with an error"
+    for gate in result.gates:
+        if gate.outcome == "failed":
+            yield f"gate {gate.name}"

@@ -1,0 +1,52 @@
+"""Sends a result from an xdist worker to the controller, as one JSON string on the report.
+
+execnet cannot send numpy scalars or lone surrogates; ``ensure_ascii`` escapes the latter.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_rageval.model import SampleResult, ScenarioInfo
+
+ATTRIBUTE = "rageval"
+"""The attribute of a report that holds the message."""
+
+
+def _plain(value: object) -> object:
+    return dict(value) if isinstance(value, Mapping) else str(value)
+
+
+# Made once: json.dumps with these arguments would make an encoder for every report.
+_dump = json.JSONEncoder(ensure_ascii=True, default=_plain).encode
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A result of the scenario ``nodeid``; a worker's first message also has all scenarios."""
+
+    nodeid: str
+    result: SampleResult
+    scenarios: Sequence[ScenarioInfo] = ()
+
+
+def encode(message: Message) -> str:
+    """Return the message as ASCII text."""
+    plain = {
+        "nodeid": message.nodeid,
+        "result": message.result.to_row(),
+        "scenarios": [info.to_dict() for info in message.scenarios],
+    }
+    return _dump(plain)
+
+
+def decode(text: str) -> Message:
+    """Return the message from the text made by ``encode``."""
+    plain = json.loads(text)
+    return Message(
+        nodeid=plain["nodeid"],
+        result=SampleResult.from_row(plain["result"]),
+        scenarios=[ScenarioInfo.from_dict(info) for info in plain["scenarios"]],
+    )

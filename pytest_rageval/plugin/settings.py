@@ -1,0 +1,280 @@
+"""The settings of a run and its overrides, from the command line, the environment or the ini file.
+
+The command line wins over the environment, and the environment over the ini file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_rageval.plugin import options
+from pytest_rageval.plugin.named_files import matching
+from pytest_rageval.plugin.node_ids import WHOLE_PREFIXES, item_name
+from pytest_rageval.plugin.options import Option
+from pytest_rageval.run_paths import EVALUATION_ROWS, RunPaths, is_path
+
+if TYPE_CHECKING:
+    from pytest_rageval.scenario.overrides import Override
+
+_ANSWER_SUFFIXES = (".jsonl", ".json", ".csv")
+_TRUE_WORDS = ("1", "true", "yes", "on")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The values of the options; nothing below the plugin reads pytest's config.
+
+    ``scenarios`` are absolute paths, each with its ``::ID`` or "".
+    """
+
+    scenarios: tuple[tuple[Path, str], ...]
+    patterns: tuple[str, ...]
+    run_paths: RunPaths
+    strict: bool
+    cache_mode: str = "readwrite"
+    cache_dir: Path | None = None
+    budget_usd: float | None = None
+    reports: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, config: pytest.Config) -> Settings:
+        """Return the settings of this run; raises pytest.UsageError for invalid values."""
+        return cls(
+            scenarios=tuple(
+                found
+                for text in options.SCENARIO.values(config)
+                for found in _scenarios(text, config)
+            ),
+            patterns=tuple(config.getini("rageval_files")),
+            run_paths=_run_paths(config),
+            strict=_strict(config),
+            cache_mode=_cache_mode(config),
+            cache_dir=_cache_dir(config),
+            budget_usd=_budget(config),
+            reports=_reports(config),
+        )
+
+
+def _scenarios(text: str, config: pytest.Config) -> list[tuple[Path, str]]:
+    """Return the files that match a name or pattern, each with its ``::ID`` or ""."""
+    name, separator, sample_id = text.partition("::")
+    folder = config.invocation_params.dir
+    files = [Path(os.path.normpath(folder / one)) for one in matching(name, folder)]
+    if not files:
+        raise pytest.UsageError(f"{options.SCENARIO.flag}: {name}: no file matches it in {folder}")
+    for path in files:
+        if not path.is_file():
+            what = "is a folder, not a scenario file" if path.is_dir() else "no such file"
+            raise pytest.UsageError(f"{options.SCENARIO.flag}: {name}: {what}")
+    if sample_id.startswith(WHOLE_PREFIXES):
+        separator = sample_id = ""  # a gate needs every sample
+    return [(path, separator + (item_name(sample_id) if sample_id else "")) for path in files]
+
+
+def _run_paths(config: pytest.Config) -> RunPaths:
+    baselines = config.getini("rageval_baselines")
+    return RunPaths(
+        root=config.rootpath,
+        output=_output(config),
+        baselines=config.rootpath / baselines if baselines else None,
+        saving=_saving(config),
+        saves_failed=bool(options.SAVE_FAILED.values(config)),
+        import_mode=config.getoption("importmode", "prepend"),
+        answers=_answers(config),
+        keeps_expected=EVALUATION_ROWS in _reports(config),
+    )
+
+
+def _saving(config: pytest.Config) -> str | None:
+    """Return the name under which the run is to be saved, if any."""
+    given = [
+        (option, text)
+        for option in (options.SAVE, options.SAVE_FAILED)
+        for text in option.values(config)
+    ]
+    if len({option for option, _ in given}) > 1:
+        raise pytest.UsageError(
+            f"{options.SAVE.flag} and {options.SAVE_FAILED.flag}: give one of them"
+        )
+    return next((_file_name(option, text, config) for option, text in given), None)
+
+
+def _answers(config: pytest.Config) -> Path | None:
+    """Return the file for the answers, given relative to the working directory."""
+    given = options.SAVE_ANSWERS.values(config)
+    if not given:
+        return None
+    path = Path(os.path.normpath(config.invocation_params.dir / given[0]))
+    if path.suffix.lower() not in _ANSWER_SUFFIXES:
+        known = ", ".join(_ANSWER_SUFFIXES)
+        raise pytest.UsageError(
+            f"{options.SAVE_ANSWERS.flag} {given[0]}: expected a file ending in {known}"
+        )
+    if path.is_dir():
+        raise pytest.UsageError(f"{options.SAVE_ANSWERS.flag} {given[0]}: is a folder")
+    return path
+
+
+def _cache_mode(config: pytest.Config) -> str:
+    given = options.CACHE.values(config)
+    if not given:
+        return "readwrite"
+    # Not at the top: every start of pytest loads this module, but not the clients.
+    from pytest_rageval.clients.settings import CACHE_MODES
+
+    if given[0] not in CACHE_MODES:
+        known = ", ".join(CACHE_MODES)
+        raise pytest.UsageError(f"{options.CACHE.flag} {given[0]}: expected one of {known}")
+    return given[0]
+
+
+def _cache_dir(config: pytest.Config) -> Path:
+    given = options.CACHE_DIR.values(config)
+    if given:
+        return config.invocation_params.dir / given[0]
+    ini = config.getini("rageval_cache_dir")
+    return config.rootpath / ini if ini else _run_paths(config).run_base(None) / ".cache"
+
+
+def _budget(config: pytest.Config) -> float | None:
+    given = options.BUDGET.values(config)
+    if not given:
+        return None
+    try:
+        budget = float(given[0])
+    except ValueError:
+        budget = -1.0
+    if not 0.0 <= budget < float("inf"):
+        raise pytest.UsageError(
+            f"{options.BUDGET.flag} {given[0]}: expected US dollars, for instance 0.50"
+        )
+    return budget
+
+
+def _reports(config: pytest.Config) -> tuple[str, ...]:
+    """Return the names of the reports, from the ini file and the command line."""
+    given = [*config.getini("rageval_reports"), *options.REPORT.values(config)]
+    names = [name.strip() for text in given for name in text.split(",") if name.strip()]
+    if not names:
+        return ()
+    # Not at the top: every start of pytest loads this module, but not the reports.
+    from pytest_rageval.registry import UnknownNameError
+    from pytest_rageval.reports.base import requested_reports
+
+    try:
+        return requested_reports(names)
+    except UnknownNameError as error:
+        raise pytest.UsageError(f"{options.REPORT.flag}: {error}") from error
+
+
+def _file_name(option: Option, name: str, config: pytest.Config) -> str:
+    """Return the name of a saved run, or its path, given relative to the working directory.
+
+    A path below the rootdir is made relative to it, as all paths that a run shows and stores.
+    """
+    if not is_path(name):
+        if not any(character.isalnum() for character in name):
+            message = f"{option.flag} {name}: expected a name, or the path of a .json file"
+            raise pytest.UsageError(message)
+        return name
+    path = Path(os.path.normpath(config.invocation_params.dir / name))
+    if path.is_relative_to(config.rootpath):
+        shown = path.relative_to(config.rootpath).as_posix()
+        return shown if is_path(shown) else str(path)
+    return str(path)
+
+
+def _output(config: pytest.Config) -> Path | None:
+    """Return the output folder; the option is relative to the working directory, ini to rootdir."""
+    given = options.OUTPUT.values(config)
+    if given:
+        return config.invocation_params.dir / given[0]
+    ini = config.getini("rageval_output")
+    return config.rootpath / ini if ini else None
+
+
+def _strict(config: pytest.Config) -> bool:
+    given = options.STRICT.values(config)
+    if given:
+        return given[0].lower() in _TRUE_WORDS
+    return bool(config.getini("rageval_strict"))
+
+
+SETTINGS = pytest.StashKey[Settings]()
+"""Key in the config: the settings of the run."""
+
+
+def overrides(config: pytest.Config) -> Sequence[Override]:
+    """Return the overrides of values in scenarios; raises pytest.UsageError."""
+    given = {option: option.values(config) for option in options.ALL_OPTIONS}
+    if not any(given[option] for option in _OVERRIDING):
+        return ()
+    # Not at the top: every start of pytest loads this module, but not the scenario layer.
+    from pytest_rageval.errors import OptionError
+    from pytest_rageval.scenario.overrides import (
+        Override,
+        compare_fail_override,
+        fail_under_override,
+        number_override,
+        set_override,
+    )
+
+    parsers = {
+        options.METRIC_WEIGHT: number_override("metric_weights"),
+        options.DOC_WEIGHT: number_override("doc_weights"),
+        options.THRESHOLD: number_override("thresholds"),
+        options.GATE: number_override("gates"),
+        options.COMPARE_FAIL: compare_fail_override,
+        options.FAIL_UNDER: fail_under_override,
+        options.SET: set_override,  # last: it may add to what the others set
+    }
+    try:
+        found = [
+            parse(option.source(config), text)
+            for option, parse in parsers.items()
+            for text in given[option]
+        ]
+    except OptionError as error:
+        raise pytest.UsageError(str(error)) from error
+    for option, path, read in _ONE_VALUE:
+        for text in given[option]:
+            value, where = read(option, text, config), f"{option.source(config)} {text}"
+            found.append(Override(path, value, where, only_present=path in _ONLY_PRESENT))
+    return found
+
+
+def _whole(option: Option, text: str, _: pytest.Config) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        message = f"{option.flag} {text}: expected a whole number"
+        raise pytest.UsageError(message) from None
+
+
+_Read = Callable[[Option, str, pytest.Config], object]
+_ONE_VALUE: tuple[tuple[Option, tuple[str, str], _Read], ...] = (
+    (options.COMPARE, ("compare", "baseline"), _file_name),
+    (options.JUDGE_MODEL, ("judge", "model"), lambda _, text, __: text),
+    (options.CONCURRENCY, ("judge", "concurrency"), _whole),
+    (options.CONCURRENCY, ("embedding", "concurrency"), _whole),
+    (options.TARGET_CONCURRENCY, ("target", "concurrency"), _whole),
+    (options.LIMIT, ("dataset", "limit"), _whole),
+)
+"""Options for one value of a scenario: the path of the value, and how its text is read."""
+_OVERRIDING = {option for option, _, _ in _ONE_VALUE} | {
+    options.METRIC_WEIGHT,
+    options.DOC_WEIGHT,
+    options.THRESHOLD,
+    options.GATE,
+    options.COMPARE_FAIL,
+    options.FAIL_UNDER,
+    options.SET,
+}
+_ONLY_PRESENT = {path for _, path, _ in _ONE_VALUE if path[1] == "concurrency"}
+"""Values that an option changes only in scenarios that have this section."""

@@ -1,0 +1,1 @@
+"""Output of a run: in the terminal, in JUnit files, on GitHub."""

@@ -1,0 +1,114 @@
+"""The tables of a scenario's metrics and gates in the terminal, fitted to its width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pytest_rageval.model import (
+    WEIGHTED_SCORE,
+    MetricSummary,
+    ScenarioResult,
+    WeightedSummary,
+)
+from pytest_rageval.plugin.show.table_lines import MIN_NAME, Line, name_column, named
+from pytest_rageval.reports.figures import figure, interval
+from pytest_rageval.reports.missing import scored_figure
+from pytest_rageval.text.cells import cells, pad, wrapped
+from pytest_rageval.text.printable import one_line, printable
+
+_HEAD = ("mean", "95 % interval", "weight", "scored")
+_LEAST_WIDTHS = (7, 17, 8, 0)
+_LINES_NEXT_TO_GATE = 2
+"""A message with more lines goes below its gate, in the full width."""
+
+_COLOURS = {"passed": "green", "failed": "red", "skipped": "yellow"}
+
+
+@dataclass(frozen=True)
+class _Figures:
+    """The figures of all metrics as text, with the widths of their columns.
+
+    In a narrow terminal the number of failed scores is omitted; other lines give it with reasons.
+    """
+
+    rows: dict[str, tuple[str, str, str, str]]
+    widths: tuple[int, ...]
+    room: int
+    """The width that is left for names."""
+
+    @classmethod
+    def of(cls, result: ScenarioResult, width: int, *, is_short: bool = False) -> _Figures:
+        rows = {
+            name: _row(metric, f"{metric.weight:g}", is_short=is_short)
+            for name, metric in result.metrics.items()
+        }
+        rows[WEIGHTED_SCORE] = _row(result.weighted_score, "", is_short=is_short)
+        least = (0, 0, 0, 0) if is_short else _LEAST_WIDTHS
+        shown = [tuple(map(cells, row)) for row in (_HEAD, *rows.values())]
+        widths = tuple(map(max, zip(least, *shown, strict=True)))
+        room = width - sum(widths) - len(widths)
+        if room < MIN_NAME and not is_short:
+            return cls.of(result, width, is_short=True)
+        return cls(rows, widths, max(room, len(WEIGHTED_SCORE)))
+
+    def line(self, row: tuple[str, ...]) -> str:
+        return " ".join(pad(text, width) for text, width in zip(row, self.widths, strict=True))
+
+
+def figure_lines(result: ScenarioResult, width: int) -> Iterator[Line]:
+    """Yield the weighted mean of each metric with its interval, weight and number of scores."""
+    found = _Figures.of(result, width)
+    column = figures_column(result, width)
+    yield from named("metric", column, ((found.line(_HEAD), ""),))
+    for name, row in found.rows.items():
+        mean, rest = row[0], found.line(row)[len(row[0]) :]
+        yield from named(name, column, ((mean, _band(result, name)), (rest, "")))
+
+
+def figures_column(result: ScenarioResult, width: int) -> int:
+    """Return the width of the column with the names of metrics and gates."""
+    names = [*result.metrics, WEIGHTED_SCORE, *(f"gate {gate.name}" for gate in result.gates)]
+    return name_column(names, _Figures.of(result, width).room)
+
+
+def gate_lines(result: ScenarioResult, width: int) -> Iterator[Line]:
+    """Yield the verdict of each gate with its message, in several lines if it is long."""
+    column = figures_column(result, width)
+    before = column + len(" FAILED  ")
+    for gate in result.gates:
+        name = one_line(f"gate {gate.name}")
+        word = "FAILED" if gate.outcome == "failed" else gate.outcome
+        message = printable(gate.message)
+        lines, indent = wrapped(message, width - before) or [""], before
+        if len(lines) > _LINES_NEXT_TO_GATE or cells(name) > column:
+            lines, indent = ["", *wrapped(message, width - 2)], 2
+        verdict = (f"{word:<7} " if lines[0] else word, _COLOURS[gate.outcome])
+        if cells(f"{name} {word}") > width:
+            yield ((name, ""),)
+            yield (("  ", ""), verdict)
+        else:
+            yield ((f"{pad(name, column)} ", ""), verdict, (lines[0], ""))
+        for line in lines[1:]:
+            yield ((" " * indent + line, ""),)
+
+
+def _row(
+    summary: MetricSummary | WeightedSummary, weight: str, *, is_short: bool
+) -> tuple[str, str, str, str]:
+    mean = summary.weighted_mean if isinstance(summary, MetricSummary) else summary.mean
+    scored = scored_figure(summary)
+    if is_short:
+        scored = scored.partition(" ")[0]
+    return figure(mean), interval(summary.ci_low, summary.ci_high), weight, scored
+
+
+def _band(result: ScenarioResult, name: str) -> str:
+    """Return the colour of a mean: graded from 0 to 1, higher is better."""
+    mean = result.mean_of(name)
+    if mean is None:
+        return ""
+    columns = {column.name: column for column in result.info.metrics}
+    graded = mean if name == WEIGHTED_SCORE else columns[name].to_unit(mean)
+    good, warn = result.info.bands
+    return "green" if graded >= good else "yellow" if graded >= warn else "red"

@@ -1,0 +1,39 @@
+"""The text of a failed gate in pytest's FAILURES section: its message and the worst samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pytest_rageval.engine.verdict.decide import gates_of
+from pytest_rageval.gates.worst import worst_samples
+from pytest_rageval.model import GateResult, SampleResult, ScenarioResult
+from pytest_rageval.text.cells import cells, cut, pad, wrapped
+from pytest_rageval.text.printable import one_line, printable
+
+_LONGEST_ID = 24
+
+
+def gate_text(result: ScenarioResult, verdict: GateResult, width: int) -> str:
+    """Return the message of a failed gate and its worst samples, in lines of ``width`` cells."""
+    lines = printable(verdict.message).splitlines()
+    said = [part for line in lines for part in wrapped(line, width) or [""]]
+    return "\n".join([*said, *_worst(result, verdict, width)])
+
+
+def _worst(result: ScenarioResult, verdict: GateResult, width: int) -> Iterator[str]:
+    gate = next((one for one in gates_of(result.info) if one.name == verdict.name), None)
+    if gate is None:  # added by a hook
+        return
+    for listed in worst_samples(result, gate, verdict):
+        yield ""
+        yield from wrapped(printable(listed.heading), width)
+        ids = max(cells(_id(sample)) for _, sample in listed.rows)
+        figures = max(cells(figure) for figure, _ in listed.rows)
+        for figure, sample in listed.rows:
+            question = one_line(sample.question or "")
+            line = f"  {figure:>{figures}}  {pad(_id(sample), ids)}  {question}"
+            yield cut(line, width).rstrip()
+
+
+def _id(sample: SampleResult) -> str:
+    return cut(one_line(sample.sample_id), _LONGEST_ID)

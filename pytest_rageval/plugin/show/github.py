@@ -1,0 +1,149 @@
+"""Output for GitHub Actions: the step summary, and annotations of failed gates and cases.
+
+https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from pytest_rageval.errors import shorten
+from pytest_rageval.model import GateResult, RunInfo, SampleResult, ScenarioResult
+from pytest_rageval.plugin.show.scenario_lines import ScenarioLines
+from pytest_rageval.reports.summary_md import summary_text, verdict_text
+from pytest_rageval.stats.verdict import badness, shortfalls, shown_errors
+from pytest_rageval.text.printable import printable
+
+SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
+SUMMARY_BYTES = 2**20
+"""The largest step summary; GitHub does not show a larger one."""
+
+ANNOTATIONS = 10
+"""How many annotations of each level GitHub shows for a step."""
+
+_MESSAGE_WIDTH = 400
+
+
+def is_enabled(config: pytest.Config, environ: Mapping[str, str] = os.environ) -> bool:
+    """Return whether this is GitHub Actions, and the ini file does not switch it off."""
+    named = environ.get("GITHUB_ACTIONS") == "true" or environ.get(SUMMARY_VARIABLE)
+    return bool(named and config.getini("rageval_github"))
+
+
+def append_summary(
+    results: Sequence[tuple[ScenarioResult, RunInfo]], environ: Mapping[str, str] = os.environ
+) -> str | None:
+    """Append the scenarios' summaries to the file that the environment names, if any.
+
+    If there is not enough room, only a scenario's verdict is written, or nothing. Returns a
+    sentence about what went wrong, or None.
+    """
+    name = environ.get(SUMMARY_VARIABLE)
+    if not name or not results:
+        return None
+    path = Path(name)
+    try:
+        size = path.stat().st_size if path.exists() else 0
+        if path.exists() and not path.is_file():
+            return f"{SUMMARY_VARIABLE}: not written: {name} is not a file"
+        text, left_out = _fitting(results, SUMMARY_BYTES - size)
+        with path.open("ab", buffering=0) as stream:
+            stream.write(text)  # one system call, so that no other process writes in between
+    except OSError as error:
+        return f"{SUMMARY_VARIABLE}: not written: {error}"
+    if left_out:
+        count = f"{left_out} of {len(results)} scenarios"
+        return f"{SUMMARY_VARIABLE}: no room for {count} (GitHub shows 1 MiB per step)"
+    return None
+
+
+def _fitting(results: Sequence[tuple[ScenarioResult, RunInfo]], room: int) -> tuple[bytes, int]:
+    """Return the text that fits into ``room`` bytes, and the number of scenarios left out."""
+    parts: list[bytes] = []
+    left_out = 0
+    for result, run in results:
+        whole = summary_text(result, run)
+        short = f"{whole.partition(chr(10))[0]}\n\n{verdict_text(result)}\n"
+        # The first line break ends the last line of the file, if it is open.
+        texts = [f"\n{text}".encode("utf-8", "backslashreplace") for text in (whole, short)]
+        fitting = next((text for text in texts if len(text) <= room), None)
+        if fitting is None:
+            left_out += 1
+            continue
+        parts.append(fitting)
+        room -= len(fitting)
+    return b"".join(parts), left_out
+
+
+def annotation_lines(
+    results: Sequence[ScenarioResult], root: Path, environ: Mapping[str, str] = os.environ
+) -> list[str]:
+    """Return the workflow commands that annotate failures; none outside a workflow.
+
+    An error for each failed gate, and a warning for each of the worst failed cases, on its line of
+    the scenario file. ``root`` is the folder to which the file's path is relative.
+    """
+    if environ.get("GITHUB_ACTIONS") != "true":
+        return []
+    errors: list[str] = []
+    warnings: list[str] = []
+    for result in results:
+        failed = [gate for gate in result.gates if gate.outcome == "failed"]
+        cases = _worst_failed(result)
+        if failed or cases:
+            path = Path(os.path.normpath(root / result.info.path))
+            place = _Place(path, Path(environ.get("GITHUB_WORKSPACE") or root))
+            errors += (_of_gate(result, gate, place) for gate in failed)
+            warnings += (_of_case(result, sample, place) for sample in cases)
+    return [*errors[:ANNOTATIONS], *warnings[:ANNOTATIONS]]
+
+
+def _worst_failed(result: ScenarioResult) -> list[SampleResult]:
+    """Return the cases that could not be judged, then the failed ones, worst first."""
+    failed = [sample for sample in result.samples if sample.outcome in ("failed", "error")]
+    return sorted(failed, key=badness)[:ANNOTATIONS]
+
+
+def _of_gate(result: ScenarioResult, gate: GateResult, place: _Place) -> str:
+    title = f"{result.info.name}: gate {gate.name}"
+    return _command("error", place.file, place.lines.of_gate(gate.name), title, gate.message)
+
+
+def _of_case(result: ScenarioResult, sample: SampleResult, place: _Place) -> str:
+    missed = shortfalls(sample, result.info.thresholds)
+    reasons = [str(shortfall) for shortfall in missed]
+    reasons += [f"{name}: {error}" for name, error in shown_errors(sample).items()]
+    reasons += [f"question: {sample.question}"] if sample.question else []
+    title = f"{result.info.name}: {sample.sample_id}"
+    return _command(
+        "warning", place.file, place.lines.of_row(sample.row), title, "\n".join(reasons)
+    )
+
+
+def _command(level: str, file: str, line: int, title: str, message: str) -> str:
+    where = f"file={_property(file)},line={line},title={_property(title)}"
+    return f"::{level} {where}::{_data(shorten(message, _MESSAGE_WIDTH))}"
+
+
+def _data(text: str) -> str:
+    """Return text escaped for the message of a command."""
+    # printable() already replaces a carriage return, which would be %0D.
+    return printable(text).replace("%", "%25").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    """Return text escaped for a property of a command."""
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+class _Place:
+    """A scenario file: its path in annotations, and its lines."""
+
+    def __init__(self, path: Path, workspace: Path) -> None:
+        inside = path.is_relative_to(workspace)
+        self.file = (path.relative_to(workspace) if inside else path).as_posix()
+        self.lines = ScenarioLines(path)

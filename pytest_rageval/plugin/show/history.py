@@ -1,0 +1,153 @@
+"""``--rag-history``: lists the runs of a scenario with their means, and draws the trend."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+from pathlib import Path
+
+import pytest
+
+from pytest_rageval.errors import unknown_name
+from pytest_rageval.model import WEIGHTED_SCORE
+from pytest_rageval.plugin.show.stdout import say
+from pytest_rageval.reports.figures import change, figure, interval
+from pytest_rageval.reports.history import all_runs
+from pytest_rageval.results.run_point import RunPoint
+from pytest_rageval.text.cells import cells, pad
+from pytest_rageval.text.printable import one_line, printable
+
+_LISTED = 10
+_DRAWN = 40
+_BLOCKS = "▁▂▃▄▅▆▇█"
+# For a terminal that cannot show the blocks.
+_PLAIN = "_.-:=+*#"
+_SHORT_COMMIT = 8
+
+
+def print_history(base: Path, scenario: str) -> int:
+    """Print the runs below ``base`` of one scenario, or of each when ``scenario`` is empty.
+
+    Returns pytest's exit status; an unknown name is a usage error.
+    """
+    points, remarks = all_runs(base)
+    names = list(
+        dict.fromkeys(point.scenario for point in sorted(points, key=attrgetter("scenario")))
+    )
+    if scenario and scenario not in names:
+        known = unknown_name("scenario", scenario, names)
+        raise pytest.UsageError(f"--rag-history: {printable(known)}. Runs are in {base}")
+    wanted = [scenario] if scenario else names
+    lines = [] if wanted else [f"no runs in {base} (--rag-output names another folder)"]
+    for name in wanted:
+        runs = [point for point in points if point.scenario == name]
+        lines += history_lines(runs, _blocks(), len(runs) if scenario else _LISTED)
+    say("".join(printable(line) + "\n" for line in [*lines, *remarks]))
+    return int(pytest.ExitCode.OK)
+
+
+def history_lines(
+    points: Sequence[RunPoint], blocks: str = _BLOCKS, listed: int = _LISTED
+) -> Iterator[str]:
+    """Yield the lines about one scenario: a table of its newest runs, and the trend of each metric.
+
+    ``points`` are its runs, oldest first, at least one. ``blocks`` are eight characters to draw
+    with, from low to high. Partial runs are listed, but are not part of the trend.
+    """
+    shown = points[max(0, len(points) - listed) :]
+    metrics = list(dict.fromkeys(name for point in shown for name in point.metrics))
+    count = f"{len(points)} runs" if len(points) != 1 else "1 run"
+    more = f", the newest {listed} of them" if len(points) > listed else ""
+    yield f"{one_line(points[-1].scenario)}: {count}{more}"
+    yield ""
+    yield from _table(shown, metrics)
+    complete = [point for point in points if point.complete][-_DRAWN:]
+    if len(complete) > 1:
+        yield ""
+        yield from _trends(complete, metrics, blocks)
+    yield ""
+
+
+def _table(points: Sequence[RunPoint], metrics: Sequence[str]) -> Iterator[str]:
+    head = ["run", "started (UTC)", "verdict", "gates", "passed", WEIGHTED_SCORE]
+    rows = [[*head, "95 % interval", *map(one_line, metrics), "commit"]]
+    rows += [_row(point, metrics) for point in points]
+    if not any(point.commit for point in points):
+        rows = [row[:-1] for row in rows]
+    widths = [max(cells(row[at]) for row in rows) for at in range(len(rows[0]))]
+    for row, remark in zip(rows, ["", *(_remark(point) for point in points)], strict=True):
+        columns = (pad(text, width) for text, width in zip(row, widths, strict=True))
+        yield f"{'  '.join(columns)}  {remark}".rstrip()
+
+
+def _row(point: RunPoint, metrics: Sequence[str]) -> list[str]:
+    overall = point.weighted_score
+    return [
+        Path(point.folder).name,
+        point.started_at[:16].replace("T", " "),
+        "FAILED" if point.failed else "passed" if point.complete else "undecided",
+        _gates(point),
+        f"{point.counts.passed}/{point.counts.samples}",
+        figure(overall.mean),
+        interval(overall.ci_low, overall.ci_high),
+        *(figure(point.mean_of(name)) for name in metrics),
+        (point.commit or "")[:_SHORT_COMMIT],
+    ]
+
+
+def _gates(point: RunPoint) -> str:
+    total = point.gates_passed + point.gates_failed + point.gates_skipped
+    if point.gates_failed:
+        return f"{point.gates_failed} of {total} FAILED"
+    if point.gates_skipped:
+        return f"{point.gates_skipped} of {total} undecided"
+    return f"{total} passed" if total else "-"
+
+
+def _remark(point: RunPoint) -> str:
+    partial = f"partial: {point.counts.ran} of {point.counts.samples} samples"
+    remarks = [] if point.complete else [partial]
+    remarks += [f"overridden: {', '.join(point.overridden)}"] if point.overridden else []
+    return one_line("; ".join(remarks))
+
+
+def _trends(points: Sequence[RunPoint], metrics: Sequence[str], blocks: str) -> Iterator[str]:
+    """Yield a line for each metric: its values as blocks, the range, and the last change."""
+    series = {WEIGHTED_SCORE: [point.weighted_score.mean for point in points]}
+    series |= {one_line(name): [point.mean_of(name) for point in points] for name in metrics}
+    width = max(map(cells, series))
+    for name, values in series.items():
+        known = [value for value in values if value is not None]
+        if not known:
+            continue
+        span = interval(min(known), max(known))
+        last = f"  last {change(known[-1] - known[-2])}" if len(known) > 1 else ""
+        yield f"{pad(name, width)}  {sparkline(values, blocks)}  {span}{last}"
+
+
+def sparkline(values: Sequence[float | None], blocks: str = _BLOCKS) -> str:
+    """Return one character for each value, from the lowest to the highest; a space for None.
+
+    >>> sparkline([0.0, None, 0.5, 1.0])
+    '▁ ▅█'
+    """
+    known = [value for value in values if value is not None]
+    low, high = (min(known), max(known)) if known else (0.0, 0.0)
+    top = len(blocks) - 1
+    # A constant line, or one whose range no float can hold, is drawn in the middle.
+    is_drawn = 0.0 < high - low < math.inf
+
+    def block(value: float) -> str:
+        return blocks[round((value - low) / (high - low) * top) if is_drawn else top // 2]
+
+    return "".join(" " if value is None else block(value) for value in values)
+
+
+def _blocks() -> str:
+    try:
+        _BLOCKS.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        return _PLAIN
+    return _BLOCKS

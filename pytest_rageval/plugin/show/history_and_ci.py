@@ -1,0 +1,55 @@
+"""Publishes a run after its files are written: to the history, and to GitHub Actions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_rageval.model import RunInfo, ScenarioResult
+from pytest_rageval.plugin.show import github
+from pytest_rageval.reports.history import DATABASE, HistoryError, record
+from pytest_rageval.reports.write_run import latest_remark
+from pytest_rageval.results.run_point import point_of
+from pytest_rageval.text.printable import printable
+
+
+class Publisher:
+    """Publishes the runs of a session. A failure to do so is a remark, never an error."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._root = config.rootpath
+        self._uses_github = github.is_enabled(config)
+        self._runs: list[tuple[ScenarioResult, RunInfo]] = []
+        self._problem: str | None = None
+
+    def add(self, result: ScenarioResult, run: RunInfo, folder: Path | str) -> list[str]:
+        """Add a run to the history and to the step summary; return remarks.
+
+        ``folder`` is the run's folder, or a sentence why there is none.
+        """
+        if self._uses_github:
+            self._runs.append((result, run))
+        if isinstance(folder, str):
+            return []
+        remarks = latest_remark(folder)
+        base = folder.parent.parent
+        try:
+            record(base, point_of(result, run, f"{folder.parent.name}/{folder.name}"))
+        except HistoryError as error:
+            remarks.append(f"not in {DATABASE}: {error}")
+        return remarks
+
+    def finish(self) -> None:
+        """Write the step summary."""
+        self._problem = github.append_summary(self._runs)
+
+    def write(self, terminal: pytest.TerminalReporter, *, is_quiet: bool) -> None:
+        """Print the annotations for GitHub, and unless ``is_quiet`` what went wrong."""
+        lines = github.annotation_lines([result for result, _ in self._runs], self._root)
+        if lines:
+            terminal.ensure_newline()
+        for line in lines:
+            terminal.write_line(line)
+        if self._problem is not None and not is_quiet:
+            terminal.write_line(printable(self._problem), yellow=True)

@@ -1,0 +1,1 @@
+"""Saved runs: the layout of ``results.json``, and its readers."""

@@ -1,0 +1,157 @@
+"""The layout of ``results.json``: its version, its keys, and one sample per line.
+
+Except for ``run``, equal runs give equal bytes, and ``diff`` can compare two runs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_rageval.model import (
+    Comparison,
+    GateResult,
+    MetricComparison,
+    RunInfo,
+    SampleResult,
+    ScenarioResult,
+    json_plain,
+)
+from pytest_rageval.stats.groups import count_groups
+
+RESULTS_SCHEMA: Final = 1
+"""The version that is written, and the newest that is read."""
+
+_SAMPLES_BEGIN: Final = '"samples": [\n'
+
+
+def results_chunks(result: ScenarioResult, run: RunInfo) -> Iterator[str]:
+    """Yield the text of the file in parts."""
+    yield "{\n"
+    for key, value in _head(result, run).items():
+        yield f"{_dump(key)}: {_dump(value)},\n"
+    yield _SAMPLES_BEGIN
+    last = len(result.samples) - 1
+    for at, sample in enumerate(result.samples):
+        yield _dump(sample_dict(sample)) + ("\n" if at == last else ",\n")
+    yield "]}\n"
+
+
+def read_head(path: Path) -> Mapping[str, Any]:
+    """Return what ``results_chunks`` wrote, with an empty list of samples.
+
+    Raises OSError, ValueError or LookupError for a file that this version did not write.
+    """
+    lines: list[str] = []
+    with path.open(encoding="utf-8-sig") as stream:
+        for line in stream:
+            if line == _SAMPLES_BEGIN:
+                lines.append('"samples": []}')
+                break
+            lines.append(line)
+    head: Mapping[str, Any] = json.loads("".join(lines))
+    if head["schema"] != RESULTS_SCHEMA:
+        raise ValueError(f"schema {head['schema']!r}")
+    return head
+
+
+def _head(result: ScenarioResult, run: RunInfo) -> dict[str, Any]:
+    info = result.info
+    return {
+        "schema": RESULTS_SCHEMA,
+        "scenario": {
+            "name": info.name,
+            "path": info.path,
+            "snapshot_sha256": info.snapshot_sha256,
+            "dataset_sha256": info.dataset_sha256,
+            "overridden": list(info.overridden),
+            "judgements_sha256": info.judgements_sha256,
+            "definitions": {column.name: column.definition for column in info.metrics},
+        },
+        "run": {
+            "id": run.id,
+            "started_at": run.started_at,
+            "finished_at": run.finished_at,
+            "version": run.version,
+            "workers": run.workers,
+            "latency_s": dict(run.latency_s),
+            "answer_latency_s": _plain(run.answer_latency_s),
+            "usage": _plain(run.usage),
+        },
+        "complete": result.complete,
+        "counts": asdict(result.counts),
+        **_groups(result),
+        "metrics": {name: asdict(summary) for name, summary in result.metrics.items()},
+        "weighted_score": asdict(result.weighted_score),
+        "avg": {f"avg_{name}": summary.mean for name, summary in result.metrics.items()},
+        "gates": [gate_dict(gate) for gate in result.gates],
+        "comparison": comparison_dict(result.comparison),
+    }
+
+
+def _groups(result: ScenarioResult) -> dict[str, Any]:
+    found = count_groups(result.info, result.samples)
+    return {} if found is None else {"groups": {"field": result.info.group_by, "n": found}}
+
+
+def _plain(values: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if values is None else dict(values)
+
+
+def comparison_dict(comparison: Comparison | None) -> dict[str, Any] | None:
+    """Return a comparison in the layout of the file, with UltraRAG's names for the two means."""
+    if comparison is None:
+        return None
+    return {
+        "baseline": comparison.baseline,
+        "test": comparison.test,
+        "alpha": comparison.alpha,
+        "correction": comparison.correction,
+        "metrics": {name: _metric_dict(found) for name, found in comparison.metrics.items()},
+        "only_here": list(comparison.only_a),
+        "only_in_baseline": list(comparison.only_b),
+    }
+
+
+def _metric_dict(found: MetricComparison) -> dict[str, Any]:
+    plain = asdict(found)
+    if found.groups is None:
+        del plain["groups"]
+    return {"A_mean": plain.pop("a_mean"), "B_mean": plain.pop("b_mean"), **plain}
+
+
+def gate_dict(gate: GateResult) -> dict[str, Any]:
+    """Return a gate in the layout of the file."""
+    plain = asdict(gate)
+    del plain["margin"]
+    return plain
+
+
+def sample_dict(sample: SampleResult) -> dict[str, Any]:
+    """Return a sample in the layout of the file."""
+    return {
+        "id": sample.sample_id,
+        "index": sample.index,
+        "doc_name": sample.doc_name,
+        "sample_weight": sample.sample_weight,
+        "weighted_score": sample.weighted_score,
+        "outcome": sample.outcome,
+        **({} if sample.xfail is None else {"xfail": sample.xfail}),
+        "question": sample.question,
+        "answer": sample.answer,
+        "contexts": sample.contexts,
+        "references": sample.references,
+        **({"judged_by": sample.judged_by} if sample.judged_by else {}),
+        "metadata": sample.metadata or {},
+        "scores": sample.scores or {},
+        "reasons": sample.reasons or {},
+        "details": json_plain(sample.details) if sample.details else {},
+        "errors": sample.errors or {},
+    }
+
+
+# json.dumps with these arguments would make an encoder for every sample.
+_dump = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=str).encode

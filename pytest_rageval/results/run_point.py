@@ -1,0 +1,150 @@
+"""A run as one point of a scenario's history: its figures without its samples.
+
+A point is made of a result, or read from the ``results.json`` of an earlier run.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from pytest_rageval.model import Counts, MetricSummary, RunInfo, ScenarioResult, WeightedSummary
+from pytest_rageval.results.layout import read_head
+
+
+@dataclass(frozen=True, slots=True)
+class RunPoint:
+    """One run of a scenario.
+
+    ``folder`` is the run's folder below the base of all runs: ``bot/20261121T093011-123456``.
+    ``started_at`` is ISO 8601 in UTC. The figures are those of ``results.json``: the overall score
+    is ``weighted_score.mean`` with ``ci_low`` and ``ci_high``, that of a metric
+    ``metrics["f1"].weighted_mean``; None where nothing was scored. A run that is not ``complete``
+    is not part of a trend.
+    """
+
+    folder: str
+    run_id: str
+    scenario: str
+    started_at: str
+    complete: bool
+    counts: Counts
+    weighted_score: WeightedSummary
+    metrics: Mapping[str, MetricSummary]
+    gates_passed: int = 0
+    gates_failed: int = 0
+    gates_skipped: int = 0
+    overridden: tuple[str, ...] = ()
+    commit: str | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether a gate or a case failed, or a case could not be judged."""
+        return bool(self.gates_failed or self.counts.failed or self.counts.error)
+
+    def mean_of(self, name: str) -> float | None:
+        """Return the weighted mean of a metric, None if the run has no such figure."""
+        found = self.metrics.get(name)
+        return None if found is None else found.weighted_mean
+
+
+def point_of(result: ScenarioResult, run: RunInfo, folder: str = "") -> RunPoint:
+    """Return the point of a result."""
+    ended = Counter(gate.outcome for gate in result.gates)
+    return RunPoint(
+        folder=folder,
+        run_id=run.id,
+        scenario=result.info.name,
+        started_at=run.started_at,
+        complete=result.complete,
+        counts=result.counts,
+        weighted_score=result.weighted_score,
+        metrics=result.metrics,
+        gates_passed=ended["passed"],
+        gates_failed=ended["failed"],
+        gates_skipped=ended["skipped"],
+        overridden=tuple(result.info.overridden),
+        commit=run.commit,
+    )
+
+
+def read_point(base: Path, folder: str) -> RunPoint | None:
+    """Return the point of the run in ``base / folder``; None if it cannot be read.
+
+    Only the head of ``results.json`` is read, not its samples.
+    """
+    try:
+        return _point(read_head(base / folder / "results.json"), folder, _commit(base / folder))
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        ArithmeticError,
+        LookupError,
+        AttributeError,
+        RecursionError,
+    ):
+        # In any of these cases, this version did not write the file.
+        return None
+
+
+def _commit(folder: Path) -> str | None:
+    """Return the commit that ``metadata.json`` names; that file may be missing or damaged."""
+    try:
+        found = json.loads((folder / "metadata.json").read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    commit = found.get("commit") if isinstance(found, dict) else None
+    return commit if isinstance(commit, str) else None
+
+
+def _point(head: Mapping[str, Any], folder: str, commit: str | None) -> RunPoint:
+    ended = Counter(gate["outcome"] for gate in head["gates"])
+    return RunPoint(
+        folder=folder,
+        run_id=_text(head["run"]["id"]),
+        scenario=_text(head["scenario"]["name"]),
+        started_at=_text(head["run"]["started_at"]),
+        complete=head["complete"] is True,
+        counts=_figures(Counts, head["counts"]),
+        weighted_score=_figures(WeightedSummary, head["weighted_score"]),
+        metrics={
+            _text(name): _figures(MetricSummary, found) for name, found in head["metrics"].items()
+        },
+        gates_passed=ended["passed"],
+        gates_failed=ended["failed"],
+        gates_skipped=ended["skipped"],
+        overridden=tuple(map(_text, head["scenario"]["overridden"])),
+        commit=commit,
+    )
+
+
+_NEWER: Final = {Counts: "in_figures", WeightedSummary: "failed", MetricSummary: "failed"}
+
+Figures = TypeVar("Figures", Counts, WeightedSummary, MetricSummary)
+
+
+def _figures(kind: type[Figures], found: Mapping[str, Any]) -> Figures:
+    """Return a record of numbers; raises if one is missing or is not a number.
+
+    Runs of earlier versions lack the figures in ``_NEWER``.
+    """
+    found = {_NEWER[kind]: 0, **found}
+    return kind(**{field.name: _number(found[field.name]) for field in fields(kind)})
+
+
+def _number(value: Any) -> Any:
+    if value is None or (type(value) in (int, float) and math.isfinite(value)):
+        return value
+    raise ValueError(f"{value!r} is not a number")
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not text")
+    return value

@@ -1,0 +1,112 @@
+"""Where runs and saved runs are kept: ``<output>/<scenario>/<run id>/`` and ``.../baselines/``."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+DEFAULT_OUTPUT = ".rageval"
+
+EVALUATION_ROWS: Final = "evaluation_rows.json"
+"""The report with the full expected contexts; results carry them only if it is written."""
+
+ImportMode = Literal["prepend", "append", "importlib"]
+"""How folders of modules imported by path are added to ``sys.path``; pytest's own names."""
+
+_MAX_NAME_BYTES = 200
+# Names that Windows reserves for devices, with any suffix, and files in the folder of all runs.
+_RESERVED = re.compile(
+    r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?|history\.sqlite.*|cachedir\.tag", re.IGNORECASE
+)
+_UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
+
+
+@dataclass(frozen=True, slots=True)
+class RunPaths:
+    """The folders of a session: ``output`` and ``baselines`` are set if the user named them."""
+
+    root: Path
+    output: Path | None = None
+    baselines: Path | None = None
+    saving: str | None = None
+    """The name under which this session saves its runs as baselines, if it does."""
+    saves_failed: bool = False
+    """Whether red runs are saved, too."""
+    import_mode: ImportMode = "prepend"
+    answers: Path | None = None
+    """The data file to which this session saves the answers, if it does."""
+    keeps_expected: bool = False
+    """Whether this session writes a report with the full expected contexts."""
+
+    def saves(self, name: str) -> bool:
+        """Return whether this session saves its runs under ``name``."""
+        if self.saving is None:
+            return False
+        return name == self.saving or (
+            is_path(name) and is_path(self.saving) and self.root / name == self.root / self.saving
+        )
+
+    def shown(self, path: Path) -> str:
+        """Return a path as messages show it: relative to the root if it is below the root."""
+        return (
+            path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
+        )
+
+    def run_base(self, output_dir: str | None) -> Path:
+        """Return the base of the run folders of a scenario with this ``output_dir``."""
+        return self.output or self.root / (output_dir or DEFAULT_OUTPUT)
+
+    def baseline_folder(self, scenario: str, output_dir: str | None) -> Path:
+        """Return the folder of a scenario's saved runs, each of them ``<name>.json``."""
+        if self.baselines is not None:
+            return self.baselines / folder_name(scenario)
+        return self.run_base(output_dir) / folder_name(scenario) / "baselines"
+
+    def baseline_file(self, name: str, scenario: str, output_dir: str | None) -> Path:
+        """Return the file of the saved run ``name``, which may be a path relative to the root."""
+        if is_path(name):
+            return self.root / name
+        folder = self.baseline_folder(scenario, output_dir)
+        return folder / f"{folder_name(name)}.json"
+
+    def known_baseline_file(self, name: str, scenario: str, output_dir: str | None) -> Path:
+        """Return the file to read; if it does not exist, the one written by an earlier version.
+
+        Earlier versions did not add a digest to the folder of a scenario.
+        """
+        file = self.baseline_file(name, scenario, output_dir)
+        base = self.baselines or self.run_base(output_dir)
+        folder = base / plain_folder_name(scenario) / ("" if self.baselines else "baselines")
+        earlier = folder / file.name
+        return earlier if not is_path(name) and earlier.exists() and not file.exists() else file
+
+
+def is_path(name: str) -> bool:
+    """Return whether the name of a saved run is the path of its file."""
+    return "/" in name or "\\" in name or name.endswith(".json")
+
+
+def folder_name(name: str) -> str:
+    """Return ``name`` as a folder name that is valid on any system.
+
+    A digest is added to names that must be changed or are reserved, so that no two share a folder.
+
+    >>> folder_name("支持 v2"), folder_name("bots/支持: v2")
+    ('支持 v2', 'bots_支持_ v2-c35374')
+    """
+    text = unicodedata.normalize("NFC", name).encode("utf-8", "replace").decode("utf-8")
+    safe = plain_folder_name(name)
+    if safe == text and not _RESERVED.fullmatch(safe):
+        return safe
+    return f"{safe}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"
+
+
+def plain_folder_name(name: str) -> str:
+    """Return ``name`` as a valid folder name; different names may give the same one."""
+    text = unicodedata.normalize("NFC", name).encode("utf-8", "replace").decode("utf-8")
+    safe = _UNSAFE.sub("_", text).strip(" .").encode()[:_MAX_NAME_BYTES]
+    return safe.decode("utf-8", "ignore").rstrip(" .") or "scenario"

@@ -1,0 +1,110 @@
+"""Short forms in a scenario: which mapping a bare value stands for, by its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree
+
+ABSENT: Any = object()
+"""What is found where there is no value, not even null."""
+
+_SHORT_FORMS: Final = {
+    "dataset": "path",
+    "judge": "model",
+    "embedding": "model",
+    "compare": "baseline",
+    "corpus": "path",
+}
+_TYPE_BY_KEY: Final = {
+    "use": "python",
+    "url": "http",
+    "fixture": "fixture",
+    "model": "chat",
+    "profile": "chat",
+}
+
+
+def short_key(path: YamlPath, present: Mapping[str, Any]) -> str:
+    """Return the key that a bare value at ``path`` would be in the mapping there, "" if none."""
+    if len(path) == 1:
+        return _SHORT_FORMS.get(str(path[0]), "")
+    if is_metric_gate(path) and "mean" in present:
+        return "mean"
+    return "input" if path[-1] == "price" else ""
+
+
+def widened(path: YamlPath, value: Any) -> dict[str, Any] | None:
+    """Return the mapping that ``value`` at ``path`` is or stands for; None for other values."""
+    if value is ABSENT or value is None:
+        return {}
+    if isinstance(value, dict):
+        return value
+    if path == ("dataset",):
+        return {"rows" if isinstance(value, list) else "path": value}
+    if path == ("target",) and isinstance(value, str):
+        return named_target(value)
+    key = short_key(path, {"mean": None})
+    return {key: value} if key and isinstance(value, str | int | float) else None
+
+
+def widen(tree: YamlTree, path: YamlPath) -> None:
+    """Turn the short forms that ``path`` leads through into mappings."""
+    for length in range(1, len(path)):
+        parent = path[:length]
+        found = value_at(tree.data, parent)
+        mapping = widened(parent, found)
+        if mapping and mapping is not found:
+            tree.put(parent, mapping)
+
+
+def value_at(data: Any, path: YamlPath) -> Any:
+    """Return the value at ``path``, also where a short form says it; else ABSENT."""
+    for at, step in enumerate(path):
+        mapping = widened(path[:at], data)
+        data = ABSENT if mapping is None else mapping.get(str(step), ABSENT)
+    return data
+
+
+def named_target(text: str) -> dict[str, Any]:
+    """Return the keys of a target that is only a text.
+
+    >>> named_target("my_app.rag:answer")
+    {'type': 'python', 'use': 'my_app.rag:answer'}
+    >>> named_target("http://127.0.0.1:8000/ask")
+    {'type': 'http', 'url': 'http://127.0.0.1:8000/ask'}
+    >>> named_target("fixture")
+    {'type': 'fixture'}
+    """
+    if "://" in text:
+        return {"type": "http", "url": text}
+    if ":" in text or "." in text:
+        return {"type": "python", "use": text}
+    return {"type": text}
+
+
+def type_of_target(keys: Iterable[str]) -> str | None:
+    """Return the type of a target by a key that only this type has, None where there is none."""
+    given = set(keys)
+    return next((name for key, name in _TYPE_BY_KEY.items() if key in given), None)
+
+
+def is_metric_gate(path: YamlPath) -> bool:
+    """Return whether the checks of a metric are at ``path``, if it names a metric."""
+    is_gate = path[:1] == ("gates",) and path[1:2] != ("compare_fail",)
+    return is_gate and 0 < metric_step(path) == len(path) - 1
+
+
+def metric_step(path: YamlPath) -> int:
+    """Return which step of ``path`` names a metric, 0 if none can."""
+    match path:
+        case ("gates", "by", *_):
+            at = 3
+        case ("gates", "compare_fail", *_):
+            at = 2
+        case ("gates" | "metric_weights" | "thresholds", *_):
+            at = 1
+        case _:
+            at = 0
+    return at if at < len(path) else 0

@@ -1,0 +1,1 @@
+"""YAML text with the lines of its values: read, edited, written."""

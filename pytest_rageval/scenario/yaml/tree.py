@@ -1,0 +1,304 @@
+"""A YAML file as plain data that remembers the line of each value.
+
+Stricter than PyYAML's safe loader where its leniency hides mistakes: duplicate keys are problems,
+keys are always text; dates, sexagesimal numbers, yes and no stay text; alias bombs are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import yaml
+
+from pytest_rageval.errors import Problem, ScenarioError, shorten
+
+YamlPath = tuple[str | int, ...]
+
+# Far more than a scenario written by hand has, far less than what fills a memory.
+_MAX_ALIASED_NODES = 100_000
+_MAX_DEPTH = 100
+_MAX_INT_BITS = 1000
+_TOO_DEEP = "nested too deeply to be a scenario"
+_TAG = "tag:yaml.org,2002:"
+# An answer may be "no". Where a boolean is wanted, the schema takes these words for one.
+_TEXT_BOOLEANS = ("yes", "no", "on", "off", "y", "n")
+_TEXT_LIKE = re.compile(r"[-+]?0\d+|.*:.*")
+
+
+@dataclass
+class YamlTree:
+    """Plain data, the line (from 1) of each path in it, and the problems found on the way."""
+
+    data: Any
+    source: str
+    lines: dict[YamlPath, int] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    hints: dict[str, str] = field(default_factory=dict)
+    """What the file says that one could take for a key of ours which it lacks, by that key."""
+    fallbacks: dict[str, str] = field(default_factory=dict)
+    """Fields of a row and the column that holds them where none of their own names is filled."""
+    _origins: dict[YamlPath, str] = field(default_factory=dict)
+    _moves: list[tuple[str, str]] = field(default_factory=list)
+
+    def where(self, path: YamlPath = ()) -> str:
+        """Return ``file:line`` of the value at ``path``, or of the nearest one that holds it."""
+        for length in range(len(path), -1, -1):
+            origin = self._origins.get(path[:length])
+            if origin is not None:
+                return origin
+            line = self.lines.get(path[:length])
+            if line is not None:
+                return f"{self.source}:{line}"
+        return self.source
+
+    def problem(self, path: YamlPath, message: str, *, is_cause: bool = False) -> None:
+        """Note what is wrong with the value at ``path``."""
+        self.problems.append(Problem(self.where(path), message, is_cause))
+
+    def hint(self, key: str) -> str:
+        """Return the end of a message that ``key`` is missing: what was no value of it."""
+        return f"; {self.hints[key]}" if key in self.hints else ""
+
+    def move(self, old: YamlPath, new: YamlPath) -> None:
+        """Move the value at ``old`` to ``new``, with its lines; parents of ``new`` are made."""
+        parent = self.at(old[:-1])
+        value = parent.pop(old[-1])
+        self.put(new, value)
+        for path in [path for path in self.lines if path[: len(old)] == old]:
+            self.lines[new + path[len(old) :]] = self.lines.pop(path)
+        self.note_move(old, new)
+
+    def note_move(self, old: YamlPath, new: YamlPath) -> None:
+        """Note that what is at ``new`` was written at ``old``."""
+        self._moves.append((dotted(old), dotted(new)))
+
+    def as_written(self, message: str) -> str:
+        """Return a message that begins with one of our paths with the path that the user wrote."""
+        for old, new in reversed(self._moves):
+            rest = message.removeprefix(new)
+            if rest != message and rest.startswith((":", ".", "[")):
+                message = old + rest
+        return message
+
+    def put(self, path: YamlPath, value: Any, origin: str | None = None) -> None:
+        """Set the value at ``path``; ``origin`` is what ``where`` then answers for it.
+
+        Raises LookupError when ``path`` runs through something that holds no such part.
+        """
+        parent = self.data
+        for step, following in pairwise(path):
+            parent = _descend(parent, step, [] if isinstance(following, int) else {})
+        if isinstance(parent, list):
+            if not (isinstance(path[-1], int) and 0 <= path[-1] < len(parent)):
+                raise LookupError(f"the list has no item {path[-1]}")
+            parent[path[-1]] = value
+        elif isinstance(parent, dict):
+            parent[path[-1]] = value
+        else:
+            raise LookupError(f"{shorten(repr(parent))} has no parts")
+        if origin is not None:
+            self._origins[path] = origin
+
+    def has(self, path: YamlPath) -> bool:
+        """Return whether there is a value at ``path``."""
+        try:
+            self.at(path)
+        except (LookupError, TypeError):
+            return False
+        return True
+
+    def at(self, path: YamlPath) -> Any:
+        """Return the value at ``path``; raises LookupError or TypeError where there is none."""
+        found = self.data
+        for step in path:
+            found = found[step]
+        return found
+
+
+def dotted(path: Iterable[str | int]) -> str:
+    """Return a path as it is read aloud.
+
+    >>> dotted(("metrics", 1, "f1"))
+    'metrics[1].f1'
+    """
+    parts = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return shorten("".join(parts).lstrip("."), 120)
+
+
+def _descend(parent: Any, step: str | int, empty: Any) -> Any:
+    if isinstance(parent, list):
+        if not (isinstance(step, int) and 0 <= step < len(parent)):
+            raise LookupError(f"the list has no item {step}")
+        return parent[step]
+    if not isinstance(parent, dict):
+        raise LookupError(f"{shorten(repr(parent))} has no parts")
+    if parent.get(step) is None:
+        parent[step] = empty
+    return parent[step]
+
+
+def parse_yaml(text: str, source: str) -> YamlTree:
+    """Return the tree of ``text``; ``source`` is the file's name in messages.
+
+    Raises ScenarioError when the text is no YAML at all. Duplicate keys and unreadable values are
+    left in the tree's ``problems``, for the caller to report with all others.
+    """
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    _refuse_deep_text(text, source)
+    try:
+        root = yaml.compose(text, Loader=loader)
+    except yaml.MarkedYAMLError as error:
+        raise ScenarioError([_syntax_problem(error, text, source)]) from error
+    except yaml.YAMLError as error:
+        first = str(error).splitlines()[0]
+        raise ScenarioError([Problem(source, f"not readable as YAML: {first}")]) from error
+    except RecursionError as error:
+        raise ScenarioError([Problem(source, _TOO_DEEP)]) from error
+    except UnicodeEncodeError as error:
+        raise ScenarioError([Problem(source, "not Unicode text (a lone surrogate)")]) from error
+    tree = YamlTree(data=None, source=source)
+    if root is not None:
+        tree.data = _Builder(tree).build(root, (), aliased=False)
+    return tree
+
+
+def refuse_depth(data: Any, where: str) -> None:
+    """Raise ScenarioError where plain data have more levels than a YAML file may have."""
+    level = [data]
+    for _ in range(_MAX_DEPTH + 1):
+        inside = [part.values() if isinstance(part, Mapping) else part for part in level]
+        children = (child for part in inside for child in part)
+        # Each once: what holds itself would be many more on each level.
+        once = {id(child): child for child in children if isinstance(child, Mapping | list | tuple)}
+        level = list(once.values())
+        if not level:
+            return
+    raise ScenarioError([Problem(where, _TOO_DEEP)])
+
+
+def _refuse_deep_text(text: str, source: str) -> None:
+    # libyaml composes recursively in C and would end the process with a stack overflow.
+    depth = 0
+    for line, content in enumerate(text.splitlines(), start=1):
+        depth = max(0, depth + content.count("[") + content.count("{"))
+        depth = max(0, depth - content.count("]") - content.count("}"))
+        indent = len(content) - len(content.lstrip(" -?"))
+        if depth > 5_000 or (indent > 5_000 and content.strip(" -?")):
+            raise ScenarioError([Problem(f"{source}:{line}", _TOO_DEEP)])
+
+
+def _syntax_problem(error: yaml.MarkedYAMLError, text: str, source: str) -> Problem:
+    mark = error.problem_mark or error.context_mark
+    lines = text.splitlines()
+    at_mark = lines[mark.line][mark.column :] if mark and mark.line < len(lines) else ""
+    where = f"{source}:{mark.line + 1}" if mark is not None else source
+    parts = [part for part in (error.context, error.problem) if part]
+    column = f" (column {mark.column + 1})" if mark is not None else ""
+    hint = " Indent with spaces." if at_mark.startswith("\t") else ""
+    return Problem(where, f"not valid YAML: {', '.join(parts)}{column}.{hint}")
+
+
+class _Builder:
+    """Turns composed nodes into plain data and notes lines and problems in a tree."""
+
+    def __init__(self, tree: YamlTree) -> None:
+        self._tree = tree
+        self._scalars = yaml.constructor.SafeConstructor()
+        self._seen: set[int] = set()
+        self._open: set[int] = set()
+        self._aliased = 0
+
+    def build(self, node: yaml.Node, path: YamlPath, aliased: bool) -> Any:
+        self._tree.lines.setdefault(path, node.start_mark.line + 1)
+        self._refuse_bombs(node, path, aliased)
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node)
+        aliased = aliased or id(node) in self._seen
+        if node.tag not in (f"{_TAG}seq", f"{_TAG}map"):
+            self._problem(node, f"the tag {shorten(node.tag)!r} is not allowed here")
+        self._seen.add(id(node))
+        self._open.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            built: Any = [
+                self.build(child, (*path, at), aliased) for at, child in enumerate(node.value)
+            ]
+        elif isinstance(node, yaml.MappingNode):
+            built = self._mapping(node, path, aliased)
+        self._open.discard(id(node))
+        return built
+
+    def _refuse_bombs(self, node: yaml.Node, path: YamlPath, aliased: bool) -> None:
+        self._aliased += aliased
+        where = f"{self._tree.source}:{node.start_mark.line + 1}"
+        if self._aliased > _MAX_ALIASED_NODES:
+            message = f"aliases expand to more than {_MAX_ALIASED_NODES:,} values (an alias bomb?)"
+            raise ScenarioError([Problem(where, message)])
+        if id(node) in self._open:
+            raise ScenarioError([Problem(where, "an alias that contains itself")])
+        if len(path) > _MAX_DEPTH:
+            raise ScenarioError([Problem(where, _TOO_DEEP)])
+
+    def _mapping(self, node: yaml.MappingNode, path: YamlPath, aliased: bool) -> dict[str, Any]:
+        built: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            if key_node.tag == f"{_TAG}merge":
+                self._merge(value_node, path, merged)
+                continue
+            if not isinstance(key_node, yaml.ScalarNode):
+                self._problem(key_node, "a key must be text, not a list or a mapping")
+                continue
+            key = str(key_node.value)
+            if key in built:
+                first = self._tree.lines.get((*path, key), 0)
+                self._problem(key_node, f"duplicate key {shorten(key)!r} (first on line {first})")
+                continue
+            self._tree.lines[(*path, key)] = key_node.start_mark.line + 1
+            built[key] = self.build(value_node, (*path, key), aliased)
+        return {**merged, **built}
+
+    def _merge(self, node: yaml.Node, path: YamlPath, merged: dict[str, Any]) -> None:
+        parts = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        for part in parts:
+            if isinstance(part, yaml.MappingNode):
+                for key, value in self.build(part, path, aliased=True).items():
+                    merged.setdefault(key, value)
+            else:
+                self._problem(part, "only mappings can be merged with <<")
+
+    def _scalar(self, node: yaml.ScalarNode) -> Any:
+        text = str(node.value)
+        kind = node.tag.removeprefix(_TAG)
+        if kind in ("str", "timestamp", "value", "merge"):
+            return text
+        if kind not in _SCALARS:
+            self._problem(node, f"the tag {shorten(node.tag)!r} is not allowed here")
+            return text
+        if kind in ("int", "float") and _TEXT_LIKE.fullmatch(text):
+            return text
+        if kind == "bool" and text.lower() in _TEXT_BOOLEANS:
+            return text
+        try:
+            value = getattr(self._scalars, _SCALARS[kind])(node)
+            if isinstance(value, int) and value.bit_length() > _MAX_INT_BITS:
+                raise ValueError("too large")
+            return value
+        except (ValueError, LookupError, yaml.YAMLError):
+            self._problem(node, f"{shorten(text)!r} cannot be read as a value")
+            return text
+
+    def _problem(self, node: yaml.Node, message: str) -> None:
+        where = f"{self._tree.source}:{node.start_mark.line + 1}"
+        self._tree.problems.append(Problem(where, message))
+
+
+_SCALARS: Mapping[str, str] = {
+    "null": "construct_yaml_null",
+    "bool": "construct_yaml_bool",
+    "int": "construct_yaml_int",
+    "float": "construct_yaml_float",
+}

@@ -1,0 +1,91 @@
+"""Gates by their node ids: remembered by --lf, given back to pytest, deselected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.plugin.conftest import Project, Run
+
+SCENARIO = """
+    name: qa
+    metrics: [em]
+    thresholds: {em: 0.5}
+    tolerate: pass_rate
+    gates: {em: 0.9, pass_rate: 0.1}
+    dataset: qa.jsonl
+"""
+TEST = "def test_plain():\n    assert {}\n"
+
+
+@pytest.fixture
+def failing(project: Project) -> Project:
+    """Return a project in which a gate (mean 0.75) and a plain test failed."""
+    project.scenario(SCENARIO)
+    project.rows(
+        [
+            {"id": f"s{at}", "answer": "Paris" if at else "Rome", "references": ["Paris"]}
+            for at in range(4)
+        ]
+    )
+    project.file("test_plain.py", TEST.format("False"))
+    project.pytest().assert_outcomes(failed=2, passed=5, xfailed=1)
+    return project
+
+
+def test_lf_does_not_forget_a_gate_that_failed(failing: Project, run: Run) -> None:
+    """[G6] The test is mended, the gate is not: all cases run, and it fails again."""
+    failing.file("test_plain.py", TEST.format("1 == 1"))
+    result = run("--lf")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert failing.gates() == {"em.mean": "failed", "pass_rate": "passed", "unscored": "passed"}
+    result = run("--lf")
+    assert failing.results()["counts"]["ran"] == 4
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_gate_that_passes_again_is_forgotten(failing: Project) -> None:
+    """[G6] Then --lf has nothing left of the scenario."""
+    failing.rows([{"id": "s0", "answer": "Paris", "references": ["Paris"]}])
+    failing.pytest("--lf").assert_outcomes(failed=1, passed=1 + 3)
+    failing.pytest("--lf").assert_outcomes(failed=1)
+
+
+def test_lf_runs_all_cases_of_a_test_function_whose_gate_failed(project: Project) -> None:
+    """[G6] With each of its parameters."""
+    project.file(
+        "eval.yaml",
+        "name: qa\nmetrics: [em]\ngates: {em: 0.9}\ndataset:\n"
+        "  - {id: a, references: [x]}\n  - {id: b, references: [x]}\n",
+    )
+    project.file(
+        "test_bot.py",
+        "import pytest\n\n@pytest.mark.parametrize('say', ['x', 'y'])\n"
+        "@pytest.mark.rag_scenario('eval.yaml')\n"
+        "def test_bot(rageval, say):\n    rageval.check(say)\n",
+    )
+    project.file("test_plain.py", TEST.format("False"))
+    assert project.pytest().ret == pytest.ExitCode.TESTS_FAILED
+    project.file("test_plain.py", TEST.format("1 == 1"))
+    result = project.pytest("--lf")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["FAILED test_bot.py::test_bot(y)::gate:em.mean*"])
+
+
+@pytest.mark.parametrize(
+    "how",
+    [["qa.rageval.yaml::gate:em.mean"], ["--rag-scenario=qa.rageval.yaml::gate:em.mean"]],
+    ids=["argument", "option"],
+)
+def test_a_gate_is_selected_by_its_node_id(failing: Project, run: Run, how: list[str]) -> None:
+    """[G6] It needs every sample: all cases of its scenario run, and no other test."""
+    run(*how).assert_outcomes(failed=1, passed=3 + 2, xfailed=1)
+
+
+def test_a_gate_is_deselected_by_its_node_id(failing: Project, run: Run) -> None:
+    """[G6] Skipped, and named as such; strict or not."""
+    result = run("qa.rageval.yaml", "--deselect=qa.rageval.yaml::gate:em.mean", "-rs")
+    result.assert_outcomes(passed=3 + 2, xfailed=1, skipped=1)
+    result.stdout.fnmatch_lines(["gate em.mean *skipped deselected (0.7500 < 0.9000)"])

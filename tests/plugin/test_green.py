@@ -1,0 +1,220 @@
+"""When is a run green? Only if all that it was asked to judge was judged: the table of all cases.
+
+What failed x what judges x how it runs. docs/explanation/when-is-a-run-green.md has it in words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_rageval.clients.base import CHAT_REGISTRY
+
+if TYPE_CHECKING:
+    from tests.plugin.conftest import Project, Run
+
+CHAT_REGISTRY.names()
+
+# f1 is 1 on every row: without the metric that fails, all would be green.
+ROWS = [
+    {"id": f"s{at}", "question": "q?", "answer": "Paris", "references": ["Paris"], "doc_name": "d"}
+    for at in range(20)
+]
+METRICS = """
+async def dead(sample):
+    raise ConnectionError("no route to the judge")
+
+def code(sample):
+    return 1 / 0
+
+def mostly(sample):
+    if sample.id != "s0":
+        raise TimeoutError("late")
+    return 1.0
+
+def not_one(sample):
+    return None if sample.id != "s0" else 1.0
+
+def answer(question):
+    raise RuntimeError("the index is away")
+"""
+JUDGE = {"model": "m", "base_url": "http://127.0.0.1:9/v1", "retries": 0, "timeout_s": 2}
+FAULTS: Mapping[str, dict[str, Any]] = {
+    "a judge that is down": {"metrics": ["f1", "llm_answer_relevancy"], "judge": JUDGE},
+    "an async metric without its service": {"metrics": ["f1", {"use": "faults:dead"}]},
+    "code that raises": {"metrics": ["f1", {"use": "faults:code"}]},
+    "95 % failures": {"metrics": ["f1", {"use": "faults:mostly"}]},
+    "a target that answers nothing": {"metrics": ["f1"], "target": "faults:answer"},
+}
+JUDGES: Mapping[str, dict[str, Any]] = {
+    "nothing": {},
+    "a threshold of weighted_score": {"thresholds": {"weighted_score": 0.1}},
+    "a threshold of the other metric": {"thresholds": {"f1": 0.1}},
+    "weighted_score": {"gates": {"weighted_score": 0.1}},
+    "the mean of the other metric": {"gates": {"f1": 0.1}},
+    "by": {"gates": {"by": {"doc_name": {"weighted_score": 0.1}}}},
+    "lower_bound": {"gates": {"weighted_score": {"lower_bound": 0.1}}},
+    "quantile": {"gates": {"weighted_score": {"quantile": {0.1: 0.1}}}},
+    "pass_rate": {"thresholds": {"f1": 0.1}, "gates": {"pass_rate": 1.0}},
+    "tolerate": {"thresholds": {"f1": 0.1}, "gates": {"pass_rate": 0.5}, "tolerate": "pass_rate"},
+    "--rag-fail-under": {},
+    "no_regression": {"gates": {"no_regression": {"baseline": "base.json"}}},
+    "unscored, as a share": {"gates": {"f1": 0.1, "unscored": 0.05}},
+    "invalid": {"gates": {"invalid": 0.5}},
+}
+OPTIONS = {"--rag-fail-under": ["--rag-fail-under=0.1"]}
+
+
+@pytest.fixture
+def asked(project: Project) -> Project:
+    """Return a project with metrics that fail, and a baseline that is worse than f1 alone."""
+    project.file("faults.py", METRICS)
+    project.rows(ROWS)
+    scores = {"f1": 0.5, "llm_answer_relevancy": 2.5, "dead": 0.5, "code": 0.5, "mostly": 0.5}
+    samples = [{"id": row["id"], "scores": scores} for row in ROWS]
+    project.file("base.json", json.dumps({"schema": 1, "scenario": {}, "samples": samples}))
+    return project
+
+
+def write(project: Project, **keys: Any) -> Path:
+    """Write the scenario in which f1 weighs a tenth of the other metric."""
+    scenario = {"name": "qa", "dataset": "qa.jsonl", **keys}
+    for metric in scenario["metrics"][1:]:
+        name = metric if isinstance(metric, str) else metric["use"].partition(":")[2]
+        scenario.setdefault("metric_weights", {"f1": 0.1, name: 1.0})
+    return project.scenario(json.dumps(scenario))
+
+
+@pytest.mark.parametrize("judge", JUDGES)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_failed_is_never_green(asked: Project, fault: str, judge: str) -> None:
+    """[G1] Whatever judges: red, and the metric is named with its reason."""
+    write(asked, **FAULTS[fault], **JUDGES[judge])
+    result = asked.pytest(*OPTIONS.get(judge, []))
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert asked.gates()["unscored"] == "failed"
+    found = asked.results()
+    assert found["weighted_score"]["failed"] >= 19
+    names = {"f1"} if "target" in fault else set(found["metrics"]) - {"f1"}
+    assert all(found["metrics"][name]["failed"] >= 19 for name in names)
+
+
+def test_nor_is_it_with_workers(asked: Project, workers: Run) -> None:
+    """[G1] The controller decides the same."""
+    write(asked, **FAULTS["95 % failures"], **JUDGES["by"])
+    result = workers()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert asked.gates()["unscored"] == "failed"
+
+
+@pytest.mark.parametrize(
+    "how",
+    [["-k", "s0 or s1"], ["--rag-limit=2"], ["--rag-set=dataset.limit=2"]],
+    ids=["-k", "--rag-limit", "--rag-set"],
+)
+@pytest.mark.parametrize("fault", ["code that raises", "95 % failures"])
+def test_a_part_of_the_samples_decides_nothing(asked: Project, fault: str, how: list[str]) -> None:
+    """[G1, G10, G12] No gate passes, and the last lines say so; strict, the run is red."""
+    write(asked, **FAULTS[fault], gates={"f1": 0.1})
+    result = asked.pytest(*how)
+    assert set(asked.gates().values()) <= {"skipped", "failed"}
+    result.stdout.fnmatch_lines(["NOT DECIDED: * gates of qa, * of 20 samples ran*"])
+    strict = asked.pytest(*how, "--rag-strict")
+    assert strict.ret == pytest.ExitCode.TESTS_FAILED
+    assert set(asked.gates().values()) == {"failed"}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_run_with_a_failure_is_no_baseline(asked: Project, fault: str) -> None:
+    """[G1, G4] Saved, it would make the next run look good."""
+    write(asked, **FAULTS[fault])
+    result = asked.pytest("--rag-save=new.json")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert not (asked.path / "new.json").exists()
+    result.stdout.fnmatch_lines(["baseline new.json NOT saved: the run is red (*"])
+
+
+def test_a_share_may_be_missing_by_its_metric_and_all_else_is_judged(asked: Project) -> None:
+    """[G1] 19 of 20 lack it: xfailed with the error, and the gate fails beyond the share."""
+    metrics = {"metrics": ["f1", {"use": "faults:mostly"}], "thresholds": {"f1": 0.1}}
+    write(asked, **metrics, gates={"f1": 0.9, "unscored": {"mostly": 0.95}})
+    result = asked.pytest("-rx")
+    result.assert_outcomes(passed=1 + 2, xfailed=19)
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["XFAIL *unscored: TimeoutError: late*"])
+    write(asked, **metrics, gates={"f1": 0.9, "unscored": {"mostly": 0.94}})
+    result = asked.pytest()
+    result.assert_outcomes(passed=1 + 1, xfailed=19, failed=1)
+
+
+def test_a_sample_below_its_threshold_fails_though_another_score_may_be_missing(
+    asked: Project,
+) -> None:
+    """[G1] The leave is for the metric that is named, and for nothing else."""
+    rows = [{**row, "answer": "Rome" if row["id"] == "s7" else "Paris"} for row in ROWS]
+    asked.rows(rows)
+    write(
+        asked,
+        metrics=["f1", {"use": "faults:code"}],
+        thresholds={"f1": 0.5},
+        gates={"pass_rate": 0.9, "unscored": {"code": 1.0}},
+    )
+    result = asked.pytest()
+    result.assert_outcomes(xfailed=19, failed=1, passed=2)
+    assert asked.outcomes()["s7"] == "failed"
+
+
+def test_what_does_not_apply_is_left_out_and_shown(asked: Project) -> None:
+    """[G1] None with no error: 19 of 20 are judged by f1 alone, and that is said."""
+    write(asked, metrics=["f1", {"use": "faults:not_one"}], gates={"weighted_score": 0.9})
+    result = asked.pytest()
+    result.assert_outcomes(passed=22)
+    found = asked.results()["metrics"]["not_one"]
+    assert (found["n"], found["unscored"], found["failed"]) == (1, 19, 0)
+    result.stdout.fnmatch_lines(
+        ["not_one does not apply to 19 of 20 samples, for instance: the metric returned None"]
+    )
+
+
+def test_a_metric_of_no_weight_that_nothing_judges_may_fail(asked: Project) -> None:
+    """[G1] It is in no verdict; the table says that it failed."""
+    write(asked, metrics=["f1", {"use": "faults:code"}], gates={"weighted_score": 0.9})
+    result = asked.pytest("--rag-metric-weight=code=0")
+    result.assert_outcomes(passed=22)
+    result.stdout.fnmatch_lines(["code *0/20  20 failed (20 unscored)"])
+
+
+def test_an_empty_answer_is_the_worst_one_and_nobody_is_asked(asked: Project) -> None:
+    """[G9] The judge is down, and that does not matter: 0 of 5 for each."""
+    asked.rows([{**row, "answer": ""} for row in ROWS])
+    write(asked, metrics=["llm_answer_relevancy"], judge=JUDGE, gates={"weighted_score": 0.1})
+    result = asked.pytest()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert asked.gates() == {"weighted_score": "failed", "unscored": "passed"}
+    found = asked.results()["samples"][0]
+    assert (found["scores"], found["reasons"]) == (
+        {"llm_answer_relevancy": 0.0},
+        {"llm_answer_relevancy": "empty answer"},
+    )
+
+
+def test_rows_that_are_no_samples_are_counted_and_can_be_bounded(asked: Project) -> None:
+    """[G8] 4 of 24 rows are in no figure: said, and more than a tenth with the gate."""
+    asked.rows([*ROWS, *({"id": f"bad{at}", "answer": ["no", "text"]} for at in range(4))])
+    dataset = {"path": "qa.jsonl", "on_invalid": "skip"}
+    write(asked, metrics=["f1"], dataset=dataset, gates={"f1": 0.9})
+    result = asked.pytest()
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["4 of 24 rows are invalid and in no figure, for instance: *"])
+    counts = asked.results()["counts"]
+    assert (counts["samples"], counts["invalid"], counts["in_figures"]) == (24, 4, 20)
+    summary = (asked.folder() / "summary.md").read_text("utf-8")
+    assert "- 4 of 24 rows are invalid and in no figure" in summary
+    write(asked, metrics=["f1"], dataset=dataset, gates={"f1": 0.9, "invalid": 0.1})
+    result = asked.pytest()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["gate invalid *FAILED  0.1667 > 0.1000 (4 of 24 rows)"])

@@ -1,0 +1,37 @@
+"""Two scenario files of one name would share runs, history and baselines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.plugin.conftest import Project
+
+SCENARIO = "name: {}\nmetrics: [em]\ndataset: [{{id: a, answer: x, references: [x]}}]\n"
+
+
+@pytest.mark.parametrize("args", [(), ("-n", "2")], ids=["plain", "xdist"])
+def test_two_files_of_one_name_are_refused_with_both_places(
+    project: Project, args: tuple[str, ...]
+) -> None:
+    """[G11] In one output folder; that it is wrong use, workers tell their controller."""
+    project.scenario(SCENARIO.format("qa"), "one")
+    project.scenario(SCENARIO.format("qa"), "two")
+    result = project.pytest(*args)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stdout.fnmatch_lines(
+        ["*two.rageval.yaml: name: 'qa' is also the name of one.rageval.yaml: *"]
+    )
+
+
+def test_the_same_file_twice_is_one(project: Project) -> None:
+    """[G11] A test function over a scenario that runs by itself, too."""
+    project.scenario(SCENARIO.format("qa"))
+    project.file(
+        "test_bot.py",
+        "import pytest\n\n@pytest.mark.rag_scenario('qa.rageval.yaml')\n"
+        "def test_bot(rageval):\n    rageval.check('x')\n",
+    )
+    project.pytest().assert_outcomes(passed=2)

@@ -1,0 +1,116 @@
+"""Quality was asked for, and no scenario was there to judge: wrong use, never green."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.plugin.conftest import Project, Run
+
+
+@pytest.fixture(autouse=True)
+def _plain_test(project: Project) -> None:
+    project.file("test_plain.py", "def test_plain():\n    pass\n")
+
+
+def scenario(project: Project) -> None:
+    project.file("hidden/.keep", "")
+    project.scenario(
+        "name: qa\nmetrics: [em]\ndataset: [{id: a, answer: x, references: [x]}]\n", "hidden/qa"
+    )
+
+
+def test_a_scenario_that_is_not_collected_is_named(project: Project, run: Run) -> None:
+    """[G5] norecursedirs hides it; without the option such a run is pytest's own business.
+
+    Also where other tests passed.
+    """
+    scenario(project)
+    project.file("pytest.ini", "[pytest]\nnorecursedirs = hidden\n")
+    result = run("--rag-fail-under=0.5")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stdout.fnmatch_lines(["ERROR: *hidden/qa.rageval.yaml was not selected: see testpaths*"])
+    assert run().ret == pytest.ExitCode.OK
+
+
+def test_a_scenario_whose_cases_are_deselected_judges_nothing(project: Project) -> None:
+    """[G5] -k leaves the plain test alone."""
+    scenario(project)
+    assert project.pytest("-k", "plain", "--rag-gate=em=0").ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_what_is_set_for_all_runs_is_no_question(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[G5] In addopts, an ini value, a variable: a project may be strict, and run other tests."""
+    options = "--rag-strict --rag-fail-under=0.5"
+    project.file("pytest.ini", f"[pytest]\naddopts = {options}\nrageval_strict = true\n")
+    monkeypatch.setenv("RAGEVAL_FAIL_UNDER", "0.5")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--rag-gate=f1=0.5 -p no:hypothesispytest")
+    assert project.pytest().ret == pytest.ExitCode.OK
+    assert project.pytest("--collect-only", "--rag-strict").ret == pytest.ExitCode.OK
+
+
+def test_a_test_function_over_a_scenario_is_one(project: Project) -> None:
+    """[G5] Its gates judge."""
+    project.file("eval.yaml", "name: qa\nmetrics: [em]\ndataset: [{answer: x, references: [x]}]\n")
+    project.file(
+        "test_bot.py",
+        "import pytest\n\n@pytest.mark.rag_scenario('eval.yaml')\n"
+        "def test_bot(rageval):\n    rageval.check('x')\n",
+    )
+    assert project.pytest("--rag-fail-under=0.5").ret == pytest.ExitCode.OK
+
+
+def test_the_end_says_which_values_were_overridden_and_from_where(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[G10] A limit from the environment makes a part of the run."""
+    rows = "".join(f"  - {{id: s{at}, answer: x, references: [x]}}\n" for at in range(4))
+    project.scenario(f"name: qa\nmetrics: [em]\ngates: {{em: 0.5}}\ndataset:\n{rows}")
+    monkeypatch.setenv("RAGEVAL_LIMIT", "1")
+    result = project.pytest("--rag-gate=em=0.4")
+    result.stdout.fnmatch_lines(
+        [
+            "partial run: 1 of 4 samples",
+            "gate em.mean *skipped 1 of 4 samples ran, so far 1.0000",
+            "overridden: gates.em (--rag-gate), dataset.limit (RAGEVAL_LIMIT)",
+        ]
+    )
+    assert project.pytest("--rag-strict").ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_limit_of_the_file_is_the_data_set(project: Project) -> None:
+    """[G10] Gates are decided, and the table says how much of the data that is."""
+    project.rows([{"id": f"s{at}", "answer": "x", "references": ["x"]} for at in range(4)])
+    project.scenario(
+        "name: qa\nmetrics: [em]\ngates: {em: 0.5}\ndataset: {path: qa.jsonl, limit: 3}\n"
+    )
+    result = project.pytest()
+    result.assert_outcomes(passed=3 + 2 + 1)
+    result.stdout.fnmatch_lines(["dataset.limit: the first 3 of 4 rows"])
+
+
+def test_a_run_that_only_sets_up_judges_nothing(project: Project) -> None:
+    """[G5] Quality was asked for, and no case ran."""
+    project.scenario("name: qa\nmetrics: [em]\ndataset: [{answer: x, references: [x]}]\n")
+    result = project.pytest("qa.rageval.yaml", "--setup-only", "--rag-fail-under=0.9")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_a_scenario_none_of_whose_cases_is_selected_is_named(project: Project, run: Run) -> None:
+    """[G5, G12] Strict, its gates fail; the other scenario alone would be green."""
+    for name, answer in (("a", "x"), ("b", "wrong")):
+        project.scenario(
+            f"name: {name}\nmetrics: [em]\ngates: {{em: 0.5}}\n"
+            f"dataset: [{{id: {name}-1, answer: {answer}, references: [x]}}]\n",
+            name,
+        )
+    result = run("-k", "a-1")
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["NOT DECIDED: b, none of its 1 cases was selected"])
+    result = run("-k", "a-1", "--rag-strict")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["FAILED b.rageval.yaml::gate:em.mean*0 of 1 samples ran*"])

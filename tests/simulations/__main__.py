@@ -1,0 +1,174 @@
+"""Prints how often intervals hold and gates are wrong, as tables for the documentation.
+
+    python -m tests.simulations [--draws N] [NAME ...]
+
+Names: intervals, groups, modes, corrections; all when none is given. It takes some minutes with
+the 2,000 draws of the documentation, and needs the data that ``populations.py`` names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import populations
+from simulated import (
+    WEIGHTS,
+    Coverage,
+    Pairs,
+    equal,
+    failures,
+    found_shares,
+    grouped_alarms,
+    grouped_coverage,
+    interval_coverage,
+    loss_failures,
+)
+
+SIZES = (20, 50, 100, 300)
+
+
+def intervals(draws: int) -> None:
+    """Coverage of the interval of a mean, plain and weighted."""
+    f1 = populations.openqa("f1", "FiD-KD")
+    good = populations.openqa("em", "FiD-KD")
+    people = populations.judged_by_question().scores
+    _table("coverage of 95 % intervals, in brackets those wholly above the truth", SIZES)
+    for name, scores in (
+        (f"F1, mean {f1.mean():.3f}", f1),
+        (f"EM, mean {good.mean():.3f}", good),
+        (f"judged by people, mean {people.mean():.3f}", people),
+        ("a good system: 0.9 + F1/10", 0.9 + f1 / 10),
+        ("a good system: F1, nine of ten wrong answers mended", _mended(f1)),
+    ):
+        for kind, weights in (("", (1.0,)), (", weights 1, 1.5, 2", WEIGHTS)):
+            found = [interval_coverage(scores, n, draws, weights=weights) for n in SIZES]
+            _row(name + kind, map(_covered, found))
+
+
+def _mended(scores: np.ndarray) -> np.ndarray:
+    random = np.random.default_rng(0)
+    return np.where(random.random(len(scores)) < 0.9, np.maximum(scores, 1.0), scores)
+
+
+def groups(draws: int) -> None:
+    """Coverage and false alarms where samples belong together."""
+    counts = (10, 20, 50)
+    _table("coverage by group | as if by sample, at so many groups", counts)
+    for name, found in (
+        ("openqa-eval, F1 of ten systems by question", populations.openqa_by_question()),
+        ("openqa-eval, answers judged by people by question", populations.judged_by_question()),
+        ("halluqa, five systems by question", populations.halluqa_by_question()),
+        ("expertqa, claims by question", populations.expertqa_by_question()),
+    ):
+        by_group = found.by_group
+        cells = (
+            " | ".join(
+                f"{100 * grouped_coverage(by_group, n, draws, by_group=grouped).held:.1f}"
+                for grouped in (True, False)
+            )
+            for n in counts
+        )
+        _row(name, cells)
+    _table("false alarms by group | as if by sample, alpha 0.05", counts)
+    systems = [populations.openqa("f1", name) for name in populations.SYSTEMS]
+    other = np.stack([one - systems[-1] for one in systems[:-1]], axis=1).tolist()
+    cells = (
+        " | ".join(
+            f"{100 * grouped_alarms(other, n, draws // 2, by_group=grouped):.1f}"
+            for grouped in (True, False)
+        )
+        for n in counts
+    )
+    _row("openqa-eval, nine systems against one", cells)
+
+
+def modes(draws: int) -> None:
+    """How often each mode of no_regression fails."""
+    best = {"f1": populations.openqa("f1", "FiD-KD")}
+    small = Pairs({"f1": populations.openqa("f1", "FiD")}, best)
+    large = Pairs({"f1": populations.openqa("f1", "DPR")}, best)
+    same = equal(small)
+    _table("fails, per cent of runs", SIZES)
+    for what, pairs, drop in (
+        ("no difference, max_drop 0", same, 0.0),
+        ("no difference, max_drop 0.05", same, 0.05),
+        (f"fall {small.fall('f1'):.3f} = max_drop", small, small.fall("f1")),
+        (f"fall {large.fall('f1'):.3f} = max_drop", large, large.fall("f1")),
+        (f"fall {large.fall('f1'):.3f}, max_drop 0.05", large, 0.05),
+    ):
+        for mode in ("significant", "exceeds", "non_inferior", "any"):
+            options = {"mode": mode, "max_drop": drop}
+            _row(f"{what}: {mode}", _shares(failures(pairs, n, draws, options) for n in SIZES))
+    right = populations.openqa("em", "FiD-KD")
+    _table("non_inferior passes at a true fall of the margin, losses only", SIZES)
+    for margin in (0.02, 0.05, 0.1):
+        options = {"mode": "non_inferior", "max_drop": margin}
+        passed = (1 - loss_failures(right, margin, n, draws, options) for n in SIZES)
+        _row(f"margin {margin:g}", _shares(passed))
+
+
+def corrections(draws: int) -> None:
+    """What max-T finds of falls, and Holm's method."""
+    random = np.random.default_rng(11)
+    names = ("f1", "em", "acc", "stringem")
+    before = {name: populations.openqa(name, "FiD-KD") for name in names}
+    weaker = {name: populations.openqa(name, "DPR") for name in names}
+    # Half of the questions are answered by the weaker system: a fall of about 0.05.
+    half = random.random(len(before["f1"])) < 0.5
+    pairs = Pairs({name: np.where(half, weaker[name], before[name]) for name in names}, before)
+    none = equal(pairs)
+    _table("share of metrics found | runs in which any is", SIZES)
+    falls = ", ".join(f"{name} {pairs.fall(name):.3f}" for name in names)
+    for what, given in ((f"falls: {falls}", pairs), ("no difference", none)):
+        for correction in ("none", "holm", "max-t"):
+            found = (found_shares(given, n, draws, correction) for n in SIZES)
+            cells = (f"{100 * each:.1f} | {100 * some:.1f}" for each, some in found)
+            _row(f"{what}: {correction}", cells)
+
+
+def _covered(found: Coverage) -> str:
+    return f"{100 * found.held:.1f} ({100 * found.above:.1f})"
+
+
+def _shares(found: Iterable[float]) -> Iterable[str]:
+    return (f"{100 * one:.1f}" for one in found)
+
+
+def _table(title: str, heads: Iterable[int]) -> None:
+    sys.stdout.write(f"\n{title}\n{'n':<64} " + "".join(f"{n:<15}" for n in heads) + "\n")
+
+
+def _row(name: str, cells: Iterable[str]) -> None:
+    sys.stdout.write(f"{name:<64} " + "".join(f"{cell:<15}" for cell in cells) + "\n")
+    sys.stdout.flush()
+
+
+PARTS: dict[str, Callable[[int], None]] = {
+    "intervals": intervals,
+    "groups": groups,
+    "modes": modes,
+    "corrections": corrections,
+}
+
+
+def main() -> None:
+    """Print the tables that are asked for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.simulations")
+    parser.add_argument("--draws", type=int, default=2000)
+    parser.add_argument("names", nargs="*", choices=[[], *PARTS])
+    asked = parser.parse_args()
+    if not populations.is_there():
+        sys.exit(f"there are no scores to draw from: {populations.DATA}")
+    for name in asked.names or PARTS:
+        PARTS[name](asked.draws)
+
+
+if __name__ == "__main__":
+    main()

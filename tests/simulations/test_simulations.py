@@ -1,0 +1,100 @@
+"""What the documentation says of intervals and gates, on few draws from real scores, seeded.
+
+``python -m tests.simulations`` prints the whole tables. A share p of D draws has the standard error
+√(p(1 - p)/D): bounds here leave three of them.
+"""
+
+from __future__ import annotations
+
+import populations
+import pytest
+from others_data import others_data
+from simulated import (
+    WEIGHTS,
+    Pairs,
+    equal,
+    failures,
+    found_shares,
+    grouped_alarms,
+    grouped_coverage,
+    interval_coverage,
+    loss_failures,
+)
+
+others_data("data/openqa-eval")
+
+
+@pytest.fixture(scope="module")
+def large() -> Pairs:
+    """DPR against FiD-KD: a fall of F1 by 0.096."""
+    return Pairs(
+        {"f1": populations.openqa("f1", "DPR")}, {"f1": populations.openqa("f1", "FiD-KD")}
+    )
+
+
+@pytest.mark.parametrize("weights", [(1.0,), WEIGHTS])
+@pytest.mark.parametrize("n", [20, 100])
+def test_intervals_hold_the_true_mean(n: int, weights: tuple[float, ...]) -> None:
+    """S1, S2: also of a good system, whose scores are nearly all the same."""
+    for scores in (
+        populations.openqa("f1", "FiD-KD"),
+        0.9 + populations.openqa("f1", "FiD-KD") / 10,
+    ):
+        found = interval_coverage(scores, n, 400, weights=weights)
+        assert found.held >= 0.92
+        assert found.above <= 0.05
+
+
+@pytest.mark.parametrize("n_groups", [10, 20, 50])
+def test_intervals_by_group_hold_the_true_mean(n_groups: int) -> None:
+    """S2: ten systems' answers to a question are right and wrong together."""
+    found = populations.openqa_by_question().by_group
+    assert 0.92 <= grouped_coverage(found, n_groups, 1000, by_group=True).held <= 0.97
+    assert grouped_coverage(found, n_groups, 200, by_group=False).held < 0.75
+
+
+def test_flips_by_group_give_no_more_alarms_than_promised() -> None:
+    """S2: 5 % where whole groups have their signs by chance; by sample many more."""
+    best = populations.openqa("f1", "FiD-KD")
+    others = [populations.openqa("f1", name) - best for name in ("DPR", "FiD", "R2D2", "EviGen")]
+    groups = [list(one) for one in zip(*(other.tolist() for other in others), strict=True)]
+    assert grouped_alarms(groups, 30, 400, by_group=True) <= 0.085
+    assert grouped_alarms(groups, 30, 200, by_group=False) >= 0.12
+
+
+@pytest.mark.parametrize("n", [20, 50, 100, 300])
+def test_a_fall_of_the_margin_is_hardly_ever_excluded(n: int) -> None:
+    """G3: non_inferior at a true fall of exactly max_drop, nothing but losses: at most 8 %."""
+    right = populations.openqa("em", "FiD-KD")
+    draws = 300 if n < 300 else 150
+    options = {"mode": "non_inferior", "max_drop": 0.02}
+    assert 1 - loss_failures(right, 0.02, n, draws, options) <= 0.08
+
+
+def test_a_fall_of_just_what_is_allowed_exceeds_nothing(large: Pairs) -> None:
+    """S3: alpha 0.05 is two-sided, so 2.5 % of false alarms; ``significant`` fails in half of them.
+
+    0.025 + 3 · √(0.025 · 0.975/400) = 0.048.
+    """
+    options = {"max_drop": large.fall("f1")}
+    assert failures(large, 100, 400, {"mode": "exceeds", **options}) <= 0.048
+    assert failures(large, 100, 100, {"mode": "significant", **options}) >= 0.3
+
+
+def test_equal_systems_fail_as_rarely_as_alpha_promises(large: Pairs) -> None:
+    """S4: a fall is one side of a two-sided alpha of 5 %."""
+    for mode in ("significant", "exceeds"):
+        assert failures(equal(large), 50, 400, {"mode": mode}) <= 0.048
+
+
+def test_max_t_finds_more_than_holm_and_is_wrong_as_rarely() -> None:
+    """S4: four metrics that say nearly the same."""
+    names = ("f1", "em", "acc", "stringem")
+    pairs = Pairs(
+        {name: populations.openqa(name, "DPR") for name in names},
+        {name: populations.openqa(name, "FiD-KD") for name in names},
+    )
+    (ours, _), (holms, _) = (found_shares(pairs, 100, 150, how) for how in ("max-t", "holm"))
+    assert ours >= holms + 0.03
+    # Of any metric, in either direction: 0.05 + 3 · √(0.05 · 0.95/300).
+    assert found_shares(equal(pairs), 100, 300, "max-t")[1] <= 0.088

@@ -1,0 +1,54 @@
+"""Pauses that a server asks for, and the patience of the calls that keep them."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+import pytest
+
+from pytest_rageval.clients.errors import RateLimitError, ServerError
+from pytest_rageval.clients.limits.limits import Limits, open_limits
+from pytest_rageval.clients.limits.retry import Patience
+from pytest_rageval.clients.settings import ClientSettings, RunSettings
+
+
+def limits() -> Limits:
+    return open_limits(ClientSettings("m"), RunSettings())
+
+
+def test_a_pause_is_no_longer_than_the_patience_of_a_call() -> None:
+    """[R1] Others may make the pause longer and longer; what this call waits is bounded."""
+
+    async def main() -> float:
+        ours, patience = limits(), Patience(0.02)
+        ours.pause(60.0)
+        await ours.start(1.0, patience)
+        await ours.start(1.0, patience)
+        return patience.left_s
+
+    assert asyncio.run(asyncio.wait_for(main(), 5.0)) == 0.0
+
+
+def test_the_time_that_a_rate_limit_takes_is_of_the_patience() -> None:
+    """[R1] A server may be slow to say so."""
+
+    async def main() -> float:
+        patience = Patience(60.0)
+        with suppress(RateLimitError), limits().pausing(patience):
+            await asyncio.sleep(0.01)
+            raise RateLimitError("full", is_transient=True)
+        return patience.left_s
+
+    assert asyncio.run(main()) <= 59.99
+
+
+@pytest.mark.parametrize("error", [ServerError("down"), RateLimitError("full", retry_after_s=61.0)])
+def test_what_one_call_does_not_wait_for_makes_no_other_wait(error: Exception) -> None:
+    async def main() -> None:
+        ours = limits()
+        with pytest.raises(type(error)), ours.pausing(Patience(60.0)):
+            raise error
+        await ours.start(1.0, Patience(60.0))
+
+    asyncio.run(asyncio.wait_for(main(), 5.0))

@@ -1,0 +1,117 @@
+"""Requests and tokens per minute; over several processes see test_processes.py."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_rageval.clients.limits.rates import Rates, Windows
+
+
+def test_a_full_window_postpones_to_the_moment_when_its_first_second_has_left() -> None:
+    """Two a minute. Booked in seconds 100 and 130; whole seconds count, 100 leaves at 161."""
+    windows = Windows([2])
+    assert windows.book(100.4, [1]) == 100.4
+    assert windows.book(130.9, [1]) == 130.9
+    assert windows.book(131.0, [1]) == 161.0
+    assert windows.book(131.0, [1]) == 191.0
+    assert windows.book(131.0, [1]) == 222.0  # 61 after 161
+
+
+def test_requests_and_tokens_both_need_room() -> None:
+    """10 requests, 100 tokens: the third would make 120 tokens and waits for the first to leave."""
+    windows = Windows([10, 100])
+    assert [windows.book(5.0, [1, 40]) for _ in range(3)] == [5.0, 5.0, 66.0]
+
+
+def test_what_is_larger_than_the_limit_has_a_window_to_itself() -> None:
+    windows = Windows([100])
+    assert windows.book(0.5, [10]) == 0.5
+    assert windows.book(0.5, [1000]) == 61.0
+    assert windows.book(0.5, [1]) == 122.0
+
+
+def test_a_correction_makes_room_or_takes_it() -> None:
+    """100 tokens. 60 turn out to be 10: then 90 fit at once. 20 turn out to be 95: then 10 wait."""
+    windows = Windows([100])
+    windows.correct(windows.book(1.0, [60]), [-50])
+    assert windows.book(1.0, [90]) == 1.0
+    windows = Windows([100])
+    windows.correct(windows.book(1.0, [20]), [75])
+    assert windows.book(2.0, [10]) == 62.0
+
+
+def test_a_correction_for_a_moment_long_gone_counts_now() -> None:
+    windows = Windows([100])
+    start = windows.book(1.0, [50])
+    windows.book(200.0, [1])
+    windows.correct(start, [99])
+    assert windows.book(200.0, [1]) == 261.0
+
+
+def test_bookings_survive_packing() -> None:
+    windows, other = Windows([2, 50]), Windows([2, 50])
+    windows.book(7.0, [1, 20])
+    other.unpack(windows.pack())
+    assert len(windows.pack()) == windows.size
+    assert [other.book(7.0, [1, 20]) for _ in range(2)] == [7.0, 68.0]
+    other.unpack(b"half")  # ignored
+    assert other.book(7.0, [1, 20]) == 68.0
+
+
+@given(
+    st.integers(1, 5),
+    st.lists(st.tuples(st.floats(0.0, 30.0), st.integers(1, 5)), min_size=1, max_size=60),
+)
+def test_no_window_ever_holds_more_than_its_capacity(
+    capacity: int, steps: list[tuple[float, int]]
+) -> None:
+    """Counted by hand over every window of 60 seconds that begins with a start."""
+    windows, now, starts = Windows([capacity]), 1000.0, []
+    for pause, amount in steps:
+        now += pause
+        starts.append((windows.book(now, [amount]), min(amount, capacity)))
+    moments = [moment for moment, _ in starts]
+    assert moments == sorted(moments)
+    for first in moments:
+        inside = [size for moment, size in starts if first <= moment < first + 60.0]
+        assert sum(inside) <= capacity
+
+
+def start_all(rates: Rates, count: int) -> list[float]:
+    """Return after how many seconds each of ``count`` callers might start."""
+
+    async def main() -> list[float]:
+        began = time.monotonic()
+        starts = await asyncio.gather(*(rates.start(1.0) for _ in range(count)))
+        return [start - began for start in starts]
+
+    return asyncio.run(main())
+
+
+def test_callers_sleep_until_it_is_their_turn() -> None:
+    """Three in 0.2 s: six callers take one window, of 0.2 s and a sixtieth."""
+    rates = Rates(3, None, window_s=0.2)
+    began = time.monotonic()
+    starts = start_all(rates, 6)
+    assert all(start < 0.05 for start in starts[:3])
+    assert all(0.19 < start < 0.21 for start in starts[3:])
+    assert time.monotonic() - began >= 0.19
+
+
+def test_a_cancelled_caller_is_not_counted() -> None:
+    async def main() -> float:
+        rates = Rates(None, 10, window_s=0.2)
+        began = await rates.start(10.0)
+        waiting = asyncio.create_task(rates.start(10.0))
+        await asyncio.sleep(0.01)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        return await rates.start(10.0) - began
+
+    assert asyncio.run(main()) < 0.25  # else 0.4

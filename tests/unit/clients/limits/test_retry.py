@@ -1,0 +1,205 @@
+"""Asking again, with a clock that only moves when somebody sleeps."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from pytest_rageval.clients.errors import (
+    AskAgain,
+    AuthError,
+    CallTimeoutError,
+    ClientError,
+    ConnectionFailed,
+    RateLimitError,
+    ServerError,
+)
+from pytest_rageval.clients.limits import retry
+from pytest_rageval.clients.limits.retry import Retry
+
+
+class Course:
+    """Runs requests that end as told, and records the waits between them."""
+
+    def __init__(self, *ends: BaseException | str, **policy: float) -> None:
+        self.now = 0.0
+        self.waits: list[float] = []
+        self.ends = list(ends)
+        self.retry = Retry(sleep=self._sleep, clock=lambda: self.now, **policy)  # type: ignore[arg-type]
+
+    async def _sleep(self, seconds: float) -> None:
+        self.now += seconds
+        self.waits.append(seconds)
+
+    async def _attempt(self) -> str:
+        end = self.ends.pop(0)
+        if isinstance(end, BaseException):
+            raise end
+        return end
+
+    def run(self) -> str:
+        return asyncio.run(self.retry.run(self._attempt, self.retry.patience()))
+
+    def fails(self) -> ClientError:
+        with pytest.raises(ClientError) as caught:
+            self.run()
+        return caught.value
+
+
+def server_errors(count: int) -> Sequence[ServerError]:
+    return [ServerError("down", is_transient=True) for _ in range(count)]
+
+
+def rate_limits(count: int, retry_after_s: float | None = None) -> Sequence[RateLimitError]:
+    return [
+        RateLimitError("full", is_transient=True, retry_after_s=retry_after_s) for _ in range(count)
+    ]
+
+
+@pytest.mark.parametrize("kind", [ServerError, CallTimeoutError, ConnectionFailed, RateLimitError])
+def test_what_may_pass_is_asked_again(kind: type[ClientError]) -> None:
+    assert Course(kind("x", is_transient=True), "yes").run() == "yes"
+
+
+def test_what_does_not_pass_is_not_asked_again() -> None:
+    course = Course(AuthError("no"), "never")
+    assert str(course.fails()) == "no"
+    assert course.waits == []
+
+
+def test_waits_double_with_jitter_up_to_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between three quarters and all of 0.5, 1, 2, 4, 8, 10, 10."""
+    monkeypatch.setattr(retry, "LONGEST_WAIT_S", 10.0)
+    course = Course(*server_errors(7), "yes", retries=7)
+    assert course.run() == "yes"
+    full = [0.5, 1.0, 2.0, 4.0, 8.0, 10.0, 10.0]
+    assert all(0.75 * top <= wait <= top for top, wait in zip(full, course.waits, strict=True))
+    assert len({wait / top for top, wait in zip(full, course.waits, strict=True)}) == 7
+
+
+def test_retries_are_counted_and_the_error_says_how_many() -> None:
+    course = Course(*server_errors(9), retries=4)
+    assert str(course.fails()) == "down (5 attempts)"
+    assert len(course.waits) == 4
+
+
+def test_the_wait_that_the_server_asks_for_is_kept_and_spread() -> None:
+    """Never before 3 s, and at most half of the own wait (0.5, then 1 s) after."""
+    course = Course(*rate_limits(2, retry_after_s=3.0), "yes")
+    course.run()
+    assert 3.0 <= course.waits[0] <= 3.25
+    assert 3.0 <= course.waits[1] <= 3.5
+
+
+def test_a_rate_limit_does_not_count_as_a_failure() -> None:
+    """Eight of them, although two retries are allowed: their waits are 91.5 s at most."""
+    assert Course(*rate_limits(8, 0.1), "yes", retries=2).run() == "yes"
+
+
+@pytest.mark.parametrize("retry_after_s", [None, 0.0, -3.0, 0.05, 0.4])
+def test_a_server_cannot_make_us_ask_faster(
+    retry_after_s: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[R1] The own waits, from 0.5 s on and doubling, are the least."""
+    monkeypatch.setattr(retry, "LONGEST_WAIT_S", 1e4)
+    course = Course(*rate_limits(12, retry_after_s), max_wait_s=1e4)
+    course.fails()
+    full = [0.5 * 2**n for n in range(11)]
+    assert all(wait >= 0.75 * top for wait, top in zip(course.waits, full, strict=True))
+    assert all(late > early for early, late in zip(course.waits, course.waits[1:], strict=False))
+
+
+@pytest.mark.parametrize("retries", [0, 4, 20])
+def test_a_call_sends_twelve_requests_at_most(retries: int) -> None:
+    """[R1] Whatever it may wait, and whatever else fails between the rate limits."""
+    course = Course(*rate_limits(50, 0.0), max_wait_s=1e6, retries=retries)
+    assert str(course.fails()) == "full (12 attempts; a call sends 12 requests at most)"
+    course = Course(*server_errors(50), max_wait_s=1e6, retries=20)
+    assert course.fails().attempts == 12
+
+
+def test_requests_of_one_call_share_its_patience() -> None:
+    """[R1] A reply that cannot be used is asked for again: 9 + 3 requests, 10 + 0 s of waits."""
+    course = Course(*rate_limits(8, 0.0), "odd", *rate_limits(9, 0.0), max_wait_s=1e6)
+    patience = course.retry.patience()
+    assert asyncio.run(course.retry.run(course._attempt, patience)) == "odd"
+    with pytest.raises(RateLimitError) as caught:
+        asyncio.run(course.retry.run(course._attempt, patience))
+    assert caught.value.attempts == 3
+    assert patience.requests == 12
+    assert patience.left_s == pytest.approx(1e6 - sum(course.waits))
+
+
+@pytest.mark.parametrize("retry_after_s", [None, 0.0, 0.05, 7.0, 119.0])
+def test_a_call_that_meets_nothing_but_rate_limits_ends_in_time(
+    retry_after_s: float | None,
+) -> None:
+    """[R1] Its waits keep max_wait_s, 120 s."""
+    course = Course(*rate_limits(12, retry_after_s))
+    course.fails()
+    assert course.now <= 120.0
+
+
+def test_waits_have_a_limit_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """4 + 4 fits into 10 s, a third does not."""
+    monkeypatch.setattr(retry, "FIRST_WAIT_S", 0.01)
+    course = Course(*rate_limits(9, 4.0), max_wait_s=10.0)
+    assert str(course.fails()) == (
+        "full (3 attempts; the server asks to wait 4 s more, max_wait_s is 10)"
+    )
+
+
+def test_a_server_that_asks_for_an_hour_is_not_waited_for() -> None:
+    course = Course(*rate_limits(1, 3600.0))
+    assert "asks to wait 3600 s more, max_wait_s is 120" in str(course.fails())
+    assert course.waits == []
+
+
+def test_a_server_that_is_down_costs_the_run_its_longest_wait_once() -> None:
+    """Each call would wait 7.5 s; after 20 s without any success the next fails at once."""
+    course = Course(*server_errors(100), max_wait_s=20.0)
+    errors = [course.fails() for _ in range(8)]
+    assert errors[0].attempts == 5
+    assert [error.attempts for error in errors[-2:]] == [1, 1]
+    assert "nothing has succeeded for" in str(errors[-1])
+    assert course.now < 20.0 + 7.5
+
+
+def test_a_success_ends_the_outage() -> None:
+    course = Course(*server_errors(15), "yes", *server_errors(5), max_wait_s=10.0)
+    while course.ends[0] != "yes":
+        course.fails()
+    assert course.run() == "yes"
+    assert course.fails().attempts == 5
+
+
+def test_a_failure_long_ago_is_no_outage() -> None:
+    course = Course(*server_errors(6), "yes", max_wait_s=10.0)
+    course.fails()
+    course.now += 100.0  # nothing was asked meanwhile
+    assert course.run() == "yes"
+
+
+def test_a_request_put_differently_is_sent_at_once_and_is_no_failure() -> None:
+    course = Course(AskAgain(), AskAgain(), "yes", retries=0)
+    assert course.run() == "yes"
+    assert course.waits == []
+
+
+def test_cancelling_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retry, "FIRST_WAIT_S", 60.0)
+
+    async def main() -> None:
+        async def fails() -> None:
+            raise ServerError("down", is_transient=True)
+
+        patient = Retry()
+        task = asyncio.create_task(patient.run(fails, patient.patience()))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(asyncio.wait_for(main(), 5.0))

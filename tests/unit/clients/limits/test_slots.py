@@ -1,0 +1,108 @@
+"""Slots in one process; over several processes see test_processes.py."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from pytest_rageval.clients.limits.slots import LocalPool, Slots
+
+
+def with_slots(limit: int, work: Callable[[Slots], Awaitable[object]]) -> None:
+    async def main() -> None:
+        slots = Slots(LocalPool(limit))
+        await work(slots)
+        assert [await slots.acquire() for _ in range(limit)]  # none was lost
+        slots.close()
+
+    asyncio.run(asyncio.wait_for(main(), 10.0))
+
+
+def test_never_more_than_the_limit_and_first_come_first_served() -> None:
+    held, most, order = 0, 0, []
+
+    async def hold(slots: Slots, number: int) -> None:
+        nonlocal held, most
+        slot = await slots.acquire()
+        order.append(number)
+        held += 1
+        most = max(most, held)
+        await asyncio.sleep(0)
+        held -= 1
+        slots.release(slot)
+
+    async def work(slots: Slots) -> None:
+        await asyncio.gather(*(hold(slots, number) for number in range(20)))
+
+    with_slots(3, work)
+    assert most == 3
+    assert order == list(range(20))
+
+
+def test_lower_orders_are_served_first_and_equal_ones_as_they_came() -> None:
+    served = []
+
+    async def hold(slots: Slots, name: str) -> None:
+        slot = await slots.acquire(int(name[0]))
+        served.append(name)
+        slots.release(slot)
+
+    async def work(slots: Slots) -> None:
+        slot = await slots.acquire()
+        tasks = [asyncio.create_task(hold(slots, name)) for name in ("2a", "1a", "3a", "1b", "2b")]
+        await asyncio.sleep(0)
+        tasks[0].cancel()
+        await asyncio.wait([tasks[0]])
+        slots.release(slot)
+        await asyncio.wait(tasks)
+
+    with_slots(1, work)
+    assert served == ["1a", "1b", "2b", "3a"]
+
+
+def test_who_is_cancelled_leaves_the_queue_at_once() -> None:
+    async def work(slots: Slots) -> None:
+        slot = await slots.acquire()
+        waiting = [asyncio.create_task(slots.acquire()) for _ in range(3)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+        waiting[2].cancel()
+        await asyncio.wait([waiting[0], waiting[2]])
+        slots.release(slot)
+        slots.release(await waiting[1])
+
+    with_slots(1, work)
+
+
+@pytest.mark.parametrize("cancelled_first", [True, False])
+def test_a_slot_given_in_the_moment_of_a_cancellation_is_not_lost(cancelled_first: bool) -> None:
+    async def work(slots: Slots) -> None:
+        slot = await slots.acquire()
+        first, second = (asyncio.create_task(slots.acquire()) for _ in range(2))
+        await asyncio.sleep(0)
+        if cancelled_first:
+            first.cancel()
+            slots.release(slot)
+        else:
+            slots.release(slot)
+            first.cancel()
+        slots.release(await second)
+        with pytest.raises(asyncio.CancelledError):
+            await first
+
+    with_slots(1, work)
+
+
+def test_closing_cancels_those_who_wait() -> None:
+    async def main() -> None:
+        slots = Slots(LocalPool(1))
+        await slots.acquire()
+        waiting = asyncio.create_task(slots.acquire())
+        await asyncio.sleep(0)
+        slots.close()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    asyncio.run(main())

@@ -1,0 +1,115 @@
+"""[R10] A model of which no reply can be used is not asked for ever."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_openai import FakeOpenAI
+
+from pytest_rageval.clients.base import Message
+from pytest_rageval.clients.clients import Clients
+from pytest_rageval.clients.errors import InvalidOutputError, NotAskedError
+from pytest_rageval.clients.limits.unusable import UnusableReplies
+from pytest_rageval.clients.settings import ClientSettings, RunSettings
+
+Settings = Callable[..., ClientSettings]
+Within = Callable[..., Any]
+
+
+def asked(
+    within: Within, settings: ClientSettings, count: int = 40, run: RunSettings | None = None
+) -> list[Any]:
+    """Ask for ``count`` numbers, all at once; return replies and errors."""
+
+    async def work(clients: Clients) -> list[Any]:
+        chat = clients.chat(settings)
+        questions = (chat.complete([Message("user", f"{n}")], accept=float) for n in range(count))
+        return await asyncio.gather(*questions, return_exceptions=True)
+
+    found: list[Any] = within(work, run or RunSettings())
+    return found
+
+
+def test_after_so_many_replies_that_cannot_be_used_nothing_is_asked(
+    server: FakeOpenAI, settings: Settings, within: Within
+) -> None:
+    """[R10] 40 questions, 3 requests each: 20 requests, and the first reply is shown."""
+    server.options.answer = lambda body: "no\nnumber"
+    found = asked(within, settings(concurrency=1, max_failures=20))
+    assert len(server.chats) == 20
+    # First come first served: one reply for each of twenty.
+    assert [type(one) for one in found] == [InvalidOutputError] * 20 + [NotAskedError] * 20
+    assert str(found[-1]) == (
+        "not asked: judge 'm' gave 20 replies, and none could be used (judge.max_failures is 20; "
+        "null is never to stop); the first was 'no number'"
+    )
+
+
+def test_what_is_in_flight_ends_with_its_own_reply(
+    server: FakeOpenAI, settings: Settings, within: Within
+) -> None:
+    """[R10] None of it is asked for again: 20 and those in flight at most."""
+    server.options.answer = lambda body: "no"
+    server.options.latency_s = 0.02
+    found = asked(within, settings(concurrency=32, max_failures=5), 240)
+    assert len(server.chats) <= 5 + 32
+    assert sum(isinstance(one, NotAskedError) for one in found) >= 240 - 37
+
+
+@pytest.mark.parametrize("usable", [0, 4, 18])
+def test_one_usable_reply_is_enough(
+    usable: int, server: FakeOpenAI, settings: Settings, within: Within
+) -> None:
+    """[R10] A judge that often fails is no judge that always does."""
+    server.options.answer = lambda body: "1" if len(server.chats) == usable + 1 else "no"
+    found = asked(within, settings(concurrency=1, reasks=0, max_failures=20))
+    assert len(server.chats) == 40
+    assert not any(isinstance(one, NotAskedError) for one in found)
+
+
+def test_null_is_never(server: FakeOpenAI, settings: Settings, within: Within) -> None:
+    """[R10]"""
+    server.options.answer = lambda body: "no"
+    asked(within, settings(max_failures=None))
+    assert len(server.chats) == 40 * 3
+
+
+def test_a_reply_in_the_cache_shows_that_the_model_can(
+    server: FakeOpenAI, settings: Settings, within: Within, tmp_path: Path
+) -> None:
+    """[R10] The first question is answered by an earlier run."""
+    run = RunSettings(cache_dir=tmp_path)
+    server.options.answer = lambda body: "1"
+    asked(within, settings(concurrency=1, max_failures=20), 1, run)
+    server.options.answer = lambda body: "no"
+    found = asked(within, settings(concurrency=1, reasks=0, max_failures=20), 40, run)
+    assert not any(isinstance(one, NotAskedError) for one in found)
+
+
+def test_all_processes_count_together(tmp_path: Path) -> None:
+    """[R10] Two objects stand for two processes; a third begins later, and a fourth can do it."""
+    settings = ClientSettings("m", max_failures=4)
+    one, other = (UnusableReplies(settings, tmp_path) for _ in range(2))
+    for _ in range(2):
+        one.add("first «reply»")
+        assert other.problem() is None
+        other.add("another")
+    problem = UnusableReplies(settings, tmp_path).problem()
+    assert str(problem).startswith("not asked: judge 'm' gave 4 replies")
+    assert str(problem).endswith("the first was 'first «reply»'")
+    assert UnusableReplies(ClientSettings("n", max_failures=4), tmp_path).problem() is None
+    UnusableReplies(settings, tmp_path).add_usable()
+    assert one.problem() is None
+    assert other.problem() is None
+
+
+def test_where_nothing_can_be_written_each_process_counts_alone(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    replies = UnusableReplies(ClientSettings("m", max_failures=2), tmp_path / "file" / "shared")
+    replies.add("one")
+    replies.add("two")
+    assert replies.problem() is not None

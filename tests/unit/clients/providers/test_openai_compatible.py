@@ -1,0 +1,252 @@
+"""What is sent to a server with OpenAI's API, and how its answers are read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from fake_openai import FakeOpenAI, vector_of
+
+from pytest_rageval.clients.base import Message, Reply, ReplySchema, Usage
+from pytest_rageval.clients.clients import Clients
+from pytest_rageval.clients.errors import BadRequestError, ServerError
+from pytest_rageval.clients.settings import ClientSettings, Price, RunSettings
+
+KEY = "sk-live-0123456789abcdef"
+SCHEMA = ReplySchema("Verdict", {"type": "object", "properties": {"score": {"type": "integer"}}})
+Settings = Callable[..., ClientSettings]
+Within = Callable[..., Any]
+
+
+@pytest.fixture
+def ask_json(settings: Settings, within: Within) -> Callable[..., list[Reply]]:
+    """Return a function: ask several questions at once for JSON, without a cache."""
+
+    def ask(count: int = 1, **fields: Any) -> list[Reply]:
+        async def work(clients: Clients) -> list[Reply]:
+            chat = clients.chat(settings(**fields))
+            return await asyncio.gather(
+                *(chat.complete([Message("user", f"{n}?")], schema=SCHEMA) for n in range(count))
+            )
+
+        replies: list[Reply] = within(work, RunSettings())
+        return replies
+
+    return ask
+
+
+def test_only_what_is_set_is_sent(server: FakeOpenAI, ask: Callable[..., Reply]) -> None:
+    ask("Well?", temperature=None)
+    (seen,) = server.chats
+    assert seen.body == {"model": "m", "messages": [{"role": "user", "content": "Well?"}]}
+    assert seen.headers["authorization"] == f"Bearer {KEY}"
+    assert seen.headers["content-type"] == "application/json"
+
+
+def test_parameters_headers_and_extra_body_are_sent(
+    server: FakeOpenAI, ask: Callable[..., Reply]
+) -> None:
+    ask(
+        max_tokens=9, seed=7, extra_body={"top_p": 0.5}, headers={"api-key": "${JUDGE_KEY}"},
+        api_key_env=None,
+    )  # fmt: skip
+    (seen,) = server.chats
+    assert {**seen.body, "messages": 0} == {
+        "model": "m", "messages": 0, "temperature": 0.0, "max_tokens": 9, "seed": 7, "top_p": 0.5,
+    }  # fmt: skip
+    assert seen.headers["api-key"] == KEY
+    assert "authorization" not in seen.headers
+
+
+def test_text_that_no_encoding_has_is_sent_all_the_same(
+    server: FakeOpenAI, ask: Callable[..., Reply]
+) -> None:
+    """A lone surrogate, as half of an emoji that was cut in the middle."""
+    ask("双源 \ud83d?")
+    assert server.chats[0].body["messages"][0]["content"] == "双源 \ud83d?"
+
+
+def test_a_reply_carries_what_the_server_says_of_it(
+    server: FakeOpenAI, ask: Callable[..., Reply]
+) -> None:
+    """20 characters are 5 tokens to the fake server; 5 x 1 + 2 x 10 USD for a million of each."""
+    server.options.answer = lambda body: "12345678"
+    server.options.latency_s = 0.05
+    reply = ask("x" * 20, price=Price(1.0, 10.0))
+    assert (reply.text, reply.model, reply.finish_reason) == ("12345678", "m-fake", "stop")
+    assert reply.usage == Usage(5, 2, calls=1, cost_usd=pytest.approx(25e-6))
+    assert 0.05 <= reply.latency_s < 0.5
+    assert not reply.cached
+
+
+def test_without_usage_figures_tokens_are_estimated_not_zero(
+    server: FakeOpenAI, ask: Callable[..., Reply]
+) -> None:
+    """24 characters, a quarter of a token each; the reply has 8."""
+    server.options.answer = lambda body: "12345678"
+    server.then("no_usage")
+    assert ask("x" * 24).usage == Usage(6, 2, calls=1)
+
+
+def test_a_schema_is_sent_as_response_format(server: FakeOpenAI, ask_json: Any) -> None:
+    ask_json()
+    form = server.chats[0].body["response_format"]
+    assert form["type"] == "json_schema"
+    assert form["json_schema"]["schema"]["additionalProperties"] is False
+
+
+@pytest.mark.parametrize(
+    ("forms", "tried"),
+    [
+        (("json_object",), ["json_schema", "json_object", "json_object"]),
+        ((), ["json_schema", "json_object", None, None]),
+    ],
+)
+def test_a_server_without_schemas_is_asked_in_words_and_that_is_remembered(
+    forms: tuple[str, ...], tried: list[str | None], server: FakeOpenAI, ask_json: Any
+) -> None:
+    """Two questions, one at a time."""
+    server.options.forms = forms
+    replies = ask_json(2, concurrency=1)
+    sent = [(seen.body.get("response_format") or {}).get("type") for seen in server.chats]
+    assert sent == tried
+    assert "JSON Schema:" in server.chats[-1].body["messages"][-1]["content"]
+    assert [reply.text for reply in replies] == ['{"score": 0}'] * 2 or len(replies) == 2
+
+
+def test_many_at_once_that_meet_such_a_server_are_all_answered(
+    server: FakeOpenAI, ask_json: Any
+) -> None:
+    server.options.forms = ()
+    server.options.latency_s = 0.01
+    assert len(ask_json(20)) == 20
+    assert len(server.chats) <= 60
+
+
+def test_a_form_that_the_user_names_is_not_left(server: FakeOpenAI, ask_json: Any) -> None:
+    server.options.forms = ()
+    with pytest.raises(BadRequestError, match=r"response_format\.type json_schema"):
+        ask_json(form="json_schema")
+    assert len(server.chats) == 1
+
+
+def test_a_server_that_wants_the_newer_name_of_max_tokens_gets_it(
+    server: FakeOpenAI, ask_json: Any
+) -> None:
+    server.options.takes_max_tokens = False
+    ask_json(2, concurrency=1, max_tokens=50)
+    sent = [[name for name in seen.body if "tokens" in name] for seen in server.chats]
+    assert sent == [["max_tokens"], ["max_completion_tokens"], ["max_completion_tokens"]]
+
+
+def test_a_content_in_parts_is_put_together(server: FakeOpenAI, ask: Callable[..., Reply]) -> None:
+    parts: Any = [{"type": "text", "text": "a"}, {"type": "image"}, {"type": "text", "text": "b"}]
+    server.then("null")
+    assert ask("first").text == ""
+    from pytest_rageval.clients.providers.openai_compatible import _text
+
+    assert _text(parts) == "ab"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        {"choices": None},
+        {"choices": {}},
+        {"choices": "none"},
+        {"choices": [None]},
+        {"choices": [[]]},
+        {"choices": [{}]},
+        {"choices": [{"message": None}]},
+        {"choices": [{"message": "0.5"}]},
+        {"choices": [{"text": "0.5"}]},
+    ],
+    ids=json.dumps,
+)
+def test_an_answer_without_a_message_is_the_servers_failure(
+    answer: dict[str, Any], server: FakeOpenAI, ask: Callable[..., Reply],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(server, "_chat", lambda seen, fault: (200, [], answer))
+    with pytest.raises(ServerError, match=r"without choices\[0\]\.message$") as caught:
+        ask(retries=0)
+    assert caught.value.is_transient
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [None, [], "12", {}, {"prompt_tokens": "12"}, {"prompt_tokens": -1}, {"prompt_tokens": 1.5}],
+    ids=json.dumps,
+)
+def test_usage_that_is_no_count_is_estimated(
+    usage: Any, server: FakeOpenAI, ask: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """16 characters are about 4 tokens, and the 8 of the reply are 2."""
+    message = {"message": {"content": "x" * 8}}
+    answer = {"choices": [message], "usage": usage}
+    monkeypatch.setattr(server, "_chat", lambda seen, fault: (200, [], answer))
+    assert ask("How good is it??").usage == Usage(4, 2, calls=1)
+
+
+@pytest.mark.parametrize("takes_base64", [True, False])
+def test_vectors_come_in_the_order_of_the_texts(
+    takes_base64: bool, server: FakeOpenAI, settings: Settings, within: Within
+) -> None:
+    """The fake server sends them in the reverse order, with their index."""
+    server.options.takes_base64 = takes_base64
+    texts = ["one", "two", "three", "four"]
+
+    async def work(clients: Clients) -> Any:
+        client = clients.embedding(settings(price=Price(1e6)))
+        first = await client.embed(texts)
+        await client.embed(["five"])
+        return first, clients.usage
+
+    vectors, usage = within(work, RunSettings())
+    for text, vector in zip(texts, vectors, strict=True):
+        assert list(vector) == pytest.approx(vector_of(text), abs=1e-7)
+    assert usage == Usage(4, 0, calls=2, cost_usd=4.0)  # 15 and 4 characters, 4 a token
+    packed = [seen.body.get("encoding_format") for seen in server.embeddings]
+    assert packed == (["base64"] * 2 if takes_base64 else ["base64", None, None])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [],
+        [{"index": 0}],
+        [{"index": 0, "embedding": []}],
+        [{"index": 0, "embedding": "***"}],
+        [{"index": 0, "embedding": [0.1, "x"]}],
+        [{"index": 0, "embedding": [float("nan")]}],
+        [{"index": 0, "embedding": [0.1]}, {"index": 1, "embedding": [0.1]}],
+    ],
+)
+def test_vectors_that_cannot_be_right_are_an_error(
+    data: list[Any], server: FakeOpenAI, settings: Settings, within: Within,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(server, "_embeddings", lambda seen: (200, [], {"data": data}))
+
+    async def work(clients: Clients) -> None:
+        await clients.embedding(settings(retries=0)).embed(["a text"])
+
+    with pytest.raises(ServerError, match="embedding"):
+        within(work, RunSettings())
+
+
+@pytest.mark.parametrize("stated", [True, -1, 2.5, "9", None])
+def test_a_count_of_tokens_that_is_none_is_estimated(
+    stated: object, server: FakeOpenAI, ask: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[R8] ``true`` is no token. 24 characters are 6."""
+    import fake_openai
+
+    made = fake_openai._completion
+    odd = {"prompt_tokens": stated, "completion_tokens": 2}
+    monkeypatch.setattr(fake_openai, "_completion", lambda *a: {**made(*a), "usage": odd})
+    assert ask("x" * 24).usage == Usage(6, 2, calls=1)

@@ -1,0 +1,159 @@
+"""U4: what separates the cells of a text table: seen in a header without doubt, or named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_rageval.datasets.corpus import load_corpus
+from pytest_rageval.datasets.load import Dataset
+from pytest_rageval.model import InvalidRow, Sample
+from pytest_rageval.scenario.data_specs import CorpusSpec
+
+Load = Callable[..., Dataset]
+Samples = Callable[..., list[Sample]]
+Refused = Callable[..., list[str]]
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_a_header_without_a_comma_is_read_by_the_only_other_mark(
+    samples: Samples, mark: str
+) -> None:
+    """[U4] Decimal commas are text; a quoted cell may hold the mark and line breaks."""
+    table = f'question;answer;references\nq;0,5;0,5\nq;"a{mark}b\nc, d";x\n'.replace(";", mark)
+    found = samples("r.csv", table)
+    assert [(row.answer, row.references, row.row) for row in found] == [
+        ("0,5", ("0,5",), 1),
+        (f"a{mark}b\nc, d", ("x",), 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("header", "columns"),
+    [
+        ('"question, asked";answer', ["question, asked", "answer"]),
+        ('"question\nasked";answer', ["question\nasked", "answer"]),
+        ('"question; asked",answer', ["question; asked", "answer"]),
+        ("a;b,answer", ["a;b", "answer"]),
+        ("question, asked;answer", ["question", "asked;answer"]),
+        ("a;b|answer", ["a;b|answer"]),
+        ('"a;answer"', ["a;answer"]),
+        ("answer", ["answer"]),
+        (";answer;a", ["answer", "a"]),
+    ],
+)
+def test_a_comma_counts_and_in_doubt_a_comma_is_meant(
+    load: Load, header: str, columns: list[str]
+) -> None:
+    """[U4] Marks within quotes do not count; a header that two marks could separate stays whole."""
+    mark = ";" if header[0] in '";' and '",' not in header else ","
+    row = mark.join("x" * (len(columns) + header.startswith(";")))
+    found = load("r.csv", f"{header}\n{row}\n", on_invalid="skip")
+    assert list(found.columns) == columns
+    assert len(found.cases) == 1
+
+
+def test_a_comma_in_a_quoted_name_behind_another_mark_is_no_separator(load: Load) -> None:
+    """[U4] A quote that does not begin a cell is text to a reader that separates by commas."""
+    found = load("r.csv", 'question;"answer, final";note\nq;x;y\n')
+    assert list(found.columns) == ["question", "answer, final", "note"]
+
+
+@pytest.mark.parametrize("first", ["sep=;", '"sep=;"', "sep=;\r"])
+def test_the_first_line_of_excel_names_the_mark(load: Load, first: str) -> None:
+    """[U4] It is no header; the lines are counted with it, also those of broken rows."""
+    found = load("r.csv", f"{first}\nanswer;a,b\nx;y\nx\n")
+    assert list(found.columns) == ["answer", "a,b"]
+    sample, broken = found.cases
+    assert isinstance(sample, Sample)
+    assert (sample.answer, sample.row) == ("x", 1)
+    assert isinstance(broken, InvalidRow)
+    assert (broken.row, broken.line) == (2, 4)
+
+
+def test_lines_and_rows_are_counted_as_with_commas(load: Load) -> None:
+    """[U4] A header of two lines, a blank line, a row too short, a quote too many: none is lost."""
+    body = 'x;x\n\ny\n"z" z;z\nw;w\n'
+    table = f'"the\nquestion";answer;references\n{body.replace(";", ";q;")}'
+    other = table.replace(";", ",")
+    found, expected = load("r.csv", table), load("s.csv", other)
+    assert [(case.row, type(case)) for case in found.cases] == [
+        (case.row, type(case)) for case in expected.cases
+    ]
+    assert found.lines == expected.lines == [3, 5, 6, 7]
+
+
+@pytest.mark.parametrize(
+    ("name", "delimiter"),
+    [("r.csv", ";"), ("r.tsv", ";"), ("r.csv", "tab"), ("r.csv", "\\t"), ("r.tsv", "^")],
+)
+def test_the_delimiter_may_be_named(samples: Samples, name: str, delimiter: str) -> None:
+    """[U4] Also where the header alone would be read otherwise."""
+    mark = "\t" if delimiter in ("tab", "\\t") else delimiter
+    table = "question, asked;answer;references\nq;x;x\n".replace(";", mark)
+    (row,) = samples(name, table, delimiter=delimiter)
+    assert (row.answer, row.metadata) == ("x", {"question, asked": "q"})
+
+
+@pytest.mark.parametrize("delimiter", ["ab", '"', "\n", " ", "x", "7", ""])
+def test_what_is_no_delimiter_is_refused(load: Load, delimiter: str) -> None:
+    """[U4]"""
+    with pytest.raises(ValueError, match="expected one character"):
+        load("r.csv", "answer\nx\n", delimiter=delimiter)
+
+
+def test_a_corpus_has_a_delimiter_too(tmp_path: Path) -> None:
+    """[U4]"""
+    (tmp_path / "c.csv").write_text("a, b^doc_name^text\n1^d^first\n")
+    corpus = load_corpus(CorpusSpec(path="c.csv", delimiter="^"), tmp_path, "s.yaml:2")
+    assert corpus.of_document("d") == ("first",)
+    (tmp_path / "c.csv").write_text("doc_name;text\nd;first, second\n")
+    assert load_corpus(CorpusSpec(path="c.csv"), tmp_path, "s.yaml:2").chunks == {
+        "d": ("first, second",)
+    }
+
+
+PROPOSED = 'If ";" separates the cells, write dataset.delimiter: ";"'
+
+
+def test_a_key_map_to_a_column_of_an_undivided_header(refused: Refused) -> None:
+    """[U4]"""
+    (problem,) = refused("r.tsv", "answer;gold\nx;x\n", key_map={"references": "gold"})
+    assert problem.endswith(f"Known: answer;gold. {PROPOSED}")
+    (problem,) = refused("r.csv", "a,b\nx,x\n", key_map={"references": "gold"})
+    assert "delimiter" not in problem
+
+
+def test_rows_that_no_longer_fit_their_header_say_what_may_help(load: Load) -> None:
+    """[U4] Decimal commas make every such row invalid, so no metric complains."""
+    found = load("r.csv", "question, asked;answer;references\nq;0,5;0,5\n")
+    (case,) = found.cases
+    assert not isinstance(case, Sample)
+    assert case.reason == f"has 3 cells where the header has 2. {PROPOSED}"
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "delimiter"),
+    [
+        ("r.tsv", "answer;references\nx;x\n", ";"),
+        ("r.tsv", "answer,references\nx,x\n", ","),
+        ("r.csv", "answer\treferences\ta|b\nx\tx\tx\n", "\\t"),
+    ],
+)
+def test_a_metric_that_lacks_its_columns_gets_the_line_to_write(
+    problems: Callable[..., list[str]],
+    plan: Callable[..., object],
+    name: str,
+    table: str,
+    delimiter: str,
+) -> None:
+    """[U4] And whoever writes it is not told to write it once more."""
+    scenario = "name: s\nmetrics: [em]\ndataset: {path: %s}\n"
+    first, *_ = problems(scenario % name, {name: table})
+    line = f'delimiter: "{delimiter}"'
+    assert first.endswith(f"write dataset.{line}")
+    plan(scenario % f"{name}, {line}", {name: table})
+    again, *_ = problems(scenario % f"{name}, {line}", {name: '"answer;references"\nx\n'})
+    assert f"dataset.{line}" not in again

@@ -1,0 +1,655 @@
+"""D6, E15: which runs a scenario can be compared with, and which it cannot."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_rageval.engine.evaluate import run_case
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.planning.plan_scenario import make_plan
+from pytest_rageval.engine.verdict.decide import Extent, decide_gates
+from pytest_rageval.errors import BaselineError, ScenarioError, UserError
+from pytest_rageval.model import Comparison, RunInfo, ScenarioResult
+from pytest_rageval.reports.write_run import save_baseline
+from pytest_rageval.run_paths import RunPaths
+from pytest_rageval.scenario.overrides import Override
+from pytest_rageval.stats.aggregate import summarize_scenario
+
+Files = Mapping[str, str]
+
+
+class Folder:
+    """A folder in which a scenario is planned, run and saved again and again."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def plan(
+        self,
+        scenario: str,
+        files: Files | None = None,
+        overrides: Sequence[Override] = (),
+        saving: str | None = None,
+    ) -> Plan:
+        for name, text in {"s.yaml": scenario, **(files or {})}.items():
+            (self.path / name).write_text(text, "utf-8")
+        run_paths = RunPaths(self.path, saving=saving)
+        return make_plan(self.path / "s.yaml", overrides, shown="s.yaml", run_paths=run_paths)
+
+    def run(self, *args: Any, **kwargs: Any) -> ScenarioResult:
+        plan = self.plan(*args, **kwargs)
+        samples = [run_case(plan, case) for case in plan.cases]
+        result = summarize_scenario(plan.info, samples, complete=True)
+        return decide_gates(result, Extent(len(samples), len(samples), len(samples)))
+
+    def save(self, scenario: str, files: Files | None = None, name: str = "main") -> None:
+        file = RunPaths(self.path).baseline_file(name, "s", None)
+        run = RunInfo("id", "then", "later", "0")
+        save_baseline(self.run(scenario, files), run, file, self.path / ".rageval")
+
+    def compare(self, *args: Any, **kwargs: Any) -> Comparison:
+        comparison = self.run(*args, **kwargs).comparison
+        assert comparison is not None
+        return comparison
+
+    def refused(self, *args: Any, **kwargs: Any) -> list[str]:
+        """Return why there is nothing to compare with."""
+        with pytest.raises(BaselineError) as caught:
+            self.plan(*args, **kwargs)
+        return [str(problem) for problem in caught.value.problems]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+def rows(*answers: str, question: str = "Q?", reference: str = "yes it is") -> str:
+    """Return a data set with the samples r0, r1, ..."""
+    lines = [
+        {"id": f"r{at}", "question": question, "answer": answer, "references": [reference]}
+        for at, answer in enumerate(answers)
+    ]
+    return "dataset: " + json.dumps(lines) + "\n"
+
+
+HEAD = "name: s\nmetrics: [f1, em]\n"
+# f1 1, 1/2 (of "it": P 1, R 1/3), em 1, 0.
+BEFORE, NOW = ("yes it is", "it"), ("yes it is", "no")
+MAIN = "compare: main\n"
+
+
+def test_a_saved_run_is_compared_metric_by_metric(folder: Folder) -> None:
+    """E15: f1 of "it" was 1/2 (2·1·1/3 / (1 + 1/3)); "no" has 0."""
+    folder.save(HEAD + rows(*BEFORE))
+    found = folder.compare(HEAD + MAIN + rows(*NOW))
+    assert (found.baseline, found.test, found.alpha) == ("main", "permutation", 0.05)
+    assert list(found.metrics) == ["f1", "em", "weighted_score"]
+    f1, em, overall = found.metrics.values()
+    assert (f1.a_mean, f1.b_mean, f1.diff) == (0.5, 0.75, -0.25)
+    assert (em.a_mean, em.b_mean, em.diff) == (0.5, 0.5, 0.0)
+    assert overall.diff == -0.125
+
+
+def test_the_saved_weighted_score_is_weighed_as_this_scenario_weighs(folder: Folder) -> None:
+    """A14, E15: weights 3 and 1: B (1 + 3/8)/2, A (1 + 0)/2; no change of weights is a fall."""
+    folder.save(HEAD + rows(*BEFORE))
+    found = folder.compare(HEAD + "metric_weights: {f1: 3, em: 1}\n" + MAIN + rows(*NOW))
+    overall = found.metrics["weighted_score"]
+    assert (overall.a_mean, overall.b_mean) == (0.5, 0.6875)
+
+
+def test_metrics_can_be_chosen_by_any_of_their_names(folder: Folder) -> None:
+    folder.save(HEAD + rows(*BEFORE))
+    text = "compare: {baseline: main, metrics: [exact_match, weighted_score]}\n"
+    assert list(folder.compare(HEAD + text + rows(*NOW)).metrics) == ["em", "weighted_score"]
+
+
+def test_a_metric_that_the_scenario_has_not_is_a_problem_of_the_scenario(folder: Folder) -> None:
+    """E12: with its place in the list."""
+    folder.save(HEAD + rows(*BEFORE))
+    text = "compare:\n  baseline: main\n  metrics: [em, f11]\n"
+    with pytest.raises(ScenarioError) as caught:
+        folder.plan(HEAD + text + rows(*NOW))
+    assert str(caught.value) == (
+        "s.yaml:5: compare.metrics[1]: unknown metric 'f11'. Did you mean 'f1'? "
+        "Known: em, f1, weighted_score"
+    )
+
+
+def test_samples_of_one_side_are_listed(folder: Folder) -> None:
+    """E15."""
+    folder.save(HEAD + rows("a", "b", "c"))
+    text = "name: s\nmetrics: [f1, em]\ncompare: main\ndataset:\n"
+    text += "  - {id: r1, question: Q?, answer: b, references: [yes it is]}\n"
+    text += "  - {id: new, question: Q?, answer: b, references: [yes it is]}\n"
+    found = folder.compare(text)
+    assert (found.only_a, found.only_b) == (("new",), ("r0", "r2"))
+
+
+@pytest.mark.parametrize("name", ["支持::一", "a/b", "q[1]", " x ", "sample-1"])
+def test_samples_are_joined_by_any_id(folder: Folder, name: str) -> None:
+    """A2: by the id of the data, not by the name of the item."""
+    data = "dataset: " + json.dumps([{"id": name, "answer": "a", "references": ["a"]}]) + "\n"
+    folder.save(HEAD + data)
+    found = folder.compare(HEAD + MAIN + data)
+    assert (found.metrics["f1"].n, found.only_a, found.only_b) == (1, (), ())
+
+
+# Refusals
+
+
+def test_a_name_that_is_not_saved_lists_those_that_are(folder: Folder) -> None:
+    """E15: at the line that names it."""
+    for name in ("main", "nightly"):
+        folder.save(HEAD + rows(*BEFORE), name=name)
+    (problem,) = folder.refused(HEAD + "compare: mian\n" + rows(*NOW))
+    assert problem == (
+        "s.yaml:3: no saved run 'mian' (.rageval/s/baselines/mian.json). Did you mean 'main'? "
+        "Saved: main, nightly"
+    )
+
+
+def test_a_path_that_no_file_can_have_is_refused(folder: Folder) -> None:
+    """[E12]"""
+    name = "x/" + "y" * 5000 + ".json"
+    (problem,) = folder.refused(HEAD + rows(*NOW) + f"compare: {name}\n")
+    assert "cannot be read: " in problem
+
+
+def test_an_alpha_that_leaves_no_room_below_one_has_wide_intervals(folder: Folder) -> None:
+    """[E12] 1 - 1e-300 is 1, which has no quantile."""
+    folder.save(HEAD + rows(*BEFORE))
+    found = folder.compare(HEAD + rows(*NOW) + "compare: {baseline: main, alpha: 1.0e-300}\n")
+    low, high = found.metrics["f1"].ci_low, found.metrics["f1"].ci_high
+    assert low is not None
+    assert high is not None
+    assert -math.inf < low < -1.0 < 1.0 < high < math.inf
+
+
+def test_problems_of_the_scenario_come_first(folder: Folder) -> None:
+    """E12: they are exit status 2, and what is saved may fit once they are mended."""
+    with pytest.raises(ScenarioError):
+        folder.plan("name: s\nmetrics: [f11]\ncompare: nope\n" + rows(*NOW))
+
+
+def test_a_metric_that_is_measured_in_another_way_is_refused(folder: Folder) -> None:
+    """D6: scores by other options are other scores."""
+    folder.save(HEAD + rows(*BEFORE))
+    squad = "name: s\nmetrics: [{f1: {normalizer: squad}}, em]\n"
+    (problem,) = folder.refused(squad + MAIN + rows(*NOW))
+    assert problem == (
+        "s.yaml:3: baseline 'main' (.rageval/s/baselines/main.json): f1 was f1 v1 "
+        "(tokenizer=auto), and is f1 v1 (normalizer=squad, tokenizer=auto) now; save a new "
+        "baseline, or compare anyway (compare.anyway: true)"
+    )
+
+
+def test_another_version_of_a_metric_is_refused(folder: Folder) -> None:
+    """D6: a metric that scores otherwise than before has a higher version."""
+    folder.save(HEAD + rows(*BEFORE))
+    file = folder.path / ".rageval/s/baselines/main.json"
+    file.write_text(file.read_text("utf-8").replace("f1 v1", "f1 v0"), "utf-8")
+    (problem,) = folder.refused(HEAD + MAIN + rows(*NOW))
+    assert "f1 was f1 v0 (tokenizer=auto), and is f1 v1 (tokenizer=auto) now" in problem
+
+
+def test_scores_that_are_none_of_the_metric_are_refused(folder: Folder) -> None:
+    """S6: with file, sample, metric and value, and never as an internal error."""
+    folder.save(HEAD + rows(*BEFORE))
+    path = next(folder.path.rglob("main.json"))
+    saved = json.loads(path.read_text("utf-8"))
+    saved["samples"][1]["scores"]["f1"] = 5.0
+    path.write_text(json.dumps(saved), "utf-8")
+    (problem,) = folder.refused(HEAD + MAIN + rows(*NOW))
+    assert (
+        "main.json): sample 'r1': f1 5.0 is not a valid score: it must be in 0..1; mend" in problem
+    )
+
+
+def test_a_metric_that_is_not_compared_may_be_measured_in_any_way(folder: Folder) -> None:
+    """D6: em is what it was."""
+    folder.save(HEAD + rows(*BEFORE))
+    text = "name: s\nmetrics: [{f1: {normalizer: squad}}, em]\n"
+    text += "compare: {baseline: main, metrics: [em]}\n"
+    assert list(folder.compare(text + rows(*NOW)).metrics) == ["em"]
+
+
+def test_other_questions_are_refused(folder: Folder) -> None:
+    """D6: equal ids, other data."""
+    folder.save(HEAD + rows(*BEFORE))
+    (problem,) = folder.refused(HEAD + MAIN + rows(*NOW, question="Why?"))
+    assert (
+        "2 of 2 shared samples have another question (first: 'r0', was 'Q?', is 'Why?')" in problem
+    )
+
+
+def test_other_references_are_refused(folder: Folder) -> None:
+    folder.save(HEAD + rows(*BEFORE))
+    (problem,) = folder.refused(HEAD + MAIN + rows(*NOW, reference="no"))
+    assert (
+        "2 of 2 shared samples have other references "
+        "(first: 'r0', was ['yes it is'], is ['no'])" in problem
+    )
+
+
+SEARCH = "name: s\nmetrics: [recall]\n"
+
+
+def searched(*relevant: str, **more: Any) -> str:
+    """Return a data set without questions whose samples all found ``a`` and ``b``."""
+    lines = [
+        {"retrieved_ids": ["a", "b"], "reference_ids": [name], "references": ["x"], "answer": "x"}
+        for name in relevant
+    ]
+    return "dataset: " + json.dumps([{**line, **more} for line in lines]) + "\n"
+
+
+def test_other_reference_ids_are_refused(folder: Folder) -> None:
+    """D6: recall was 1 and is 1/3, and nobody searched worse."""
+    folder.save(SEARCH + searched("a", "a"))
+    now = searched("a", "a", reference_ids=["a", "y", "z"])
+    (problem,) = folder.refused(SEARCH + MAIN + now)
+    assert (
+        "2 of 2 shared samples have other reference_ids (first: 'sample-1'); save a new" in problem
+    )
+
+
+@pytest.mark.parametrize("grades", [{"a": 1, "b": 2}, {"a": 2, "b": 0}])
+def test_other_grades_are_refused(folder: Folder, grades: Any) -> None:
+    folder.save(SEARCH + searched("a", reference_ids={"a": 2, "b": 1}))
+    (problem,) = folder.refused(SEARCH + MAIN + searched("a", reference_ids=grades))
+    assert "1 of 1 shared samples have other reference_ids" in problem
+
+
+def test_a_row_in_front_of_rows_without_ids_is_noticed(folder: Folder) -> None:
+    """D6: sample-2 is another row then."""
+    folder.save(SEARCH + searched("a", "b"))
+    (problem,) = folder.refused(SEARCH + MAIN + searched("b", "a", "b"))
+    assert "2 of 2 shared samples have other reference_ids" in problem
+
+
+def test_the_order_of_judgements_makes_no_difference(folder: Folder) -> None:
+    folder.save(SEARCH + searched("a", reference_ids=["a", "z"]))
+    assert folder.compare(SEARCH + MAIN + searched("a", reference_ids=["z", "a"]))
+
+
+def test_judgements_that_no_compared_metric_reads_may_change(folder: Folder) -> None:
+    """D6: f1 reads the references, which are the same."""
+    text = "name: s\nmetrics: [f1, recall]\ncompare: {baseline: main, metrics: [f1]}\n"
+    folder.save("name: s\nmetrics: [f1, recall]\n" + searched("a"))
+    assert list(folder.compare(text + searched("z")).metrics) == ["f1"]
+
+
+def test_a_corpus_that_was_cut_in_another_way_is_refused(folder: Folder) -> None:
+    """D6: what the samples of a document expect are its chunks."""
+    head = "name: s\nmetrics: [recall]\ncorpus: c.jsonl\n"
+    data = "dataset: [{id: a, doc_name: d, contexts: [one]}]\n"
+    chunks = ['{"text": "one", "doc_name": "d"}\n', '{"text": "two", "doc_name": "d"}\n']
+    folder.save(head + data, {"c.jsonl": chunks[0]})
+    assert folder.compare(head + MAIN + data, {"c.jsonl": chunks[0]})
+    (problem,) = folder.refused(head + MAIN + data, {"c.jsonl": "".join(chunks)})
+    assert "1 of 1 shared samples have other reference_contexts" in problem
+
+
+def test_groups_of_the_same_references_are_compared(folder: Folder) -> None:
+    """D6: a metric that wants one of each group has another score."""
+    head = "name: s\nmetrics: [em]\n"
+    folder.save(head + "dataset: [{id: a, answer: x, references: [[x], [y]]}]\n")
+    data = "dataset: [{id: a, answer: x, references: [[x, y]]}]\n"
+    (problem,) = folder.refused(head + MAIN + data)
+    assert "1 of 1 shared samples have other reference_groups" in problem
+
+
+def test_a_run_without_digests_is_compared_as_before(folder: Folder) -> None:
+    """Those of an older version have none."""
+    folder.save(SEARCH + searched("a"))
+    file = folder.path / ".rageval/s/baselines/main.json"
+    plain = json.loads(file.read_text("utf-8"))
+    assert list(plain["samples"][0].pop("judged_by")) == ["reference_ids"]
+    file.write_text(json.dumps(plain), "utf-8")
+    assert folder.compare(SEARCH + MAIN + searched("z")).metrics["recall"].diff == -1.0
+
+
+def test_no_common_sample_is_refused(folder: Folder) -> None:
+    """D6: the wrong baseline."""
+    folder.save(HEAD + rows(*BEFORE))
+    data = "dataset: [{id: else, answer: a, references: [a]}]\n"
+    (problem,) = folder.refused(HEAD + MAIN + data)
+    assert "it has no sample in common with this data set" in problem
+
+
+def test_all_differences_are_told_together(folder: Folder) -> None:
+    """E12."""
+    folder.save(HEAD + rows(*BEFORE))
+    text = "name: s\nmetrics: [{f1: {normalizer: squad}}, em]\n" + MAIN
+    found = folder.refused(text + rows(*NOW, question="Why?", reference="no"))
+    assert len(found) == 3
+
+
+def test_told_to_the_comparison_is_made_anyway(folder: Folder) -> None:
+    """D6: each difference is a warning then."""
+    folder.save(HEAD + rows(*BEFORE))
+    text = "compare: {baseline: main, anyway: true}\n"
+    result = folder.run(HEAD + text + rows(*NOW, question="Why?", reference="yes it"))
+    assert result.comparison is not None
+    assert len(result.info.warnings) == 2
+    assert all(warning.endswith("; compared anyway") for warning in result.info.warnings)
+
+
+def test_a_missing_run_is_not_compared_anyway(folder: Folder) -> None:
+    folder.refused(HEAD + "compare: {baseline: nope, anyway: true}\n" + rows(*NOW))
+
+
+def test_questions_that_one_side_does_not_know_are_no_difference(folder: Folder) -> None:
+    """TREC files have no questions; a run saved by an older version may lack fields."""
+    folder.save("name: s\nmetrics: [em]\ndataset: [{id: a, answer: x, references: [x]}]\n")
+    file = folder.path / ".rageval/s/baselines/main.json"
+    plain = json.loads(file.read_text("utf-8"))
+    del plain["samples"][0]["references"], plain["scenario"]["definitions"]
+    file.write_text(json.dumps(plain), "utf-8")
+    text = "name: s\nmetrics: [em]\ncompare: main\n"
+    text += "dataset: [{id: a, question: Q?, answer: x, references: [x]}]\n"
+    assert folder.compare(text).metrics["em"].n == 1
+
+
+# Metrics that a saved run lacks
+
+
+def test_a_metric_that_was_asked_for_and_is_not_saved_is_refused(folder: Folder) -> None:
+    """D6: with those that are."""
+    folder.save(HEAD + rows(*BEFORE))
+    text = "name: s\nmetrics: [f1, acc]\ncompare: {baseline: main, metrics: [acc]}\n"
+    (problem,) = folder.refused(text + rows(*NOW))
+    assert "has no acc" in problem
+
+
+def test_a_gate_about_a_metric_that_is_not_saved_is_refused(folder: Folder) -> None:
+    """D6, E5: as every baseline that does not fit, so that the exit status is 4."""
+    folder.save(HEAD + rows(*BEFORE))
+    text = "name: s\nmetrics: [f1, acc]\ngates: {no_regression: {baseline: main, metrics: [acc]}}\n"
+    (problem,) = folder.refused(text + rows(*NOW))
+    assert "the baseline 'main' has no acc; it has: f1" in problem
+
+
+def test_new_metrics_are_left_out_and_named(folder: Folder) -> None:
+    """D6: and with them the weighted score, which would be of other metrics."""
+    folder.save(HEAD + rows(*BEFORE))
+    result = folder.run("name: s\nmetrics: [f1, em, acc]\n" + MAIN + rows(*NOW))
+    assert result.comparison is not None
+    assert list(result.comparison.metrics) == ["f1", "em"]
+    told = " ".join((*result.info.warnings, *result.info.remarks))
+    assert "acc" in told
+    assert "weighted_score" in told
+
+
+def test_a_run_without_any_metric_of_this_scenario_is_refused(folder: Folder) -> None:
+    folder.save(HEAD + rows(*BEFORE))
+    folder.refused("name: s\nmetrics: [acc]\n" + MAIN + rows(*NOW))
+
+
+WITH_ZERO = "name: s\nmetrics: [f1, em, acc]\nmetric_weights: {f1: 1, em: 1, acc: 0}\n"
+GATE = "gates: {no_regression: {baseline: main, mode: any}}\n"
+
+
+def test_a_new_metric_that_does_not_count_leaves_the_weighted_score(folder: Folder) -> None:
+    """E5, A14: weight 0; B (1 + 1/4)/2, A (1 + 0)/2 as without it, and the gate is decided."""
+    folder.save(HEAD + rows(*BEFORE))
+    result = folder.run(WITH_ZERO + MAIN + GATE + rows(*NOW))
+    assert result.comparison is not None
+    assert list(result.comparison.metrics) == ["f1", "em", "weighted_score"]
+    overall = result.comparison.metrics["weighted_score"]
+    assert (overall.a_mean, overall.b_mean) == (0.5, 0.625)
+    assert result.gates[0].outcome == "failed"
+    (told,) = result.info.remarks
+    assert "it has no acc; only" in told
+
+
+def test_options_of_a_metric_that_does_not_count_may_change(folder: Folder) -> None:
+    """E5: the gate asks for the weighted score alone."""
+    folder.save(WITH_ZERO + rows(*BEFORE))
+    text = WITH_ZERO.replace("acc]", "{acc: {normalizer: squad}}]")
+    assert folder.run(text + GATE + rows(*NOW)).gates[0].outcome == "failed"
+    (problem,) = folder.refused(text + MAIN + rows(*NOW))  # the table shows acc
+    assert "acc was" in problem
+
+
+def test_the_metric_for_want_of_which_there_is_no_weighted_score_is_named(folder: Folder) -> None:
+    folder.save(HEAD + rows(*BEFORE))
+    (problem,) = folder.refused("name: s\nmetrics: [f1, em, acc]\n" + GATE + rows(*NOW))
+    assert "the baseline 'main' has no weighted_score, because it has no acc; it has: em, f1" in (
+        problem
+    )
+
+
+# Gates
+
+
+def test_a_gate_names_a_run_of_its_own(folder: Folder) -> None:
+    """E5: without ``compare`` there is no table."""
+    folder.save(HEAD + rows(*BEFORE))
+    text = "gates: {no_regression: {baseline: main, mode: any, metrics: [f1]}}\n"
+    result = folder.run(HEAD + text + rows(*NOW))
+    assert result.comparison is None
+    assert {gate.name: gate.outcome for gate in result.gates} == {
+        "no_regression": "failed",
+        "unscored": "passed",
+    }
+
+
+def test_a_gate_inside_of_by_names_a_run_too(folder: Folder) -> None:
+    folder.save(HEAD + rows(*BEFORE))
+    text = "gates: {by: {doc_name: {no_regression: {baseline: main, mode: any}}}}\n"
+    assert folder.run(HEAD + text + rows(*NOW)).gates[0].outcome == "failed"
+    (problem,) = folder.refused(HEAD + text.replace("main", "nope") + rows(*NOW))
+    assert problem.startswith("s.yaml:3: no saved run 'nope'")
+
+
+def test_the_short_form_names_a_run_too(folder: Folder) -> None:
+    folder.save(HEAD + rows(*BEFORE))
+    text = "gates: {compare_fail: {f1: {max_drop: 0.1, baseline: main, mode: any}}}\n"
+    assert folder.run(HEAD + text + rows(*NOW)).gates[0].outcome == "failed"
+
+
+def test_gates_and_compare_may_name_different_runs(folder: Folder) -> None:
+    folder.save(HEAD + rows(*BEFORE))
+    folder.save(HEAD + rows(*NOW), name="other")
+    text = "compare: main\ngates: {no_regression: {baseline: other, mode: any}}\n"
+    result = folder.run(HEAD + text + rows(*NOW))
+    assert result.comparison is not None
+    assert result.comparison.metrics["f1"].diff == -0.25
+    assert result.gates[0].outcome == "passed"
+
+
+def test_a_gate_may_compare_anyway(folder: Folder) -> None:
+    folder.save(HEAD + rows(*BEFORE))
+    text = "gates:\n  no_regression: {baseline: main, ANYWAY mode: any}\n"
+    data = rows(*NOW, question="Why?")
+    (problem,) = folder.refused(HEAD + text.replace("ANYWAY ", "") + data)
+    assert problem.startswith("s.yaml:4: ")
+    assert problem.endswith("compare anyway (gates.no_regression.anyway: true)")
+    result = folder.run(HEAD + text.replace("ANYWAY", "anyway: true,") + data)
+    assert result.gates[0].outcome == "failed"
+
+
+def test_metrics_that_a_gate_compares_must_be_scored(folder: Folder) -> None:
+    """A20: unscored, they are an error of the case."""
+    folder.save(HEAD + rows(*BEFORE))
+    text = "gates: {no_regression: {baseline: main, metrics: [f1]}}\n"
+    assert folder.plan(HEAD + text + rows(*NOW)).required == {"f1"}
+
+
+# A run that is about to be saved
+
+
+def test_the_first_run_that_saves_its_own_baseline_is_not_compared(folder: Folder) -> None:
+    """E15: else no first one could be saved; the gate is undecided, which is neither."""
+    text = "compare: main\ngates: {no_regression: {baseline: main}, f1: 0.1}\n"
+    result = folder.run(HEAD + text + rows(*NOW), saving="main")
+    assert result.comparison is None
+    assert {gate.name: gate.outcome for gate in result.gates} == {
+        "no_regression": "skipped",
+        "f1.mean": "passed",
+        "unscored": "passed",
+    }
+
+
+def test_a_run_that_replaces_a_baseline_that_does_not_fit_is_not_compared(folder: Folder) -> None:
+    folder.save(HEAD + rows(*BEFORE))
+    data = rows(*NOW, question="Why?")
+    assert folder.run(HEAD + MAIN + data, saving="main").comparison is None
+    folder.refused(HEAD + MAIN + data, saving="other")
+
+
+def test_a_run_that_replaces_a_baseline_that_fits_is_compared_first(folder: Folder) -> None:
+    folder.save(HEAD + rows(*BEFORE))
+    assert folder.run(HEAD + MAIN + rows(*NOW), saving="main").comparison is not None
+
+
+def test_an_undecided_gate_of_slices_is_undecided(folder: Folder) -> None:
+    """E4, E5: nothing was compared in any slice."""
+    text = "gates: {by: {doc_name: {no_regression: {baseline: main}}}}\n"
+    result = folder.run(HEAD + text + rows(*NOW), saving="main")
+    assert result.gates[0].outcome == "skipped"
+
+
+# Paths
+
+
+@pytest.mark.parametrize("name", ["kept/main.json", "./kept/main.json", "ABSOLUTE"])
+def test_a_saved_run_may_be_named_by_its_path(folder: Folder, name: str) -> None:
+    """E15: relative to the root."""
+    folder.save(HEAD + rows(*BEFORE))
+    (folder.path / "kept").mkdir()
+    saved = folder.path / ".rageval/s/baselines/main.json"
+    saved.rename(folder.path / "kept/main.json")
+    name = name.replace("ABSOLUTE", str(folder.path / "kept/main.json"))
+    text = f"compare: {json.dumps(name)}\n"
+    assert folder.compare(HEAD + text + rows(*NOW)).metrics["f1"].n == 2
+
+
+def test_a_results_json_of_any_run_is_a_saved_run(folder: Folder) -> None:
+    """E15: the files are the same."""
+    folder.save(HEAD + rows(*BEFORE))
+    saved = folder.path / ".rageval/s/baselines/main.json"
+    saved.rename(folder.path / "results.json")
+    assert folder.compare(HEAD + "compare: results.json\n" + rows(*NOW)).baseline == "results.json"
+
+
+def test_a_path_may_be_relative_to_the_scenario(tmp_path: Path) -> None:
+    """E15: as its data are."""
+    folder = Folder(tmp_path)
+    folder.save(HEAD + rows(*BEFORE))
+    (tmp_path / "deep").mkdir()
+    saved = tmp_path / ".rageval/s/baselines/main.json"
+    saved.rename(tmp_path / "deep/main.json")
+    scenario = tmp_path / "deep/s.yaml"
+    scenario.write_text(HEAD + "compare: main.json\n" + rows(*NOW), "utf-8")
+    plan = make_plan(scenario, shown="deep/s.yaml", run_paths=RunPaths(tmp_path))
+    assert list(plan.info.baselines) == ["main.json"]
+
+
+# TREC: another run over the same queries
+
+QRELS = "q1 0 d1 1\nq2 0 d1 1\nq3 0 d1 1\n"
+TREC = {
+    "q.txt": QRELS,
+    "new.txt": "q1 Q0 d1 1 1 r\nq2 Q0 d1 1 1 r\nq3 Q0 d1 1 1 r\n",
+    "old.txt": "q1 Q0 d9 1 2 r\nq1 Q0 d1 2 1 r\nq2 Q0 d1 1 1 r\n",
+}
+RETRIEVAL = "name: s\nqrels_path: q.txt\nrun_path: new.txt\nmetrics: [mrr, p@1]\n"
+OLD = "compare: {run_old_path: old.txt, metrics: [mrr]}\n"
+
+
+def test_an_older_run_is_scored_and_compared(folder: Folder) -> None:
+    """D6: mrr 1, 1, 1 against 1/2, 1, 0 (q3 has no results there, and is named)."""
+    result = folder.run(RETRIEVAL + OLD, TREC)
+    assert result.comparison is not None
+    mrr = result.comparison.metrics["mrr"]
+    assert (mrr.a_mean, mrr.b_mean, mrr.n) == (1.0, 0.5, 3)
+    assert result.comparison.baseline == "old.txt"
+    assert [warning for warning in result.info.warnings if "old.txt: q3" in warning]
+
+
+@pytest.mark.parametrize("missing", ["skip", "error"])
+def test_queries_that_only_one_run_answered_are_told(folder: Folder, missing: str) -> None:
+    """D5, D6: q3 takes no part, and nobody has to count to find that out."""
+    text = RETRIEVAL + OLD + f"missing_queries: {missing}\n"
+    result = folder.run(text, TREC)
+    assert result.comparison is not None
+    assert result.comparison.metrics["mrr"].n == 2
+    told = [*result.info.warnings, *map(str, result.comparison.only_a)]
+    assert any("q3" in text for text in told)
+
+
+def test_the_weighted_score_of_the_older_run_is_weighed_alike(folder: Folder) -> None:
+    """D6: weights 3 and 1: old (3·1/2 + 0)/4, 1, 0."""
+    text = RETRIEVAL + "metric_weights: {mrr: 3, p@1: 1}\ncompare: {run_old_path: old.txt}\n"
+    overall = folder.compare(text, TREC).metrics["weighted_score"]
+    assert overall.b_mean == pytest.approx((0.375 + 1) / 3, abs=1e-15)
+
+
+def test_top_k_and_limit_hold_for_both_runs(folder: Folder) -> None:
+    """B8, D7: with top_k 1 the old run does not find d1 of q1; q3 is left out."""
+    text = RETRIEVAL + OLD + "top_k: 1\ndataset: {limit: 2}\n"
+    mrr = folder.compare(text, TREC).metrics["mrr"]
+    assert (mrr.a_mean, mrr.b_mean, mrr.n) == (1.0, 0.5, 2)
+
+
+def test_a_gate_takes_the_older_run(folder: Folder) -> None:
+    """E5."""
+    text = RETRIEVAL.replace("new.txt", "old.txt") + OLD.replace("old.txt", "new.txt")
+    text += "gates: {no_regression: {metrics: [mrr], mode: any, max_drop: 0.4}}\n"
+    result = folder.run(text, TREC)
+    assert result.gates[0].outcome == "failed"
+    assert result.gates[0].message.startswith(
+        "mrr: fell by 0.5000, more than max_drop 0.4000 (mode any), A 0.5000, B 1.0000 (new.txt)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "message"),
+    [
+        ("", "old.txt: empty: expected lines with the columns query Q0 document rank score tag"),
+        ("q1 Q0 d1 1 high r\n", "old.txt:1: score 'high' is not a number"),
+        ("x1 Q0 d1 1 1 r\n", "old.txt: no query of this run is judged in q.txt"),
+    ],
+)
+def test_an_older_run_that_cannot_be_read_is_refused(
+    folder: Folder, old: str, message: str
+) -> None:
+    """D5: as the run itself would be."""
+    with pytest.raises(UserError) as caught:
+        folder.plan(RETRIEVAL + OLD, {**TREC, "old.txt": old})
+    assert message in str(caught.value)
+
+
+def test_an_older_run_that_is_not_there_is_named_by_its_key(folder: Folder) -> None:
+    """E12."""
+    with pytest.raises(UserError) as caught:
+        folder.plan(RETRIEVAL + OLD.replace("old.txt", "odl.txt"), TREC)
+    text = str(caught.value)
+    assert text.startswith("s.yaml:5: compare.run_old_path: no file 'odl.txt'")
+    assert "Did you mean 'old.txt'?" in text
+
+
+def test_a_saved_run_that_was_judged_by_other_qrels_is_refused(folder: Folder) -> None:
+    """D6: the same run has other scores then."""
+    folder.save(RETRIEVAL, TREC)
+    assert folder.compare(RETRIEVAL + MAIN, TREC).metrics["mrr"].diff == 0.0
+    other = {**TREC, "q.txt": QRELS + "q1 0 d9 1\n"}
+    (problem,) = folder.refused(RETRIEVAL + MAIN, other)
+    assert "it was judged by other qrels" in problem
+
+
+def test_another_run_file_is_what_a_comparison_is_for(folder: Folder) -> None:
+    """D6: only the judgements must be the same."""
+    folder.save(RETRIEVAL, TREC)
+    other = RETRIEVAL.replace("new.txt", "old.txt")
+    assert folder.compare(other + MAIN, TREC).metrics["mrr"].diff == -0.5

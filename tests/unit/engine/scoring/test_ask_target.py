@@ -1,0 +1,326 @@
+"""Asking the system under test: limits, times, retries, and what becomes of a sample."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_rageval.clients.errors import BudgetError, RateLimitError, ServerError
+from pytest_rageval.clients.limits import retry
+from pytest_rageval.clients.limits.limits import open_limits
+from pytest_rageval.clients.settings import ClientSettings, RunSettings
+from pytest_rageval.engine.bound import TargetPlan
+from pytest_rageval.engine.scoring.ask_target import TargetClient, TargetReply, filled
+from pytest_rageval.model import Sample
+from pytest_rageval.targets.base import Answer, TargetError
+
+SAMPLE = Sample("s", question="q", answer="old", contexts=("o",), context_docs=("o.md",))
+
+
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the first wait be a hundredth of what it is."""
+    monkeypatch.setattr(retry, "FIRST_WAIT_S", 0.005)
+    monkeypatch.setattr(retry, "LONGEST_WAIT_S", 0.3)
+
+
+class Fake:
+    """A target that does what it is told, one after the other; the last for ever."""
+
+    def __init__(self, *steps: Any, wait_s: float = 0.0) -> None:
+        self.steps = list(steps)
+        self.wait_s = wait_s
+        self.asked: list[str] = []
+        self.times: list[float] = []
+        self.open = self.most = self.closed = 0
+
+    async def answer(self, sample: Sample) -> Answer:
+        self.asked.append(sample.id)
+        self.times.append(time.monotonic())
+        self.open += 1
+        self.most = max(self.most, self.open)
+        try:
+            await asyncio.sleep(self.wait_s)
+        finally:
+            self.open -= 1
+        step = self.steps.pop(0) if len(self.steps) > 1 else self.steps[0]
+        if isinstance(step, BaseException):
+            raise step
+        assert isinstance(step, Answer)
+        return step
+
+    async def aclose(self) -> None:
+        self.closed += 1
+
+
+def plan(target: Any, **fields: Any) -> TargetPlan:
+    settings = ClientSettings("m", role="target", timeout_s=2.0, retries=0)
+    names = ("timeout_s", "retries", "max_wait_s", "concurrency", "rpm")
+    limits = {name: fields.pop(name) for name in names if name in fields}
+    made = TargetPlan("app", frozenset(), replace(settings, **limits), make=lambda: target)
+    return replace(made, **fields)
+
+
+def no_clients() -> Any:
+    raise AssertionError("no model is asked")
+
+
+@contextmanager
+def answering(
+    target_plan: TargetPlan, run: RunSettings | None = None
+) -> Iterator[Callable[..., list[TargetReply]]]:
+    """Yield a function that asks about samples, all at once, in one loop."""
+    loop = asyncio.new_event_loop()
+    run = run or RunSettings()
+    asker = TargetClient(target_plan, run, open_limits(target_plan.settings, run), no_clients)
+
+    def ask(*samples: Sample) -> list[TargetReply]:
+        async def all_of_them() -> list[TargetReply]:
+            return await asyncio.gather(
+                *(asker.answer(sample, at) for at, sample in enumerate(samples))
+            )
+
+        return loop.run_until_complete(all_of_them())
+
+    try:
+        yield ask
+    finally:
+        loop.run_until_complete(asker.aclose())
+        loop.close()
+
+
+def once(target: Any, sample: Sample = SAMPLE, **fields: Any) -> TargetReply:
+    with answering(plan(target, **fields)) as ask:
+        return ask(sample)[0]
+
+
+def test_an_answer_stands_in_the_place_of_what_the_data_held() -> None:
+    """[A21] What it says nothing about stays, but for the documents of other contexts."""
+    found = once(Fake(Answer("new", ("n",), extra={"t": 1})))
+    assert found.error is None
+    assert (found.sample.answer, found.sample.contexts) == ("new", ("n",))
+    assert found.sample.context_docs is None
+    assert found.extra == {"t": 1}
+    assert found.latency_s is not None
+    kept = once(Fake(Answer("new"))).sample
+    assert (kept.contexts, kept.context_docs) == (("o",), ("o.md",))
+
+
+def test_top_k_cuts_what_is_answered() -> None:
+    """[B8]"""
+    answer = Answer("a", ("1", "2", "3"), (None, "b", "c"), ("x", "y", "z"))
+    found = filled(SAMPLE, answer, 2)
+    assert (found.contexts, found.context_docs) == (("1", "2"), (None, "b"))
+    assert found.retrieved_ids == ("x", "y")
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (TargetError("returned nothing"), "app: returned nothing"),
+        (ServerError("host: HTTP 500"), "app: host: HTTP 500"),
+        # As of a judge's metric: gates look for the prefix, and a run that stopped is not green.
+        (BudgetError("the budget is spent"), "budget: app: the budget is spent"),
+        (KeyError("chunks"), "app: KeyError: 'chunks'"),
+        (TimeoutError("its own"), "app: TimeoutError: its own"),
+        # These would end the event loop, with everybody in it, or look as if we had cancelled.
+        (asyncio.CancelledError("its own"), "app: CancelledError: its own"),
+        (SystemExit(3), "app: SystemExit: 3"),
+    ],
+)
+def test_every_failure_is_an_error_with_its_words(error: BaseException, message: str) -> None:
+    """[A21] The sample is as it was."""
+    found = once(Fake(error))
+    assert found.sample is SAMPLE
+    assert (found.error or "").startswith(message)
+
+
+def test_a_target_that_hangs_is_left_alone() -> None:
+    """[A21]"""
+    target = Fake(Answer("late"), wait_s=5.0)
+    found = once(target, timeout_s=0.05)
+    assert found.error == "app: did not answer within 0.05 s (timeout_s)"
+    assert target.open == 0  # cancelled
+
+
+def test_cancelling_reaches_the_target_and_comes_back() -> None:
+    """Ctrl-C and -x: a cancelled sample has no error."""
+    target, run = Fake(Answer("late"), wait_s=60.0), RunSettings()
+    asked = plan(target)
+
+    async def stop() -> None:
+        asker = TargetClient(asked, run, open_limits(asked.settings, run), no_clients)
+        task = asyncio.ensure_future(asker.answer(SAMPLE, 0))
+        while not target.open:
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(stop())
+    assert target.open == 0
+
+
+def test_what_fails_in_passing_is_asked_again() -> None:
+    """[A21] As often as is said, and nothing else is."""
+    passing = ServerError("503", is_transient=True)
+    assert once(Fake(passing, passing, Answer("a")), retries=2).sample.answer == "a"
+    target = Fake(passing)
+    assert once(target, retries=2).error == "app: 503 (3 attempts)"
+    assert len(target.asked) == 3
+    for final in (TargetError("no"), ServerError("500"), RuntimeError("no")):
+        target = Fake(final)
+        once(target, retries=2)
+        assert len(target.asked) == 1
+
+
+def test_the_latency_is_that_of_the_answer_alone() -> None:
+    """Neither of failed attempts nor of waiting for one's turn."""
+    target = Fake(Answer("a"), wait_s=0.05)
+    samples = [Sample(f"s{at}", question="q") for at in range(6)]
+    with answering(plan(target, concurrency=1)) as ask:
+        found = ask(*samples)
+    assert target.most == 1
+    assert all(0.04 <= (one.latency_s or 0.0) < 0.2 for one in found)
+    assert target.asked == [sample.id for sample in samples]
+
+
+def test_a_server_that_asks_to_wait_stops_all() -> None:
+    """[A21] As long as it said; the questions behind wait as well."""
+    error = RateLimitError("429", is_transient=True, retry_after_s=0.2)
+    target = Fake(error, Answer("a"))
+    samples = [Sample(f"s{at}", question="q") for at in range(3)]
+    with answering(plan(target, concurrency=1, retries=1)) as ask:
+        found = ask(*samples)
+    assert [one.error for one in found] == [None] * 3
+    assert target.times[1] - target.times[0] >= 0.2
+
+
+def test_a_target_that_only_says_429_is_asked_twelve_times() -> None:
+    """[R1] Rate limits do not count against ``retries``, but against ``max_wait_s`` and these."""
+    target = Fake(RateLimitError("429", is_transient=True, retry_after_s=-1.0))
+    assert once(target, retries=0).error == (
+        "app: 429 (12 attempts; a call sends 12 requests at most)"
+    )
+    assert len(target.asked) == 12
+
+
+def test_a_target_is_not_waited_for_longer_than_max_wait_s() -> None:
+    """[R1]"""
+    target = Fake(RateLimitError("429", is_transient=True, retry_after_s=9.0))
+    assert once(target, max_wait_s=1.0).error == (
+        "app: 429 (1 attempt; the server asks to wait 9 s more, max_wait_s is 1)"
+    )
+
+
+def test_a_target_that_limits_itself_is_asked_as_it_is() -> None:
+    """[A16] A model has its own limits, times and retries; and says how long it took."""
+    target = Fake(Answer("a", latency_s=0.5), wait_s=0.05)
+    samples = [Sample(f"s{at}", question="q") for at in range(4)]
+    with answering(plan(target, concurrency=1, timeout_s=0.01, limits_itself=True)) as ask:
+        found = ask(*samples)
+    assert target.most == 4
+    assert [one.latency_s for one in found] == [0.5] * 4
+
+
+def test_the_target_is_made_once_and_closed() -> None:
+    target = Fake(Answer("a"))
+    made: list[Fake] = []
+
+    def make() -> Fake:
+        made.append(target)
+        return target
+
+    with answering(replace(plan(target), make=make)) as ask:
+        ask(SAMPLE, SAMPLE)
+        ask(SAMPLE)
+    assert len(made) == 1
+    assert target.closed == 1
+
+
+def test_a_fixture_is_there_when_pytest_runs_it_only() -> None:
+    found = once(None, make=None)
+    assert found.error == "app: its fixture exists only when pytest runs the scenario"
+
+
+# Answers that are kept.
+
+
+def kept(folder: Path, target: Fake, mode: Any = "readwrite", **fields: Any) -> list[TargetReply]:
+    run = RunSettings(cache_dir=folder, cache_mode=mode)
+    own = plan(target, cache_answers=True, identity={"type": "t"}, **fields)
+    with answering(own, run) as ask:
+        return ask(SAMPLE)
+
+
+def test_an_answer_is_kept_whole(tmp_path: Path) -> None:
+    """[E9] It has no latency of this run."""
+    answer = Answer("甲\ud800", ("c", "d"), (None, "d.md"), ("1", "2"), {"t": [1, {"a": None}]})
+    (first,) = kept(tmp_path, Fake(answer))
+    target = Fake(TargetError("asked again"))
+    (second,) = kept(tmp_path, target)
+    assert second.error is None
+    assert second.sample == first.sample
+    assert second.extra == {"t": [1, {"a": None}]}
+    assert (second.latency_s, target.asked) == (None, [])
+
+
+def test_an_error_is_never_kept(tmp_path: Path) -> None:
+    kept(tmp_path, Fake(TargetError("no")))
+    (found,) = kept(tmp_path, Fake(Answer("a")))
+    assert found.sample.answer == "a"
+
+
+def test_the_key_is_the_identity_and_what_is_shown(tmp_path: Path) -> None:
+    """[E9] Of a row, only the fields that the target may see."""
+    target = Fake(Answer("a"))
+    kept(tmp_path, target, fields=frozenset({"question"}))
+    run = RunSettings(cache_dir=tmp_path)
+
+    def asks(sample: Sample, **changes: Any) -> int:
+        fields = {"fields": frozenset({"question"}), "identity": {"type": "t"}, **changes}
+        other = Fake(Answer("b"))
+        with answering(plan(other, cache_answers=True, **fields), run) as ask:
+            ask(sample)
+        return len(other.asked)
+
+    assert asks(SAMPLE) == 0
+    assert asks(replace(SAMPLE, references=("r",), id="t", index=3)) == 0
+    assert asks(replace(SAMPLE, question="other")) == 1
+    assert asks(SAMPLE, identity={"type": "u"}) == 1
+    assert asks(SAMPLE, fields=None) == 1
+    assert asks(replace(SAMPLE, metadata={"x": 1}), fields=None) == 1
+    assert asks(SAMPLE, fields=frozenset({"question", "metadata.x"})) == 0
+    assert (
+        asks(replace(SAMPLE, metadata={"x": 1}), fields=frozenset({"question", "metadata.x"})) == 1
+    )
+
+
+def test_a_damaged_entry_is_asked_anew(tmp_path: Path) -> None:
+    kept(tmp_path, Fake(Answer("a")))
+    (file,) = tmp_path.glob("*.answer.jsonl")
+    file.write_text(file.read_text("utf-8").replace('"text": "a"', '"text": 7'), "utf-8")
+    (found,) = kept(tmp_path, Fake(Answer("b")))
+    assert found.sample.answer == "b"
+
+
+def test_replay_asks_no_service(tmp_path: Path) -> None:
+    """[E9] Kept or not; a function that keeps nothing is part of the run."""
+    run = RunSettings(cache_dir=tmp_path, cache_mode="replay")
+    target = Fake(Answer("a"))
+    with answering(plan(target, is_remote=True), run) as ask:
+        assert "replay sends no requests, and this target keeps no answers" in (
+            ask(SAMPLE)[0].error or ""
+        )
+    (found,) = kept(tmp_path, target, "replay")
+    assert "no answer in the cache (replay sends no requests)" in (found.error or "")
+    assert target.asked == []
+    with answering(plan(target), run) as ask:
+        assert ask(SAMPLE)[0].error is None

@@ -1,0 +1,466 @@
+"""B10: functions, classes and objects as metrics, and what cannot be one."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import math
+from typing import TYPE_CHECKING, Annotated, Any
+
+import pytest
+from pydantic import ValidationError
+
+from pytest_rageval.metrics.base import MetricDefinition, Models, ScoringContext
+from pytest_rageval.metrics.custom.declaration import Declaration, metric
+from pytest_rageval.metrics.custom.from_python import define_metric, define_metrics
+from pytest_rageval.metrics.custom.signature import CustomMetricError
+from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.model import Sample, Score
+
+if TYPE_CHECKING:
+    from pytest_rageval.nowhere import Nothing
+
+    from pytest_rageval.clients.base import ChatClient
+
+SAMPLE = Sample("s", question="q", answer="please, thanks")
+
+
+def defined(found: object, **said: Any) -> MetricDefinition:
+    return define_metric(found, "own", "my_metrics:own", Declaration(**said))
+
+
+def score(found: object, options: dict[str, Any] | None = None, models: Models = Models()) -> Score:  # noqa: B008
+    definition = defined(found)
+    made: Any = definition.make("shown", definition.options.model_validate(options or {}))
+    if definition.info.is_judged:
+        awaited: Score = asyncio.run(made.ascore(SAMPLE, models))
+        return awaited
+    scored: Score = made.score(SAMPLE, ScoringContext())
+    return scored
+
+
+def refusal(found: object, **said: Any) -> str:
+    with pytest.raises(CustomMetricError) as caught:
+        defined(found, **said)
+    return str(caught.value)
+
+
+def length(sample: Sample, *, most: int = 100) -> float:
+    return min(len(sample.answer or "") / most, 1.0)
+
+
+async def slow_length(sample: Sample, most: int = 100) -> float:
+    await asyncio.sleep(0)
+    return length(sample, most=most)
+
+
+class Tone:
+    """A metric with options, as a class."""
+
+    def __init__(self, word: str = "please") -> None:
+        self.word = word
+
+    def score(self, sample: Sample) -> float:
+        return float(self.word in (sample.answer or ""))
+
+
+class SlowTone(Tone):
+    async def ascore(self, sample: Sample) -> float:
+        return self.score(sample)
+
+
+class Called:
+    def __call__(self, sample: Sample) -> tuple[float, str]:
+        return 1.0, "called"
+
+
+class CalledLater:
+    async def __call__(self, sample: Sample) -> float:
+        return 0.5
+
+
+class InContext:
+    """Our own protocol: ``score(sample, context)``."""
+
+    def score(self, sample: Sample, context: ScoringContext) -> Score:
+        return Score("x", 1.0, details={"context": type(context).__name__})
+
+
+class TestWays:
+    @pytest.mark.parametrize(
+        ("found", "expected"),
+        [
+            (length, 0.14),
+            (slow_length, 0.14),
+            (functools.partial(length, most=28), 0.5),
+            (functools.partial(slow_length, most=28), 0.5),
+            (lambda sample: 0.25, 0.25),
+            (Tone, 1.0),
+            (Tone("never"), 0.0),
+            (Tone("thanks").score, 1.0),
+            (SlowTone, 1.0),
+            (SlowTone("never"), 0.0),
+            (Called, 1.0),
+            (Called(), 1.0),
+            (CalledLater, 0.5),
+            (CalledLater(), 0.5),
+            (InContext, 1.0),
+            (InContext(), 1.0),
+        ],
+    )
+    def test_it_scores(self, found: object, expected: float) -> None:
+        assert score(found).value == expected
+
+    @pytest.mark.parametrize("found", [slow_length, SlowTone, SlowTone("x"), CalledLater()])
+    def test_async_ones_are_judged_ahead_and_ask_no_model(self, found: object) -> None:
+        info = defined(found).info
+        assert info.is_judged
+        assert info.asks == frozenset()
+
+    def test_sync_ones_are_not(self) -> None:
+        assert not defined(length).info.is_judged
+
+    def test_a_definition_is_itself(self) -> None:
+        em = METRIC_REGISTRY.get("em")
+        assert define_metric(em, "own") is em
+
+    def test_scores_are_never_kept_in_a_cache(self) -> None:
+        """The code may change, and the version not."""
+        assert not defined(slow_length).info.keeps_scores
+        assert not defined(asks_judge).info.keeps_scores
+
+
+class TestOptions:
+    def test_keyword_parameters_are_the_options(self) -> None:
+        assert sorted(defined(length).options.known()) == ["most"]
+        assert score(length, {"most": 28}).value == 0.5
+        assert score(slow_length, {"most": 28}).value == 0.5
+
+    def test_those_of_a_class_are_its_constructors(self) -> None:
+        assert sorted(defined(Tone).options.known()) == ["word"]
+        assert score(Tone, {"word": "never"}).value == 0.0
+
+    @pytest.mark.parametrize(
+        ("options", "kind"),
+        [
+            ({"mots": 3}, "extra_forbidden"),
+            ({"most": "many"}, "int_parsing"),
+            ({"option_most": 3}, "extra_forbidden"),
+        ],
+    )
+    def test_others_are_refused(self, options: dict[str, Any], kind: str) -> None:
+        with pytest.raises(ValidationError) as caught:
+            defined(length).options.model_validate(options)
+        assert [error["type"] for error in caught.value.errors()] == [kind]
+
+    def test_one_without_a_default_must_be_given(self) -> None:
+        def strict(sample: Sample, word: str) -> float:
+            return float(word in (sample.answer or ""))
+
+        with pytest.raises(ValidationError) as caught:
+            defined(strict).options.model_validate({})
+        assert [error["loc"] for error in caught.value.errors()] == [("word",)]
+        assert score(strict, {"word": "please"}).value == 1.0
+
+    def test_a_function_with_any_options_takes_any(self) -> None:
+        def generous(sample: Sample, **options: Any) -> float:
+            return float(options["share"])
+
+        assert score(generous, {"share": 0.5}).value == 0.5
+
+    @pytest.mark.parametrize("name", ["label", "json", "copy", "model_name", "schema", "_own"])
+    def test_a_parameter_may_be_called_anything(self, name: str) -> None:
+        made: dict[str, Any] = {}
+        exec(f"def own(sample, {name}=0.0):\n    return {name}", made)
+        assert score(made["own"], {name: 0.5}).value == 0.5
+
+    def test_what_cannot_be_resolved_is_not_checked(self) -> None:
+        def odd(sample: Sample, thing: Nothing = None, share: float = 0.0) -> float:  # type: ignore[assignment]
+            return share
+
+        assert score(odd, {"thing": [1], "share": "0.5"}).value == 0.5
+
+    def test_a_type_that_is_no_field_is_not_checked(self) -> None:
+        class Strange:
+            def __class_getitem__(cls, item: Any) -> Any:
+                raise RuntimeError
+
+        def odd(sample: Sample, thing: 5 = 1) -> float:  # type: ignore[valid-type]
+            return float(thing == "x")
+
+        assert score(odd, {"thing": "x"}).value == 1.0
+
+    def test_all_of_them_are_stated_defaults_too(self) -> None:
+        """Another default gives other scores; a saved run must be told apart."""
+
+        def odd(
+            sample: Sample, words: Any = ("a",), most: int = 3, what: object = object()
+        ) -> None: ...
+
+        options = defined(odd).options
+        assert options.model_validate({}).stated() == {"most": 3}
+        assert options.model_validate({"words": {"b"}}).stated() == {"most": 3, "words": ["b"]}
+
+
+class TestWhatIsSaid:
+    def test_nothing_is_a_range_of_0_to_1_and_higher_is_better(self) -> None:
+        info = defined(length).info
+        assert (info.range, info.higher_is_better, info.version) == ((0.0, 1.0), True, 1)
+        assert (info.name, info.needs) == ("own", frozenset())
+
+    def test_a_scenario_says_it(self) -> None:
+        said: dict[str, Any] = {"range": (0, None), "needs": ["ground_truth"], "version": 2}
+        info = defined(length, higher_is_better=False, **said).info
+        assert info.range == (0.0, math.inf)
+        assert info.needs == {"references"}
+        assert (info.version, info.higher_is_better) == (2, False)
+
+    def test_the_decorator_says_it_and_leaves_the_function_alone(self) -> None:
+        @metric(name="polite", range=(0, 5), needs=["answer"])
+        def own(sample: Sample) -> float:
+            return 5.0
+
+        assert own(SAMPLE) == 5.0
+        info = defined(own).info
+        assert (info.name, info.range, info.needs) == ("polite", (0.0, 5.0), {"answer"})
+        assert defined(own, range=(0, 9)).info.range == (0.0, 9.0)
+        assert defined(own, range=(0, 9)).info.needs == {"answer"}
+
+    def test_the_attributes_of_a_class_say_it(self) -> None:
+        class Wide(Tone):
+            name = "wide"
+            range = (-1, 1)
+            needs = ("answer",)
+            higher_is_better = False
+            version = 3
+
+            def asks(self) -> None: ...
+
+        for found in (Wide, Wide()):
+            info = defined(found).info
+            assert (info.name, info.range, info.version) == ("wide", (-1.0, 1.0), 3)
+            assert (info.needs, info.higher_is_better) == ({"answer"}, False)
+            assert info.asks == frozenset()
+
+    @pytest.mark.parametrize(
+        ("said", "message"),
+        [
+            ({"range": (1, 0)}, "range: expected (lowest, highest) score, found (1, 0)"),
+            ({"range": (1, 1)}, "range: expected"),
+            ({"range": (1, 2, 3)}, "range: expected"),
+            ({"range": ("low", 1)}, "range: expected"),
+            ({"needs": ["anwser"]}, "needs: unknown field 'anwser'. Did you mean 'answer'?"),
+            ({"needs": ["id"]}, "needs: unknown field 'id'"),
+            ({"asks": ["jugde"]}, "asks: unknown model 'jugde'. Did you mean 'judge'?"),
+            ({"asks": ["judge"]}, "asks: only an async function can ask models"),
+            ({"timeout_s": 3}, "timeout_s: only an async function can be stopped"),
+        ],
+    )
+    def test_what_cannot_be_is_refused(self, said: dict[str, Any], message: str) -> None:
+        assert f"my_metrics:own: {message}" in refusal(length, **said)
+
+    def test_an_option_that_is_called_like_what_a_scenario_says_is_refused(self) -> None:
+        def ambiguous(sample: Sample, range: int = 3) -> float:  # noqa: A002
+            return 1.0
+
+        assert defined(ambiguous).info.range == (0.0, 1.0)
+        assert "has a parameter 'range'" in refusal(ambiguous, range=(0, 5))
+
+
+async def asks_judge(sample: Sample, judge: ChatClient) -> float:
+    return float(judge == "the judge")  # type: ignore[comparison-overlap]
+
+
+async def asks_by_name(sample, judge, embedding):  # type: ignore[no-untyped-def]
+    return float((judge, embedding) == ("the judge", "the embedding"))
+
+
+async def asks_models(sample: Sample, models: Annotated[Models, "judge", "embedding"]) -> float:
+    return float((models.judge, models.embedding) == ("the judge", "the embedding"))
+
+
+async def asks_some(sample: Sample, models: Models) -> float:
+    return float(models.judge == "the judge")  # type: ignore[comparison-overlap]
+
+
+class Asks:
+    asks = ("judge",)
+
+    async def ascore(self, sample: Sample, models: Models) -> float:
+        return float(models.judge == "the judge")  # type: ignore[comparison-overlap]
+
+
+ALL: Any = Models("the judge", "the embedding")  # type: ignore[arg-type]
+
+
+class TestModels:
+    @pytest.mark.parametrize(
+        ("found", "asks"),
+        [
+            (asks_judge, {"judge"}),
+            (asks_by_name, {"judge", "embedding"}),
+            (asks_models, {"judge", "embedding"}),
+            (metric(asks=["judge"])(asks_some), {"judge"}),
+            (Asks, {"judge"}),
+            (Asks(), {"judge"}),
+        ],
+    )
+    def test_a_parameter_is_given_the_models_that_it_names(
+        self, found: object, asks: set[str]
+    ) -> None:
+        assert defined(found).info.asks == asks
+        assert score(found, models=ALL).value == 1.0
+
+    def test_who_takes_all_of_them_must_say_which(self) -> None:
+        async def silent(sample: Sample, models: Models) -> float:
+            return 1.0
+
+        assert refusal(silent) == (
+            "my_metrics:own takes 'models' but does not declare which: write asks: [judge], "
+            "or take a parameter 'judge' or 'embedding' instead"
+        )
+        assert defined(silent, asks=["embedding"]).info.asks == {"embedding"}
+
+    def test_a_function_that_is_not_async_cannot_ask(self) -> None:
+        def blocking(sample: Sample, judge: ChatClient) -> float:
+            return 1.0
+
+        assert "only an async function can ask models" in refusal(blocking)
+
+
+class TestWhatIsNoMetric:
+    @pytest.mark.parametrize(
+        ("found", "message"),
+        [
+            (math, "is a module, not a metric: expected a function of a sample"),
+            (5, "is 5, not a metric: expected a function of a sample"),
+            ("polite", "is 'polite', not a metric"),
+            (dict, "is a class without 'score' or 'ascore'"),
+            (lambda: 1.0, "takes no sample: declare it as 'def metric(sample)'"),
+            (lambda *, sample: 1.0, "takes no sample"),
+        ],
+    )
+    def test_it_is_named(self, found: object, message: str) -> None:
+        assert f"my_metrics:own {message}" in refusal(found)
+
+    def test_a_parameter_that_has_no_name_for_a_scenario(self) -> None:
+        def positional(sample: Sample, word: str, /) -> float:
+            return 1.0
+
+        assert "needs the parameter 'word', which cannot be passed by name" in refusal(positional)
+
+    def test_a_method_that_wants_what_nobody_gives(self) -> None:
+        class Greedy:
+            def score(self, sample: Sample, word: str) -> float:
+                return 1.0
+
+        assert "my_metrics:own.score has a required parameter 'word'" in refusal(Greedy)
+
+    @pytest.mark.parametrize(
+        "error",
+        [ValueError("not today"), SystemExit("not today"), pytest.fail.Exception("not today")],
+    )
+    def test_a_constructor_that_raises(self, error: BaseException) -> None:
+        """Also what pytest raises: its skip would leave out the scenario, gates and all."""
+
+        class Fussy(Tone):
+            def __init__(self) -> None:
+                raise error
+
+        definition, kind = defined(Fussy), type(error).__name__
+        with pytest.raises(CustomMetricError, match=rf"own\(\.\.\.\) raised {kind}: not today"):
+            definition.make("x", definition.options())
+
+
+class TestStopping:
+    def test_an_async_function_that_takes_too_long_is_stopped(self) -> None:
+        async def hangs(sample: Sample) -> float:
+            await asyncio.sleep(60)
+            return 1.0
+
+        definition = defined(hangs, timeout_s=0.01)
+        made: Any = definition.make("m", definition.options())
+        with pytest.raises(TimeoutError, match=r"no score after 0\.01 s"):
+            asyncio.run(made.ascore(SAMPLE, Models()))
+
+    def test_its_own_timeout_is_its_own(self) -> None:
+        async def gives_up(sample: Sample) -> float:
+            raise TimeoutError("the service is slow")
+
+        with pytest.raises(TimeoutError, match="the service is slow"):
+            score(gives_up)
+
+    @pytest.mark.parametrize(
+        "error", [SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError()]
+    )
+    def test_what_would_end_the_loop_is_an_error_of_the_metric(self, error: BaseException) -> None:
+        async def leaves(sample: Sample) -> float:
+            raise error
+
+        with pytest.raises(CustomMetricError, match=type(error).__name__):
+            score(leaves)
+
+    def test_a_function_that_exits_is_an_error_of_the_metric(self) -> None:
+        def leaves(sample: Sample) -> float:
+            raise SystemExit(3)
+
+        with pytest.raises(CustomMetricError, match="SystemExit: 3"):
+            score(leaves)
+
+    def test_ctrl_c_in_a_function_ends_the_run(self) -> None:
+        def is_interrupted(sample: Sample) -> float:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            score(is_interrupted)
+
+    def test_we_can_cancel_it(self) -> None:
+        async def hangs(sample: Sample) -> float:
+            await asyncio.sleep(60)
+            return 1.0
+
+        definition = defined(hangs)
+        made: Any = definition.make("m", definition.options())
+
+        async def stop() -> bool:
+            task = asyncio.ensure_future(made.ascore(SAMPLE, Models()))
+            await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            return task.cancelled()
+
+        assert asyncio.run(stop())
+
+
+class TestSeveral:
+    """What a hook or an entry point may give."""
+
+    def names(self, found: object) -> list[str]:
+        return [definition.name for definition in define_metrics(found, "the hook")]
+
+    def test_one_or_a_list_or_a_mapping(self) -> None:
+        em = METRIC_REGISTRY.get("em")
+        assert self.names(length) == ["length"]
+        assert self.names([length, em, Tone]) == ["length", "em", "Tone"]
+        assert self.names({"short": length, "anything": lambda sample: 1.0}) == [
+            "short",
+            "anything",
+        ]
+        assert self.names(()) == []
+
+    def test_a_mapping_has_the_last_word_on_names(self) -> None:
+        assert self.names({"kind": metric(name="polite")(lambda sample: 1.0)}) == ["kind"]
+
+    def test_the_source_is_where_the_code_is(self) -> None:
+        (definition,) = define_metrics({"short": length}, "the hook")
+        assert definition.source == f"{__name__}:length"
+
+    @pytest.mark.parametrize("found", [5, "length", [5], None])
+    def test_anything_else_is_refused(self, found: object) -> None:
+        with pytest.raises(CustomMetricError, match="^the hook is .*, not a metric"):
+            define_metrics(found, "the hook")
+
+    def test_a_function_without_a_name_needs_one(self) -> None:
+        with pytest.raises(CustomMetricError, match="<lambda> cannot be the name of a metric"):
+            define_metrics([lambda sample: 1.0], "the hook")

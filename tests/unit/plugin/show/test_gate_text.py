@@ -1,0 +1,44 @@
+"""What a failed gate says in the FAILURES section."""
+
+from __future__ import annotations
+
+import pytest
+from decided_result import decided
+
+from pytest_rageval.model import GateResult
+from pytest_rageval.plugin.show.gate_text import gate_text
+from pytest_rageval.text.cells import cells
+
+LONG = "退款需要多少天才能到账？如果订单使用了优惠券，会如何处理？以及发票应当如何开具？"
+
+
+def test_the_verdict_comes_first_then_id_score_and_question() -> None:
+    """[U2] Lowest first; the mean (0.2 + 0.4 + 1.0) / 3 = 0.5333."""
+    result = decided({"f1": [0.4, 0.2, 1.0]}, {"f1": 0.9}, questions=["A?", "B\nb?", "C?"])
+    assert gate_text(result, result.gates[0], 80).splitlines() == [
+        "0.5333 < 0.9000",
+        "",
+        "f1 is below 0.9 in 2 of 3 samples; the lowest:",
+        "  0.2000  s1  B b?",
+        "  0.4000  s0  A?",
+    ]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    """[U2] Questions are cut, the message is not."""
+    gates = {"no_regression": {"baseline": "main", "metrics": ["f1", "em"]}, "f1": 0.9}
+    scores = {"f1": [0.1] * 8, "em": [0.0] * 8}
+    result = decided(scores, gates, before={"f1": [1.0] * 8, "em": [1.0] * 8}, questions=[LONG] * 8)
+    for gate in result.gates[:2]:
+        text = gate_text(result, gate, width)
+        assert max(map(cells, text.splitlines())) <= width
+        assert gate.message.replace(" ", "") in text.replace("\n", "").replace(" ", "")
+        assert "退款需要多少天才" in text
+
+
+def test_a_gate_of_a_hook_says_its_message_in_its_lines() -> None:
+    """[U2] Nothing is known of the samples that it is about."""
+    result = decided({"f1": [1.0]}, {})
+    verdict = GateResult("latency", "failed", 3.0, 2.0, "too slow:\nslowest 3 s")
+    assert gate_text(result, verdict, 80) == "too slow:\nslowest 3 s"

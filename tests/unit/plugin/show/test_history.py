@@ -1,0 +1,204 @@
+"""E15: --rag-history: the table of the runs, the trend, and what is said where there are none."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from decided_result import decided
+
+from pytest_rageval.model import Counts, MetricSummary, RunInfo, WeightedSummary
+from pytest_rageval.plugin.show.history import history_lines, print_history, sparkline
+from pytest_rageval.reports.history import DATABASE
+from pytest_rageval.reports.write_run import write_run
+from pytest_rageval.results.run_point import RunPoint
+from pytest_rageval.text.cells import cells
+
+
+def point(at: int, **means: float | None) -> RunPoint:
+    """Return a run with the weighted score and metrics that are named."""
+    metrics = {
+        name: MetricSummary(mean, mean, 1.0, 1, 0, None, None, None) for name, mean in means.items()
+    }
+    score = next(iter(means.values()))
+    return RunPoint(
+        f"s/r{at}", f"r{at}", "s", f"2026-11-{at:02}T09:30:11.5+00:00", True,
+        Counts(1, 1, 1, 1), WeightedSummary(score, 1, 0, None, None), metrics,
+    )  # fmt: skip
+
+
+def offset(line: str, text: str) -> int:
+    """Return the terminal cell at which ``text`` begins."""
+    return cells(line[: line.index(text)])
+
+
+def test_columns_align_with_chinese_names() -> None:
+    """[A11] Such a character takes two cells; a metric that a run lacks is a dash."""
+    lines = list(history_lines([point(1, em=0.5), point(2, 准确率=0.25, em=1.0)]))
+    head, first, second = lines[2:5]
+    assert offset(head, "em ") == offset(second, "1.0000") == first.rindex("0.5000")
+    assert offset(head, "准确率") == second.rindex("0.2500") == first.rindex("-")
+    trends = lines[6:9]
+    assert [line.split()[0] for line in trends] == ["weighted_score", "em", "准确率"]
+    # The blocks begin two cells behind the longest name, weighted_score with 14; ▁ is em's 0.5.
+    assert offset(trends[0], "█") == offset(trends[1], "▁") == 16
+    assert offset(trends[2], "▄") == 17
+
+
+def test_a_name_of_two_lines_is_one_line() -> None:
+    lines = list(history_lines([point(1, **{"a\n::b\x1b[31m": 0.5})]))
+    assert "\x1b" not in "".join(lines)
+    assert all("\n" not in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("values", "drawn"),
+    [
+        ([0.0, 1.0], "▁█"),
+        ([0.7, 0.71, 0.72], "▁▅█"),
+        ([0.5], "▄"),
+        ([0.5, 0.5], "▄▄"),
+        ([None, 0.5, None, 1.0], " ▁ █"),
+        ([None], " "),
+        ([], ""),
+        ([-1.7e308, 1.7e308], "▄▄"),
+    ],
+)
+def test_a_sparkline_has_a_character_for_each_value(values: list[float | None], drawn: str) -> None:
+    """From the lowest to the highest of them; a missing one is a gap, and never the lowest."""
+    assert sparkline(values) == drawn
+
+
+def test_a_trend_of_many_runs_is_cut_to_the_newest() -> None:
+    """Forty fit beside the figures; the range is of what is drawn."""
+    lines = list(history_lines([point(at, em=at / 100) for at in range(1, 61)]))
+    (line,) = [line for line in lines if line.startswith("em ")]
+    assert len(re.findall("[▁-█]", line)) == 40
+    assert "0.2100..0.6000" in line
+
+
+def test_verdicts_gates_and_remarks_of_a_run() -> None:
+    """A partial run is listed, with what it is a part of, and is no part of the trend."""
+    good = replace(point(1, em=0.5), gates_passed=2, commit="c0ffee" * 6)
+    bad = replace(point(2, em=0.25), gates_failed=1, gates_passed=2, overridden=("a", "b"))
+    part = replace(
+        point(3, em=1.0), complete=False, gates_skipped=2, counts=Counts(samples=2, ran=1)
+    )
+    lines = list(history_lines([good, bad, part]))
+    assert [re.split("  +", line)[2:5] for line in lines[3:6]] == [
+        ["passed", "2 passed", "1/1"],
+        ["FAILED", "1 of 3 FAILED", "1/1"],
+        ["undecided", "2 of 2 undecided", "0/2"],
+    ]
+    assert lines[3].endswith("  c0ffeec0")
+    assert lines[4].endswith("  overridden: a, b")
+    assert lines[5].endswith("  partial: 1 of 2 samples")
+    assert "weighted_score  █▁  0.2500..0.5000  last -0.2500" in lines
+
+
+# Printed
+
+
+@pytest.fixture
+def ran(tmp_path: Path) -> Callable[[str, int], None]:
+    """Return a function that writes a run of a scenario on a day of November."""
+
+    def write(name: str, day: int) -> None:
+        result = decided({"em": [day / 100]}, {})
+        result = replace(result, info=replace(result.info, name=name))
+        run = RunInfo(
+            f"202611{day:02}T120000-000001",
+            f"2026-11-{day:02}T12:00:00.000001+00:00",
+            f"2026-11-{day:02}T12:00:09+00:00",
+            "0.1.0",
+        )
+        write_run(result, run, tmp_path, tmp_path / "out")
+
+    return write
+
+
+def test_one_scenario_can_be_named(
+    ran: Callable[[str, int], None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All its runs are listed then; without a name the ten newest of each."""
+    for day in range(1, 13):
+        ran("qa", day)
+    ran("双源CT", 1)
+    assert print_history(tmp_path / "out", "") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "qa: 12 runs, the newest 10 of them" in lines
+    assert "双源CT: 1 run" in lines
+    assert print_history(tmp_path / "out", "qa") == 0
+    text = capsys.readouterr().out
+    assert text.startswith("qa: 12 runs\n")
+    assert len(re.findall(r"^202611\d\dT", text, re.MULTILINE)) == 12
+    assert "双源CT" not in text
+
+
+def test_a_name_that_no_run_has_is_wrong_use(
+    ran: Callable[[str, int], None], tmp_path: Path
+) -> None:
+    """[E12] With the nearest guess, what there is and where that is; also where nothing ran."""
+    for name in ("support-bot", "qa"):
+        ran(name, 1)
+    base = tmp_path / "out"
+    with pytest.raises(pytest.UsageError) as caught:
+        print_history(base, "suport-bot")
+    assert str(caught.value) == (
+        "--rag-history: unknown scenario 'suport-bot'. Did you mean 'support-bot'? "
+        f"Known: qa, support-bot. Runs are in {base}"
+    )
+    with pytest.raises(pytest.UsageError, match="unknown scenario 'qa'"):
+        print_history(tmp_path / "none", "qa")
+
+
+def test_where_nothing_ran_it_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the folder that was looked into; it makes none."""
+    base = tmp_path / "none"
+    assert print_history(base, "") == 0
+    assert capsys.readouterr().out == f"no runs in {base} (--rag-output names another folder)\n"
+    assert not base.exists()
+
+
+@pytest.mark.parametrize(
+    ("keep", "said"),
+    [(5000, "history.sqlite: was damaged, and was made anew "), (0, "history.sqlite: is damaged")],
+)
+def test_a_damaged_database_is_said_and_the_runs_are_listed(
+    ran: Callable[[str, int], None],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    keep: int,
+    said: str,
+) -> None:
+    """One that is none at all is left alone."""
+    ran("qa", 1)
+    print_history(tmp_path / "out", "")
+    before = capsys.readouterr().out
+    path = tmp_path / "out" / DATABASE
+    path.write_bytes(path.read_bytes()[:keep] or b"notes of mine\n" * 300)
+    print_history(tmp_path / "out", "")
+    text = capsys.readouterr().out
+    assert text.startswith(before)
+    assert said in text.removeprefix(before)
+    assert keep or path.read_bytes().startswith(b"notes of mine")
+
+
+def test_any_terminal_can_show_it(
+    ran: Callable[[str, int], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that knows ASCII only gets other characters to draw with, and names in escapes."""
+    for day in (1, 2):
+        ran("双源CT", day)
+    out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", out)
+    print_history(tmp_path / "out", "")
+    out.seek(0)
+    lines = out.read().splitlines()
+    assert lines[0] == r"\u53cc\u6e90CT: 2 runs"
+    assert "weighted_score  _#  0.0100..0.0200  last +0.0100" in lines

@@ -1,0 +1,25 @@
+"""What of a run's surroundings is on record."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_rageval.reports.run_info import ci_commit
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({}, None),
+        ({"GITHUB_SHA": "C0FFEE" + "0" * 34}, "c0ffee" + "0" * 34),
+        ({"CI_COMMIT_SHA": "1234567"}, "1234567"),
+        ({"GITHUB_SHA": "", "CI_COMMIT_SHA": "1234567"}, "1234567"),
+        ({"GITHUB_SHA": "main; rm -rf"}, None),
+        ({"GIT_COMMIT": "1234567"}, None),
+    ],
+)
+def test_the_commit_is_what_the_service_names(
+    environ: dict[str, str], expected: str | None
+) -> None:
+    """E15."""
+    assert ci_commit(environ) == expected

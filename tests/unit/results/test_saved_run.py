@@ -1,0 +1,180 @@
+"""E15: saved runs, read back to be compared with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_rageval.errors import BaselineError
+from pytest_rageval.model import MetricColumn
+from pytest_rageval.results.layout import RESULTS_SCHEMA
+from pytest_rageval.results.saved_run import (
+    SavedRun,
+    load_baseline,
+    out_of_range,
+)
+
+SAVED: dict[str, Any] = {
+    "schema": 1,
+    "scenario": {
+        "name": "qa",
+        "judgements_sha256": "abc",
+        "definitions": {"f1": "f1 v1 (tokenizer=auto)"},
+    },
+    "samples": [
+        {"id": "b", "question": "Q?", "scores": {"f1": 0.5}},
+        {"id": "a::1", "question": None, "scores": {"f1": None}},
+    ],
+}
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Callable[..., SavedRun]:
+    """Return a function: write ``content`` as a saved run and load it."""
+
+    def load_saved(content: Any, known: tuple[str, ...] = ()) -> SavedRun:
+        raw = content if isinstance(content, bytes) else json.dumps(content).encode()
+        (tmp_path / "main.json").write_bytes(raw)
+        return load_baseline("main", tmp_path / "main.json", "s.yaml:5", known, "main.json")
+
+    return load_saved
+
+
+@pytest.fixture
+def refused(load: Callable[..., SavedRun]) -> Callable[[Any], str]:
+    def load_refused(content: Any) -> str:
+        with pytest.raises(BaselineError) as caught:
+            load(content)
+        (problem,) = caught.value.problems
+        assert problem.where == "s.yaml:5"
+        return problem.message
+
+    return load_refused
+
+
+def test_what_a_comparison_needs_is_read(load: Callable[..., SavedRun]) -> None:
+    found = load(SAVED)
+    assert (found.name, found.shown, found.scenario) == ("main", "main.json", "qa")
+    assert found.definitions == {"f1": "f1 v1 (tokenizer=auto)"}
+    assert found.judgements_sha256 == "abc"
+    assert list(found.samples) == ["b", "a::1"]
+    assert found.samples["b"]["scores"] == {"f1": 0.5}
+
+
+def test_a_run_of_a_version_that_knew_no_definitions_is_read(
+    load: Callable[..., SavedRun],
+) -> None:
+    """E15: files that were written before this issue have neither key."""
+    found = load({**SAVED, "scenario": {"name": "qa"}})
+    assert (found.definitions, found.judgements_sha256) == ({}, "")
+
+
+@pytest.mark.parametrize("schema", [2, 99, "1", None, 1.5, True])
+def test_a_newer_schema_is_refused(refused: Callable[[Any], str], schema: Any) -> None:
+    """E15: and what is no version number at all."""
+    message = refused({**SAVED, "schema": schema})
+    assert f"was written by a newer version (schema {schema!r}; this one reads 1)" in message
+    assert message.endswith("Update pytest-rageval, or save the baseline again")
+    assert RESULTS_SCHEMA == 1
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [],
+        "text",
+        None,
+        {},
+        {"schema": 1},
+        {"schema": 1, "samples": {}},
+        # samples that are none
+        {**SAVED, "samples": [1]},
+        {**SAVED, "samples": [{"scores": {}}]},
+        {**SAVED, "samples": [{"id": 7, "scores": {}}]},
+        {**SAVED, "samples": [{"id": "a", "scores": [1]}]},
+        {**SAVED, "samples": [{"id": "a", "scores": {"f1": "high"}}]},
+        {**SAVED, "samples": [{"id": "a", "scores": {}, "judged_by": ["x"]}]},
+        {**SAVED, "samples": [{"id": "a", "scores": {}, "errors": 7}]},
+        {**SAVED, "scenario": []},
+        {**SAVED, "scenario": {"definitions": []}},
+        {**SAVED, "scenario": {"judgements_sha256": {"a": 1}}},
+    ],
+)
+def test_what_is_no_saved_run_is_refused(refused: Callable[[Any], str], content: Any) -> None:
+    """E12, E15: any JSON file may be named, and none may show a traceback."""
+    assert "is not a results.json of pytest-rageval" in refused(content)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b"", b"{", b'{"schema": 1, "samples": [{"id": "a"', b"\xff\xfe", b"PK\x03\x04"],
+    ids=["empty", "brace", "cut off", "bytes", "zip"],
+)
+def test_a_damaged_file_is_refused(refused: Callable[[Any], str], raw: bytes) -> None:
+    assert "cannot be read" in refused(raw)
+
+
+def test_a_file_with_a_byte_order_mark_is_read(load: Callable[..., SavedRun]) -> None:
+    """An editor on Windows may have put it there."""
+    assert load(b"\xef\xbb\xbf" + json.dumps(SAVED).encode()).scenario == "qa"
+
+
+def test_very_deep_json_is_refused(refused: Callable[[Any], str]) -> None:
+    assert "cannot be read" in refused(b"[" * 100_000)
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "main.json").mkdir()
+    with pytest.raises(BaselineError, match="cannot be read"):
+        load_baseline("main", tmp_path / "main.json", "s.yaml:5", (), "main.json")
+
+
+def missing(tmp_path: Path, name: str, known: tuple[str, ...]) -> str:
+    with pytest.raises(BaselineError) as caught:
+        load_baseline(name, tmp_path / f"{name}.json", "s.yaml:5", known, f"out/{name}.json")
+    return str(caught.value)
+
+
+def test_a_name_that_is_not_saved_lists_those_that_are(tmp_path: Path) -> None:
+    """E15: with the nearest one."""
+    assert missing(tmp_path, "mian", ("other", "main")) == (
+        "s.yaml:5: no saved run 'mian' (out/mian.json). Did you mean 'main'? Saved: main, other"
+    )
+
+
+def test_without_any_saved_run_the_way_to_one_is_said(tmp_path: Path) -> None:
+    assert missing(tmp_path, "main", ()).endswith("None is saved yet: save it with --rag-save main")
+
+
+def test_of_many_saved_runs_some_are_listed(tmp_path: Path) -> None:
+    text = missing(tmp_path, "zzz", tuple(f"run-{at:02d}" for at in range(30)))
+    assert text.endswith(", run-19, …")
+    assert "run-20" not in text
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [("1e308", "1e+308"), ("NaN", "nan"), ("-Infinity", "-inf"), ("1e999", "inf")],
+)
+def test_scores_that_no_sum_can_hold_are_refused(
+    refused: Callable[[Any], str], value: str, shown: str
+) -> None:
+    """S6: with file, sample, metric and value; a sum of them ended the run."""
+    raw = json.dumps(SAVED).replace("0.5", value).encode()
+    message = f"baseline main.json: sample 'b': f1 {shown} is not a valid score"
+    assert refused(raw) == message
+
+
+def test_the_first_score_out_of_range_is_told(load: Callable[..., SavedRun]) -> None:
+    """S6: metrics that the scenario does not have may be of any range; rounding is none."""
+    scores: list[dict[str, float]] = [{"f1": 1.0 + 1e-10, "other": 9.0}, {"f1": 5.0}]
+    samples = [{"id": f"s{at}", "scores": found} for at, found in enumerate(scores)]
+    found = load({**SAVED, "samples": samples})
+    columns = [MetricColumn("f1"), MetricColumn("em")]
+    message = "sample 's1': f1 5.0 is not a valid score: it must be in 0..1"
+    assert out_of_range(found, columns) == message
+    assert out_of_range(found, [MetricColumn("f1", range=(1.0, 5.0))]) == ""

@@ -1,0 +1,94 @@
+"""Each section of a scenario is validated by itself, then those that depend on each other."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_rageval.scenario.validation import UNREADABLE, kind_of, validate
+from pytest_rageval.scenario.yaml.tree import parse_yaml
+
+SOUND = "name: s\ndataset: r.jsonl\nmetrics: [em, f1]\n"
+
+
+def found(text: str) -> list[str]:
+    return [str(problem) for problem in validate(parse_yaml(text, "s.yaml"))[2]]
+
+
+def test_of_a_section_with_problems_the_valid_parts_stay() -> None:
+    text = (
+        "dataset: {path: r.jsonl, limit: 0}\n"
+        "metrics: [em, {a: 1, b: 2}, f1, {use: 'a:b', range: 1}]\n"
+        "skip: [{where: {}}, {where: {a: 1}, reason: []}]\n"
+        "judge: {modle: m}\n"
+        "thresholds: {em: {min: 0.5, mx: 1}, f1: []}\n"
+    )
+    scenario, positions, problems = validate(parse_yaml(text, "s.yaml"))
+    assert (scenario.name, scenario.dataset.path, scenario.dataset.limit) == (
+        "unnamed",
+        "r.jsonl",
+        -1,
+    )
+    assert [metric.metric for metric in scenario.metrics] == ["em", "f1", "a:b"]
+    assert [mark.where for mark in scenario.skip] == [{"a": 1}]
+    assert scenario.judge is None
+    assert [(name, bound.min) for name, bound in scenario.thresholds.items()] == [("em", 0.5)]
+    assert positions == {"metrics": [0, 2, 3], "skip": [1]}
+    # name, limit, a metric, a range, where, reason, modle and model, mx, f1
+    assert len(problems) == 10
+
+
+def test_what_a_scenario_must_have_and_has_not_is_empty() -> None:
+    scenario, positions, _ = validate(parse_yaml("metrics: 1\n", "s.yaml"))
+    assert (scenario.name, scenario.metrics, positions) == ("unnamed", [], {})
+    assert scenario.dataset is UNREADABLE
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            f"{SOUND}tolerate: pass_rate\ntop_k: 0\n",
+            [
+                "s.yaml:5: top_k: expected a number >= 1, found 0",
+                "s.yaml:4: tolerate: pass_rate needs the gate 'pass_rate', which then decides",
+            ],
+        ),
+        (
+            f"{SOUND}tolerate: pass_rate\ngates: 3\n",
+            ["s.yaml:5: gates: expected a mapping, found 3"],
+        ),
+        (
+            f"{SOUND}compare: {{run_old_path: b}}\n",
+            ["s.yaml:4: compare.run_old_path needs 'qrels_path' and 'run_path'"],
+        ),
+        (
+            "name: s\nmetrics: [em]\ndataset: {limit: 1}\ncompare: {run_old_path: b}\n",
+            ["s.yaml:3: dataset: give either 'path' or 'rows', or 'qrels_path' and 'run_path'"],
+        ),
+    ],
+)
+def test_two_sections_are_compared_when_the_other_one_is_sound(
+    text: str, expected: list[str]
+) -> None:
+    assert found(text) == expected
+
+
+def test_a_mistake_in_a_profile_is_reported_once() -> None:
+    text = f"{SOUND}models: {{m: {{retries: -1}}}}\njudge: m\nembedding: {{profile: m, rpm: 0}}\n"
+    assert found(text) == [
+        "s.yaml:4: models.m.retries: expected a number >= 0, found -1",
+        "s.yaml:6: embedding.rpm: expected a number >= 1, found 0",
+    ]
+
+
+def test_what_may_be_a_key_is_not_quoted() -> None:
+    text = f"{SOUND}judge: {{model: m, headers: [sk-1], base_url: [sk-2], extra_body: sk-3}}\n"
+    assert "sk-" not in "".join(found(text))
+    assert len(found(text)) == 3
+
+
+def test_the_kinds_of_values_have_names() -> None:
+    values: tuple[object, ...] = ({}, [], "", True, 1)
+    assert [kind_of(value) for value in values] == [
+        *("mapping", "list", "text", "boolean", "number"),
+    ]

@@ -1,0 +1,116 @@
+"""A15: texts of which only what differs is written anew."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("ruamel.yaml")
+
+from pytest_rageval.scenario.yaml.edit import edited
+from pytest_rageval.scenario.yaml.positions import EditError
+from pytest_rageval.scenario.yaml.text import inline_text
+from pytest_rageval.scenario.yaml.tree import parse_yaml
+
+
+def change(text: str, **values: Any) -> str:
+    """Return ``text`` with keys at its top set, or removed by None."""
+    old = parse_yaml(text, "").data
+    new = {key: value for key, value in {**old, **values}.items() if value is not None}
+    return edited(text, old, new)
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "expected"),
+    [
+        ("a: 1 # c\n", 2, "a: 2 # c\n"),
+        ("a:   1\n", "x", "a:   x\n"),
+        ("a:\nb: 1\n", 2, "a: 2\nb: 1\n"),
+        ("a: # c\n", [1], "a: [1] # c\n"),
+        ("a: ~\n", {"b": {"c": 1}}, "a:\n  b: {c: 1}\n"),
+        ("a: ~  # c\n", {"b": {"c": 1}}, "a:  # c\n  b: {c: 1}\n"),
+        ("a: |\n  x # y\n\nb: 1\n", "z", "a: z\n\nb: 1\n"),
+        ("a: two\n  lines # c\n", "one", "a: one # c\n"),
+        ("a: 'it''s'\n", "it's new", "a: 'it''s new'\n"),
+        ('a: "x"\n', "y", 'a: "y"\n'),
+        ("a: # c\n  # d\n  b: 1\n  # e\nz: 1\n", "x", "a: x # c\n  # d\n  # e\nz: 1\n"),
+        ("a: # c\n- 1\n- 2\nz: 1\n", [3, [4]], "a: # c\n- 3\n- [4]\nz: 1\n"),
+        ("a:\n- 1\nz: 1\n", {"b": [[1]]}, "a:\n  b:\n    - [1]\nz: 1\n"),
+        ("a: [1, 2] # c\n", [1, 2, "x"], "a: [1, 2, x] # c\n"),
+        ("a: [\n  1, # one\n  2  # two\n]\n", [1, 2, 3], "a: [\n  1, # one\n  2,  # two\n  3\n]\n"),
+        ("a: [\n  1,\n  2, # two\n]\n", [1, 2, 3], "a: [\n  1,\n  2, # two\n  3,\n]\n"),
+        ("a: []\n", [1], "a: [1]\n"),
+        ("{a: 1, b: 2}\n", {"c": 1}, "{a: {c: 1}, b: 2}\n"),
+    ],
+)
+def test_a_value_is_written_in_the_place_of_the_old_one(
+    text: str, value: Any, expected: str
+) -> None:
+    assert change(text, a=value) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: 1\nz: 1\n", "z: 1\n"),
+        ("# of a\na: 1\nz: 1 # c\n", "# of a\nz: 1 # c\n"),
+        ("z: 1\na:\n  b: |+\n    x\n\n", "z: 1\n"),
+        ("z: 1\na:\n  b:\n# end\n", "z: 1\n# end\n"),
+        ("{a: 1, z: 1}", "{z: 1}"),
+        ("{z: 1, a: 1}", "{z: 1}"),
+        ("{z: 1, a: 1,}", "{z: 1}"),
+        ("{z: 1, # of z\n a: 1 # of a\n}", "{z: 1 # of z\n  # of a\n}"),
+        ("{\n a: 1, # of a\n z: 1\n}", "{\n  # of a\n z: 1\n}"),
+    ],
+)
+def test_a_key_goes_and_comments_stay(text: str, expected: str) -> None:
+    assert change(text, a=None) == expected
+
+
+def test_several_keys_go_from_one_line() -> None:
+    assert change("{a: 1, z: 1, b: 2, c: 3}", a=None, b=None, c=None) == "{z: 1}"
+    assert change("{a: 1, b: 2, z: 1, c: 3}", a=None, b=None, d=4) == "{z: 1, c: 3, d: 4}"
+    assert change("{a: 1, b: 2}", a=None, b=None, d=4) == "{d: 4}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: |+\n  x\n\n", "a: |+\n  x\n\nb: 1\n"),
+        ("a: |\n  # no comment\n# one\n", "a: |\n  # no comment\nb: 1\n# one\n"),
+        ("a:\n  c: *x # c\n\n# end\n", "a:\n  c: *x # c\nb: 1\n\n# end\n"),
+        ("a:\n  - c:\n# end\n", "a:\n  - c:\nb: 1\n# end\n"),
+        ("a: {c: 1} # c\n...\n", "a: {c: 1} # c\nb: 1\n...\n"),
+        ("a: 'x\n  # no comment'\n", "a: 'x\n  # no comment'\nb: 1\n"),
+        ("a:\n  c: 'x\n    # no comment'\n", "a:\n  c: 'x\n    # no comment'\nb: 1\n"),
+    ],
+)
+def test_a_new_key_follows_the_last_one(text: str, expected: str) -> None:
+    text, expected = (
+        found.replace("a:\n  c: *x", "x: &x 1\na:\n  c: *x") for found in (text, expected)
+    )
+    assert change(text, b=1) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["? a\n: 1\n", "a: &x\n  b: 1\nc: 1\n", "a: !!map\n  b: 1\nc: 1\n", "- a\n"]
+)
+def test_what_cannot_be_changed_in_place_is_said(text: str) -> None:
+    with pytest.raises(EditError):
+        edited(text, {"a": {"b": 1}}, {"a": {}})
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (1e-05, "1.0e-05"), (1e16, "1.0e+16"), (0.1, "0.1"), (3, "3"), (True, "true"),
+        (None, "null"), ("plain text", "plain text"), ("yes", "yes"), ("1", '"1"'), ("", '""'),
+        ("a: b", '"a: b"'), ("a #b", '"a #b"'), ("null", '"null"'), (" x", '" x"'),
+        ("两\n行", '"两\\n行"'), ("\x85\u2028\ufeff", '"\\u0085\\u2028\\ufeff"'), ("😀", '"😀"'),
+        ({}, "{}"), ([[], {"a": [1]}], "[[], {a: [1]}]"),
+    ],
+)  # fmt: skip
+def test_values_as_text(value: Any, expected: str) -> None:
+    assert inline_text(value) == expected
+    assert parse_yaml(f"[{expected}]", "").data == [value]

@@ -1,0 +1,42 @@
+"""Text in terminal cells: Chinese characters take two, accents on a letter none."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_rageval.text.cells import cells, cut, pad, wrapped
+
+MIXED = (
+    "gate 退款政策.pdf: 0.4875 < 0.5000 aVeryLongNameThatFillsMoreThanOneLine 会员等级如何计算？"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "count"), [("f1", 2), ("准确率", 6), ("e\u0301", 1), ("", 0), ("a\u200db", 2)]
+)
+def test_characters_are_counted_as_terminals_draw_them(text: str, count: int) -> None:
+    assert cells(text) == count
+
+
+def test_text_is_filled_up_to_a_width() -> None:
+    assert pad("退款", 6) == "退款  "
+    assert pad("退款", 3) == "退款"
+
+
+@pytest.mark.parametrize("width", range(2, 30))
+def test_cut_text_is_never_wider(width: int) -> None:
+    """[U2] Half a character is never shown: 7 cells hold three of them and the ellipsis."""
+    assert cells(cut(MIXED, width)) <= width
+    assert cut("退款政策说明", 7) == "退款政…"
+
+
+@pytest.mark.parametrize("width", range(2, 40))
+def test_wrapped_lines_are_never_wider_and_lose_nothing(width: int) -> None:
+    """[U2] Long words are broken inside."""
+    lines = wrapped(MIXED, width)
+    assert max(map(cells, lines)) <= width
+    assert "".join(lines).replace(" ", "") == MIXED.replace(" ", "")
+
+
+def test_nothing_has_no_lines() -> None:
+    assert wrapped("  ", 10) == []
