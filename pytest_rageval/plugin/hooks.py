@@ -52,7 +52,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
-    """Run ``--rag-init``, ``--rag-schema`` and ``--rag-history``, which run no tests."""
+    """Run the options that run no tests, such as ``--rag-init``."""
     if config.getoption("rag_init") is not None:
         from pytest_rageval.plugin.scaffold import write_scaffold
 
@@ -67,6 +67,10 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
         return print_history(
             Settings.of(config).run_paths.run_base(None), config.getoption("rag_history")
         )
+    if config.getoption("rag_serve") is not None or config.getoption("rag_mcp") is not None:
+        from pytest_rageval.plugin.serve import serve
+
+        return serve(config)
     return None
 
 

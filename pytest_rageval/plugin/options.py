@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+DEFAULT_PORT = 8760
+AGENTS, ULTRARAG = MCP_PROFILES = ("agents", "ultrarag")
 DEFAULT_PATTERNS = ("*.rageval.yaml", "*.rageval.yml")
 
 
@@ -146,6 +148,21 @@ def _add_commands(group: pytest.OptionGroup) -> None:
         nargs="?",
         const="",
         help="list the runs of a scenario (default: of each) with their means, and exit",
+    )
+    group.addoption(
+        "--rag-serve",
+        metavar="PORT",
+        nargs="?",
+        const=str(DEFAULT_PORT),
+        help=f"open the web app on this machine (default: port {DEFAULT_PORT}; 0 for any free one)",
+    )
+    group.addoption(
+        "--rag-mcp",
+        metavar="PROFILE",
+        nargs="?",
+        const=AGENTS,
+        help="serve tools over MCP on stdin and stdout: agents (default), or ultrarag for "
+        "UltraRAG's evaluation tools",
     )
 
 

@@ -56,6 +56,9 @@ from pytest_rageval.text.printable import printable
 if TYPE_CHECKING:
     from pytest_rageval.plugin.run.items import RunsCase
 
+WRITTEN = pytest.StashKey[list[tuple[ScenarioResult, Path | str]]]()
+"""Key in the config: each result with the folder of its files, or a sentence why there is none."""
+
 _PLUGIN = "rageval-session"
 _REFUSED = "rageval_refused"
 # Results, and the reports that pytest keeps, live until the end of the run, too.
@@ -100,7 +103,7 @@ class RagevalSession:
         self._workers: set[str] = set()
         self._summarized: list[ScenarioResult] = []
         self._infos: dict[str, RunInfo] = {}
-        self._written: list[tuple[ScenarioResult, Path | str]] = []
+        self._written = config.stash.setdefault(WRITTEN, [])
         self._junit = JunitProperties.wanted(config)
         self._publisher = Publisher(config)
         self._answers = AnswerFile(settings.run_paths)

@@ -1,0 +1,92 @@
+"""Reports on a run while it goes on: how many cases have ended and how, and where its files are."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Sized
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from pytest_rageval.model import SampleResult
+from pytest_rageval.plugin.child.output import is_worker, write_line
+from pytest_rageval.plugin.run.session import WRITTEN
+
+EVERY_S: Final = 0.2
+"""How often counts are written at most."""
+
+_LOOK_S = 1.0
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Follow the run, in its main process."""
+    if not is_worker(config):
+        config.pluginmanager.register(Progress(config), "rageval-progress")
+        threading.Thread(target=_end_with_parent, args=[os.getppid()], daemon=True).start()
+
+
+class Progress:
+    """Counts ended cases, and writes the counts a few times a second."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._total = 0
+        self._ended: Counter[str] = Counter()
+        self._weight = self._sum = 0.0
+        self._next = 0.0
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Note how many cases there are."""
+        self._begin(len(session.items))
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: object, ids: Sized) -> None:
+        """Note how many cases there are; each worker has found all of them."""
+        self._begin(len(ids))
+
+    def _begin(self, total: int) -> None:
+        if total > self._total:
+            self._total = total
+            self._write()
+
+    def pytest_rageval_sample_scored(self, result: SampleResult) -> None:
+        """Count a case."""
+        self._ended[result.outcome] += 1
+        if result.weighted_score is not None:
+            self._weight += result.sample_weight
+            self._sum += result.sample_weight * result.weighted_score
+        if time.monotonic() >= self._next:
+            self._write()
+
+    def _write(self) -> None:
+        self._next = time.monotonic() + EVERY_S
+        write_line(
+            {
+                "event": "progress",
+                "total": self._total,
+                "done": self._ended.total(),
+                "outcomes": self._ended,
+                "weighted_score": self._sum / self._weight if self._weight > 0.0 else None,
+            }
+        )
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        """Write the last counts, and for each scenario the folder of its files."""
+        self._write()
+        for result, folder in self._config.stash.get(WRITTEN, ()):
+            is_there = isinstance(folder, Path)
+            found = {"folder": str(folder)} if is_there else {"problem": folder}
+            write_line({"event": "result", "name": result.info.name, **found})
+
+
+def _end_with_parent(parent: int) -> None:
+    """Interrupt this process, as Ctrl-C would, once the one that started it is gone."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK_S)
+    os.kill(os.getpid(), signal.SIGINT)

@@ -1,0 +1,95 @@
+"""``--rag-serve`` and ``--rag-mcp``: what they take from pytest, and their exit status."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from pytest_rageval.errors import UserError
+from pytest_rageval.plugin.options import AGENTS, MCP_PROFILES, SCENARIO
+from pytest_rageval.plugin.settings import Settings
+from pytest_rageval.serving.project import Project
+
+
+def serve(config: pytest.Config) -> int:
+    """Serve the web app, or tools over MCP, until the end; return pytest's exit status."""
+    port, profile = config.getoption("rag_serve"), config.getoption("rag_mcp")
+    if port is not None and profile is not None:
+        raise pytest.UsageError("--rag-serve and --rag-mcp: give one of them")
+    try:
+        return _serve_tools(config, profile) if port is None else _serve_app(config, _port(port))
+    except UserError as error:
+        raise pytest.UsageError(str(error)) from error
+
+
+def _serve_app(config: pytest.Config, port: int) -> int:
+    from pytest_rageval.serving.web.app import serve_app
+
+    _end_capture(config)
+    return serve_app(project_of(config), port)
+
+
+def _serve_tools(config: pytest.Config, profile: str) -> int:
+    if profile not in MCP_PROFILES:
+        known = " or ".join(f"--rag-mcp={name}" for name in MCP_PROFILES)
+        raise pytest.UsageError(f"--rag-mcp {profile}: no such profile; write {known}")
+    project = project_of(config)
+    _end_capture(config)
+    if profile == AGENTS:
+        from pytest_rageval.serving.mcp.agents import serve_agents
+
+        return serve_agents(project)
+    from pytest_rageval.serving.mcp.ultrarag import serve_ultrarag
+
+    return serve_ultrarag()
+
+
+def project_of(config: pytest.Config) -> Project:
+    """Return what a child needs to be started as this pytest was."""
+    typed = [str(text) for text in config.invocation_params.args]
+    _take(typed, "--rag-serve")
+    _take(typed, "--rag-mcp")
+    selects = [f"{SCENARIO.flag}={value}" for value in _take(typed, SCENARIO.flag)]
+    if config.args_source is pytest.Config.ArgsSource.ARGS:
+        for argument in config.args:
+            if argument in typed:
+                typed.remove(argument)
+                selects.append(argument)
+    return Project(
+        python=sys.executable,
+        folder=config.invocation_params.dir,
+        options=tuple(typed),
+        selects=tuple(selects),
+        paths=Settings.of(config).run_paths,
+    )
+
+
+def _take(typed: list[str], flag: str) -> list[str]:
+    """Remove an option from a command line, ``--x=1`` or ``--x 1``; return its values."""
+    values = []
+    for at in reversed(range(len(typed))):
+        name, separator, value = typed[at].partition("=")
+        if name != flag:
+            continue
+        if not separator and at + 1 < len(typed) and not typed[at + 1].startswith("-"):
+            value = typed.pop(at + 1)
+        del typed[at]
+        values.append(value)
+    return values[::-1]
+
+
+def _port(text: str) -> int:
+    if text.isascii() and text.isdigit() and int(text) < 2**16:
+        return int(text)
+    raise pytest.UsageError(
+        f"--rag-serve {text}: expected a port from 0 to 65535; write --rag-serve=PORT, and test "
+        "paths after it"
+    )
+
+
+def _end_capture(config: pytest.Config) -> None:
+    """Give this process its descriptors back: a server reads and writes them itself."""
+    capture = config.pluginmanager.get_plugin("capturemanager")
+    if capture is not None:
+        capture.suspend_global_capture(in_=True)

@@ -1,0 +1,1 @@
+"""Tools over MCP, for coding agents and for UltraRAG's pipelines."""
