@@ -10,7 +10,7 @@ import base64
 import hashlib
 import html
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 
 from pytest_rageval.model import RunInfo, ScenarioResult
@@ -28,6 +28,7 @@ SCRIPTS = (
     "words.js",
     "run_words.js",
     "elements.js",
+    "frame.js",
     "plots.js",
     "overview.js",
     "yaml.js",
@@ -48,7 +49,7 @@ def page_chunks(result: ScenarioResult, run: RunInfo, trend: Sequence[RunPoint])
 
     ``trend`` are the complete runs of this scenario, oldest first.
     """
-    style, script = _asset("report.css"), _script()
+    style, script = asset("report.css"), in_one_scope(map(asset, SCRIPTS))
     room = len(style.encode()) + len(script.encode())
     slots = {
         "policy": _policy(style, script),
@@ -57,8 +58,19 @@ def page_chunks(result: ScenarioResult, run: RunInfo, trend: Sequence[RunPoint])
         "script": script,
         "data": embedded_json(page_data(result, run, trend, taken=room)),
     }
-    for at, part in enumerate(_SLOT.split(_asset("report.html"))):
+    for at, part in enumerate(_SLOT.split(asset("report.html"))):
         yield slots[part] if at % 2 else part
+
+
+def in_one_scope(scripts: Iterable[str]) -> str:
+    """Return one script of several, each of which sees what is in the others."""
+    joined = "\n".join(scripts)
+    return f'(() => {{\n"use strict";\n{joined}}})();\n'
+
+
+def asset(name: str) -> str:
+    """Return the text of a file in the folder ``assets``."""
+    return resources.files(__package__).joinpath("assets", name).read_text("utf-8")
 
 
 def _policy(style: str, script: str) -> str:
@@ -76,12 +88,3 @@ def _policy(style: str, script: str) -> str:
 def _hash(text: str) -> str:
     digest = hashlib.sha256(text.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
-
-
-def _script() -> str:
-    parts = "\n".join(_asset(name) for name in SCRIPTS)
-    return f'(() => {{\n"use strict";\n{parts}}})();\n'
-
-
-def _asset(name: str) -> str:
-    return resources.files(__package__).joinpath("assets", name).read_text("utf-8")

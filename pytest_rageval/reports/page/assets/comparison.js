@@ -4,6 +4,18 @@ function comparisonSection(app) {
   const plan = app.run.data.comparison;
   if (plan === null) return null;
   const compared = app.state.comparison;
+  const isStale = compared.some((found) => found.isStale);
+  return section(
+    "comparison",
+    hint(sayGiven("comparison_hint", { ...plan, test: say(`test_${plan.test}`) })),
+    isStale ? el("p", { class: "notice", role: "note" }, say("stale_p")) : null,
+    comparisonTable(app, plan, compared),
+    differences(app, plan),
+    unpaired(plan),
+  );
+}
+
+function comparisonTable(app, plan, compared) {
   const reach =
     Math.max(
       ...compared.flatMap((found) =>
@@ -24,15 +36,7 @@ function comparisonSection(app) {
   const rows = compared.map((found) => comparisonRow(app, found, reach, figures));
   const heads = [say("metric"), say("verdict"), ...figures.map(numberHead)];
   heads.splice(5, 0, el("td", { class: "wide" }));
-  const isStale = compared.some((found) => found.isStale);
-  return section(
-    "comparison",
-    hint(sayGiven("comparison_hint", { ...plan, test: say(`test_${plan.test}`) })),
-    isStale ? el("p", { class: "notice", role: "note" }, say("stale_p")) : null,
-    table(say("comparison"), heads, rows, { class: "comparison" }),
-    differences(app, plan),
-    unpaired(plan),
-  );
+  return table(say("comparison"), heads, rows, { class: "comparison" });
 }
 
 /** `names` are those of the figures: on a phone each stands before its figure. */

@@ -59,6 +59,16 @@ function grouped(count) {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
+/** A text to search in or for: any case, full width as half width. */
+function searchable(text) {
+  return text.normalize("NFKC").toLowerCase();
+}
+
+/** A moment of ISO 8601, to the second. */
+function moment(text) {
+  return `${text.replace("T", " ").replace(/\.\d+|\+00:00/g, "")} UTC`;
+}
+
 function button(label, onclick, attributes) {
   return el("button", { type: "button", click: onclick, ...attributes }, label);
 }
@@ -82,7 +92,10 @@ function badge(kind, attributes) {
 }
 
 function bandBadge(run, target, score) {
-  const band = bandOf(run, target, score);
+  return bandOrNone(bandOf(run, target, score));
+}
+
+function bandOrNone(band) {
   return band === null ? el("span", { class: "badge none" }, say("no_score")) : badge(band);
 }
 
@@ -121,6 +134,14 @@ function section(id, ...children) {
 
 function hint(...words) {
   return el("p", { class: "hint" }, ...words);
+}
+
+/** A list of pairs: a name and its value. */
+function definitions(pairs, attributes) {
+  const rows = pairs.map(([name, ...value]) =>
+    el("div", {}, el("dt", {}, name), el("dd", {}, ...value)),
+  );
+  return el("dl", attributes, rows);
 }
 
 /** A choice among `options` ({value, label}); `onchange` gets the value. */

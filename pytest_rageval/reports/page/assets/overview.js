@@ -5,28 +5,12 @@ function header(app) {
   return el(
     "header",
     { class: "top" },
-    el(
-      "div",
-      { class: "bar" },
-      el("p", { class: "product" }, "rageval"),
-      el(
-        "div",
-        { class: "tools" },
-        button(say("theme", { theme: say(`theme_${app.theme}`) }), app.nextTheme),
-        button(say("other_language"), app.nextLanguage, { lang: language === "zh" ? "en" : "zh" }),
-      ),
-    ),
+    toolBar(app),
     el("h1", {}, given(scenario.name)),
     scenario.description
       ? el("p", { class: "description", dir: "auto" }, scenario.description)
       : null,
-    el(
-      "dl",
-      { class: "facts" },
-      facts(app).map(([name, ...value]) =>
-        el("div", {}, el("dt", {}, name), el("dd", {}, ...value)),
-      ),
-    ),
+    definitions(facts(app), { class: "facts" }),
     notices(app),
   );
 }
@@ -35,7 +19,7 @@ function facts(app) {
   const { scenario, run } = app.run.data;
   const found = [
     [say("run"), run.id],
-    [say("started"), run.started_at.replace("T", " ").replace(/\.\d+|\+00:00/g, "") + " UTC"],
+    [say("started"), moment(run.started_at)],
     [say("scenario_file"), given(scenario.path)],
     [say("version"), run.version],
   ];
@@ -93,7 +77,7 @@ function overview(app) {
   const { state, run } = app;
   return section(
     "overview",
-    verdictLine(app),
+    verdictLine(app.state.verdict, app.run.asRun.verdict.outcome),
     el(
       "div",
       { class: "cards" },
@@ -103,9 +87,8 @@ function overview(app) {
   );
 }
 
-function verdictLine({ state, run }) {
-  const { verdict } = state;
-  const before = run.asRun.verdict.outcome;
+/** The verdict with its reasons; `before` is what it was with other weights. */
+function verdictLine(verdict, before = verdict.outcome) {
   const why = [];
   if (verdict.failedGates) why.push(say("failed_gates", { n: verdict.failedGates }));
   if (verdict.failedSamples) why.push(say("failed_samples", { n: verdict.failedSamples }));
@@ -170,19 +153,24 @@ function card({ state, run }, target) {
     [say("scored"), `${summary.n}/${summary.n + summary.unscored}`],
     failedOf(run, target) ? [say("failed_scores"), String(failedOf(run, target))] : null,
   ].filter(Boolean);
+  return cardFrame(
+    target,
+    [figure(mean), " ", bandBadge(run, target, mean)],
+    isSame(before, mean) ? null : el("p", { class: "was" }, say("was", { value: figure(before) })),
+    intervalPlot(state, target, gateBounds(run, target)),
+    definitions(rows),
+    metric && !metric.higher_is_better ? el("p", { class: "note" }, say("lower_is_better")) : null,
+  );
+}
+
+function cardFrame(target, marks, ...more) {
+  const isWhole = target === WEIGHTED;
   return el(
     "article",
     { class: isWhole ? "card whole" : "card", "aria-label": nameOf(target), "data-target": target },
     el("h3", {}, isWhole ? say("weighted_score") : given(target)),
-    el("p", { class: "figure" }, figure(mean), " ", bandBadge(run, target, mean)),
-    isSame(before, mean) ? null : el("p", { class: "was" }, say("was", { value: figure(before) })),
-    intervalPlot(state, target, gateBounds(run, target)),
-    el(
-      "dl",
-      {},
-      rows.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))),
-    ),
-    metric && !metric.higher_is_better ? el("p", { class: "note" }, say("lower_is_better")) : null,
+    el("p", { class: "figure" }, marks),
+    more,
   );
 }
 
@@ -201,7 +189,10 @@ function gatesSection(app) {
   const { state, run } = app;
   if (!state.gates.length) return section("gates", hint(say("no_gates")));
   const before = new Map(run.asRun.gates.map((gate) => [gate.name, gate.outcome]));
-  const rows = state.gates.map((gate) => gateRow(gate, before.get(gate.name)));
+  return section("gates", gateTable(state.gates.map((gate) => gateRow(gate, before.get(gate.name)))));
+}
+
+function gateTable(rows) {
   const heads = [
     say("gate"),
     say("verdict"),
@@ -209,7 +200,7 @@ function gatesSection(app) {
     numberHead(say("bound")),
     say("details"),
   ];
-  return section("gates", table(say("gates"), heads, rows, { class: "gates" }));
+  return table(say("gates"), heads, rows, { class: "gates" });
 }
 
 function gateRow(gate, before) {
@@ -239,11 +230,13 @@ function gateRow(gate, before) {
 function trendSection(app) {
   const { trend } = app.run.data.run;
   if (trend.length < 2) return null;
-  const plots = targetsOf(app.run).map((target) => trendOf(app.state, trend, target));
+  const plots = targetsOf(app.run).map((target) =>
+    trendOf(trend, target, plotRange(app.state, target)),
+  );
   return section("trend", hint(say("trend_hint")), el("div", { class: "grid" }, plots));
 }
 
-function trendOf(state, trend, target) {
+function trendOf(trend, target, range) {
   const values = trend.map((point) =>
     Object.hasOwn(point.means, target) ? point.means[target] : null,
   );
@@ -255,7 +248,7 @@ function trendOf(state, trend, target) {
   const plot = trendPlot(
     values,
     trend.map((point) => point.id),
-    plotRange(state, target),
+    range,
     label,
   );
   return el("figure", { class: "small" }, el("figcaption", {}, given(nameOf(target)), words), plot);

@@ -1,14 +1,42 @@
 // The panel: weights of metrics and documents to change, what flips, and the YAML to keep it.
 
 function panelSection(app) {
-  app.panel = { note: el("p", { class: "problem", role: "alert" }) };
+  app.panel = {};
+  app.panel.changes = el("div", { class: "changes", role: "status", "aria-live": "polite" });
+  return section(
+    "weights",
+    hint(say("panel_hint")),
+    weightFields(
+      app,
+      el("h3", {}, say("what_changes")),
+      app.panel.changes,
+      yamlOfChanges(app),
+      el("div", { class: "buttons" }, panelButtons(app, { class: "primary" })),
+    ),
+  );
+}
+
+/** The inputs for the weights of metrics and documents, and beside them `outcome`. */
+function weightFields(app, ...outcome) {
+  app.panel.note = el("p", { class: "problem", role: "alert" });
   app.panel.metrics = el(
     "div",
     { class: "weights" },
     app.run.metrics.map((metric) => metricRow(app, metric)),
   );
   app.panel.docs = el("div", { class: "weights" });
-  app.panel.changes = el("div", { class: "changes", role: "status", "aria-live": "polite" });
+  fillDocs(app);
+  const panel = el(
+    "div",
+    { class: "panel" },
+    el("fieldset", {}, el("legend", {}, say("metric_weights")), app.panel.metrics),
+    el("fieldset", {}, el("legend", {}, say("doc_weights")), app.panel.docs, docForm(app)),
+    el("div", { class: "outcome" }, outcome),
+  );
+  return [panel, app.panel.note];
+}
+
+function yamlOfChanges(app) {
   app.panel.yaml = el("textarea", {
     class: "yaml",
     readonly: true,
@@ -16,33 +44,13 @@ function panelSection(app) {
     spellcheck: "false",
     "aria-label": say("changed_yaml"),
   });
-  fillDocs(app);
-  return section(
-    "weights",
-    hint(say("panel_hint")),
-    el(
-      "div",
-      { class: "panel" },
-      el("fieldset", {}, el("legend", {}, say("metric_weights")), app.panel.metrics),
-      el("fieldset", {}, el("legend", {}, say("doc_weights")), app.panel.docs, docForm(app)),
-      el(
-        "div",
-        { class: "outcome" },
-        el("h3", {}, say("what_changes")),
-        app.panel.changes,
-        el("h3", {}, say("changed_yaml")),
-        app.panel.yaml,
-        panelButtons(app),
-      ),
-    ),
-    app.panel.note,
-  );
+  return [el("h3", {}, say("changed_yaml")), app.panel.yaml];
 }
 
-function panelButtons(app) {
-  app.panel.copy = button(say("copy_yaml"), () => copyYaml(app), { class: "primary" });
+function panelButtons(app, attributes) {
+  app.panel.copy = button(say("copy_yaml"), () => copyYaml(app), attributes);
   app.panel.reset = button(say("reset"), app.reset);
-  return el("div", { class: "buttons" }, app.panel.copy, app.panel.reset);
+  return [app.panel.copy, app.panel.reset];
 }
 
 function metricRow(app, metric) {
@@ -134,8 +142,7 @@ function docRow(app, name, weight) {
 
 function samplesOf(run, name) {
   const nfc = name.normalize("NFC");
-  const same = new Set(run.docs.flatMap((doc, at) => (doc.nfc === nfc ? [at] : [])));
-  return run.data.samples.doc.filter((doc) => same.has(doc)).length;
+  return run.docs.reduce((sum, doc) => sum + (doc.nfc === nfc ? doc.n : 0), 0);
 }
 
 function removeDoc(app, name) {
@@ -189,8 +196,16 @@ function addDoc(app, nameInput, weightField) {
   nameInput.focus();
 }
 
-/** Brings what depends on the state up to date; inputs stay, so that typing is not disturbed. */
 function updatePanel(app) {
+  updateFields(app, refusalOf);
+  app.panel.changes.replaceChildren(...changeList(app));
+}
+
+/**
+ * Brings what depends on the weights up to date; inputs stay, so that typing is not disturbed.
+ * `refusal(app, total)` says why no run would take weights of metrics with this sum.
+ */
+function updateFields(app, refusal) {
   const weights = app.weights.metrics;
   const total = fsum(Object.values(weights));
   for (const share of app.panel.metrics.querySelectorAll("[data-share]")) {
@@ -200,11 +215,10 @@ function updatePanel(app) {
   const yaml = changedYaml(app);
   app.panel.yaml.value = yaml || say("nothing_changed");
   app.panel.yaml.rows = Math.min(Math.max(yaml.split("\n").length, 3), 14);
-  sayRefusal(app, refusalOf(app, total));
+  sayRefusal(app, refusal(app, total));
   app.panel.copy.disabled = !yaml || app.panel.isRefused;
   app.panel.copy.textContent = say("copy_yaml");
   app.panel.reset.disabled = !isChanged(app);
-  app.panel.changes.replaceChildren(...changeList(app));
 }
 
 /** Why no run would take these weights, null where it would. */

@@ -54,10 +54,6 @@ function foundSamples({ run, state, table: wanted }) {
   );
 }
 
-function searchable(text) {
-  return text.normalize("NFKC").toLowerCase();
-}
-
 function haystack(run, at) {
   run.haystacks ??= [];
   if (run.haystacks[at] === undefined) {

@@ -72,7 +72,7 @@ const DRAWN = {
 
 /** What the parts of the page can ask for. */
 function connect(app) {
-  app.redraw = (...ids) => ids.forEach((id) => redrawSection(app, id));
+  app.redraw = (...ids) => ids.forEach((id) => redrawSection(id, () => DRAWN[id](app)));
   app.weigh = (weights) => {
     app.weights = weights;
     app.state = weigh(app.run, weights);
@@ -100,12 +100,7 @@ function connect(app) {
   app.showSlice = (field, value) => showFiltered(app, { slice: { field, value } });
   app.showFlipped = (before, after) => showFiltered(app, { flip: [before, after] });
   app.openSample = (at) => openDetail(app, at);
-  app.nextTheme = () => nextTheme(app);
-  app.nextLanguage = () => {
-    chooseLanguage(language === "zh" ? "en" : "zh");
-    drawPage(app);
-    document.querySelector(".tools button:last-child").focus();
-  };
+  app.drawPage = () => drawPage(app);
 }
 
 function showFiltered(app, filter) {
@@ -116,19 +111,8 @@ function showFiltered(app, filter) {
   title.focus();
 }
 
-function nextTheme(app) {
-  const themes = ["auto", "light", "dark"];
-  app.theme = themes[(themes.indexOf(app.theme) + 1) % themes.length];
-  if (app.theme === "auto") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = app.theme;
-  document.querySelector(".tools button").textContent = say("theme", {
-    theme: say(`theme_${app.theme}`),
-  });
-}
-
 function drawPage(app) {
-  document.documentElement.lang = language === "zh" ? "zh-Hans" : "en";
-  document.getElementById("skip").textContent = say("skip_to_content");
+  nameLanguage();
   const drawn = Object.entries(DRAWN)
     .map(([id, draw]) => [id, draw(app)])
     .filter(([, made]) => made !== null);
@@ -144,15 +128,6 @@ function drawPage(app) {
     .getElementById("page")
     .replaceChildren(header(app), contents(app), main, app.bar, app.dialog);
   updatePanel(app);
-}
-
-function redrawSection(app, id) {
-  const old = document.getElementById(id);
-  if (old === null) return;
-  const focused = old.contains(document.activeElement);
-  const made = DRAWN[id](app);
-  old.replaceWith(made);
-  if (focused) made.querySelector("button, select, input")?.focus();
 }
 
 /** Once a frame, however fast a slider moves. */

@@ -30,7 +30,7 @@ function prepare(data) {
       hasRefused: flags(n, metric.refused),
     })),
     rules: null,
-    docs: samples.docs.map((name) => ({ name, nfc: name.normalize("NFC") })),
+    docs: docsOf(samples),
     groups: samples.group ?? null,
     fields: new Map(data.fields.map((field) => [field.name, field])),
     baselines: new Map(data.baselines.map((baseline) => [baseline.name, baseline])),
@@ -45,6 +45,13 @@ function prepare(data) {
   run.rules = samples.outcome.map((outcome, at) => ruleOf(run, outcome, at));
   decide(run.asRun);
   return run;
+}
+
+/** The documents, each with how many samples it has. */
+function docsOf({ docs, doc }) {
+  const counts = Array(docs.length).fill(0);
+  for (const at of doc) if (at >= 0) counts[at] += 1;
+  return docs.map((name, at) => ({ name, nfc: name.normalize("NFC"), n: counts[at] }));
 }
 
 function flags(n, numbers) {

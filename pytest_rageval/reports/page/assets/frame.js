@@ -1,0 +1,54 @@
+// What is around a page: its colours, its language, and parts that are drawn anew.
+
+/** The line at the top, with buttons for colours and language. */
+function toolBar(app) {
+  return el(
+    "div",
+    { class: "bar" },
+    el("p", { class: "product" }, "rageval"),
+    el(
+      "div",
+      { class: "tools" },
+      button(themeWords(app), () => nextTheme(app)),
+      button(say("other_language"), () => nextLanguage(app), { lang: otherLanguage() }),
+    ),
+  );
+}
+
+function themeWords(app) {
+  return say("theme", { theme: say(`theme_${app.theme}`) });
+}
+
+function nextTheme(app) {
+  const themes = ["auto", "light", "dark"];
+  app.theme = themes[(themes.indexOf(app.theme) + 1) % themes.length];
+  if (app.theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = app.theme;
+  document.querySelector(".tools button").textContent = themeWords(app);
+}
+
+function otherLanguage() {
+  return language === "zh" ? "en" : "zh";
+}
+
+function nextLanguage(app) {
+  chooseLanguage(otherLanguage());
+  app.drawPage();
+  document.querySelector(".tools button:last-child").focus();
+}
+
+/** Says in which language the page is, and what its first link leads to. */
+function nameLanguage() {
+  document.documentElement.lang = language === "zh" ? "zh-Hans" : "en";
+  document.getElementById("skip").textContent = say("skip_to_content");
+}
+
+/** Draws a part of the page in place of the one that is there; focus stays in it. */
+function redrawSection(id, draw) {
+  const old = document.getElementById(id);
+  if (old === null) return;
+  const focused = old.contains(document.activeElement);
+  const made = draw();
+  old.replaceWith(made);
+  if (focused) made.querySelector("button, select, input")?.focus();
+}
