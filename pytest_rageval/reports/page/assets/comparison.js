@@ -8,7 +8,7 @@ function comparisonSection(app) {
   return section(
     "comparison",
     hint(sayGiven("comparison_hint", { ...plan, test: say(`test_${plan.test}`) })),
-    isStale ? el("p", { class: "notice", role: "note" }, say("stale_p")) : null,
+    isStale ? notice(say("stale_p")) : null,
     comparisonTable(app, plan, compared),
     differences(app, plan),
     unpaired(plan),

@@ -83,6 +83,7 @@ const SIGNS = {
   skipped: "–",
   xfailed: "≈",
   partial: "?",
+  stopped: "■",
 };
 
 /** A word with a sign and a colour: for a band or an outcome. */
@@ -103,6 +104,10 @@ function bandOrNone(band) {
 function bandedScore(run, target, score) {
   const band = bandOf(run, target, score);
   if (band === null) return el("span", { class: "none" }, "–");
+  return scoreWithSign(score, band);
+}
+
+function scoreWithSign(score, band) {
   return el(
     "span",
     { class: `score ${band}` },
@@ -130,6 +135,10 @@ function figure(value) {
 function section(id, ...children) {
   const heading = el("h2", { id: `${id}-title` }, say(id));
   return el("section", { id, "aria-labelledby": `${id}-title` }, heading, ...children);
+}
+
+function notice(...words) {
+  return el("p", { class: "notice", role: "note" }, ...words);
 }
 
 function hint(...words) {

@@ -55,7 +55,7 @@ function notices(app) {
     ...found,
     ...scenario.warnings.map((text) => sayGiven("labelled", { name: say("warning"), value: text })),
   ];
-  return shown.map((text) => el("p", { class: "notice", role: "note" }, text));
+  return shown.map((text) => notice(text));
 }
 
 /** How many of the samples have no score of a metric because something failed. */
@@ -89,7 +89,7 @@ function overview(app) {
 
 /** The verdict with its reasons; `before` is what it was with other weights. */
 function verdictLine(verdict, before = verdict.outcome) {
-  const why = [];
+  const why = [...(verdict.why ?? [])];
   if (verdict.failedGates) why.push(say("failed_gates", { n: verdict.failedGates }));
   if (verdict.failedSamples) why.push(say("failed_samples", { n: verdict.failedSamples }));
   if (verdict.errorSamples) why.push(say("error_samples", { n: verdict.errorSamples }));

@@ -1,0 +1,328 @@
+// The app comes to life: one state, drawn anew where it changes.
+
+const FIRST_POINTS = 50;
+const SECTIONS = {
+  head: scenarioHead,
+  run: runSection,
+  weights: weightsSection,
+  bounds: boundsSection,
+  history: historySection,
+  comparison: comparePoints,
+};
+
+function startApp() {
+  const app = {
+    theme: recall("theme") ?? "auto",
+    scenarios: null,
+    search: "",
+    running: null,
+    runs: new Map(),
+    edits: new Map(Object.entries(JSON.parse(recall("edits") ?? "{}"))),
+    warning: "",
+    ...nothingChosen(),
+  };
+  connectApp(app);
+  const asked = navigator.languages ?? [navigator.language];
+  chooseLanguage(recall("language") ?? preferredLanguage(asked));
+  if (app.theme !== "auto") document.documentElement.dataset.theme = app.theme;
+  document.getElementById("skip").addEventListener("click", (event) => {
+    event.preventDefault();
+    document.getElementById("main").focus();
+  });
+  window.addEventListener("hashchange", () => chooseLinked(app, true));
+  let seconds = 0;
+  window.setInterval(() => tick(app, ++seconds), 1000);
+  app.drawPage();
+  app.loadScenarios(false).then(() => chooseLinked(app, false));
+}
+
+function nothingChosen() {
+  return {
+    chosen: null,
+    entry: null,
+    detail: null,
+    readProblem: null,
+    run: null,
+    weights: null,
+    panel: null,
+    runProblem: null,
+    points: null,
+    asked: FIRST_POINTS,
+    pair: [null, null],
+    compared: null,
+  };
+}
+
+/** What this window keeps over a reload; nothing where the browser keeps nothing. */
+function remember(key, value) {
+  try {
+    sessionStorage.setItem(key, String(value));
+  } catch {
+    // Storage is full or forbidden: the page works without.
+  }
+}
+
+function recall(key) {
+  try {
+    return sessionStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+/** What the parts of the page can ask for. */
+function connectApp(app) {
+  app.redraw = (...ids) => ids.forEach((id) => redrawPart(app, id));
+  app.drawPage = () => drawApp(app);
+  app.announce = (text) => {
+    document.getElementById("announced").textContent = text;
+  };
+  app.warn = (text) => {
+    app.warning = text;
+    document.getElementById("warning").textContent = text;
+  };
+  app.weigh = (weights) => {
+    app.weights = weights;
+    keepEdits(app);
+    updateWeights(app);
+  };
+  app.reset = () => {
+    app.weights = app.run.weights;
+    app.forget(app.chosen);
+    app.redraw("weights");
+    updateWeights(app);
+  };
+  app.forget = (id) => {
+    app.edits.delete(id);
+    saveEdits(app);
+  };
+  app.reread = () => {
+    Object.assign(app, { detail: null, readProblem: null });
+    app.redraw("head");
+    app.loadDetail(app.chosen);
+  };
+  app.loadScenarios = (isFresh) => loadScenarios(app, isFresh);
+  app.loadDetail = (id) => loadDetail(app, id);
+  app.loadPoints = (id, limit) => loadPoints(app, id, limit);
+  app.showRun = (id) => {
+    fillScenarios(app);
+    redrawBar(app);
+    if (app.chosen !== id) return;
+    app.redraw("run");
+    document.getElementById("run").scrollIntoView({ block: "nearest" });
+    document.querySelector("#run button")?.focus({ preventScroll: true });
+  };
+  app.runEnded = ({ scenario }) => {
+    if (app.chosen === scenario) app.redraw("run");
+    updateRunButtons(app);
+    redrawBar(app);
+    app.loadScenarios(false);
+    if (app.chosen === scenario) app.loadPoints(scenario, app.asked);
+  };
+}
+
+function keepEdits(app) {
+  const changes = changedWeights(app);
+  if (isChanged(app)) app.edits.set(app.chosen, changes);
+  else app.edits.delete(app.chosen);
+  saveEdits(app);
+}
+
+function saveEdits(app) {
+  remember("edits", JSON.stringify(Object.fromEntries(app.edits)));
+}
+
+/** `#scenario=ID` is the scenario that is shown, also after a reload. */
+function chooseLinked(app, isMove) {
+  const found = /^#scenario=([\w-]+)$/.exec(location.hash);
+  const id = found?.[1] ?? null;
+  if (id === app.chosen || app.scenarios === null) return;
+  Object.assign(app, nothingChosen(), { chosen: id });
+  app.entry = app.scenarios.find((one) => one.id === id) ?? null;
+  document.body.classList.toggle("chosen", id !== null);
+  fillScenarios(app);
+  drawMain(app);
+  redrawBar(app);
+  if (isMove) {
+    window.scrollTo(0, 0);
+    (document.getElementById("chosen") ?? document.querySelector("#scenarios input")).focus();
+  }
+  if (app.entry === null) return;
+  // One after the other: with the scenario read, the server knows the bands of its runs.
+  app.loadDetail(id).then(() => app.chosen === id && app.loadPoints(id, FIRST_POINTS));
+}
+
+async function loadScenarios(app, isFresh) {
+  try {
+    const found = await ask(query("/api/scenarios", isFresh ? { fresh: 1 } : {}));
+    app.warn(found.problem ?? "");
+    app.scenarios = found.scenarios;
+    noteRunning(app, found.running);
+  } catch (refusal) {
+    if (!isForAll(app, refusal)) app.warn(refusal.message);
+    fillScenarios(app);
+    return;
+  }
+  const before = app.entry?.last?.run;
+  app.entry = app.scenarios.find((one) => one.id === app.chosen) ?? app.entry;
+  if (app.entry?.last?.run !== before) app.redraw("run");
+  fillScenarios(app);
+  redrawBar(app);
+}
+
+/** Without an id, a run that a request of another program waits for: it cannot be followed. */
+function noteRunning(app, running) {
+  if (running?.run) follow(app, running);
+  else if (running || app.running?.run === "") app.running = running;
+  updateRunButtons(app);
+}
+
+/** Each second: the time of a run that goes on, and now and then whether one that is not ours does. */
+function tick(app, seconds) {
+  if (app.running?.run) updateProgress(app, app.runs.get(app.running.scenario));
+  else if (app.running !== null && seconds % 5 === 0) app.loadScenarios(false);
+}
+
+async function loadDetail(app, id) {
+  let detail;
+  try {
+    detail = await ask(api("scenarios", id));
+  } catch (refusal) {
+    if (isForAll(app, refusal) || app.chosen !== id) return;
+    app.readProblem = refusal.message;
+    app.redraw("head");
+    return;
+  }
+  if (app.chosen !== id) return;
+  app.detail = detail;
+  app.run = detail.outline === null ? null : preparedOutline(detail.outline);
+  if (app.run !== null) app.weights = withChanges(app.run, app.edits.get(id) ?? noChanges());
+  app.panel = null;
+  app.redraw("head", "run", "weights", "bounds");
+  updateWeights(app);
+}
+
+function noChanges() {
+  return { metric_weights: {}, doc_weights: {} };
+}
+
+async function loadPoints(app, id, limit) {
+  try {
+    const { points } = await ask(query("/api/history", { scenario: id, limit }));
+    if (app.chosen !== id) return;
+    Object.assign(app, { points, asked: limit, compared: null });
+    app.redraw("run", "history", "comparison");
+  } catch (refusal) {
+    if (isForAll(app, refusal) || app.chosen !== id) return;
+    document.getElementById("history").replaceChildren(hint(given(refusal.message)));
+  }
+}
+
+function drawApp(app) {
+  nameLanguage();
+  remember("theme", app.theme);
+  remember("language", language);
+  app.bar = el("div", {});
+  document.getElementById("page").replaceChildren(
+    el("header", { class: "top" }, toolBar(app)),
+    el("p", { id: "warning", class: "notice", role: "alert" }, app.warning),
+    el(
+      "div",
+      { class: "workspace" },
+      scenarioNav(app),
+      el("main", { id: "main", tabindex: "-1" }),
+    ),
+    app.bar,
+  );
+  drawMain(app);
+  redrawBar(app);
+}
+
+function drawMain(app) {
+  document.title = app.entry === null ? "rageval" : `${app.entry.name} · rageval`;
+  const main = document.getElementById("main");
+  if (app.entry === null) {
+    main.replaceChildren(emptyView(app));
+    return;
+  }
+  // A part that has nothing to show yet keeps its place.
+  main.replaceChildren(...Object.keys(SECTIONS).map((id) => drawnPart(app, id)));
+  updateWeights(app);
+}
+
+function emptyView(app) {
+  const isUnknown = app.chosen !== null && app.scenarios !== null;
+  return el(
+    "section",
+    { class: "empty" },
+    el("h1", { tabindex: "-1" }, say("choose_scenario")),
+    hint(say(isUnknown ? "unknown_scenario" : "choose_hint")),
+  );
+}
+
+function drawnPart(app, id) {
+  return SECTIONS[id](app) ?? el("div", { id, hidden: true });
+}
+
+function redrawPart(app, id) {
+  redrawSection(id, () => drawnPart(app, id));
+  if (id === "run") app.runs.get(app.chosen)?.view && updateProgress(app, app.runs.get(app.chosen));
+}
+
+/** The line at the foot of the window: another scenario that runs, or weights that changed. */
+function redrawBar(app) {
+  const shown = barShown(app);
+  if (app.bar.dataset.shown === shown) return;
+  const isFocused = app.bar.contains(document.activeElement);
+  const bar = barOf(app, shown);
+  bar.classList.add("changed-bar");
+  bar.dataset.shown = shown;
+  app.bar.replaceWith(bar);
+  app.bar = bar;
+  if (isFocused) bar.querySelector("button:enabled")?.focus();
+}
+
+function barShown(app) {
+  const { running } = app;
+  if (running?.run === "") return "another";
+  if (running !== null) return running.scenario === app.chosen ? "" : running.run;
+  return app.run !== null && isChanged(app) ? "changed" : "";
+}
+
+function barOf(app, shown) {
+  Object.assign(app, { barText: null, barButton: null, barStop: null });
+  if (shown === "") return el("div", { hidden: true });
+  if (shown !== "changed") return runningBar(app);
+  app.barButton = button("", () => startRun(app), { class: "primary" });
+  updateRunButtons(app);
+  return el(
+    "div",
+    { role: "region", "aria-label": say("changed") },
+    el("span", { class: "name" }, say("changed")),
+    app.barButton,
+    button(say("reset"), app.reset),
+  );
+}
+
+function runningBar(app) {
+  app.barText = el("span", {}, barWords(app));
+  if (app.running.run) app.barStop = button(say("stop_run"), () => stopRun(app));
+  const href = `#scenario=${encodeURIComponent(app.running.scenario)}`;
+  return el(
+    "div",
+    { role: "region", "aria-label": say("progress") },
+    app.barText,
+    el("a", { href }, say("show")),
+    app.barStop,
+  );
+}
+
+function barWords(app) {
+  const { scenario } = app.running ?? {};
+  const progress = app.runs.get(scenario)?.progress ?? null;
+  const found = app.scenarios?.find((one) => one.id === scenario);
+  const done = progress === null ? "" : ` · ${say("done_of", progress)}`;
+  return [...sayGiven("another_runs", { name: found?.name ?? "–" }), done];
+}
+
+startApp();

@@ -1,0 +1,172 @@
+// The saved runs of a scenario: their trend, their list, and any two of them compared.
+
+function historySection(app) {
+  const { points } = app;
+  if (points === null) return section("history", el("p", { class: "loading" }, say("loading")));
+  if (!points.length) return section("history", hint(say("no_history")));
+  const older =
+    points.length < app.asked
+      ? null
+      : el(
+          "p",
+          { class: "buttons" },
+          button(say("older_runs"), () => app.loadPoints(app.chosen, app.asked * 4)),
+        );
+  return section("history", trendView(points), runTable(points.toReversed()), older);
+}
+
+function trendView(points) {
+  const trend = points
+    .filter(({ complete }) => complete)
+    .map((point) => ({ id: point.run, means: meansOf(point) }));
+  if (trend.length < 2) return null;
+  const plots = Object.keys(trend.at(-1).means).map((target) => trendOf(trend, target, [0, 1]));
+  return [hint(say("trend_hint")), el("div", { class: "grid" }, plots)];
+}
+
+function meansOf({ weighted_score: whole, metrics }) {
+  const means = Object.entries(metrics).map(([name, found]) => [name, found.weighted_mean]);
+  return Object.fromEntries([[WEIGHTED, whole.mean], ...means]);
+}
+
+function runTable(points) {
+  const heads = [
+    say("started"),
+    say("verdict"),
+    numberHead(say("weighted_score")),
+    say("changed_for_run"),
+    say("commit"),
+    say("page"),
+  ];
+  return table(say("runs"), heads, points.map(runRow), { class: "runs" });
+}
+
+function runRow(point) {
+  const name = moment(point.started_at);
+  const open = pageLink(point, say("open"), { "aria-label": `${say("open")} ${name}` });
+  return el(
+    "tr",
+    { "data-run": point.run },
+    el("th", { scope: "row" }, name),
+    el("td", {}, badge(outcomeOf(point))),
+    el(
+      "td",
+      { class: "number" },
+      bandedFigure(point.weighted_score.mean, wholeCard(point)?.band ?? null),
+    ),
+    el("td", { class: "overridden" }, point.overridden.length ? overriddenWords(point) : "–"),
+    el("td", { class: "commit" }, point.commit ? given(point.commit.slice(0, 12)) : "–"),
+    el("td", {}, open ?? "–"),
+  );
+}
+
+function overriddenWords({ overridden }) {
+  return given(overridden.join(", "));
+}
+
+function comparePoints(app) {
+  const points = (app.points ?? []).toReversed();
+  if (app.points === null) return null;
+  if (points.length < 2) return section("comparison", hint(say("two_needed")));
+  const known = new Set(points.map(({ run }) => run));
+  if (!known.has(app.pair[0]) || !known.has(app.pair[1])) app.pair = [points[0].run, points[1].run];
+  const options = points.map((point) => ({ value: point.run, label: pointWords(point) }));
+  const pick = (at) => (run) => {
+    app.pair[at] = run;
+    app.compared = null;
+    app.compareBody.replaceChildren();
+    compare.disabled = app.pair[0] === app.pair[1];
+  };
+  const compare = button(say("compare"), () => comparePair(app));
+  compare.disabled = app.pair[0] === app.pair[1];
+  app.compareBody = el("div", { role: "status" });
+  showComparison(app);
+  return section(
+    "comparison",
+    hint(say("compare_hint")),
+    el(
+      "div",
+      { class: "controls" },
+      choice(say("run_a"), options, app.pair[0], pick(0)),
+      choice(say("run_b"), options, app.pair[1], pick(1)),
+      compare,
+    ),
+    app.compareBody,
+  );
+}
+
+function pointWords(point) {
+  const score = figure(point.weighted_score.mean);
+  return `${moment(point.started_at)} · ${score} · ${say(outcomeOf(point))}`;
+}
+
+async function comparePair(app) {
+  const { chosen } = app;
+  const [a, b] = app.pair;
+  const isAsked = () => app.chosen === chosen && app.pair[0] === a && app.pair[1] === b;
+  app.compareBody.replaceChildren(el("p", { class: "loading" }, say("loading")));
+  try {
+    const found = await ask(query("/api/compare", { scenario: chosen, a, b }));
+    if (isAsked()) app.compared = { found, problem: null };
+  } catch (refusal) {
+    if (!isForAll(app, refusal) && isAsked())
+      app.compared = { found: null, problem: refusal.message };
+  }
+  if (isAsked()) showComparison(app);
+}
+
+function showComparison(app) {
+  const { compared } = app;
+  if (compared === null) app.compareBody.replaceChildren();
+  else if (compared.found === null)
+    app.compareBody.replaceChildren(el("p", { class: "problem" }, given(compared.problem)));
+  else app.compareBody.replaceChildren(...comparedParts(compared.found).flat());
+}
+
+function comparedParts({ n, ...found }) {
+  const rows = Object.entries(found.metrics).map(([name, metric]) => ({
+    name,
+    a_mean: metric.A_mean,
+    b_mean: metric.B_mean,
+    ...metric,
+  }));
+  const counts = [say("compared_samples", { n })];
+  if (found.better !== null)
+    counts.push(" ", say("compared_scores", { better: found.better, worse: found.fell }));
+  return [
+    hint(...counts),
+    found.remarks.map((text) => notice(given(text))),
+    comparisonTable({ run: { metric: new Map(rows.map(withDirection)) } }, found, rows),
+    worseTable(found.worse),
+  ];
+}
+
+/** Which way a metric is better, as the server's verdict on a significant difference says. */
+function withDirection({ name, verdict, diff }) {
+  return [name, { name, higher_is_better: (verdict === "better") === diff > 0 }];
+}
+
+function worseTable(worse) {
+  if (!worse.length) return [];
+  const heads = [
+    say("sample"),
+    say("question"),
+    numberHead("A"),
+    numberHead("B"),
+    numberHead(say("difference")),
+  ];
+  const rows = worse.map(({ id, question, a, b, diff }) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, given(id)),
+      el("td", { class: "said" }, given(question ?? "–")),
+      [a, b].map((value) => el("td", { class: "number" }, figure(value))),
+      el("td", { class: "number" }, diff === null ? "–" : signed(diff)),
+    ),
+  );
+  return [
+    el("h3", { class: "subsection" }, say("got_worse")),
+    table(say("got_worse"), heads, rows, { class: "worse" }),
+  ];
+}

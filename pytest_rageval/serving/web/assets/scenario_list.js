@@ -1,0 +1,102 @@
+// The scenarios to choose from, each with the verdict and the weighted score of its last run.
+
+function scenarioNav(app) {
+  const search = el("input", {
+    type: "search",
+    value: app.search,
+    placeholder: say("search_scenarios"),
+    "aria-label": say("search"),
+    autocomplete: "off",
+    dir: "auto",
+    input: (event) => {
+      app.search = event.target.value;
+      fillScenarios(app);
+    },
+  });
+  app.list = {
+    items: el("ul", { class: "scenario-list" }),
+    said: el("p", { class: "note", role: "status" }),
+  };
+  const again = button("↻", () => app.loadScenarios(true), {
+    class: "quiet",
+    "aria-label": say("look_again"),
+    title: say("look_again"),
+  });
+  fillScenarios(app);
+  return el(
+    "nav",
+    { id: "scenarios", "aria-labelledby": "scenarios-title" },
+    el("h2", { id: "scenarios-title" }, say("scenarios")),
+    el("div", { class: "search-line" }, search, again),
+    app.list.said,
+    app.list.items,
+  );
+}
+
+function fillScenarios(app) {
+  const { items, said } = app.list;
+  const all = app.scenarios;
+  if (all === null) {
+    said.textContent = app.warning ? "" : say("looking");
+    return;
+  }
+  const wanted = searchable(app.search.trim());
+  const found = all.filter((one) => searchable(`${one.name} ${one.shown}`).includes(wanted));
+  said.textContent = !all.length
+    ? say("no_scenarios")
+    : found.length
+      ? say("found_scenarios", { n: found.length, of: all.length })
+      : say("none_fits");
+  const focused = document.activeElement?.dataset.scenario;
+  items.replaceChildren(...found.map((one) => scenarioItem(app, one)));
+  if (focused) items.querySelector(`[data-scenario="${CSS.escape(focused)}"]`)?.focus();
+}
+
+function scenarioItem(app, one) {
+  const link = el(
+    "a",
+    {
+      href: `#scenario=${encodeURIComponent(one.id)}`,
+      "data-scenario": one.id,
+      "aria-current": app.chosen === one.id ? "true" : null,
+    },
+    el("span", { class: "name" }, given(one.name)),
+    el("span", { class: "standing" }, standing(app, one)),
+    one.problem ? el("span", { class: "problem" }, given(one.problem)) : null,
+    one.name === one.shown ? null : el("span", { class: "note" }, given(one.shown)),
+  );
+  return el("li", {}, link);
+}
+
+/** What is known of a scenario's last run, in a few signs. */
+function standing(app, { id, problem, last }) {
+  if (app.running?.scenario === id) return el("span", { class: "badge" }, say("is_running"));
+  const broken = problem ? mark("bad", "✕", say("broken")) : null;
+  if (last === null) return broken ?? el("span", { class: "note" }, say("not_run"));
+  return [
+    bandedFigure(last.weighted_score.mean, wholeCard(last)?.band ?? null),
+    " ",
+    broken ?? badge(outcomeOf(last)),
+  ];
+}
+
+function mark(kind, sign, word) {
+  const shown = el("span", { class: "sign", "aria-hidden": "true" }, sign);
+  return el("span", { class: `badge ${kind}` }, shown, " ", word);
+}
+
+/** A figure with the sign of its band, if it has one. */
+function bandedFigure(value, band) {
+  if (value === null || band === null) return el("span", { class: "score" }, figure(value));
+  return scoreWithSign(value, band);
+}
+
+function wholeCard(point) {
+  return point.cards.find((card) => card.name === WEIGHTED) ?? null;
+}
+
+/** The verdict of a saved run: passed only if all of it ran and nothing failed. */
+function outcomeOf(point) {
+  if (point.failed) return "failed";
+  return point.complete ? "passed" : "partial";
+}
