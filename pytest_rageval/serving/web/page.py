@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from importlib import resources
 from typing import Final
 
@@ -22,7 +24,8 @@ SCRIPTS: Final = (
 """Those of the app, which come after."""
 
 
-def page_files() -> dict[str, tuple[str, bytes]]:
+@cache
+def page_files() -> Mapping[str, tuple[str, bytes]]:
     """Return the files that are served, by name: media type and content."""
     script = assemble.in_one_scope([*map(assemble.asset, SHARED), *map(_asset, SCRIPTS)])
     style = assemble.asset("report.css") + _asset("app.css")

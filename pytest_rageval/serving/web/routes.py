@@ -6,18 +6,16 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any, Final
 
 from aiohttp import web
 
 from pytest_rageval.serving.web.desk import Desk
+from pytest_rageval.serving.web.page import page_files
 from pytest_rageval.serving.web.refusals import MAX_BODY, Door, Refused, check_type, json_object
 
 _BEAT_S = 15.0
 _HISTORY = 50
-_TYPES: Final = {"css": "text/css", "html": "text/html", "js": "text/javascript"}
-_PACKAGES: Final = ("pytest_rageval.serving.web", "pytest_rageval.reports.page")
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self' data:; frame-src 'self'; base-uri 'none'; form-action 'none'; "
@@ -113,13 +111,11 @@ async def _asset(_: Desk, request: web.Request) -> web.Response:
 
 def _file(name: str) -> web.Response:
     """Return one of our files by its name in a list of them."""
-    content_type = _TYPES.get(name.rpartition(".")[2])
-    for package in _PACKAGES:
-        for file in resources.files(package).joinpath("assets").iterdir():
-            if file.name == name and content_type is not None:
-                text = file.read_text("utf-8")
-                return web.Response(text=text, content_type=content_type, charset="utf-8")
-    raise Refused(404, "no such file")
+    files = page_files()
+    if name not in files:
+        raise Refused(404, "no such file")
+    content_type, content = files[name]
+    return web.Response(body=content, content_type=content_type, charset="utf-8")
 
 
 async def _run_page(desk: Desk, request: web.Request) -> web.StreamResponse:

@@ -48,7 +48,8 @@ function nothingChosen() {
     runProblem: null,
     points: null,
     asked: FIRST_POINTS,
-    pair: [null, null],
+    pair: null,
+    isPicked: false,
     compared: null,
   };
 }
@@ -195,6 +196,8 @@ async function loadDetail(app, id) {
   }
   if (app.chosen !== id) return;
   app.detail = detail;
+  if (detail.problems.length) app.entry.problem ??= detail.problems[0];
+  fillScenarios(app);
   app.run = detail.outline === null ? null : preparedOutline(detail.outline);
   if (app.run !== null) app.weights = withChanges(app.run, app.edits.get(id) ?? noChanges());
   app.panel = null;
@@ -210,7 +213,9 @@ async function loadPoints(app, id, limit) {
   try {
     const { points } = await ask(query("/api/history", { scenario: id, limit }));
     if (app.chosen !== id) return;
-    Object.assign(app, { points, asked: limit, compared: null });
+    Object.assign(app, { points, asked: limit });
+    const isThere = (wanted) => points.some(({ run }) => run === wanted);
+    if (!app.isPicked || !app.pair?.every(isThere)) Object.assign(app, { pair: null, compared: null });
     app.redraw("run", "history", "comparison");
   } catch (refusal) {
     if (isForAll(app, refusal) || app.chosen !== id) return;

@@ -68,11 +68,12 @@ function comparePoints(app) {
   const points = (app.points ?? []).toReversed();
   if (app.points === null) return null;
   if (points.length < 2) return section("comparison", hint(say("two_needed")));
-  const known = new Set(points.map(({ run }) => run));
-  if (!known.has(app.pair[0]) || !known.has(app.pair[1])) app.pair = [points[0].run, points[1].run];
+  // The newest two, until others are chosen.
+  app.pair ??= [points[0].run, points[1].run];
   const options = points.map((point) => ({ value: point.run, label: pointWords(point) }));
   const pick = (at) => (run) => {
     app.pair[at] = run;
+    app.isPicked = true;
     app.compared = null;
     app.compareBody.replaceChildren();
     compare.disabled = app.pair[0] === app.pair[1];

@@ -1,0 +1,431 @@
+"""The web app in Chromium, in front of a real server and real runs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from web_client import WebClient, served
+
+from pytest_rageval import evaluate
+from pytest_rageval.model import RunInfo
+from pytest_rageval.reports.write_run import write_run
+from pytest_rageval.scenario.overrides import Override
+
+pytest.importorskip("aiohttp", reason="the web app needs aiohttp")
+pytest.importorskip("ruamel.yaml", reason="the web app needs ruamel.yaml")
+
+RUN_MS = 60_000  # a pytest child on a busy machine
+EVIL = "<img src=x onerror='window.pwned=1'>"
+HOSTILE = f"</title><script>window.pwned=1</script>{EVIL}"
+ROWS = [
+    ("one two three four", "a.pdf"),
+    ("one two three", "a.pdf"),
+    ("one two", "b.pdf"),
+    ("one two three four five", "手册 2.pdf"),
+]
+BOT = """\
+name: bot
+description: answers of the support bot
+dataset: rows.jsonl
+metrics: [f1, em]
+metric_weights: {f1: 0.5, em: 0.2}  # agreed on in May
+doc_weights: {a.pdf: 2}
+thresholds: {weighted_score: 0.1}
+gates: {weighted_score: 0.6, by: {doc_name: {f1: 0.3}}}
+"""
+HOOK = f"""
+import time
+
+def pytest_rageval_metrics(config):
+    def waits(sample):
+        time.sleep(0 if sample.sample_id == "r0" else 600)
+        return 1.0
+    return {{"waits": waits, {EVIL!r}: lambda sample: 0.5}}
+"""
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with a scenario that ran twice, and others."""
+    path = tmp_path_factory.mktemp("project")
+    rows = [
+        {"id": f"r{at}", "question": f"question {at}?", "answer": answer, "doc_name": doc}
+        | {"references": ["one two three four"]}
+        for at, (answer, doc) in enumerate(ROWS)
+    ]
+    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    (path / "rows.jsonl").write_text(lines, "utf-8")
+    (path / "evil.jsonl").write_text(lines.replace("a.pdf", EVIL), "utf-8")
+    (path / "pytest.ini").write_text("[pytest]\n", "utf-8")
+    (path / "conftest.py").write_text(HOOK, "utf-8")
+    texts = {
+        "bot": BOT,
+        "waiting": "name: waiting\ndataset: rows.jsonl\nmetrics: [waits]\n",
+        "broken": "name: broken\ndataset: rows.jsonl\nmetrics: [f11]\n",
+        "evil": json.dumps(
+            {
+                "name": HOSTILE,
+                "description": HOSTILE,
+                "dataset": "evil.jsonl",
+                "metrics": ["f1", EVIL],
+                "doc_weights": {EVIL: 3, "elsewhere " + EVIL: 2},
+                "gates": {"by": {"doc_name": {"f1": 0.9}}},
+            }
+        ),
+    }
+    for name, text in texts.items():
+        (path / f"{name}.rageval.yaml").write_text(text, "utf-8")
+    save_runs(path)
+    return path
+
+
+def save_runs(folder: Path) -> None:
+    """Two runs of bot: of the second, em weighs more."""
+    changed = [Override(("metric_weights", "em"), 0.5, "--rag-metric-weight")]
+    for day, overrides in (("20", []), ("21", changed)):
+        result = evaluate(folder / "bot.rageval.yaml", overrides)
+        at = f"2026-11-{day}T09:30:11+00:00"
+        run = RunInfo(f"202611{day}T093011-000000", at, at, "0.1.0")
+        base = folder / ".rageval"
+        write_run(replace(result), run, folder, base, ["results.json", "report.html"])
+
+
+@pytest.fixture(scope="module")
+def app(folder: Path) -> Iterator[WebClient]:
+    with served(folder) as client:
+        yield client
+
+
+@pytest.fixture
+def open_app(windows: Any, app: WebClient) -> Iterator[Callable[..., Any]]:
+    """Opens the app, and a scenario in it; it may ask no other server, nor do what it may not."""
+    watch = windows.watch
+    watch.problems.clear()
+    watch.requests.clear()
+    pages = []
+
+    def open_page(scenario: str = "", **options: Any) -> Any:
+        page = windows.window(**options)
+        pages.append(page)
+        page.goto(app.url)
+        page.locator(".scenario-list a").first.wait_for(timeout=RUN_MS)
+        if scenario:
+            choose(page, scenario)
+        return page
+
+    yield open_page
+    for page in pages:
+        page.evaluate("sessionStorage.clear()")
+    windows.clear()
+    assert watch.problems == []
+    ours = (app.origin, "data:", "blob:")
+    assert [url for url in watch.requests if not url.startswith(ours)] == []
+
+
+def choose(page: Any, scenario: str) -> None:
+    page.locator(".scenario-list a", has_text=f"{scenario}.rageval.yaml").click()
+    page.locator("#weights:not([hidden]), .broken").first.wait_for(timeout=RUN_MS)
+
+
+def weight_of(page: Any, name: str) -> Any:
+    return page.get_by_role("spinbutton", name=f"Weight of {name}", exact=True)
+
+
+def run(page: Any) -> None:
+    page.locator("#run").get_by_role("button", name="Run").click()
+    page.locator("#run .ended h3", has_text="This run").wait_for(timeout=RUN_MS)
+
+
+def test_weights_are_changed_run_compared_and_written(
+    open_app: Callable[..., Any], folder: Path, windows: Any
+) -> None:
+    """[A24] The figures are those of a run with these weights; the file keeps its comments."""
+    path = folder / "bot.rageval.yaml"
+    page = open_app("bot")
+    assert page.locator(".pairs").all_inner_texts() == [
+        "Weighted score\nfrom 0.1",
+        "weighted_score\n0.6\nby.doc_name\nf1 0.3",
+    ]
+    weight_of(page, "f1").fill("0.1")
+    weight_of(page, "em").fill("2")
+    page.get_by_role("button", name="Remove the weight of a.pdf").click()
+    page.get_by_label("Document to weigh").fill("b.pdf")
+    page.get_by_role("button", name="Add", exact=True).click()
+    run(page)
+    changed = [
+        Override(("metric_weights", "f1"), 0.1, "test"),
+        Override(("metric_weights", "em"), 2.0, "test"),
+        Override(("doc_weights", "a.pdf"), 1.0, "test"),
+        Override(("doc_weights", "b.pdf"), 2.0, "test"),
+    ]
+    wanted = evaluate(path, changed)
+    mean = f"{wanted.weighted_score.mean:.4f}"
+    assert page.locator("#run .verdict strong").inner_text() == "✕Failed"
+    assert page.locator(".card.whole .figure").inner_text().split()[0] == mean
+    rows = page.locator("#run .gates tbody tr").all_inner_texts()
+    assert rows[0].split("\t")[0] == "weighted_score"
+    assert wanted.gates[0].message in rows[0]
+    assert mean in page.locator("[aria-current]").inner_text()
+
+    page.locator("#history tbody tr").nth(2).wait_for()
+    page.get_by_role("button", name="Compare").click()
+    page.locator("#comparison tbody tr").first.wait_for(timeout=RUN_MS)
+    whole = page.locator("#comparison tr", has_text="Weighted score").first.inner_text()
+    assert mean in whole
+    assert "the weights of metrics differ" in page.locator("#comparison").inner_text()
+
+    page.get_by_role("button", name="Write into the YAML").click()
+    said = page.get_by_text("Written: ")
+    said.wait_for(timeout=RUN_MS)
+    keys = ("metric_weights.f1", "metric_weights.em", "doc_weights.b.pdf", "doc_weights.a.pdf")
+    assert sorted(said.inner_text().removeprefix("Written: ").split(", ")) == sorted(keys)
+    text = path.read_text("utf-8")
+    assert "metric_weights: {f1: 0.1, em: 2}  # agreed on in May" in text.replace("2.0", "2")
+    assert page.get_by_role("button", name="Write into the YAML").is_disabled()
+    assert page.locator(".changed-bar").is_hidden()
+
+    path.write_text(BOT, "utf-8")  # by someone else, meanwhile
+    weight_of(page, "em").fill("3")
+    page.get_by_role("button", name="Write into the YAML").click()
+    page.locator("#weights .problem", has_text="has changed").wait_for(timeout=RUN_MS)
+    assert path.read_text("utf-8") == BOT
+    page.get_by_role("button", name="Read the file again").click()
+    page.locator("#weights .problem:empty").wait_for(timeout=RUN_MS, state="attached")
+    assert [weight_of(page, name).input_value() for name in ("f1", "em")] == ["0.5", "3"]
+    windows.watch.problems.clear()  # the console notes every answer 409
+
+
+def test_a_run_is_followed_over_a_reload_and_stopped(open_app: Callable[..., Any]) -> None:
+    """[A24] A stopped run is neither passed nor failed; another scenario shows that it runs."""
+    page = open_app("waiting")
+    page.locator("#run").get_by_role("button", name="Run").click()
+    page.get_by_text("1 of 4").wait_for(timeout=RUN_MS)
+    page.reload()
+    page.get_by_text("1 of 4").wait_for(timeout=RUN_MS)
+    assert page.locator("#run .badge").inner_text() == "✓ passed"
+    assert "running" in page.locator("[aria-current]").inner_text()
+
+    choose(page, "bot")
+    bar = page.get_by_role("region", name="Progress")
+    assert "Another scenario runs: waiting · 1 of 4" in bar.inner_text()
+    assert page.locator("#run").get_by_role("button", name="Run").is_disabled()
+    bar.get_by_role("link", name="Show").click()
+    page.get_by_role("button", name="Stop").click()
+    page.locator("#run .verdict", has_text="Stopped").wait_for(timeout=RUN_MS)
+    said = page.locator("#run").inner_text()
+    assert "Partial run: 1 of 4 samples ran" in said
+    assert "Passed" not in said
+    page.locator("[aria-current]", has_text="undecided").wait_for()
+
+
+def test_a_broken_scenario_says_where(open_app: Callable[..., Any]) -> None:
+    """[A24] With file and line; nothing offers to run it."""
+    page = open_app("broken")
+    said = page.locator(".broken").inner_text()
+    assert "broken.rageval.yaml:3: metrics[0]: unknown metric 'f11'. Did you mean 'f1'?" in said
+    assert page.get_by_role("button", name="Run").count() == 0
+    assert "broken" in page.locator("[aria-current] .badge").inner_text()
+
+
+@pytest.mark.parametrize("bypass", [False, True], ids=["with policy", "without policy"])
+def test_hostile_names_are_shown_as_they_are(open_app: Callable[..., Any], bypass: bool) -> None:
+    """[A24] Also in a browser that ignores the policy."""
+    page = open_app("evil", bypass_csp=bypass)
+    assert page.locator("h1").text_content() == HOSTILE
+    assert page.title() == f"{HOSTILE} · rageval"
+    assert page.locator(".weight .name bdi", has_text=EVIL).count() == 3
+    run(page)
+    page.locator("#history tbody tr").first.wait_for()
+    assert page.locator(".card h3", has_text=EVIL).count() == 1
+    assert page.evaluate("window.pwned") is None
+    assert page.locator("#page :is(img, script, iframe)").count() == 0
+
+
+def test_all_is_done_by_keyboard(open_app: Callable[..., Any], folder: Path) -> None:
+    """[A24] Find a scenario, change a weight, run it; focus goes where the work is."""
+    page = open_app()
+    keys = page.keyboard
+    keys.press("Tab")
+    assert focused(page) == "Skip to the content"
+    while page.evaluate("document.activeElement.type") != "search":
+        keys.press("Tab")
+    keys.type("BOT")
+    assert page.locator(".scenario-list a").count() == 1
+    keys.press("Tab")
+    keys.press("Tab")
+    keys.press("Enter")
+    page.wait_for_function("document.activeElement.tagName === 'H1'")
+    page.locator("#weights:not([hidden])").wait_for(timeout=RUN_MS)
+    while page.evaluate("document.activeElement.ariaLabel") != "Weight of em, slider":
+        keys.press("Tab")
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    keys.press("ArrowRight")
+    page.get_by_role("region", name="Weights changed").wait_for()
+    page.locator("#run").get_by_role("button", name="Run").focus()
+    keys.press("Enter")
+    page.locator("#run .ended h3", has_text="This run").wait_for(timeout=RUN_MS)
+    # Where Stop was, Run is again.
+    assert focused(page) == "Run with these weights"
+    assert "The run has ended: " in page.locator("#announced").inner_text()
+
+
+def focused(page: Any) -> str:
+    return str(page.evaluate("document.activeElement.textContent"))
+
+
+WINDOWS = {
+    "light": {"color_scheme": "light"},
+    "dark": {"color_scheme": "dark"},
+    "phone, Chinese": {"locale": "zh-CN", **PHONE},
+}
+
+
+@pytest.mark.parametrize("options", WINDOWS.values(), ids=WINDOWS)
+def test_axe_finds_nothing(
+    open_app: Callable[..., Any], axe: str, options: dict[str, Any]
+) -> None:
+    """[A24] In the list, and in a scenario with weights changed and two runs compared."""
+    page = open_app(reduced_motion="reduce", bypass_csp=True, **options)
+    page.evaluate(axe)
+    found = violations(page)
+    choose(page, "bot")
+    page.locator("#weights input[type=number]").first.fill("3")
+    page.locator("#history tbody tr").nth(1).wait_for(timeout=RUN_MS)
+    page.locator("#comparison button").click()
+    page.locator("#comparison tbody tr").first.wait_for(timeout=RUN_MS)
+    assert found + violations(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def violations(page: Any) -> list[str]:
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    return [
+        f"{one['id']}: {node['target']} {node['failureSummary']}"
+        for one in found["violations"]
+        for node in one["nodes"]
+    ]
+
+
+def test_without_the_key_it_says_what_to_do(open_app: Callable[..., Any], windows: Any) -> None:
+    """[A24] As after the server was started anew."""
+    page = open_app("bot")
+    page.context.clear_cookies()
+    page.get_by_role("button", name="Look for files again").click()
+    page.get_by_role("alert").filter(has_text="open the URL that the terminal shows").wait_for()
+    windows.watch.problems.clear()  # the console notes every answer 401
+
+
+ATTACK = """async ([origin, scenario, run]) => {
+    const body = JSON.stringify({metric_weights: {f1: 9}, doc_weights: {}});
+    const tried = [];
+    const attempt = async (name, act) => {
+        try { tried.push([name, await act()]); } catch (error) { tried.push([name, null]); }
+    };
+    const send = (path, options) => async () => {
+        const answer = await fetch(origin + path, {credentials: "include", ...options});
+        return await answer.text();
+    };
+    for (const path of ["runs", "weights"]) {
+        const target = `/api/scenarios/${scenario}/${path}`;
+        await attempt(`simple ${path}`, send(target, {method: "POST", mode: "no-cors", body}));
+        await attempt(`json ${path}`, send(target, {
+            method: "POST", body, headers: {"Content-Type": "application/json"},
+        }));
+    }
+    await attempt("delete", send("/api/runs/x", {method: "DELETE"}));
+    await attempt("read", send("/api/scenarios", {}));
+    await attempt("opaque", send("/api/scenarios", {mode: "no-cors"}));
+    await attempt("report", send(run, {}));
+    await attempt("events", () => new Promise((done, fail) => {
+        const source = new EventSource(origin + "/api/runs/x/events", {withCredentials: true});
+        source.onmessage = () => done("message");
+        source.onerror = () => { source.close(); fail(); };
+    }));
+    await attempt("script", () => new Promise((done, fail) => {
+        const script = document.createElement("script");
+        Object.assign(script, {src: origin + "/assets/app.js", onload: () => done("ran")});
+        script.onerror = fail;
+        document.head.append(script);
+    }));
+    await attempt("frame", () => new Promise((done, fail) => {
+        const frame = document.createElement("iframe");
+        frame.onload = () => {
+            try { done(frame.contentDocument.body.textContent || null); } catch { done(null); }
+        };
+        frame.src = origin + "/";
+        document.body.append(frame);
+    }));
+    const form = document.createElement("form");
+    Object.assign(form, {method: "post", enctype: "text/plain", target: "caught"});
+    form.action = `${origin}/api/scenarios/${scenario}/runs`;
+    const caught = document.createElement("iframe");
+    caught.name = "caught";
+    document.body.append(caught, form);
+    const sent = new Promise((done) => { caught.onload = done; });
+    form.submit();
+    await sent;
+    return tried.filter(([, read]) => read);
+}"""
+
+
+class Elsewhere(BaseHTTPRequestHandler):
+    """Another site, with an empty page."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><title>elsewhere</title><body>")
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[int]:
+    """Another server on this machine, which the browser counts to the same site."""
+    server = HTTPServer(("127.0.0.1", 0), Elsewhere)
+    thread = Thread(target=server.serve_forever, args=[0.05], daemon=True)
+    thread.start()
+    yield server.server_port
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"], ids=["same site", "another site"])
+def test_a_page_of_another_origin_can_do_nothing(
+    open_app: Callable[..., Any],
+    app: WebClient,
+    folder: Path,
+    elsewhere: int,
+    windows: Any,
+    host: str,
+) -> None:
+    """[A24] In the browser that has the key, it starts no run, reads none, and writes no file."""
+    page = open_app()
+    scenario = app.scenario("bot")
+    before = app.get(f"/api/history?scenario={scenario}")
+    files = {path: path.read_bytes() for path in folder.glob("*.yaml")}
+    report = before["points"][-1]["page"]
+    page.evaluate("sessionStorage.clear()")
+    page.goto(f"http://{host}:{elsewhere}/")
+    assert page.evaluate(ATTACK, [app.origin, scenario, report]) == []
+    listed = app.get("/api/scenarios")
+    assert listed["running"] is None
+    assert app.get(f"/api/history?scenario={scenario}") == before
+    assert {path: path.read_bytes() for path in folder.glob("*.yaml")} == files
+    # The console complains of what was tried.
+    windows.watch.problems.clear()
+    windows.watch.requests.clear()
+    refused = [url for url in page.context.cookies(app.origin) if re.match("rageval", url["name"])]
+    assert refused, "the browser had no key: nothing was tried"

@@ -1,0 +1,73 @@
+"""The page of the web app: its words in both languages, and scripts that share one scope."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from pytest_rageval.reports.page import assemble
+from pytest_rageval.serving.web import page
+
+OWN = Path(page.__file__).with_name("assets")
+WORDS = re.compile(r'^    (\w+):\s+"(.*)",$', re.MULTILINE)
+
+
+def words(text: str) -> list[list[tuple[str, str]]]:
+    """Return key and words of English and of Chinese."""
+    return [WORDS.findall(part) for part in text.split("\n  zh: {\n")]
+
+
+def scripts() -> dict[str, str]:
+    shared = {name: assemble.asset(name) for name in page.SHARED}
+    return shared | {name: (OWN / name).read_text("utf-8") for name in page.SCRIPTS}
+
+
+def test_every_file_is_served() -> None:
+    """[A24] What lies in the folder and is not used would be dead."""
+    assert {path.name for path in OWN.iterdir()} == {*page.SCRIPTS, "app.css", "app.html"}
+    assert page.page_files().keys() == {"app.html", "app.css", "app.js"}
+
+
+def test_no_two_scripts_have_a_function_of_one_name() -> None:
+    """[A24] Those of the report and the app share one scope, in which the second would win."""
+    declared = r"^(?:async )?(?:function\*?|const|let|class) (\w+)"
+    names = re.findall(declared, "\n".join(scripts().values()), re.MULTILINE)
+    assert len(names) > 300
+    assert [name for name in set(names) if names.count(name) > 1] == []
+
+
+def test_both_languages_have_the_same_words_with_the_same_places() -> None:
+    """[A24] Each key once."""
+    english, chinese = words((OWN / "app_words.js").read_text("utf-8"))
+    assert len(english) > 80
+    assert [key for key, _ in english] == [key for key, _ in chinese]
+    assert len({key for key, _ in english}) == len(english)
+    places = [
+        {key: set(re.findall(r"\{\w+\}", said)) for key, said in part}
+        for part in (english, chinese)
+    ]
+    assert places[0] == places[1]
+
+
+def test_every_word_that_is_said_is_there_and_the_other_way_round() -> None:
+    """[A24] A key without words would break the page."""
+    found = scripts()
+    own = {key for key, _ in words(found.pop("app_words.js"))[0]}
+    known = own | {key for key, _ in words(found["words.js"])[0]}
+    app = "\n".join(found[name] for name in page.SCRIPTS if name in found)
+    said = set(re.findall(r'(?:say|sayGiven|section)\(\s*"(\w+)"', app))
+    assert said <= known
+    assert own <= set(re.findall(r'"(\w+)"', app)) | VERDICTS | {"not_in_run"}
+
+
+VERDICTS = {"verdict_error", "verdict_stopped"}
+
+
+def test_the_page_itself_runs_no_script_of_its_own() -> None:
+    """[A24] Its policy allows files of this server alone."""
+    text = (OWN / "app.html").read_text("utf-8")
+    assert re.findall(r"<script[^>]*>(.*?)</script>", text, re.DOTALL) == [""]
+    assert not re.search(r"<style|\sstyle=|\son\w+=", text)
+    # What parses text as markup has no place in it.
+    code = "\n".join(scripts().values())
+    assert not re.search(r"\.(inner|outer)HTML|insertAdjacentHTML|document\.write|\beval\(", code)
