@@ -15,7 +15,7 @@ function comparisonSection(app) {
   );
 }
 
-function comparisonTable(app, plan, compared) {
+function comparisonTable(app, plan, compared, caption = say("comparison")) {
   const reach =
     Math.max(
       ...compared.flatMap((found) =>
@@ -36,7 +36,7 @@ function comparisonTable(app, plan, compared) {
   const rows = compared.map((found) => comparisonRow(app, found, reach, figures));
   const heads = [say("metric"), say("verdict"), ...figures.map(numberHead)];
   heads.splice(5, 0, el("td", { class: "wide" }));
-  return table(say("comparison"), heads, rows, { class: "comparison" });
+  return table(caption, heads, rows, { class: "comparison" });
 }
 
 /** `names` are those of the figures: on a phone each stands before its figure. */

@@ -131,13 +131,14 @@ function comparedParts({ n, ...found }) {
     b_mean: metric.B_mean,
     ...metric,
   }));
+  const known = { run: { metric: new Map(rows.map(withDirection)) } };
   const counts = [say("compared_samples", { n })];
   if (found.better !== null)
     counts.push(" ", say("compared_scores", { better: found.better, worse: found.fell }));
   return [
     hint(...counts),
     found.remarks.map((text) => notice(given(text))),
-    comparisonTable({ run: { metric: new Map(rows.map(withDirection)) } }, found, rows),
+    comparisonTable(known, found, rows, say("compared_metrics")),
     worseTable(found.worse),
   ];
 }
