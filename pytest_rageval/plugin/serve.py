@@ -19,7 +19,7 @@ def serve(config: pytest.Config) -> int:
         raise pytest.UsageError("--rag-serve and --rag-mcp: give one of them")
     try:
         return _serve_tools(config, profile) if port is None else _serve_app(config, _port(port))
-    except (MissingExtraError, UserError) as error:
+    except (UserError, MissingExtraError) as error:
         raise pytest.UsageError(str(error)) from error
 
 
@@ -56,6 +56,10 @@ def project_of(config: pytest.Config) -> Project:
             if argument in typed:
                 typed.remove(argument)
                 selects.append(argument)
+    # A child is given other files, by which pytest might find another rootdir or ini file.
+    typed.append(f"--rootdir={config.rootpath}")
+    if config.inipath is not None:
+        typed.append(f"--config-file={config.inipath}")
     return Project(
         python=sys.executable,
         folder=config.invocation_params.dir,

@@ -6,6 +6,7 @@ Except for ``run``, equal runs give equal bytes, and ``diff`` can compare two ru
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, Final
 from pytest_rageval.model import (
     Comparison,
     GateResult,
+    MetricColumn,
     MetricComparison,
     RunInfo,
     SampleResult,
@@ -70,6 +72,7 @@ def _head(result: ScenarioResult, run: RunInfo) -> dict[str, Any]:
             "overridden": list(info.overridden),
             "judgements_sha256": info.judgements_sha256,
             "definitions": {column.name: column.definition for column in info.metrics},
+            "scales": {column.name: _scale(column) for column in info.metrics},
         },
         "run": {
             "id": run.id,
@@ -90,6 +93,45 @@ def _head(result: ScenarioResult, run: RunInfo) -> dict[str, Any]:
         "gates": [gate_dict(gate) for gate in result.gates],
         "comparison": comparison_dict(result.comparison),
     }
+
+
+def _scale(column: MetricColumn) -> dict[str, Any]:
+    """Return how a score enters the weighted score; None is an end of an unbounded range."""
+    return {
+        "range": [end if math.isfinite(end) else None for end in column.range],
+        "higher_is_better": column.higher_is_better,
+        "as_is": column.as_is,
+    }
+
+
+def read_columns(head: Mapping[str, Any]) -> tuple[MetricColumn, ...]:
+    """Return the metrics of a saved run, from what ``read_head`` returns; raises as it does.
+
+    A run of an earlier version has no ``scales``: its metrics are taken for those from 0 to 1.
+    """
+    scenario = head["scenario"]
+    return tuple(
+        _column(
+            name,
+            found["weight"],
+            scenario.get("definitions", {}).get(name, ""),
+            scenario.get("scales", {}).get(name, _scale(MetricColumn(name))),
+        )
+        for name, found in head["metrics"].items()
+    )
+
+
+def _column(name: str, weight: float, definition: str, scale: Mapping[str, Any]) -> MetricColumn:
+    low, high = scale["range"]
+    ends = (-math.inf if low is None else low, math.inf if high is None else high)
+    return MetricColumn(
+        name,
+        weight,
+        ends,
+        scale["higher_is_better"],
+        definition=definition,
+        as_is=scale["as_is"],
+    )
 
 
 def _groups(result: ScenarioResult) -> dict[str, Any]:

@@ -70,7 +70,7 @@ def bind_baselines(binding: Binding, plan: Plan) -> dict[str, Baseline]:
             if len(binding.refusals) > refused and binding.run_paths.saves(use.name):
                 _forgive(binding, refused)
             elif saved is not None:
-                found[use.name] = _baseline(saved, plan)
+                found[use.name] = baseline_of(saved, plan)
     return found
 
 
@@ -297,8 +297,11 @@ def _differs(saved: Any, ours: Any) -> bool:
     return saved is not None and ours is not None and saved != ours
 
 
-def _baseline(saved: SavedRun, plan: Plan) -> Baseline:
-    """Return the scores of a saved run, weighed with the weights of this scenario."""
+def baseline_of(saved: SavedRun, plan: Plan) -> Baseline:
+    """Return the scores of a saved run, weighed with the weights of this scenario.
+
+    Of the plan only ``info`` is used.
+    """
     names = [column.name for column in plan.info.metrics]
     present = _present(saved)
     samples = saved.samples.items()

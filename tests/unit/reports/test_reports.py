@@ -168,6 +168,10 @@ def test_results_json_has_the_keys_of_the_contract(folder: Path) -> None:
         "overridden": ["gates.f1"],
         "judgements_sha256": "",
         "definitions": {"f1": "", "em": ""},
+        "scales": {
+            name: {"range": [0.0, 1.0], "higher_is_better": True, "as_is": False}
+            for name in ("f1", "em")
+        },
     }
     assert set(found["run"]) == {
         "id",

@@ -1,0 +1,311 @@
+"""Saved runs of a scenario: one found by its name, its samples, and two of them compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.planning.bind_baselines import baseline_of
+from pytest_rageval.engine.scoring.score_sample import weigh_scores
+from pytest_rageval.engine.verdict.decide import Extent, decide_gates
+from pytest_rageval.errors import BaselineError, Problem, shorten
+from pytest_rageval.model import (
+    TOLERANCE,
+    WEIGHTED_SCORE,
+    Baseline,
+    Comparing,
+    MetricColumn,
+    SampleResult,
+    ScenarioInfo,
+    ScenarioResult,
+    SignificanceTest,
+)
+from pytest_rageval.reports.history import trend_of
+from pytest_rageval.results.layout import comparison_dict, read_columns, read_head
+from pytest_rageval.results.saved_run import SavedRun, load_baseline, out_of_range
+from pytest_rageval.run_paths import folder_name
+from pytest_rageval.serving.names import pick
+from pytest_rageval.stats.aggregate import summarize_scenario
+from pytest_rageval.stats.weights import is_scored
+from pytest_rageval.stats.wording import counted, verdict_word
+
+LATEST: Final = "latest"
+"""The name of the newest run, partial ones included."""
+
+_WORST = 5
+_DIGESTS = {
+    "name": "the runs are of two scenarios",
+    "dataset_sha256": "the data differ",
+    "judgements_sha256": "the runs were judged by different qrels",
+}
+_CHANGES = {
+    "question": "another question",
+    "references": "other references",
+    "judged_by": "other expected ids, contexts or groups of references",
+    "sample_weight": "another weight; they weigh as in A",
+}
+
+
+def find_run(base: Path, scenario: str, name: str, baselines: Path | None = None) -> Path:
+    """Return the folder of a run of ``scenario`` below ``base``, or the file of a saved run.
+
+    ``name`` is the run's id, an unmistakable beginning of it, ``latest``, or the name of a baseline
+    in the folder ``baselines`` (default: the scenario's below ``base``). It is looked up in what
+    there is, and never part of a path. Raises UserError for any other name.
+    """
+    home = base / folder_name(scenario)
+    runs = [point.folder.rpartition("/")[2] for point in trend_of(base, scenario)][::-1]
+    files = {path.stem: path for path in sorted((baselines or home / "baselines").glob("*.json"))}
+    if name == LATEST and runs:
+        return home / runs[0]
+    if name not in runs and folder_name(name) in files:
+        return files[folder_name(name)]
+    latest = [LATEST] if runs else []
+    found = pick("run", name, [*runs, *files, *latest], begins=True)
+    return files[found] if found in files else home / found
+
+
+def read_samples(run: Path) -> Sequence[Mapping[str, Any]]:
+    """Return the samples of a run, as ``results.json`` has them; ``run`` is what ``find_run`` gave.
+
+    Raises BaselineError if the file cannot be used.
+    """
+    return list(_read(run).saved.samples.values())
+
+
+def compare_saved(
+    a: Path, b: Path, test: SignificanceTest | None = None, worst: int = _WORST
+) -> dict[str, Any]:
+    """Return run ``a`` against the older run ``b``, as ``compare`` of a scenario does, JSON-plain.
+
+    Samples are paired by id and weigh as in A, as do the metrics. A metric with another definition
+    in B is not compared. ``metrics`` is as in ``results.json``, with the ``verdict`` in a word.
+    ``n`` counts the samples that both runs have; of those that both scored, ``worse`` are the
+    ``worst`` whose weighted score fell most, ``better`` and ``fell`` count the others and all that
+    fell: None where the weighted scores cannot be compared. ``remarks`` say what is odd.
+
+    Raises BaselineError for a file that cannot be used.
+    """
+    ours, theirs = _read(a), _read(b)
+    refused = dict(_redefined(ours, theirs))
+    baseline = baseline_of(_without(theirs.saved, refused), ours.plan)
+    result = _compared(ours, baseline, test or SignificanceTest())
+    found = comparison_dict(result.comparison)
+    assert found is not None
+    assert result.comparison is not None
+    rises = {column.name: column.higher_is_better for column in ours.plan.info.metrics}
+    for name, metric in result.comparison.metrics.items():
+        word = verdict_word(metric, higher_is_better=rises.get(name, True))
+        found["metrics"][name]["verdict"] = word
+    return {
+        "n": len(ours.saved.samples) - len(result.comparison.only_a),
+        **{key: found[key] for key in ("test", "alpha", "correction", "metrics")},
+        **_changed(result, baseline, worst),
+        "remarks": [*refused.values(), *_remarks(ours, theirs, result)],
+    }
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A run as its file has it; ``plan`` has no more than its metrics and groups."""
+
+    head: Mapping[str, Any]
+    saved: SavedRun
+    plan: Plan
+    samples: Sequence[SampleResult]
+
+
+def _read(run: Path) -> _Run:
+    file = run / "results.json" if run.is_dir() else run
+    saved = load_baseline(run.stem, file, "", (), run.stem)
+    try:
+        head = read_head(file)
+        info = ScenarioInfo(
+            saved.scenario,
+            head["scenario"]["path"],
+            saved.scenario,
+            read_columns(head),
+            group_by=head.get("groups", {}).get("field"),
+        )
+        samples = [_sample(plain) for plain in saved.samples.values()]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        message = f"run {run.stem}: its results.json cannot be read: {error!r}"
+        raise BaselineError([Problem("", message)]) from error
+    found = _Run(head, saved, Plan(info, (), (), frozenset()), samples)
+    odd = out_of_range(saved, info.metrics)
+    if not odd and not _is_weighed(found):
+        odd = "an earlier version did not save the ranges of its metrics; run it again"
+    if odd:
+        raise BaselineError([Problem("", f"run {run.stem}: {odd}")])
+    return found
+
+
+def _is_weighed(run: _Run) -> bool:
+    """Return whether the weighted scores in the file are those of the metrics as they were read.
+
+    Earlier versions did not say which metrics have other ranges, or are better when lower.
+    """
+    if "scales" in run.head["scenario"]:
+        return True
+    names = [column.name for column in run.plan.info.metrics]
+    weighed = [
+        (weigh_scores(run.plan, {name: one.scores.get(name) for name in names}, one.errors), one)
+        for one in run.samples
+    ]
+    return all(
+        abs(score - one.weighted_score) <= TOLERANCE
+        for score, one in weighed
+        if is_scored(score) and is_scored(one.weighted_score)
+    )
+
+
+def _redefined(ours: _Run, theirs: _Run) -> Iterator[tuple[str, str]]:
+    """Yield each metric that was measured otherwise in B, with a remark."""
+    before = {column.name: column for column in theirs.plan.info.metrics}
+    for column in ours.plan.info.metrics:
+        was = before.get(column.name)
+        if was is None:
+            continue
+        if was.definition != column.definition:
+            change = f"was {was.definition or 'not described'}, is {column.definition}"
+        elif (was.range, was.to_unit(0.25)) != (column.range, column.to_unit(0.25)):
+            change = f"was {_scale(was)}, is {_scale(column)}"
+        else:
+            continue
+        yield column.name, f"{column.name} is not compared: it {change}"
+
+
+def _scale(column: MetricColumn) -> str:
+    low, high = column.range
+    return (
+        f"from {low:g} to {high:g} ({'higher' if column.higher_is_better else 'lower'} is better)"
+    )
+
+
+def _without(saved: SavedRun, metrics: Mapping[str, str]) -> SavedRun:
+    """Return a saved run without the scores of these metrics."""
+    return replace(
+        saved,
+        samples={
+            sample_id: {
+                **sample,
+                "scores": {k: v for k, v in sample["scores"].items() if k not in metrics},
+            }
+            for sample_id, sample in saved.samples.items()
+        },
+    )
+
+
+def _compared(ours: _Run, baseline: Baseline, test: SignificanceTest) -> ScenarioResult:
+    """Return A as a result with its comparison."""
+    info = replace(
+        ours.plan.info,
+        compare=Comparing(baseline.name, test=test),
+        baselines={baseline.name: baseline},
+    )
+    result = summarize_scenario(info, ours.samples, complete=ours.head["complete"])
+    n = len(ours.samples)
+    return decide_gates(result, Extent(n, n, n))
+
+
+def _sample(plain: Mapping[str, Any]) -> SampleResult:
+    return SampleResult(
+        sample_id=plain["id"],
+        index=plain["index"],
+        outcome=plain["outcome"],
+        sample_weight=plain["sample_weight"],
+        weighted_score=plain["weighted_score"],
+        doc_name=plain["doc_name"],
+        question=plain["question"],
+        metadata=plain["metadata"],
+        scores=plain["scores"],
+        errors=plain["errors"],
+    )
+
+
+def _changed(result: ScenarioResult, baseline: Baseline, worst: int) -> dict[str, Any]:
+    """Return which samples fell, and how many fell and rose."""
+    # It imports numpy, which a server need not load before.
+    from pytest_rageval.stats.comparison import paired_scores
+
+    if WEIGHTED_SCORE not in baseline.scores:
+        return {"worse": [], "better": None, "fell": None}
+    both = [
+        (*paired_scores(result.info, sample, baseline, WEIGHTED_SCORE), sample)
+        for sample in result.samples
+        if sample.sample_weight > 0.0
+    ]
+    pairs = [(a, b, one) for a, b, one in both if is_scored(a) and is_scored(b)]
+    fallen = sorted((a - b, at) for at, (a, b, _) in enumerate(pairs) if a - b < -TOLERANCE)
+    worse = [
+        {
+            "id": pairs[at][2].sample_id,
+            "question": pairs[at][2].question,
+            "a": pairs[at][0],
+            "b": pairs[at][1],
+            "diff": difference,
+        }
+        for difference, at in fallen[:worst]
+    ]
+    better = sum(a - b > TOLERANCE for a, b, _ in pairs)
+    return {"worse": worse, "better": better, "fell": len(fallen)}
+
+
+def _remarks(ours: _Run, theirs: _Run, result: ScenarioResult) -> Iterator[str]:
+    found = result.comparison
+    assert found is not None
+    yield from _remarks_on_metrics(ours, theirs)
+    if WEIGHTED_SCORE not in result.info.baselines[found.baseline].scores:
+        yield "weighted_score is not compared: B has not all metrics that it follows from"
+    yield from _remarks_on_data(ours, theirs)
+    for which, run, ids in (("A", ours, found.only_a), ("B", theirs, found.only_b)):
+        if not run.head["complete"]:
+            counts = run.head["counts"]
+            yield f"{which} is partial: {counts['ran']} of {counts['samples']} samples ran"
+        if ids:
+            yield f"{counted(len(ids), 'sample')} only in {which}: {_listed(ids)}"
+    for name, metric in found.metrics.items():
+        if metric.undecided:
+            yield f"{name} is undecided: {metric.undecided}"
+
+
+def _remarks_on_metrics(ours: _Run, theirs: _Run) -> Iterator[str]:
+    now, was = (
+        {column.name: column.weight for column in run.plan.info.metrics} for run in (ours, theirs)
+    )
+    for which, names in (("A", now.keys() - was.keys()), ("B", was.keys() - now.keys())):
+        if names:
+            yield f"metrics only in {which}: {_listed(sorted(names))}"
+    changed = [
+        f"{name} {was[name]:g} -> {now[name]:g}"
+        for name in now
+        if name in was and was[name] != now[name]
+    ]
+    if changed:
+        yield f"the weights of metrics differ; both runs are weighed as A: {_listed(changed)}"
+
+
+def _remarks_on_data(ours: _Run, theirs: _Run) -> Iterator[str]:
+    about = (ours.head["scenario"], theirs.head["scenario"])
+    for key, what in _DIGESTS.items():
+        if about[0].get(key) != about[1].get(key):
+            yield what
+    was = theirs.saved.samples
+    shared = [(one, was[name]) for name, one in ours.saved.samples.items() if name in was]
+    for key, what in _CHANGES.items():
+        changed = [
+            now["id"]
+            for now, then in shared
+            if None not in (now.get(key), then.get(key)) and now[key] != then[key]
+        ]
+        if changed:
+            share = f"{len(changed)} of {len(shared)} shared samples"
+            yield f"{share} have {what}: {_listed(changed)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = ", …" if len(names) > _WORST else ""
+    return ", ".join(shorten(name) for name in names[:_WORST]) + more
