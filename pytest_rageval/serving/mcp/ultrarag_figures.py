@@ -15,6 +15,7 @@ from pytest_rageval.metrics.base import ScoringContext
 from pytest_rageval.metrics.ranking import RankingMetric, score_rankings
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.stats.wording import counted
 
 OF_ANSWERS: Final = ("acc", "em", "stringem", "coverem", "f1", "rouge-1", "rouge-2", "rouge-l")
 OF_RUNS: Final = ("mrr", "map", "recall", "ndcg", "precision")
@@ -129,8 +130,8 @@ def _unpaired(answers: int, references: int) -> str:
     if answers == references:
         return "has no rows: there is nothing to evaluate"
     return (
-        f"has {answers:,} rows, and gt_ls {references:,}; each answer needs its references in the "
-        "same row"
+        f"has {counted(answers, 'row')}, and gt_ls {references}; each answer needs its references "
+        "in the same row"
     )
 
 
