@@ -28,6 +28,8 @@ UNREADABLE = {"event": "result", "point": None}
         (0, [], "error"),
         (0, [UNREADABLE], "error"),
         (2, [GREEN], "error"),
+        (2, [RED], "failed"),
+        (0, [GREEN, UNREADABLE], "error"),
         (3, [GREEN], "error"),
         (4, [], "error"),
         (5, [], "error"),
