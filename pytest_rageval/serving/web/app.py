@@ -64,6 +64,7 @@ async def _serve(project: Project, listener: socket.socket) -> None:
     await runner.setup()
     try:
         await web.SockSite(runner, listener).start()
+        await desk.scenarios()  # the page then has them at once
         _announce(door)
         await _interrupted()
     finally:
