@@ -52,13 +52,17 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """How pytest was started: in ``folder``, with ``options``, and ``selects`` to select tests."""
+    """How pytest was started: in ``folder``, with ``options``, and ``selects`` to select tests.
+
+    ``cache_dir`` is where its runs keep replies, wherever their files go.
+    """
 
     python: str
     folder: Path
     options: tuple[str, ...]
     selects: tuple[str, ...]
     paths: RunPaths
+    cache_dir: Path | None = None
 
     def command(self, plugin: str, *more: str, scenarios: Sequence[Path] = ()) -> list[str]:
         """Return the command of a child with one of our plugins for children.
