@@ -60,12 +60,14 @@ def project_of(config: pytest.Config) -> Project:
     typed.append(f"--rootdir={config.rootpath}")
     if config.inipath is not None:
         typed.append(f"--config-file={config.inipath}")
+    settings = Settings.of(config)
     return Project(
         python=sys.executable,
         folder=config.invocation_params.dir,
         options=tuple(typed),
         selects=tuple(selects),
-        paths=Settings.of(config).run_paths,
+        paths=settings.run_paths,
+        cache_dir=settings.cache_dir,
     )
 
 
@@ -97,3 +99,5 @@ def _end_capture(config: pytest.Config) -> None:
     capture = config.pluginmanager.get_plugin("capturemanager")
     if capture is not None:
         capture.suspend_global_capture(in_=True)
+        # What a conftest.py has printed: in the end pytest would write it to the real stdout.
+        sys.stderr.write("".join(capture.read_global_capture()))

@@ -94,14 +94,12 @@ def verdict_of(status: int | None, events: Sequence[Event]) -> str:
     ``status`` is pytest's; without one, and with those of usage errors, interruptions and empty
     runs, the verdict is ``error``.
     """
-    results = [event for event in events if event["event"] == "result"]
-    if status == 1:
+    results = [event.get("point") for event in events if event["event"] == "result"]
+    points = [point for point in results if point is not None]
+    if status == 1 or any(point["failed"] for point in points):
         return "failed"
-    if status != 0 or not results or any(result.get("point") is None for result in results):
+    if status != 0 or not points or len(points) < len(results):
         return "error"
-    points = [result["point"] for result in results]
-    if any(point["failed"] for point in points):
-        return "failed"
     return "passed" if all(point["complete"] for point in points) else "partial"
 
 
