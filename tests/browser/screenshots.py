@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from playwright.sync_api import sync_playwright
 
 from tests.fakes.chromium import launch_chromium
+from tests.fakes.web_client import served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -55,6 +57,7 @@ def main() -> None:
         take_weights(browser, runs / "quickstart" / "latest" / "report.html")
         page = opened(browser, report, viewport=PHONE, is_mobile=True, device_scale_factor=1.5)
         page.screenshot(path=IMAGES / "report-phone.png")
+        take_app(browser, runs / "served")
         browser.close()
 
 
@@ -93,6 +96,37 @@ def take_terminal(browser: Browser, printed: str) -> None:
     page = browser.new_page(device_scale_factor=1.5)
     page.set_content(TERMINAL % coloured(printed.strip("\n")))
     page.locator("pre").screenshot(path=IMAGES / "terminal.png")
+
+
+SERVED = ("chinese", "failing_gate", "quickstart", "retrieval")
+
+
+def take_app(browser: Browser, folder: Path) -> None:
+    """The web app in front of some examples: weights changed and run, by day and on a phone."""
+    for name in SERVED:
+        shutil.copytree(ROOT / "examples" / name, folder / name)
+        run_example(f"examples/{name}/{name}.rageval.yaml", folder / ".rageval")
+    (folder / "pytest.ini").write_text("[pytest]\n", "utf-8")
+    with served(folder) as client:
+        page = in_app(browser, client.url, viewport={"width": 1280, "height": 960})
+        page.get_by_role("spinbutton", name="Weight of acc", exact=True).fill("1")
+        page.locator("#run").get_by_role("button", name="Run").click()
+        page.locator("#run h3", has_text="This run").wait_for()
+        page.locator("#history tbody tr").nth(1).wait_for()
+        page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
+        page.screenshot(path=IMAGES / "app.png")
+        page = in_app(browser, client.url, viewport=PHONE, is_mobile=True, device_scale_factor=1.5)
+        page.locator("#weights").get_by_role("spinbutton").first.fill("1")
+        page.locator("#weights").evaluate("section => section.scrollIntoView()")
+        page.screenshot(path=IMAGES / "app-phone.png")
+
+
+def in_app(browser: Browser, url: str, **options: Any) -> Page:
+    page = browser.new_context(locale="en-GB", reduced_motion="reduce", **options).new_page()
+    page.goto(url)
+    page.locator(".scenario-list a", has_text="quickstart").click()
+    page.locator("#weights:not([hidden])").wait_for()
+    return page
 
 
 def coloured(text: str) -> str:

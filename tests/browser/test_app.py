@@ -296,9 +296,7 @@ WINDOWS = {
 
 
 @pytest.mark.parametrize("options", WINDOWS.values(), ids=WINDOWS)
-def test_axe_finds_nothing(
-    open_app: Callable[..., Any], axe: str, options: dict[str, Any]
-) -> None:
+def test_axe_finds_nothing(open_app: Callable[..., Any], axe: str, options: dict[str, Any]) -> None:
     """[A24] In the list, and in a scenario with weights changed and two runs compared."""
     page = open_app(reduced_motion="reduce", bypass_csp=True, **options)
     page.evaluate(axe)
