@@ -262,7 +262,7 @@ def test_all_is_done_by_keyboard(open_app: Callable[..., Any], folder: Path) -> 
     keys.press("Tab")
     keys.press("Tab")
     keys.press("Enter")
-    page.wait_for_function("document.activeElement.tagName === 'H1'")
+    page.locator("h1:focus").wait_for()
     page.locator("#weights:not([hidden])").wait_for(timeout=RUN_MS)
     tab_to(page, "document.activeElement.ariaLabel === 'Weight of em, slider'")
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
