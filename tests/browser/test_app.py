@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -42,6 +43,11 @@ gates: {weighted_score: 0.6, by: {doc_name: {f1: 0.3}}}
 """
 HOOK = f"""
 import time
+import pytest
+
+def pytest_runtestloop(session):
+    if not session.config.option.collectonly and "ends" in session.items[0].nodeid:
+        pytest.exit("\\x1b[31mthe disk is full\\x1b[0m", 3)
 
 def pytest_rageval_metrics(config):
     def waits(sample):
@@ -70,6 +76,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts = {
         "bot": BOT,
         "waiting": "name: waiting\ndataset: rows.jsonl\nmetrics: [waits]\n",
+        "ends": "name: ends\ndataset: rows.jsonl\nmetrics: [f1]\n",
         "broken": "name: broken\ndataset: rows.jsonl\nmetrics: [f11]\n",
         "evil": json.dumps(
             {
@@ -236,6 +243,16 @@ def test_a_broken_scenario_says_where(open_app: Callable[..., Any]) -> None:
     assert "broken" in page.locator("[aria-current] .badge").inner_text()
 
 
+def test_a_run_that_does_not_come_to_its_end_is_an_error(open_app: Callable[..., Any]) -> None:
+    """[A24] With what the terminal says."""
+    page = open_app("ends")
+    run(page)
+    assert page.locator("#run .verdict strong").inner_text() == "⚠Error"
+    assert "exit status 3" in page.locator("#run .verdict").inner_text()
+    assert "Exit: the disk is full" in page.locator("#run pre").inner_text()
+    assert page.locator("#run .card").count() == 0
+
+
 @pytest.mark.parametrize("bypass", [False, True], ids=["with policy", "without policy"])
 def test_hostile_names_are_shown_as_they_are(open_app: Callable[..., Any], bypass: bool) -> None:
     """[A24] Also in a browser that ignores the policy."""
@@ -317,6 +334,21 @@ def violations(page: Any) -> list[str]:
         for one in found["violations"]
         for node in one["nodes"]
     ]
+
+
+def test_all_words_are_in_chinese_too(open_app: Callable[..., Any]) -> None:
+    """[A24] Names, keys and values stay."""
+    page = open_app("bot", locale="zh-CN")
+    page.locator("#history tbody tr").nth(1).wait_for(timeout=RUN_MS)
+    page.locator("#comparison button").click()
+    page.locator("#comparison tbody tr").first.wait_for(timeout=RUN_MS)
+    assert "按 A 的权重计算" in page.locator("#comparison .notice").first.inner_text()
+    shown = page.locator("#page").inner_text() + page.locator("#skip").inner_text()
+    kept = "rageval|English|YAML|UTC|max-T|bot|waiting|broken|ends|evil|pdf|f1|em|answers of the"
+    keys = "metric_weights|doc_weights|weighted_score|doc_name|yaml|support|by|script|img|title"
+    known = re.compile(rf"\b({kept}|{keys})\b")
+    evil = known.sub("", shown.replace(HOSTILE, ""))
+    assert set(re.findall(r"[A-Za-z]{2,}", evil)) == set()
 
 
 def test_without_the_key_it_says_what_to_do(open_app: Callable[..., Any], windows: Any) -> None:

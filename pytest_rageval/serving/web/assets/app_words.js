@@ -184,3 +184,27 @@ const APP_WORDS = {
 
 // Words of the report that mean something else here give way.
 for (const [tag, words] of Object.entries(APP_WORDS)) Object.assign(WORDS[tag], words);
+
+// The remarks of pytest_rageval/serving/saved_runs.py, before those of a run: they say more.
+RUN_WORDS.unshift(
+  [/^the weights of metrics differ; both runs are weighed as A: /, "指标权重不同；两次运行都按 A 的权重计算："],
+  [/^weighted_score is not compared: B has not all metrics that it follows from$/, "weighted_score 未对比：B 缺少计算它所需的指标"],
+  [/^([AB]) is partial: (\d+) of (\d+) samples ran$/, "$1 是部分运行：$3 个样本中只运行了 $2 个"],
+  [/^(\d+) samples? only in ([AB]): /, "只在 $2 中的样本 $1 个："],
+  [/^metrics only in ([AB]): /, "只在 $1 中的指标："],
+  [/^(\d+) of (\d+) shared samples have another question: /, "$2 个共有样本中 $1 个的问题不同："],
+  [/^(\d+) of (\d+) shared samples have other references: /, "$2 个共有样本中 $1 个的参考答案不同："],
+  [
+    /^(\d+) of (\d+) shared samples have other expected ids, contexts or groups of references: /,
+    "$2 个共有样本中 $1 个的期望编号、上下文或参考答案组不同：",
+  ],
+  [
+    /^(\d+) of (\d+) shared samples have another weight; they weigh as in A: /,
+    "$2 个共有样本中 $1 个的权重不同，按 A 计算：",
+  ],
+  [/^the runs are of two scenarios$/, "两次运行属于不同的场景"],
+  [/^the data differ$/, "数据不同"],
+  [/^the runs were judged by different qrels$/, "两次运行使用了不同的 qrels"],
+  [/^(.+) is not compared: it was (.+), is (.+)$/, "$1 未对比：定义不同（原为 $2，现为 $3）"],
+  [/^(\S+) is undecided: /, "$1 无法判定："],
+);

@@ -137,7 +137,7 @@ function comparedParts({ n, ...found }) {
     counts.push(" ", say("compared_scores", { better: found.better, worse: found.fell }));
   return [
     hint(...counts),
-    found.remarks.map((text) => notice(given(text))),
+    found.remarks.map((text) => notice(given(runSaid(text)))),
     comparisonTable(known, found, rows, say("compared_metrics")),
     worseTable(found.worse),
   ];
