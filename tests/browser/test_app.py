@@ -184,6 +184,8 @@ def test_weights_are_changed_run_compared_and_written(
     assert mean in page.locator("[aria-current]").inner_text()
 
     page.locator("#history tbody tr").nth(2).wait_for()
+    weights = page.locator("#history .overridden bdi").first.inner_text()
+    assert "metric_weights.f1 0.1, metric_weights.em 2" in weights
     page.get_by_role("button", name="Compare").click()
     page.locator("#comparison tbody tr").first.wait_for(timeout=RUN_MS)
     whole = page.locator("#comparison tr", has_text="Weighted score").first.inner_text()

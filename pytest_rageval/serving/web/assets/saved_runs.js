@@ -60,8 +60,13 @@ function runRow(point) {
   );
 }
 
-function overriddenWords({ overridden }) {
-  return given(overridden.join(", "));
+/** What was not as in the file, weights of metrics with their numbers. */
+function overriddenWords({ overridden, metrics }) {
+  const weights = new Map(
+    Object.entries(metrics).map(([name, { weight }]) => [`metric_weights.${name}`, weight]),
+  );
+  const named = (path) => (weights.has(path) ? `${path} ${weights.get(path)}` : path);
+  return given(overridden.map(named).join(", "));
 }
 
 function comparePoints(app) {
