@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from pytest_rageval.datasets.base import DataFile
 from pytest_rageval.datasets.formats.trec_files import Qrels, read_qrels, read_run
@@ -20,11 +20,16 @@ T = TypeVar("T")
 
 
 def load_trec(
-    spec: DatasetSpec, base_dir: Path, where: Callable[[str], str], run_key: str = "run_path"
+    spec: DatasetSpec,
+    base_dir: Path,
+    where: Callable[[str], str],
+    run_key: str = "run_path",
+    scores_as: Literal["d", "f"] = "d",
 ) -> Dataset:
     """Return a case for each query of the qrels file, in its order.
 
     ``where`` returns the place of a key in the scenario; ``run_key`` is the key that names the run.
+    Scores are compared as 64-bit numbers, or with "f" as 32-bit ones.
     Raises ScenarioError for files that cannot be read, and for a run without any judged query.
     """
     qrels_file, missing = _attempt(
@@ -34,7 +39,7 @@ def load_trec(
     if qrels_file is None or run_file is None:
         raise ScenarioError([*missing, *more])
     qrels, problems = _attempt(lambda: read_qrels(qrels_file))
-    run, more = _attempt(lambda: read_run(run_file))
+    run, more = _attempt(lambda: read_run(run_file, scores_as=scores_as))
     if qrels is None or run is None:
         raise ScenarioError([*problems, *more])
     _check_overlap(qrels, run, run_file, qrels_file.shown)

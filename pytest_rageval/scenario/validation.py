@@ -130,7 +130,7 @@ def _problem(detail: ErrorDetails, tree: YamlTree) -> Problem:
     if detail["type"] == "missing":
         hint = _MISSING_HINTS.get(location, "") + tree.hint(str(location[0]))
         return Problem(where, f"{dotted(location)}: required, and missing{hint}")
-    return Problem(where, f"{dotted(place or location)}: {_reworded(detail)}")
+    return Problem(where, f"{dotted(place or location)}: {reworded(detail)}")
 
 
 _MISSING_HINTS: Mapping[YamlPath, str] = {
@@ -182,7 +182,7 @@ _LIMITS = {
 }
 
 
-def _reworded(detail: ErrorDetails) -> str:
+def reworded(detail: ErrorDetails) -> str:
     """Return pydantic's message in the words of a YAML file, with what was found."""
     context, kind = detail.get("ctx", {}), detail["type"]
     in_model = detail["loc"][0] in ("judge", "embedding", "models", "target")

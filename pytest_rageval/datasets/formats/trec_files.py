@@ -16,7 +16,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 from operator import gt
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 from pytest_rageval.datasets.base import DataFile
 from pytest_rageval.errors import Problem, ScenarioError, shorten
@@ -50,21 +50,24 @@ def read_qrels(file: DataFile) -> Qrels:
     return qrels
 
 
-def read_run(file: DataFile, only: Container[str] | None = None) -> dict[str, tuple[str, ...]]:
+def read_run(
+    file: DataFile, only: Container[str] | None = None, scores_as: Literal["d", "f"] = "d"
+) -> dict[str, tuple[str, ...]]:
     """Return each query's documents in the order in which trec_eval ranks them.
 
-    The order is by score (a double) descending, then by document id descending, ids compared by
-    code point; the rank column is ignored, but must be a number. The columns are query, Q0,
-    document, rank, score, tag. Queries are in the order of their first lines. A query that is not
-    in ``only`` has an empty tuple, and no other has; its lines are checked too, except for repeated
-    documents. Raises ScenarioError with the first problems of the file: too few columns, a rank or
-    score that is not a number, a document retrieved twice for a query, no entry.
+    The order is by score (a double; with "f" rounded to 32 bits) descending, then by document id
+    descending, ids compared by code point; the rank column is ignored, but must be a number. The
+    columns are query, Q0, document, rank, score, tag. Queries are in the order of their first
+    lines. A query that is not in ``only`` has an empty tuple, and no other has; its lines are
+    checked too, except for repeated documents. Raises ScenarioError with the first problems of the
+    file: too few columns, a rank or score that is not a number, a document retrieved twice for a
+    query, no entry.
     """
     reading = _Reading(file, _RUN)
     retrieved: dict[str, tuple[list[str], array[float]]] = {}
     for query, documents, scores in reading.entries():
         if query not in retrieved:
-            retrieved[query] = ([], array("d"))
+            retrieved[query] = ([], array(scores_as))
         if only is None or query in only:
             retrieved[query][0].extend(documents)
             retrieved[query][1].extend(scores)

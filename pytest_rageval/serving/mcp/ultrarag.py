@@ -1,8 +1,216 @@
-"""UltraRAG's evaluation tools over MCP."""
+"""UltraRAG's evaluation tools over MCP, in place of UltraRAG's own evaluation server."""
 
 from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from pytest_rageval import __version__
+from pytest_rageval.clients.threads import in_thread
+from pytest_rageval.metrics.notation import MAX_CUTOFF
+from pytest_rageval.reports.base import write_atomically
+from pytest_rageval.serving.mcp.stdio import Answer, Report, Tool, serve_tools
+from pytest_rageval.serving.mcp.ultrarag_build import build
+from pytest_rageval.serving.mcp.ultrarag_figures import (
+    KS,
+    N_RESAMPLES,
+    OF_ANSWERS,
+    OF_RUNS,
+    Figures,
+    compare_runs,
+    score_answers,
+    score_run,
+)
+
+_Path = Annotated[str, Field(min_length=1)]
+_Cutoff = Annotated[int, Field(ge=1, le=MAX_CUTOFF)]
+
+
+def _names_a_file(path: str) -> str:
+    if not Path(path).name or path.endswith(("/", os.sep)):
+        raise ValueError(f"{path!r} names no file; write one, such as output/results.json")
+    return path
+
+
+_SavePath = Annotated[
+    str,
+    AfterValidator(_names_a_file),
+    Field(description="JSON file for the figures; the time is appended to its name"),
+]
+_Ks = Annotated[list[_Cutoff] | None, Field(description=f"cutoffs; null for {list(KS)}")]
+_RunMetrics = Annotated[
+    list[str] | None, Field(description=f"of {', '.join(OF_RUNS)}; null for all")
+]
+_Run = Annotated[_Path, Field(description="TREC run file")]
+_Qrels = Annotated[_Path, Field(description="TREC qrels file")]
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class EvaluateArguments(_Arguments):
+    """Answers and what they are compared with."""
+
+    pred_ls: list[str] = Field(description="the answers")
+    gt_ls: list[list[str]] = Field(description="for each answer, its references")
+    metrics: list[str] | None = Field(description=f"of {', '.join(OF_ANSWERS)}; null for all")
+    save_path: _SavePath
+
+
+class TrecArguments(_Arguments):
+    """A run and its judgements."""
+
+    run_path: _Run
+    qrels_path: _Qrels
+    metrics: _RunMetrics
+    ks: _Ks
+    save_path: _SavePath
+
+
+class PValueArguments(_Arguments):
+    """Two runs and their judgements."""
+
+    run_new_path: _Run
+    run_old_path: _Run
+    qrels_path: _Qrels
+    metrics: _RunMetrics
+    ks: _Ks
+    n_resamples: int | None = Field(ge=0, description=f"random sign flips; null for {N_RESAMPLES}")
+    save_path: _SavePath
+
+
+class BuildArguments(_Arguments):
+    """Where the parameters of the server are."""
+
+    parameter_file: _Path = Field(description="parameter.yaml of the server's folder")
 
 
 def serve_ultrarag() -> int:
     """Serve the tools on stdin and stdout until they are closed; return pytest's exit status."""
-    raise NotImplementedError
+    return serve_tools("evaluation", __version__, TOOLS)
+
+
+def _evaluate(given: EvaluateArguments) -> Figures:
+    return score_answers(given.pred_ls, given.gt_ls, given.metrics)
+
+
+def _evaluate_trec(given: TrecArguments) -> Figures:
+    return score_run(given.run_path, given.qrels_path, given.metrics, given.ks)
+
+
+def _evaluate_trec_pvalue(given: PValueArguments) -> Figures:
+    return compare_runs(
+        (given.run_new_path, given.run_old_path),
+        given.qrels_path,
+        given.metrics,
+        given.ks,
+        given.n_resamples or N_RESAMPLES,
+    )
+
+
+def _answers_with(
+    compute: Callable[[Any], Figures],
+) -> Callable[[Any, Report], Awaitable[Answer]]:
+    """Return a tool's call: it computes in a thread, writes the file, and shows the figures."""
+
+    async def call(given: Any, _: Report) -> Answer:
+        figures = await in_thread(partial(compute, given))
+        text = json.dumps(figures.eval_res, ensure_ascii=False, indent=4, allow_nan=False)
+        path = write_atomically(_result_path(given.save_path), [text])
+        _show(figures, path)
+        answer = {"eval_res": figures.eval_res}
+        return Answer(json.dumps(answer, ensure_ascii=False, separators=(",", ":")), answer)
+
+    return call
+
+
+async def _build(given: BuildArguments, _: Report) -> Answer:
+    return Answer(f"wrote {build(given.parameter_file, _SIGNATURES)}")
+
+
+def _result_path(save_path: str) -> Path:
+    """Return the path of a result: ``out/eval.json`` becomes ``out/eval_20261121_093011.json``."""
+    path = Path(save_path)
+    return path.with_name(f"{path.stem}_{datetime.now():%Y%m%d_%H%M%S}.json")
+
+
+def _show(figures: Figures, path: Path) -> None:
+    """Write the remarks, a table of the figures and the file's path to stderr."""
+    lines = [f"warning: {remark}" for remark in figures.remarks]
+    sys.stderr.write("\n".join([*lines, *_table(figures.eval_res), f"saved to {path}", ""]))
+    sys.stderr.flush()
+
+
+def _table(eval_res: Mapping[str, Any]) -> list[str]:
+    """Return the lines of a table: a row for each metric, without the lists of scores.
+
+    >>> _table({"em": [1.0, 0.0], "avg_em": 0.5})
+    ['metric  value', 'em      0.5000']
+    """
+    shown = {name: value for name, value in eval_res.items() if not isinstance(value, list)}
+    compared = [value for value in shown.values() if isinstance(value, dict)]
+    head = ["metric", *(compared[0] if compared else ["value"])]
+    rows = [head] + [
+        [name.removeprefix("avg_"), *map(_cell, found.values() if compared else [found])]
+        for name, found in shown.items()
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+def _cell(value: float) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else f"{value:.4f}"
+
+
+def _tool(
+    name: str, description: str, arguments: type[BaseModel], variables: str, call: Any
+) -> Tool:
+    """Return a tool with UltraRAG's annotation: the pipeline's variables for its arguments."""
+    output = {"output": f"{variables}->eval_res"}
+    return Tool(name, description, arguments, _answers_with(call), output, output)
+
+
+_FIGURES: Final[Sequence[Tool]] = (
+    _tool(
+        "evaluate",
+        "Compare answers with references: scores and means of each metric.",
+        EvaluateArguments,
+        "pred_ls,gt_ls,metrics,save_path",
+        _evaluate,
+    ),
+    _tool(
+        "evaluate_trec",
+        "Evaluate a TREC run: means over the queries that it has results for.",
+        TrecArguments,
+        "run_path,qrels_path,ir_metrics,ks,save_path",
+        _evaluate_trec,
+    ),
+    _tool(
+        "evaluate_trec_pvalue",
+        "Compare two TREC runs: means, differences and p-values of a permutation test.",
+        PValueArguments,
+        "run_new_path,run_old_path,qrels_path,ir_metrics,ks,n_resamples,save_path",
+        _evaluate_trec_pvalue,
+    ),
+)
+_SIGNATURES: Final = {
+    tool.name: (tuple(tool.arguments.model_fields), tool.annotations["output"]) for tool in _FIGURES
+}
+TOOLS: Final = (
+    *_FIGURES,
+    Tool(
+        "build",
+        "Write server.yaml, which tells a pipeline the tools, beside a parameter file.",
+        BuildArguments,
+        _build,
+    ),
+)
