@@ -40,6 +40,7 @@ PASSING: Final = "passing"
 
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed"]
 GateOutcome = Literal["passed", "failed", "skipped"]
+Band = Literal["good", "warn", "bad"]
 TestName = Literal["permutation", "t", "wilcoxon", "bootstrap"]
 Correction = Literal["max-t", "holm", "none"]
 """How p-values of several metrics are adjusted for being several."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
-from pytest_rageval.model.names import TOLERANCE, Correction, TestName
+from pytest_rageval.model.names import TOLERANCE, WEIGHTED_SCORE, Band, Correction, TestName
 from pytest_rageval.model.plain import NOTHING, nothing
 
 
@@ -95,6 +95,13 @@ class MetricColumn:
         """Whether a score is rescaled from its range to 0..1 to enter the weighted score."""
         low, high = self.range
         return (low, high) != (0.0, 1.0) and math.isfinite(high - low) and not self.as_is
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> MetricColumn:
+        """Return the column that ``ScenarioInfo.to_dict`` took apart."""
+        low, high = plain["range"]
+        ends = (-math.inf if low is None else low, math.inf if high is None else high)
+        return cls(**{**plain, "range": ends})
 
     @property
     def unit_range(self) -> tuple[float, float]:
@@ -203,6 +210,15 @@ class ScenarioInfo:
         low, high = (sum(size * ends[end] for size, ends in counted) / total for end in (0, 1))
         return low, high
 
+    def band_of(self, name: str, mean: float | None) -> Band | None:
+        """Return how good a mean of a metric or of the weighted score is; None without one."""
+        if mean is None:
+            return None
+        columns = {column.name: column for column in self.metrics}
+        graded = mean if name == WEIGHTED_SCORE else columns[name].to_unit(mean)
+        good, warn = (end - TOLERANCE for end in self.bands)
+        return "good" if graded >= good else "warn" if graded >= warn else "bad"
+
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-plain mapping."""
         plain = {found.name: getattr(self, found.name) for found in fields(self)}
@@ -225,7 +241,7 @@ class ScenarioInfo:
     def from_dict(cls, plain: Mapping[str, Any]) -> ScenarioInfo:
         """Return what ``to_dict`` took apart."""
         known = dict(plain)
-        known["metrics"] = tuple(_column(metric) for metric in plain["metrics"])
+        known["metrics"] = tuple(map(MetricColumn.from_dict, plain["metrics"]))
         known["thresholds"] = {name: Bound(**ends) for name, ends in plain["thresholds"].items()}
         for name in _TUPLES:
             known[name] = tuple(plain[name])
@@ -271,9 +287,3 @@ def _comparing(plain: Mapping[str, Any] | None) -> Comparing | None:
 
 def _finite(end: float) -> float | None:
     return end if math.isfinite(end) else None
-
-
-def _column(plain: Mapping[str, Any]) -> MetricColumn:
-    low, high = plain["range"]
-    ends = (-math.inf if low is None else low, math.inf if high is None else high)
-    return MetricColumn(**{**plain, "range": ends})

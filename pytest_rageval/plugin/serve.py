@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from pytest_rageval.errors import UserError
+from pytest_rageval.errors import MissingExtraError, UserError
 from pytest_rageval.plugin.options import AGENTS, MCP_PROFILES, SCENARIO
 from pytest_rageval.plugin.settings import Settings
 from pytest_rageval.serving.project import Project
@@ -19,7 +19,7 @@ def serve(config: pytest.Config) -> int:
         raise pytest.UsageError("--rag-serve and --rag-mcp: give one of them")
     try:
         return _serve_tools(config, profile) if port is None else _serve_app(config, _port(port))
-    except UserError as error:
+    except (UserError, MissingExtraError) as error:
         raise pytest.UsageError(str(error)) from error
 
 
@@ -56,6 +56,10 @@ def project_of(config: pytest.Config) -> Project:
             if argument in typed:
                 typed.remove(argument)
                 selects.append(argument)
+    # A child is given other files, by which pytest might find another rootdir or ini file.
+    typed.append(f"--rootdir={config.rootpath}")
+    if config.inipath is not None:
+        typed.append(f"--config-file={config.inipath}")
     return Project(
         python=sys.executable,
         folder=config.invocation_params.dir,
@@ -93,3 +97,5 @@ def _end_capture(config: pytest.Config) -> None:
     capture = config.pluginmanager.get_plugin("capturemanager")
     if capture is not None:
         capture.suspend_global_capture(in_=True)
+        # What a conftest.py has printed: in the end pytest would write it to the real stdout.
+        sys.stderr.write("".join(capture.read_global_capture()))

@@ -7,7 +7,7 @@ import unicodedata
 from html import escape
 
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import RunInfo, ScenarioResult
+from pytest_rageval.model import WEIGHTED_SCORE, RunInfo, ScenarioResult
 from pytest_rageval.reports.base import Report, RunFolder
 from pytest_rageval.text.printable import one_line
 
@@ -80,11 +80,8 @@ def _value(result: ScenarioResult) -> str:
 
 
 def _band(result: ScenarioResult) -> str:
-    mean = result.weighted_score.mean
-    if mean is None:
-        return _NO_SCORE
-    good, warn = result.info.bands
-    return "good" if mean >= good else "warn" if mean >= warn else "bad"
+    band = result.info.band_of(WEIGHTED_SCORE, result.weighted_score.mean)
+    return _NO_SCORE if band is None else band
 
 
 def _length(text: str) -> int:

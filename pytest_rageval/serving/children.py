@@ -16,6 +16,9 @@ from typing import Any, Final
 OUTPUT: Final = "RAGEVAL_CHILD_OUTPUT"
 """The environment variable that names the file for the events of a child."""
 
+PARENT: Final = "RAGEVAL_CHILD_PARENT"
+"""The environment variable with the id of this process, without which a run ends itself."""
+
 _POLL_S = 0.1
 # From Ctrl-C on, by which pytest still writes what it has, to a signal that cannot be ignored.
 _PATIENCE_S = (5.0, 2.0)
@@ -106,7 +109,7 @@ async def started(command: Sequence[str], folder: Path) -> AsyncIterator[Child]:
             process = await asyncio.create_subprocess_exec(
                 *command,
                 cwd=folder,
-                env={**os.environ, OUTPUT: str(own / "events"), "PYTHONUNBUFFERED": "1"},
+                env={**os.environ, OUTPUT: str(own / "events"), PARENT: str(os.getpid())},
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=terminal,
                 stderr=asyncio.subprocess.STDOUT,

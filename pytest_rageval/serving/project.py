@@ -8,10 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pytest_rageval.errors import RagevalError
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.serving.children import started
 
+_GOOD = (0, 5)  # 5: nothing was collected
 _PLUGINS = "pytest_rageval.plugin.child"
+
+
+class ProjectError(RagevalError):
+    """pytest cannot collect the project; the message is what it printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +70,15 @@ class Project:
         return [*start, *self.options, *more, *(named or self.selects)]
 
     async def scenarios(self) -> list[ScenarioEntry]:
-        """Return the scenarios that pytest finds with the project's own configuration."""
-        command = self.command("scenario_list", "--collect-only", "-q", "-p", "no:cacheprovider")
+        """Return the scenarios that pytest finds with the project's own configuration.
+
+        Raises ProjectError.
+        """
+        command = self.command("scenario_list", "--collect-only", "-q")
         async with started(command, self.folder) as child:
-            await child.wait()
+            status = await child.wait()
+            if status not in _GOOD:
+                raise ProjectError(f"pytest ended with exit status {status}:\n{child.terminal()}")
             return [
                 ScenarioEntry(Path(found["path"]), *(found[key] for key in _ENTRY))
                 for found in child.events
@@ -75,8 +86,7 @@ class Project:
 
     async def outline(self, scenario: ScenarioEntry) -> Outline:
         """Return what pytest knows of a scenario once it has read its data."""
-        more = ("--collect-only", "-q", "-p", "no:cacheprovider")
-        command = self.command("outline", *more, scenarios=[scenario.path])
+        command = self.command("outline", "--collect-only", "-q", scenarios=[scenario.path])
         async with started(command, self.folder) as child:
             status = await child.wait()
             figures = next((one for one in child.events if one["event"] == "scenario"), None)

@@ -12,6 +12,7 @@ import yaml
 from trec_figures import KS, asked, assert_figures, by_query, means, run_trec
 
 from pytest_rageval import UserError, evaluate
+from pytest_rageval.serving.mcp.ultrarag_figures import compare_runs, score_run
 
 Reference = Callable[[str], Any]
 
@@ -185,6 +186,32 @@ def test_missing_queries_count_zero_or_not_at_all(
     error = run_trec(tmp_path, *files, ["map"], missing_queries="error")
     assert (error.counts.scored, error.counts.invalid, error.counts.error) == (21, 3, 3)
     assert error.metrics["map"].mean == skip.metrics["map"].mean
+
+
+def test_ultrarags_tools_have_its_figures(reference: Reference, synth: Path) -> None:
+    """D10: also the zeros for map and mrr, and the two means of a run with missing queries."""
+    oddities = reference("trec_parameter_oddities.json")
+    a, b, qrels = (str(synth / name) for name in ("run_a.txt", "run_c_missing.txt", "qrels.txt"))
+    for metrics in (["ndcg"], ["NDCG", "MRR"]):
+        key = f"metrics={metrics}, ks=[5]".replace("', '", "','")
+        expected = oddities["ultrarag_evaluate_trec"][key]
+        found = score_run(a, qrels, metrics, [5]).eval_res
+        assert list(found) == list(expected)
+        assert found == pytest.approx(expected, abs=1e-12, rel=0)
+    missing = oddities["ultrarag_evaluate_trec_pvalue"]["run with 3 missing queries"]
+    compared = compare_runs((b, a), qrels, ["map"], None, 100).eval_res["map"]
+    assert compared["A_mean"] == pytest.approx(missing["A_mean_map_in_pvalue"], abs=1e-12, rel=0)
+    alone = score_run(b, qrels, ["map"], None).eval_res["map"]
+    assert alone == pytest.approx(missing["map_in_evaluate_trec"], abs=1e-12, rel=0)
+
+
+def test_ultrarags_tool_has_all_its_figures_of_a_run(reference: Reference, synth: Path) -> None:
+    """D10: the mean over the queries of the run, by UltraRAG's own figures of each query."""
+    rows = reference("synth/synth.json")["runs"]["run_a"]["ultrarag"]["per_query"].values()
+    found = score_run(str(synth / "run_a.txt"), str(synth / "qrels.txt"), None, None).eval_res
+    for name, figure in found.items():
+        expected = math.fsum(row[name] for row in rows) / len(rows)
+        assert figure == pytest.approx(expected, abs=1e-12, rel=0), name
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from others_data import others_data
 
 from pytest_rageval import UserError, evaluate
 from pytest_rageval.model import ScenarioResult
+from pytest_rageval.serving.mcp.ultrarag_figures import score_answers
 from pytest_rageval.text.tokenize import has_cjk
 
 METRICS = ("em", "acc", "stringem", "coverem", "f1", "rouge-1", "rouge-2", "rouge-l")
@@ -147,6 +148,21 @@ def test_a_whole_run_on_natural_questions(tmp_path: Path) -> None:
     assert [sample.sample_id for sample in result.samples] == [
         str(row["id"]) for row in figures["rows"]
     ]
+
+
+def test_the_tool_evaluate_gives_ultrarags_figures_in_any_script(
+    reference: Callable[[str], Any],
+) -> None:
+    """D10: with CJK and empty answers, as UltraRAG has them."""
+    cases = valid_cases(reference("ultrarag_lexical.json"))
+    answers = [case["prediction"] for case in cases]
+    references = [case["references"] for case in cases]
+    found = score_answers(answers, references, METRICS).eval_res
+    assert len(cases) == 30
+    for metric in METRICS:
+        expected = [case["scores"][metric] for case in cases]
+        assert found[metric] == pytest.approx(expected, abs=1e-12, rel=0), metric
+        assert found[f"avg_{metric}"] == pytest.approx(fmean(expected), abs=1e-12, rel=0), metric
 
 
 TEN_ROWS = [

@@ -14,7 +14,7 @@ from typing import Final
 import pytest
 
 from pytest_rageval.model import SampleResult
-from pytest_rageval.plugin.child.output import is_worker, write_line
+from pytest_rageval.plugin.child.output import is_worker, parent, write_line
 from pytest_rageval.plugin.run.session import WRITTEN
 
 EVERY_S: Final = 0.2
@@ -27,7 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Follow the run, in its main process."""
     if not is_worker(config):
         config.pluginmanager.register(Progress(config), "rageval-progress")
-        threading.Thread(target=_end_with_parent, args=[os.getppid()], daemon=True).start()
+        threading.Thread(target=_end_with_parent, args=[parent()], daemon=True).start()
 
 
 class Progress:

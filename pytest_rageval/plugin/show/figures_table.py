@@ -105,10 +105,5 @@ def _row(
 
 def _band(result: ScenarioResult, name: str) -> str:
     """Return the colour of a mean: graded from 0 to 1, higher is better."""
-    mean = result.mean_of(name)
-    if mean is None:
-        return ""
-    columns = {column.name: column for column in result.info.metrics}
-    graded = mean if name == WEIGHTED_SCORE else columns[name].to_unit(mean)
-    good, warn = result.info.bands
-    return "green" if graded >= good else "yellow" if graded >= warn else "red"
+    band = result.info.band_of(name, result.mean_of(name))
+    return {None: "", "good": "green", "warn": "yellow", "bad": "red"}[band]

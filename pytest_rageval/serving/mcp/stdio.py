@@ -69,6 +69,14 @@ def serve_tools(name: str, version: str, tools: Sequence[Tool], instructions: st
     return 0
 
 
+def tell(text: str) -> None:
+    """Write ``text`` to stderr, if that can be written to."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError):
+            sys.stderr.write(text)
+            sys.stderr.flush()
+
+
 @contextlib.contextmanager
 def _own_descriptors() -> Iterator[tuple[BinaryIO, BinaryIO]]:
     """Take stdin and stdout away from everything else, for good: pytest flushes stdout later."""
@@ -251,7 +259,7 @@ async def _answer(
     except (RagevalError, OSError) as error:
         return Answer(str(error), is_error=True)
     except Exception as error:  # noqa: BLE001  (one call's defect does not end the server)
-        traceback.print_exc()
+        tell(traceback.format_exc())
         return Answer(f"internal error: {type(error).__name__}: {error}", is_error=True)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
-import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -17,7 +17,7 @@ from pytest_rageval import __version__
 from pytest_rageval.clients.threads import in_thread
 from pytest_rageval.metrics.notation import MAX_CUTOFF
 from pytest_rageval.reports.base import write_atomically
-from pytest_rageval.serving.mcp.stdio import Answer, Report, Tool, serve_tools
+from pytest_rageval.serving.mcp.stdio import Answer, Report, Tool, serve_tools, tell
 from pytest_rageval.serving.mcp.ultrarag_build import build
 from pytest_rageval.serving.mcp.ultrarag_figures import (
     KS,
@@ -125,7 +125,9 @@ def _answers_with(
     async def call(given: Any, _: Report) -> Answer:
         figures = await in_thread(partial(compute, given))
         text = json.dumps(figures.eval_res, ensure_ascii=False, indent=4, allow_nan=False)
-        path = write_atomically(_result_path(given.save_path), [text])
+        while (path := _result_path(given.save_path)).exists():  # two calls within a second
+            await asyncio.sleep(0.05)
+        write_atomically(path, [text])
         _show(figures, path)
         answer = {"eval_res": figures.eval_res}
         return Answer(json.dumps(answer, ensure_ascii=False, separators=(",", ":")), answer)
@@ -146,8 +148,7 @@ def _result_path(save_path: str) -> Path:
 def _show(figures: Figures, path: Path) -> None:
     """Write the remarks, a table of the figures and the file's path to stderr."""
     lines = [f"warning: {remark}" for remark in figures.remarks]
-    sys.stderr.write("\n".join([*lines, *_table(figures.eval_res), f"saved to {path}", ""]))
-    sys.stderr.flush()
+    tell("\n".join([*lines, *_table(figures.eval_res), f"saved to {path}", ""]))
 
 
 def _table(eval_res: Mapping[str, Any]) -> list[str]:

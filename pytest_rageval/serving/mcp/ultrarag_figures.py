@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +15,7 @@ from pytest_rageval.metrics.base import ScoringContext
 from pytest_rageval.metrics.ranking import RankingMetric, score_rankings
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.stats.wording import counted
 
 OF_ANSWERS: Final = ("acc", "em", "stringem", "coverem", "f1", "rouge-1", "rouge-2", "rouge-l")
 OF_RUNS: Final = ("mrr", "map", "recall", "ndcg", "precision")
@@ -25,6 +26,7 @@ _WHOLE: Final = ("map", "mrr")
 _CUT: Final = ("ndcg", "precision", "recall")
 _ALPHA: Final = 0.05
 _SEED: Final = 42
+_LISTED: Final = 5
 
 _DEFINITIONS: Final = {
     definition.name: definition
@@ -56,10 +58,8 @@ def score_answers(
         sample, context = Sample("", answer=answer, references=tuple(wanted)), ScoringContext()
         for name, metric in made.items():
             lists[name].append((metric.score(sample, context).value or 0.0) if wanted else 0.0)
-    without = [at for at, wanted in enumerate(references) if not wanted]
-    remark = f"{len(without)} rows have no references and score 0, the first gt_ls[{without[:1]}]"
     means = {f"avg_{name}": _mean(scores) for name, scores in lists.items()}
-    return Figures(lists | means, (remark,) if without else ())
+    return Figures(lists | means, tuple(_without_references(references)))
 
 
 def score_run(
@@ -114,12 +114,24 @@ def compare_runs(
     return Figures(found, tuple(dict.fromkeys((*remarks, *more))))
 
 
+def _without_references(references: Sequence[Sequence[str]]) -> Iterator[str]:
+    rows = [f"gt_ls[{at}]" for at, wanted in enumerate(references) if not wanted]
+    if rows:
+        verb = (
+            "row has no references and scores"
+            if len(rows) == 1
+            else "rows have no references and score"
+        )
+        more = ", ..." if len(rows) > _LISTED else ""
+        yield f"{len(rows):,} {verb} 0: {', '.join(rows[:_LISTED])}{more}"
+
+
 def _unpaired(answers: int, references: int) -> str:
     if answers == references:
         return "has no rows: there is nothing to evaluate"
     return (
-        f"has {answers:,} rows, and gt_ls {references:,}; each answer needs its references in the "
-        "same row"
+        f"has {counted(answers, 'row')}, and gt_ls {references}; each answer needs its references "
+        "in the same row"
     )
 
 

@@ -1,10 +1,90 @@
-"""The web app: its routes, and the server that runs until Ctrl-C."""
+"""The web app of ``--rag-serve``: a server for this machine that runs until Ctrl-C."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import secrets
+import signal
+import socket
+import sys
+from typing import TYPE_CHECKING, Final
+
+from pytest_rageval.errors import OptionError, Problem
+from pytest_rageval.extras import require
 from pytest_rageval.serving.project import Project
+
+if TYPE_CHECKING:
+    from pytest_rageval.serving.web.refusals import Door
+
+HOST: Final = "127.0.0.1"
+
+_BACKLOG = 64
+# For requests that are being answered when the server ends.
+_LAST_S = 2.0
 
 
 def serve_app(project: Project, port: int) -> int:
-    """Serve the app on 127.0.0.1 until the process is interrupted; return pytest's exit status."""
-    raise NotImplementedError
+    """Serve the app on this machine until the process is interrupted; return pytest's exit status.
+
+    Port 0 is any free one. Raises OptionError for one that is taken, and MissingExtraError.
+    """
+    for module in ("aiohttp", "ruamel.yaml"):
+        require(module, extra="web", purpose="the web app")
+    with contextlib.closing(_bound(port)) as listener:
+        asyncio.run(_serve(project, listener))
+    return 0
+
+
+def _bound(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        if sys.platform != "win32":  # there, it would take a port from another server
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((HOST, port))
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        hint = "end what uses it, or write --rag-serve=0 for any free port"
+        problem = Problem(f"--rag-serve={port}", f"the port is taken ({error.strerror}); {hint}")
+        raise OptionError([problem]) from error
+    return listener
+
+
+async def _serve(project: Project, listener: socket.socket) -> None:
+    from aiohttp import web
+
+    from pytest_rageval.serving.web.desk import Desk
+    from pytest_rageval.serving.web.refusals import Door
+    from pytest_rageval.serving.web.routes import make_app
+
+    door = Door(listener.getsockname()[1], secrets.token_urlsafe(32))
+    desk = Desk(project)
+    runner = web.AppRunner(make_app(desk, door), access_log=None, shutdown_timeout=_LAST_S)
+    await runner.setup()
+    try:
+        await web.SockSite(runner, listener).start()
+        await desk.scenarios()  # the page then has them at once
+        _announce(door)
+        await _interrupted()
+    finally:
+        await desk.runs.close()
+        await runner.cleanup()
+
+
+def _announce(door: Door) -> None:
+    sys.stdout.write(f"http://{HOST}:{door.port}/?key={door.key}\n")
+    sys.stdout.write("The web app of this project. Open it in a browser; Ctrl-C ends it.\n")
+    sys.stdout.flush()
+
+
+async def _interrupted() -> None:
+    """Return at Ctrl-C, or when the terminal is closed or the process is asked to end."""
+    ended = asyncio.Event()
+    if sys.platform == "win32":
+        with contextlib.suppress(asyncio.CancelledError):
+            await ended.wait()
+        return
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, ended.set)
+    await ended.wait()

@@ -269,9 +269,9 @@ def test_files_that_go_away_while_they_are_read_are_the_users_problem(
 ) -> None:
     """E12: they are opened once more, for what tells one state of the data from another."""
 
-    def read_and_remove(*args: Any) -> dict[str, tuple[str, ...]]:
+    def read_and_remove(*args: Any, **keys: Any) -> dict[str, tuple[str, ...]]:
         (tmp_path / "q.txt").unlink()
-        return read_run(*args)
+        return read_run(*args, **keys)
 
     monkeypatch.setattr("pytest_rageval.datasets.trec.read_run", read_and_remove)
     assert refused() == ["q.txt: cannot be read: No such file or directory"]

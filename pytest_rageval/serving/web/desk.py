@@ -1,0 +1,223 @@
+"""What the app knows of the project: its scenarios, what is in each, and their saved runs."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_rageval.errors import ScenarioError
+from pytest_rageval.model import ScenarioInfo
+from pytest_rageval.patching import patch_scenario
+from pytest_rageval.reports.history import all_runs
+from pytest_rageval.reports.html import PAGE
+from pytest_rageval.results.layout import read_head
+from pytest_rageval.results.run_point import RunPoint, read_point
+from pytest_rageval.serving.project import Outline, Project, ProjectError, ScenarioEntry
+from pytest_rageval.serving.saved_runs import compare_saved
+from pytest_rageval.serving.web.live_runs import Event, LiveRun, LiveRuns
+from pytest_rageval.serving.web.points import point_dict
+from pytest_rageval.serving.web.refusals import Refused
+from pytest_rageval.serving.web.weights import Weights, read_weights, run_options
+
+_MOST_POINTS = 2000
+
+
+class Desk:
+    """Answers the requests of the page; knows no HTTP but the statuses of its refusals."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.runs = LiveRuns()
+        self._entries: dict[str, ScenarioEntry] = {}
+        self._problem: str | None = None
+        self._search: asyncio.Task[None] | None = None
+        self._outlines: dict[str, Outline] = {}
+
+    # Scenarios
+
+    async def scenarios(self, *, fresh: bool = False) -> dict[str, Any]:
+        """Return the scenarios with their last runs; ``fresh`` looks for files anew."""
+        await self._found(fresh=fresh)
+        last = await asyncio.to_thread(self._last_points)
+        listed = [
+            {
+                "id": one.id,
+                "name": one.name or one.shown,
+                "shown": one.shown,
+                "problem": one.problem,
+                "last": last.get(one.id),
+            }
+            for one in self._entries.values()
+        ]
+        return {"scenarios": listed, "problem": self._problem, "running": self.runs.running}
+
+    async def scenario(self, scenario: str) -> dict[str, Any]:
+        """Return what is in a scenario, by a pytest child that reads its file and data."""
+        entry = await self.entry(scenario)
+        digest = _digest(entry.path)
+        outline = self._outlines[scenario] = await self.project.outline(entry)
+        points = await asyncio.to_thread(self._points, entry)
+        info, figures = _info(outline), outline.figures
+        shown = None if figures is None else {k: v for k, v in figures.items() if k != "info"}
+        return {
+            "id": scenario,
+            "name": entry.name or entry.shown,
+            "shown": entry.shown,
+            "digest": digest,
+            "problems": list(outline.problems),
+            "outline": shown,
+            "last": self._point(points[-1], entry, info) if points else None,
+        }
+
+    async def entry(self, scenario: str) -> ScenarioEntry:
+        """Return the scenario with this id; refuses an unknown one."""
+        await self._found()
+        if scenario not in self._entries:
+            raise Refused(404, "no such scenario; it may have been moved: load the page again")
+        return self._entries[scenario]
+
+    async def _found(self, *, fresh: bool = False) -> None:
+        if self._search is None or (fresh and self._search.done()):
+            self._search = asyncio.create_task(self._look())
+        await asyncio.shield(self._search)
+
+    async def _look(self) -> None:
+        try:
+            found = await self.project.scenarios()
+        except ProjectError as error:
+            self._entries, self._problem = {}, str(error)
+        else:
+            self._entries, self._problem = {one.id: one for one in found}, None
+
+    async def _outline(self, scenario: str) -> tuple[ScenarioEntry, dict[str, Any]]:
+        entry = await self.entry(scenario)
+        if scenario not in self._outlines:
+            self._outlines[scenario] = await self.project.outline(entry)
+        outline = self._outlines[scenario]
+        if outline.figures is None:
+            raise Refused(400, outline.problems[0])
+        return entry, outline.figures
+
+    # Running and writing
+
+    async def start(self, scenario: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Start a run with other weights; refused while there is one."""
+        self.runs.refuse_second()
+        entry, figures = await self._outline(scenario)
+        weights = run_options(*read_weights(body, figures))
+        more = ("--rag-report=html", *weights)
+        command = self.project.command("progress", *more, scenarios=[entry.path])
+        if any("\0" in text for text in command):
+            raise Refused(400, "a name with a null character cannot be given to a run")
+        run = self.runs.start(
+            scenario, command, self.project.folder, lambda event: self._told(event, entry)
+        )
+        return {"run": run.id}
+
+    def run(self, run: str) -> LiveRun:
+        """Return a run of this server; refuses an unknown one."""
+        return self.runs.find(run)
+
+    async def write_weights(self, scenario: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Write weights into the scenario's file, unless it has changed since it was read."""
+        entry, figures = await self._outline(scenario)
+        metrics, documents = read_weights(body, figures)
+        if body.get("digest") != _digest(entry.path):
+            raise Refused(409, f"{entry.shown} has changed since the page was loaded; load it anew")
+        try:
+            changed = await asyncio.to_thread(_patch, entry.path, metrics, documents)
+        except ScenarioError as error:
+            raise Refused(400, str(error)) from error
+        del self._outlines[scenario]
+        return {"changed": list(changed), "digest": _digest(entry.path)}
+
+    def _told(self, event: Event, entry: ScenarioEntry) -> Event:
+        """Return the event of a result with its figures, gates and page."""
+        folder = Path(event.get("folder", ""))
+        base = folder.parent.parent
+        point = read_point(base, f"{folder.parent.name}/{folder.name}") if folder.name else None
+        if point is None:
+            return {**event, "point": None}
+        gates = read_head(folder / "results.json")["gates"]
+        info = _info(self._outlines.get(entry.id))
+        shown = {key: value for key, value in event.items() if key != "folder"}
+        return {**shown, "point": self._point(point, entry, info), "gates": gates}
+
+    # Saved runs
+
+    async def history(self, scenario: str, limit: int) -> dict[str, Any]:
+        """Return the newest ``limit`` runs of a scenario, oldest first."""
+        entry = await self.entry(scenario)
+        points = await asyncio.to_thread(self._points, entry)
+        info = _info(self._outlines.get(scenario))
+        newest = points[max(0, len(points) - min(limit, _MOST_POINTS)) :]
+        return {"points": [self._point(point, entry, info) for point in newest]}
+
+    async def compare(self, scenario: str, a: str, b: str) -> dict[str, Any]:
+        """Return run ``a`` against the older ``b``."""
+        entry = await self.entry(scenario)
+        points = {one.run_id: one for one in await asyncio.to_thread(self._points, entry)}
+        for run in (a, b):
+            if run not in points:
+                raise Refused(404, f"no such run of {entry.name}: it may have been deleted")
+        base, info = self._base(entry), _info(self._outlines.get(scenario))
+        ours, theirs = (base / points[run].folder for run in (a, b))
+        found = await asyncio.to_thread(compare_saved, ours, theirs)
+        ends = {key: self._point(points[run], entry, info) for key, run in (("a", a), ("b", b))}
+        return {**found, **ends}
+
+    async def page(self, scenario: str, run: str) -> Path:
+        """Return the file of a run's page."""
+        entry = await self.entry(scenario)
+        for point in await asyncio.to_thread(self._points, entry):
+            file = self._base(entry) / point.folder / PAGE
+            if point.run_id == run and file.is_file():
+                return file
+        raise Refused(404, "no such page")
+
+    def _base(self, entry: ScenarioEntry) -> Path:
+        return self.project.paths.run_base(entry.output_dir)
+
+    def _points(self, entry: ScenarioEntry) -> Sequence[RunPoint]:
+        if entry.name is None:
+            return ()
+        points, _ = all_runs(self._base(entry))
+        return [point for point in points if point.scenario == entry.name]
+
+    def _last_points(self) -> dict[str, dict[str, Any]]:
+        """Return the last run of each scenario that has one, by the scenario's id."""
+        by_base = {
+            base: {point.scenario: point for point in all_runs(base)[0]}
+            for base in {self._base(entry) for entry in self._entries.values()}
+        }
+        return {
+            entry.id: self._point(by_base[self._base(entry)][entry.name], entry, None)
+            for entry in self._entries.values()
+            if entry.name in by_base[self._base(entry)]
+        }
+
+    def _point(
+        self, point: RunPoint, entry: ScenarioEntry, info: ScenarioInfo | None
+    ) -> dict[str, Any]:
+        return point_dict(point, self._base(entry), entry.id, info)
+
+
+def _patch(path: Path, metrics: Weights, documents: Weights) -> Sequence[str]:
+    given = {"metric_weights": dict(metrics), "doc_weights": dict(documents)}
+    return patch_scenario(path, {key: changes for key, changes in given.items() if changes})
+
+
+def _info(outline: Outline | None) -> ScenarioInfo | None:
+    if outline is None or outline.figures is None:
+        return None
+    return ScenarioInfo.from_dict(outline.figures["info"])
+
+
+def _digest(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise Refused(404, f"the scenario's file cannot be read: {error.strerror}") from error

@@ -1,0 +1,155 @@
+"""Runs that the app starts: one at a time, each a pytest child whose events can be followed."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pytest_rageval.serving.children import Child, started
+from pytest_rageval.serving.web.refusals import Refused
+
+_KEPT = 20
+_SHOWN = 8000
+
+Event = dict[str, Any]
+Widen = Callable[[Event], Event]
+"""Adds to the event of a result what the page needs to show it."""
+
+
+class LiveRun:
+    """A run of a scenario. ``events`` are those of the child; the last one says how it ended."""
+
+    def __init__(self, scenario: str, command: Sequence[str], folder: Path, widen: Widen) -> None:
+        self.id = secrets.token_hex(8)
+        self.scenario = scenario
+        self.events: list[Event] = []
+        self._command, self._folder, self._widen = command, folder, widen
+        self._news = asyncio.Condition()
+        self._child: Child | None = None
+        self._is_stopped = False
+        self.has_ended = False
+        self._task = asyncio.create_task(self._go())
+
+    async def stop(self) -> None:
+        """End the run, and return once no process of it is left."""
+        self._is_stopped = True
+        if self._child is not None:
+            await self._child.stop()
+        await asyncio.wait([self._task])
+
+    async def follow(self, after: int = 0) -> AsyncIterator[tuple[int, Event]]:
+        """Yield each event with its number, from 1 on; of counts, only the newest."""
+        at = after
+        while True:
+            async with self._news:
+                while len(self.events) == at and not self._is_told():
+                    await self._news.wait()
+            found, start = self.events[at:], at + 1
+            at += len(found)
+            newest = next((one for one in reversed(found) if one["event"] == "progress"), None)
+            for number, event in enumerate(found, start):
+                if event["event"] != "progress" or event is newest:
+                    yield number, event
+            if self._is_told():
+                return
+
+    def _is_told(self) -> bool:
+        return bool(self.events) and self.events[-1]["event"] == "end"
+
+    async def _go(self) -> None:
+        status, terminal = None, ""
+        try:
+            async with started(self._command, self._folder) as self._child:
+                seen = 0
+                if self._is_stopped:  # before it had begun
+                    await self._child.stop()
+                async for known in self._child.follow():
+                    await self._tell(self._child.events[seen:known])
+                    seen = known
+                status, terminal = self._child.status, self._child.terminal()
+        except (OSError, ValueError) as error:  # it could not be started
+            terminal = str(error)
+        verdict = "stopped" if self._is_stopped else verdict_of(status, self.events)
+        end = {"event": "end", "verdict": verdict, "status": status}
+        self.has_ended = True
+        await self._tell([{**end, "terminal": terminal[-_SHOWN:]}])
+
+    async def _tell(self, events: Sequence[Event]) -> None:
+        widened = [
+            await asyncio.to_thread(self._widen, event) if event["event"] == "result" else event
+            for event in events
+        ]
+        async with self._news:
+            self.events += widened
+            self._news.notify_all()
+
+
+def verdict_of(status: int | None, events: Sequence[Event]) -> str:
+    """Return ``passed`` only for a run that judged everything it was to judge.
+
+    ``status`` is pytest's; without one, and with those of usage errors, interruptions and empty
+    runs, the verdict is ``error``.
+    """
+    results = [event.get("point") for event in events if event["event"] == "result"]
+    points = [point for point in results if point is not None]
+    if status == 1 or any(point["failed"] for point in points):
+        return "failed"
+    if status != 0 or not points or len(points) < len(results):
+        return "error"
+    return "passed" if all(point["complete"] for point in points) else "partial"
+
+
+class LiveRuns:
+    """The runs of this server: one at a time, and the last ones that have ended."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, LiveRun] = {}
+        self._reserved: str | None = None
+
+    @property
+    def running(self) -> dict[str, str] | None:
+        """What runs now, for the page."""
+        for run in self._runs.values():
+            if not run.has_ended:
+                return {"run": run.id, "scenario": run.scenario}
+        return None if self._reserved is None else {"run": "", "scenario": self._reserved}
+
+    def refuse_second(self) -> None:
+        """Refuse a run while there is one."""
+        if self.running is not None:
+            raise Refused(409, "a run is going on: wait for it, or stop it", running=self.running)
+
+    def start(self, scenario: str, command: Sequence[str], folder: Path, widen: Widen) -> LiveRun:
+        """Start a run; refused while there is one."""
+        self.refuse_second()
+        run = LiveRun(scenario, command, folder, widen)
+        self._runs[run.id] = run
+        for old in list(self._runs)[:-_KEPT]:
+            del self._runs[old]
+        return run
+
+    @contextmanager
+    def reserved(self, scenario: str) -> Iterator[None]:
+        """Keep other runs from starting while a request itself runs a scenario."""
+        self.refuse_second()
+        self._reserved = scenario
+        try:
+            yield
+        finally:
+            self._reserved = None
+
+    def find(self, run: str) -> LiveRun:
+        """Return a run of this server."""
+        if run not in self._runs:
+            raise Refused(404, "no such run; runs of an earlier server are in the history")
+        return self._runs[run]
+
+    async def close(self) -> None:
+        """Stop what runs."""
+        for run in self._runs.values():
+            if not run.has_ended:
+                await run.stop()

@@ -1,0 +1,88 @@
+"""What the server refuses before it looks at a request's path: hosts, keys, origins, bodies.
+
+A page of another site that is open in the same browser may send requests to this server. None of
+them may start a run, write a file, or read anything.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+MAX_BODY: Final = 2**20
+"""The most bytes of a request's body."""
+
+_READING: Final = ("GET", "HEAD")
+_SAME_SITE: Final = ("same-origin", "none")
+
+
+class Refused(Exception):  # noqa: N818  (an answer, not a fault)
+    """A request gets ``status`` and a sentence, with more keys where they help the page."""
+
+    def __init__(self, status: int, message: str, **more: Any) -> None:
+        super().__init__(message)
+        self.status = status
+        self.more = more
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Who may come in: who names ``hosts`` and knows the ``key``."""
+
+    port: int
+    key: str
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The values of the header Host that a browser on this machine sends."""
+        return tuple(f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]"))
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie that holds the key; servers on other ports have their own."""
+        return f"rageval-{self.port}"
+
+    def knows(self, key: str | None) -> bool:
+        """Return whether ``key`` is right."""
+        return key is not None and hmac.compare_digest(key.encode(), self.key.encode())
+
+    def check_host(self, headers: Mapping[str, str]) -> None:
+        """Refuse a name that another site's DNS may have pointed to this machine."""
+        if headers.get("Host", "") not in self.hosts:
+            hosts = " or ".join(self.hosts)
+            raise Refused(403, f"this server is for this machine alone: open it as {hosts}")
+
+    def check_origin(self, method: str, headers: Mapping[str, str]) -> None:
+        """Refuse what a page of another origin sends; a change must say where it comes from."""
+        origin = headers.get("Origin")
+        is_needed = method not in _READING
+        if origin is None and is_needed:
+            raise Refused(403, "the header Origin is missing")
+        if origin is not None and origin not in [f"http://{host}" for host in self.hosts]:
+            raise Refused(403, "requests of other sites are refused")
+        if headers.get("Sec-Fetch-Site", "none") not in _SAME_SITE:
+            raise Refused(403, "requests of other sites are refused")
+
+
+def check_type(method: str, content_type: str) -> None:
+    """Refuse a body that is not JSON: only such a one makes a browser ask before it sends."""
+    if method == "POST" and content_type != "application/json":
+        raise Refused(415, "expected a body of the type application/json")
+
+
+def json_object(raw: bytes) -> dict[str, Any]:
+    """Return the object that a body holds."""
+    try:
+        found = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise Refused(400, f"the body is not valid JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise Refused(400, "expected a JSON object as the body")
+    return found
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number")

@@ -1,0 +1,203 @@
+"""The routes of the web app: what each takes from a request, and how its answer is sent."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any, Final
+
+from aiohttp import web
+
+from pytest_rageval.serving.web.desk import Desk
+from pytest_rageval.serving.web.refusals import MAX_BODY, Door, Refused, check_type, json_object
+
+_BEAT_S = 15.0
+_HISTORY = 50
+_TYPES: Final = {"css": "text/css", "html": "text/html", "js": "text/javascript"}
+_PACKAGES: Final = ("pytest_rageval.serving.web", "pytest_rageval.reports.page")
+_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' data:; frame-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'; require-trusted-types-for 'script'"
+)
+# The page of a run has a policy of its own. Without allow-same-origin it cannot use the cookie.
+_RUN_POLICY: Final = "sandbox allow-scripts allow-downloads; frame-ancestors 'self'"
+_HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+Answer = Callable[[Desk, web.Request], Awaitable[web.StreamResponse]]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A method and path, and the function that answers."""
+
+    method: str
+    path: str
+    answer: Answer
+
+
+def make_app(desk: Desk, door: Door) -> web.Application:
+    """Return the application; every request passes ``door`` first."""
+    app = web.Application(middlewares=[_guard(door)], client_max_size=MAX_BODY)
+    app.on_response_prepare.append(_add_headers)
+    for route in ROUTES:
+        app.router.add_route(route.method, route.path, _handler(desk, route.answer))
+    return app
+
+
+def _handler(desk: Desk, answer: Answer) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        return await answer(desk, request)
+
+    return handle
+
+
+# Before the route
+
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def _guard(door: Door) -> Any:
+    @web.middleware
+    async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            door.check_host(request.headers)
+            if request.path == "/" and door.knows(request.query.get("key")):
+                return _let_in(door)
+            if not door.knows(request.cookies.get(door.cookie)):
+                raise Refused(401, "the key is missing: open the URL that pytest has printed")
+            door.check_origin(request.method, request.headers)
+            check_type(request.method, request.content_type)
+            if (request.content_length or 0) > MAX_BODY:
+                raise Refused(413, f"expected a body of at most {MAX_BODY} bytes")
+            return await handler(request)
+        except Refused as error:
+            return web.json_response({"error": str(error), **error.more}, status=error.status)
+        except web.HTTPException as error:  # an unknown path, method, or too large a body
+            return web.json_response({"error": error.reason}, status=error.status)
+
+    return guarded
+
+
+def _let_in(door: Door) -> web.Response:
+    answer = web.Response(status=302, headers={"Location": "/"})
+    answer.set_cookie(door.cookie, door.key, httponly=True, samesite="Strict", path="/")
+    return answer
+
+
+async def _add_headers(_: web.Request, answer: web.StreamResponse) -> None:
+    for name, value in {**_HEADERS, "Content-Security-Policy": _POLICY}.items():
+        answer.headers.setdefault(name, value)
+
+
+# The page
+
+
+async def _page(_: Desk, __: web.Request) -> web.Response:
+    return _file("app.html")
+
+
+async def _asset(_: Desk, request: web.Request) -> web.Response:
+    return _file(request.match_info["name"])
+
+
+def _file(name: str) -> web.Response:
+    """Return one of our files by its name in a list of them."""
+    content_type = _TYPES.get(name.rpartition(".")[2])
+    for package in _PACKAGES:
+        for file in resources.files(package).joinpath("assets").iterdir():
+            if file.name == name and content_type is not None:
+                text = file.read_text("utf-8")
+                return web.Response(text=text, content_type=content_type, charset="utf-8")
+    raise Refused(404, "no such file")
+
+
+async def _run_page(desk: Desk, request: web.Request) -> web.StreamResponse:
+    names = request.match_info
+    file = await desk.page(names["scenario"], names["run"])
+    return web.FileResponse(file, headers={"Content-Security-Policy": _RUN_POLICY})
+
+
+# What it asks for
+
+
+async def _scenarios(desk: Desk, request: web.Request) -> web.Response:
+    return web.json_response(await desk.scenarios(fresh="fresh" in request.query))
+
+
+async def _scenario(desk: Desk, request: web.Request) -> web.Response:
+    return web.json_response(await desk.scenario(request.match_info["scenario"]))
+
+
+async def _write(desk: Desk, request: web.Request) -> web.Response:
+    body = json_object(await request.read())
+    return web.json_response(await desk.write_weights(request.match_info["scenario"], body))
+
+
+async def _start(desk: Desk, request: web.Request) -> web.Response:
+    body = json_object(await request.read())
+    return web.json_response(await desk.start(request.match_info["scenario"], body), status=201)
+
+
+async def _stop(desk: Desk, request: web.Request) -> web.Response:
+    await desk.run(request.match_info["run"]).stop()
+    return web.json_response({"stopped": True})
+
+
+async def _history(desk: Desk, request: web.Request) -> web.Response:
+    limit = _number(request.query.get("limit", str(_HISTORY)), "limit")
+    return web.json_response(await desk.history(request.query.get("scenario", ""), limit))
+
+
+async def _compare(desk: Desk, request: web.Request) -> web.Response:
+    asked = [request.query.get(key, "") for key in ("scenario", "a", "b")]
+    return web.json_response(await desk.compare(*asked))
+
+
+async def _events(desk: Desk, request: web.Request) -> web.StreamResponse:
+    """Send the events of a run as they come, with a beat while there are none."""
+    run = desk.run(request.match_info["run"])
+    after = _number(request.headers.get("Last-Event-ID", "0"), "Last-Event-ID")
+    answer = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+    await answer.prepare(request)
+    events = aiter(run.follow(after))
+    while True:
+        coming = asyncio.ensure_future(anext(events, None))
+        while not (await asyncio.wait([coming], timeout=_BEAT_S))[0]:
+            await answer.write(b": still here\n\n")
+        found = coming.result()
+        if found is None:
+            return answer
+        number, event = found
+        await answer.write(f"id: {number}\ndata: {json.dumps(event)}\n\n".encode())
+
+
+def _number(text: str, name: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise Refused(400, f"{name}: expected a whole number")
+    return int(text)
+
+
+ROUTES: Final = (
+    Route("GET", "/", _page),
+    Route("GET", "/assets/{name}", _asset),
+    Route("GET", "/runs/{scenario}/{run}/report.html", _run_page),
+    Route("GET", "/api/scenarios", _scenarios),
+    Route("GET", "/api/scenarios/{scenario}", _scenario),
+    Route("POST", "/api/scenarios/{scenario}/weights", _write),
+    Route("POST", "/api/scenarios/{scenario}/runs", _start),
+    Route("DELETE", "/api/runs/{run}", _stop),
+    Route("GET", "/api/runs/{run}/events", _events),
+    Route("GET", "/api/history", _history),
+    Route("GET", "/api/compare", _compare),
+)

@@ -1,0 +1,52 @@
+"""Weights that the page sends: checked against the scenario, and as options of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from pytest_rageval.errors import unknown_name
+from pytest_rageval.serving.web.refusals import Refused
+
+_LARGEST = 1e100  # sums of weights stay finite
+
+Weights = Mapping[str, float | None]
+
+
+def read_weights(body: Mapping[str, Any], outline: Mapping[str, Any]) -> tuple[Weights, Weights]:
+    """Return the weights of metrics and of documents that a body holds; None removes one.
+
+    Refuses names that neither the scenario nor its data have, and what is no weight.
+    """
+    metrics = _read(body, "metric_weights", "metric", [one["name"] for one in outline["metrics"]])
+    if any(weight is None for weight in metrics.values()):
+        raise Refused(400, "metric_weights: a metric needs a weight; 0 leaves it out")
+    known = {**outline["docs"], **outline["doc_weights"]}
+    return metrics, _read(body, "doc_weights", "document", known)
+
+
+def _read(body: Mapping[str, Any], key: str, kind: str, known: Collection[str]) -> Weights:
+    given = {} if body.get(key) is None else body[key]
+    if not isinstance(given, dict):
+        raise Refused(400, f"{key}: expected an object of names and numbers")
+    for name, weight in given.items():
+        if name not in known:
+            raise Refused(400, f"{key}: {unknown_name(kind, name, known)}")
+        if weight is not None and not _is_weight(weight):
+            raise Refused(400, f"{key}: {name}: expected a number of at least 0, found {weight!r}")
+    return given
+
+
+def _is_weight(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value <= _LARGEST
+
+
+def run_options(metrics: Weights, documents: Weights) -> list[str]:
+    """Return the options that give a run these weights; a document without one weighs 1."""
+    return [
+        *(f"--rag-metric-weight={name}={weight!r}" for name, weight in metrics.items()),
+        *(
+            f"--rag-doc-weight={name}={1.0 if weight is None else weight!r}"
+            for name, weight in documents.items()
+        ),
+    ]

@@ -1,0 +1,295 @@
+"""`pytest --rag-serve`: scenarios, runs, weights and history over HTTP, from a real server."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from web_client import WebClient, served
+
+pytest.importorskip("aiohttp", reason="the web app needs aiohttp")
+pytest.importorskip("ruamel.yaml", reason="the web app needs ruamel.yaml")
+
+SCENARIO = """\
+    name: bot  # ours
+    dataset: rows.jsonl
+    metrics: [em, f1]
+    metric_weights: {em: 1, f1: 3}
+    doc_weights: {a.md: 2}
+    thresholds: {weighted_score: 0.2}
+    gates: {f1: 0.5}
+    """
+ROWS = [
+    {"id": "r1", "answer": "red", "references": ["red"], "doc_name": "a.md"},
+    {"id": "r2", "answer": "blue sky", "references": ["blue"], "doc_name": "b.md"},
+]
+SLOW = """
+    import time
+    def pytest_rageval_metrics(config):
+        def slow(answer):
+            time.sleep(600)
+            return 1.0
+        return {"slow": slow}
+    """
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(dedent(text), "utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("served")
+    write(path, "pytest.ini", "[pytest]\nnorecursedirs = left_out\n")
+    write(path, "rows.jsonl", "".join(json.dumps(row) + "\n" for row in ROWS))
+    write(path, "bot.rageval.yaml", SCENARIO)
+    write(path, "broken.rageval.yaml", "name: broken\nmetrics: [em\n")
+    write(path, "wrong.rageval.yaml", "name: wrong\ndataset: rows.jsonl\nmetrics: [f11]\n")
+    (path / "slow").mkdir()
+    write(path, "slow/conftest.py", SLOW)
+    write(
+        path,
+        "slow/slow.rageval.yaml",
+        "name: slow\ndataset: [{id: x, answer: y}]\nmetrics: [slow]\n",
+    )
+    (path / "left_out").mkdir()
+    write(path, "left_out/other.rageval.yaml", SCENARIO)
+    return path
+
+
+@pytest.fixture(scope="module")
+def app(folder: Path) -> Iterator[WebClient]:
+    with served(folder) as client:
+        yield client
+
+
+def wait_until(there: Callable[[], object], most_s: float = 30.0) -> None:
+    end = time.monotonic() + most_s
+    while not there():
+        assert time.monotonic() < end, "not there in time"
+        time.sleep(0.02)
+
+
+def processes(folder: Path) -> list[int]:
+    """Return the processes that work in ``folder``, but for the servers."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (path / "cmdline").read_bytes()
+            if (path / "cwd").resolve() == folder and b"--rag-serve" not in command:
+                found.append(int(path.name))
+        except OSError:
+            continue
+    return found
+
+
+def test_the_scenarios_are_those_that_pytest_finds(app: WebClient) -> None:
+    """[A24] With the ini file of the project; a broken one says where."""
+    listed = {one["shown"]: one for one in app.get("/api/scenarios?fresh=1")["scenarios"]}
+    assert listed.keys() == {
+        "bot.rageval.yaml",
+        "broken.rageval.yaml",
+        "slow/slow.rageval.yaml",
+        "wrong.rageval.yaml",
+    }
+    assert listed["bot.rageval.yaml"]["name"] == "bot"
+    assert listed["broken.rageval.yaml"]["problem"].startswith("broken.rageval.yaml:")
+
+
+def test_a_scenario_shows_what_is_in_it(app: WebClient) -> None:
+    """[A24] Weights, documents of the data, thresholds and gates."""
+    found = app.get(f"/api/scenarios/{app.scenario('bot')}")
+    outline = found["outline"]
+    assert found["problems"] == []
+    assert [(one["name"], one["weight"]) for one in outline["metrics"]] == [("em", 1), ("f1", 3)]
+    assert outline["doc_weights"] == {"a.md": 2}
+    assert outline["docs"] == {"a.md": 1, "b.md": 1}
+    assert outline["gates"] == {"f1": 0.5}
+    assert outline["weighted_threshold"] == {"min": 0.2, "max": None}
+
+
+def test_a_scenario_that_cannot_be_run_says_why(app: WebClient) -> None:
+    """[A24] With file and line; it cannot be started either."""
+    scenario = app.scenario("wrong")
+    found = app.get(f"/api/scenarios/{scenario}")
+    assert found["outline"] is None
+    assert "wrong.rageval.yaml:3" in found["problems"][0]
+    assert "Did you mean 'f1'?" in found["problems"][0]
+    assert app.send("POST", f"/api/scenarios/{scenario}/runs", {}).status == 400
+
+
+def test_a_run_with_other_weights_is_a_run_of_pytest(app: WebClient, folder: Path) -> None:
+    """[A24] em 1, 0; f1 1, 2/3; a.md weighs 1: em 0.5, f1 (1 + 2/3)/2, weighted with 1 and 1."""
+    scenario = app.scenario("bot")
+    weights = {"metric_weights": {"f1": 1}, "doc_weights": {"a.md": None}}
+    run = app.send("POST", f"/api/scenarios/{scenario}/runs", weights).body["run"]
+    *_, progress, result, end = app.events(run)
+    assert (progress["done"], progress["total"]) == (2, 2)
+    assert end["verdict"] == "passed"
+    point = result["point"]
+    assert point["weighted_score"]["mean"] == pytest.approx((1 + (0 + 2 / 3) / 2) / 2, abs=1e-12)
+    assert {card["name"]: card["band"] for card in point["cards"]} == {
+        "em": "bad",
+        "f1": "good",
+        "weighted_score": "warn",
+    }
+    assert [gate["name"] for gate in result["gates"]] == ["f1.mean", "unscored"]
+    assert (folder / ".rageval/bot" / point["run"] / "results.json").is_file()
+    page = app.send("GET", point["page"])
+    assert "<title>" in page.text
+    assert page.headers["Content-Security-Policy"].startswith("sandbox")
+    newest = app.get(f"/api/history?scenario={scenario}")["points"][-1]
+    assert newest == point
+    assert app.get(f"/api/scenarios/{scenario}")["last"] == point
+
+
+def test_events_go_on_after_the_last_one_that_was_seen(app: WebClient) -> None:
+    """[A24] A page that was loaded anew, or lost its connection, shows the same run."""
+    scenario = app.scenario("bot")
+    run = app.send("POST", f"/api/scenarios/{scenario}/runs", {}).body["run"]
+    whole = app.send("GET", f"/api/runs/{run}/events").text
+    last = whole.rpartition("id: ")[2].partition("\n")[0]
+    path = f"/api/runs/{run}/events"
+    again = app.send("GET", path, change={"Last-Event-ID": str(int(last) - 1)}).text
+    assert again.strip() == whole.strip().rpartition("\n\n")[2]
+
+
+def test_a_run_that_is_stopped_leaves_no_process(app: WebClient, folder: Path) -> None:
+    """[A24] Nor does it pass; meanwhile a second one is refused."""
+    scenario = app.scenario("slow")
+    run = app.send("POST", f"/api/scenarios/{scenario}/runs", {}).body["run"]
+    wait_until(lambda: processes(folder))
+    second = app.send("POST", f"/api/scenarios/{app.scenario('bot')}/runs", {})
+    assert second.status == 409
+    assert second.body["running"] == {"run": run, "scenario": scenario}
+    assert app.get("/api/scenarios")["running"] == second.body["running"]
+    assert app.send("DELETE", f"/api/runs/{run}").status == 200
+    assert app.events(run)[-1]["verdict"] == "stopped"
+    assert processes(folder) == []
+    assert app.get("/api/scenarios")["running"] is None
+
+
+def test_weights_are_written_into_the_file(app: WebClient, folder: Path) -> None:
+    """[A24] Comments stay; a file that has changed meanwhile is left alone."""
+    path = folder / "bot.rageval.yaml"
+    before = path.read_text("utf-8")
+    scenario = app.scenario("bot")
+    digest = app.get(f"/api/scenarios/{scenario}")["digest"]
+    body = {
+        "digest": digest,
+        "metric_weights": {"f1": 4.5},
+        "doc_weights": {"a.md": None, "b.md": 3},
+    }
+    try:
+        reply = app.send("POST", f"/api/scenarios/{scenario}/weights", body)
+        assert reply.body["changed"] == [
+            "metric_weights.f1",
+            "doc_weights.a.md",
+            "doc_weights.b.md",
+        ]
+        text = path.read_text("utf-8")
+        assert "name: bot  # ours" in text
+        assert "{em: 1, f1: 4.5}" in text
+        assert "doc_weights: {b.md: 3}" in text
+        assert app.send("POST", f"/api/scenarios/{scenario}/weights", body).status == 409
+        assert path.read_text("utf-8") == text
+    finally:
+        path.write_text(before, "utf-8")
+
+
+def test_two_runs_are_compared(app: WebClient) -> None:
+    """[A24] Two equal runs: no difference in any metric."""
+    scenario = app.scenario("bot")
+    for _ in range(2):
+        app.events(app.send("POST", f"/api/scenarios/{scenario}/runs", {}).body["run"])
+    *_, b, a = (point["run"] for point in app.get(f"/api/history?scenario={scenario}")["points"])
+    found = app.get(f"/api/compare?scenario={scenario}&a={a}&b={b}")
+    assert (found["a"]["run"], found["b"]["run"]) == (a, b)
+    assert found["n"] == 2
+    assert {name: one["diff"] for name, one in found["metrics"].items()} == {
+        "em": 0.0,
+        "f1": 0.0,
+        "weighted_score": 0.0,
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"metric_weights": {"f11": 1}}, "unknown metric 'f11'. Did you mean 'f1'?"),
+        ({"doc_weights": {"c.md": 1}}, "unknown document 'c.md'"),
+        ({"metric_weights": {"f1": -1}}, "expected a number of at least 0, found -1"),
+        ({"metric_weights": {"f1": "1"}}, "expected a number of at least 0, found '1'"),
+        ({"metric_weights": {"f1": True}}, "expected a number of at least 0, found True"),
+        ({"metric_weights": {"f1": None}}, "a metric needs a weight"),
+        ({"metric_weights": {"f1": 10**400}}, "expected a number of at least 0"),
+        ({"metric_weights": ["f1"]}, "expected an object of names and numbers"),
+        (b"[1]", "expected a JSON object"),
+        (b'{"metric_weights": {"f1": NaN}}', "NaN is no number"),
+        (b"\xff", "not valid JSON"),
+        (b"[" * 100_000, "not valid JSON"),
+    ],
+)
+def test_what_is_no_weight_is_refused(app: WebClient, body: object, message: str) -> None:
+    """[A24] In words, and nothing is started."""
+    reply = app.send("POST", f"/api/scenarios/{app.scenario('bot')}/runs", body)
+    assert reply.status == 400
+    assert message in reply.body["error"]
+    assert app.get("/api/scenarios")["running"] is None
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_the_end_of_the_server_is_the_end_of_its_run(folder: Path, sent: signal.Signals) -> None:
+    """[A24] Ctrl-C, a closed terminal: exit status 0, no process left."""
+    with served(folder, "slow") as client:
+        scenario = client.scenario("slow")
+        assert client.send("POST", f"/api/scenarios/{scenario}/runs", {}).status == 201
+        wait_until(lambda: processes(folder))
+        client.process.send_signal(sent)
+        assert client.process.wait(30) == 0
+    assert processes(folder) == []
+
+
+def test_a_run_ends_when_its_server_is_killed(folder: Path) -> None:
+    """[A24] Nobody is left to follow it."""
+    with served(folder, "slow") as client:
+        scenario = client.scenario("slow")
+        assert client.send("POST", f"/api/scenarios/{scenario}/runs", {}).status == 201
+        wait_until(lambda: processes(folder))
+        client.process.kill()
+        client.process.wait(30)
+    wait_until(lambda: not processes(folder))
+
+
+def test_a_port_that_is_taken_is_a_usage_error(pytester: pytest.Pytester) -> None:
+    """[A24] The message says what to do; so it does for what is no port."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        result = pytester.runpytest_subprocess(f"--rag-serve={port}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*--rag-serve={port}: the port is taken*--rag-serve=0*"])
+    result = pytester.runpytest_inprocess("--rag-serve", "evals")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--rag-serve evals: expected a port*write --rag-serve=PORT*"])
+
+
+def test_pytest_that_cannot_collect_is_shown(tmp_path: Path) -> None:
+    """[A24] With what it printed."""
+    write(tmp_path, "pytest.ini", "[pytest]\naddopts = --nonsense\n")
+    write(tmp_path, "bot.rageval.yaml", SCENARIO)
+    with pytest.raises(ValueError, match="invalid literal"), served(tmp_path):
+        pass
+    write(tmp_path, "pytest.ini", "[pytest]\n")
+    with served(tmp_path) as client:
+        write(tmp_path, "conftest.py", "import nothing_of_that_name\n")
+        found = client.get("/api/scenarios?fresh=1")
+        assert found["scenarios"] == []
+        assert "nothing_of_that_name" in found["problem"]

@@ -1,0 +1,104 @@
+"""Runs that the app starts: their verdict, and their events in order."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_rageval.serving.web.live_runs import LiveRun, LiveRuns, verdict_of
+from pytest_rageval.serving.web.refusals import Refused
+
+GREEN = {"event": "result", "point": {"failed": False, "complete": True}}
+RED = {"event": "result", "point": {"failed": True, "complete": True}}
+PARTIAL = {"event": "result", "point": {"failed": False, "complete": False}}
+UNREADABLE = {"event": "result", "point": None}
+
+
+@pytest.mark.parametrize(
+    ("status", "events", "verdict"),
+    [
+        (0, [GREEN], "passed"),
+        (0, [GREEN, PARTIAL], "partial"),
+        (0, [GREEN, RED], "failed"),
+        (1, [GREEN], "failed"),
+        (0, [], "error"),
+        (0, [UNREADABLE], "error"),
+        (2, [GREEN], "error"),
+        (2, [RED], "failed"),
+        (0, [GREEN, UNREADABLE], "error"),
+        (3, [GREEN], "error"),
+        (4, [], "error"),
+        (5, [], "error"),
+        (-9, [GREEN], "error"),
+        (None, [], "error"),
+    ],
+)
+def test_only_a_whole_good_run_has_passed(
+    status: int | None, events: list[dict[str, Any]], verdict: str
+) -> None:
+    """[A24] The exit status alone is not enough: nothing may have been judged."""
+    assert verdict_of(status, events) == verdict
+
+
+def writing(*lines: str) -> list[str]:
+    """Return a command that writes events."""
+    code = "import os; open(os.environ['RAGEVAL_CHILD_OUTPUT'], 'w').write({!r})"
+    return [sys.executable, "-c", code.format("".join(f"{line}\n" for line in lines))]
+
+
+def test_of_counts_only_the_newest_is_told(tmp_path: Path) -> None:
+    """[A24] All else is, each with its number."""
+    command = writing(
+        '{"event": "progress", "done": 1}',
+        '{"event": "progress", "done": 2}',
+        '{"event": "result", "name": "x"}',
+    )
+
+    async def main() -> list[tuple[int, dict[str, Any]]]:
+        run = LiveRun("s", command, tmp_path, lambda event: {**event, "point": None})
+        seen = [found async for found in run.follow()]
+        assert seen == [found async for found in run.follow()]
+        assert seen[-1:] == [found async for found in run.follow(after=3)]
+        return seen
+
+    counts, result, end = asyncio.run(main())
+    assert counts == (2, {"event": "progress", "done": 2})
+    assert result == (3, {"event": "result", "name": "x", "point": None})
+    assert (end[0], end[1]["verdict"], end[1]["status"]) == (4, "error", 0)
+
+
+def test_a_command_that_cannot_be_started_ends_at_once(tmp_path: Path) -> None:
+    """[A24] The message is in the place of the terminal."""
+
+    async def main() -> dict[str, Any]:
+        run = LiveRun("s", [str(tmp_path / "nothing")], tmp_path, lambda event: event)
+        return [event async for _, event in run.follow()][-1]
+
+    end = asyncio.run(main())
+    assert (end["verdict"], end["status"]) == ("error", None)
+    assert "nothing" in end["terminal"]
+
+
+def test_one_run_at_a_time(tmp_path: Path) -> None:
+    """[A24] Also while a request runs a scenario itself."""
+    command = [sys.executable, "-c", "import time; time.sleep(600)"]
+
+    async def main() -> None:
+        runs = LiveRuns()
+        run = runs.start("s", command, tmp_path, lambda event: event)
+        with pytest.raises(Refused) as refused:
+            runs.start("t", command, tmp_path, lambda event: event)
+        assert (refused.value.status, refused.value.more["running"]["run"]) == (409, run.id)
+        await run.stop()
+        assert run.events[-1]["verdict"] == "stopped"
+        with runs.reserved("u"), pytest.raises(Refused):
+            runs.refuse_second()
+        runs.refuse_second()
+        assert runs.find(run.id) is run
+        await runs.close()
+
+    asyncio.run(main())
