@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -20,6 +21,7 @@ WORST: Final = 5
 _METRICS: Final = 40
 _GATES: Final = 8
 _NAME: Final = 200
+_QUESTION: Final = 120
 
 
 def point_verdict(point: RunPoint) -> str:
@@ -33,13 +35,19 @@ def point_verdict(point: RunPoint) -> str:
 
 def run_verdict(status: int, point: RunPoint | None) -> str:
     """Return the verdict of a run from pytest's exit ``status``, and from what it saved."""
-    if status == 1:
+    if status == 1 or (point is not None and point.failed):
         return "failed"
     if status == 5:
         return "empty"
     if status != 0 or point is None:
         return "error"
     return point_verdict(point)
+
+
+def relative(project: Project, text: str) -> str:
+    """Return a text of pytest's with paths relative to the rootdir."""
+    root = str(project.paths.root)
+    return text.replace(f"{root}{os.sep}", "").replace(root, ".")
 
 
 def base_of(project: Project, entry: ScenarioEntry) -> Path:
@@ -131,7 +139,7 @@ def row_of(sample: SampleResult, run: StoredRun, width: int) -> dict[str, Any]:
         "id": cut(sample.sample_id, _NAME),
         "outcome": sample.outcome,
         "weighted_score": rounded(sample.weighted_score),
-        "question": cut(sample.question, width),
+        "question": cut(sample.question, min(width, _QUESTION)),
         "why": [cut(one, width) for one in why(sample, run)[:WORST]],
     }
 

@@ -12,12 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from pytest_rageval import __version__
 from pytest_rageval.clients.threads import in_thread
-from pytest_rageval.errors import Problem, RagevalError, UserError
+from pytest_rageval.errors import Problem, RagevalError, UserError, shorten
 from pytest_rageval.model import WEIGHTED_SCORE, SampleResult
 from pytest_rageval.reports.history import trend_of
 from pytest_rageval.serving.mcp.agent_runs import (
     base_of,
     point_verdict,
+    relative,
     row_of,
     why,
 )
@@ -41,7 +42,7 @@ from pytest_rageval.stats.weights import is_scored
 _PAGE: Final = 20
 _TEXTS: Final = 5
 _FULL_TOKENS: Final = 8000
-_QUESTION: Final = 150
+_WHY: Final = 150
 _PROBLEM: Final = 300
 _METRICS: Final = 30
 _REMARKS: Final = 10
@@ -53,6 +54,7 @@ INSTRUCTIONS: Final = (
     "A run that is partial has decided no gate."
 )
 
+_HOW: Final = "Write scenario/run, for instance qa/latest; list_scenarios has the names"
 _RUN = Field(description="scenario/run; run may be an id, its beginning, latest, or a baseline")
 
 
@@ -100,33 +102,34 @@ def serve_agents(project: Project) -> int:
 def tools_of(project: Project) -> list[Tool]:
     """Return the tools for a project."""
     desk = _Desk(project)
+    tool = partial(_tool, project)
     return [
-        _tool(
+        tool(
             "list_scenarios",
             "Scenarios with their samples, metrics, models and last run.",
             ListArguments,
             desk.list_scenarios,
         ),
-        _tool(
+        tool(
             "run_scenario",
             "Run a scenario: verdict, means with intervals, failed gates, worst samples.",
             RunArguments,
             desk.run_scenario,
             is_reading=False,
         ),
-        _tool(
+        tool(
             "list_samples",
             "Samples of a run, the worst first, with what they miss.",
             SamplesArguments,
             desk.list_samples,
         ),
-        _tool(
+        tool(
             "explain_sample",
             "One sample of a run: texts, scores, reasons, errors, and the line of its row.",
             ExplainArguments,
             desk.explain_sample,
         ),
-        _tool(
+        tool(
             "compare_runs",
             "A run against an older one: differences, intervals, adjusted p, what got worse.",
             CompareArguments,
@@ -139,18 +142,24 @@ _Call = Callable[[Any, Report], Awaitable[str | Answer]]
 
 
 def _tool(
-    name: str, description: str, arguments: type[BaseModel], call: _Call, *, is_reading: bool = True
+    project: Project,
+    name: str,
+    description: str,
+    arguments: type[BaseModel],
+    call: _Call,
+    *,
+    is_reading: bool = True,
 ) -> Tool:
     hints = {"readOnlyHint": is_reading, "destructiveHint": False, "openWorldHint": not is_reading}
-    return Tool(name, description, arguments, partial(_answer, call), hints)
+    return Tool(name, description, arguments, partial(_answer, project, call), hints)
 
 
-async def _answer(call: _Call, given: Any, report: Report) -> Answer:
+async def _answer(project: Project, call: _Call, given: Any, report: Report) -> Answer:
     """Return what a tool answers; the text of an error is as short as answers are."""
     try:
         found = await call(given, report)
     except RagevalError as error:
-        return Answer(short(str(error)), is_error=True)
+        return Answer(short(relative(project, str(error))), is_error=True)
     return found if isinstance(found, Answer) else Answer(found)
 
 
@@ -274,8 +283,12 @@ class _Desk:
         if run in names:
             return LATEST, run
         before, separator, name = run.rpartition("/")
-        only = names[0] if len(names) == 1 else ""
-        return (name, before) if separator else (run, scenario or only)
+        if separator:
+            return name, before
+        default = scenario or (names[0] if len(names) == 1 else "")
+        if not default and names:
+            raise UserError([Problem("", f"run {shorten(run)!r}: of which scenario? {_HOW}")])
+        return run, default
 
 
 def _listed(path: Path, shown: str, given: SamplesArguments) -> str:
@@ -283,7 +296,7 @@ def _listed(path: Path, shown: str, given: SamplesArguments) -> str:
     samples = [one for one in run.samples if given.outcome in (None, one.outcome)]
     samples.sort(key=_by_metric(run, given.metric) if given.metric else badness)
     page = samples[given.offset : given.offset + given.limit]
-    rows = [row_of(one, run, _QUESTION) | _score(one, given.metric) for one in page]
+    rows = [row_of(one, run, _WHY) | _score(one, given.metric) for one in page]
     return paged({"run": shown}, "samples", rows, given.offset, len(samples))
 
 

@@ -20,6 +20,7 @@ from pytest_rageval.serving.mcp.agent_runs import (
     counts_of,
     figures_of,
     gates_of,
+    relative,
     run_verdict,
     worst_of,
 )
@@ -29,8 +30,9 @@ from pytest_rageval.serving.mcp.waiting import Ended, run_child
 from pytest_rageval.serving.names import pick
 from pytest_rageval.serving.project import Project, ScenarioEntry
 from pytest_rageval.serving.saved_runs import StoredRun, read_run
+from pytest_rageval.serving.web.weights import run_options
 
-_COLLECTING: Final = ("--collect-only", "-q", "-p", "no:cacheprovider")
+_COLLECTING: Final = ("--collect-only", "-q")
 _LAST_RUNS: Final = 5
 _LISTED: Final = 5
 _TERMINAL: Final = 1500
@@ -127,16 +129,13 @@ class ScenarioRuns:
 def _weight_options(weights: Weights, outline: Mapping[str, Any]) -> list[str]:
     metrics = [one["name"] for one in outline["metrics"]]
     documents = [*outline["docs"], *outline["doc_weights"]]
-    return [
-        *(
-            f"--rag-metric-weight={pick('metric', name, metrics)}={weight!r}"
-            for name, weight in weights.metrics.items()
-        ),
-        *(
-            f"--rag-doc-weight={pick('document', name, documents)}={weight!r}"
-            for name, weight in weights.documents.items()
-        ),
-    ]
+    for kind, given, known in (
+        ("metric", weights.metrics, metrics),
+        ("document", weights.documents, documents),
+    ):
+        for name in given:
+            pick(kind, name, known)
+    return run_options(weights.metrics, weights.documents)
 
 
 def _budget(given: RunArguments, outline: Mapping[str, Any], base: Path) -> list[str]:
@@ -197,13 +196,14 @@ class _Described:
             "exit_status": self._ended.status if self.verdict == "error" else None,
             **self._figures(width),
             "not_written": self._not_written,
-            "problems": [cut(one, 2 * width) for one in self._texts("problem")] or None,
+            "problems": [cut(one, 2 * width) for one in self._problems()] or None,
             "remarks": [cut(one, width) for one in self._remarks()] or None,
             "terminal": self._terminal(width),
         }
 
-    def _texts(self, kind: str) -> list[str]:
-        return [event["text"] for event in self._ended.events if event["event"] == kind][:_LISTED]
+    def _problems(self) -> list[str]:
+        found = [event["text"] for event in self._ended.events if event["event"] == "problem"]
+        return [relative(self._project, text) for text in found[:_LISTED]]
 
     def _figures(self, width: int) -> dict[str, Any]:
         point, run, folder = self._point, self._run, self._folder
@@ -240,6 +240,6 @@ class _Described:
         """Return the end of what pytest printed, where nothing else says what went wrong."""
         status = self._ended.status
         is_told = self._point is not None and (status == 0 or (status == 1 and self._point.failed))
-        if is_told or self._texts("problem"):
+        if is_told or self._problems():
             return None
-        return self._ended.terminal[-min(_TERMINAL, 2 * width) :]
+        return relative(self._project, self._ended.terminal)[-min(_TERMINAL, 2 * width) :]
