@@ -1,0 +1,103 @@
+"""E25: runs in short, and their verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_rageval.errors import UserError
+from pytest_rageval.model import Counts, WeightedSummary
+from pytest_rageval.results.run_point import RunPoint
+from pytest_rageval.run_paths import RunPaths
+from pytest_rageval.serving.mcp.agent_runs import base_of, gates_of, relative, run_verdict
+from pytest_rageval.serving.project import Project, ScenarioEntry
+
+
+def point(*, complete: bool = True, skipped: int = 0, **counts: int) -> RunPoint:
+    return RunPoint(
+        "qa/1",
+        "1",
+        "qa",
+        "2026",
+        complete,
+        Counts(**{"samples": 2, "ran": 2, "scored": 2, **counts}),
+        WeightedSummary(None, 0, 0, None, None),
+        {},
+        gates_skipped=skipped,
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "found", "verdict"),
+    [
+        (0, point(), "passed"),
+        (0, point(complete=False), "partial"),
+        (0, point(skipped=1), "partial"),
+        (0, point(scored=0), "empty"),
+        (0, None, "error"),
+        (1, point(), "failed"),
+        (1, None, "failed"),
+        (1, point(complete=False), "failed"),
+        (2, point(failed=1), "failed"),  # -x
+        (2, point(), "error"),
+        (3, point(), "error"),
+        (4, None, "error"),
+        (5, None, "empty"),
+        (-9, point(), "error"),
+    ],
+)
+def test_only_a_whole_good_run_has_passed(
+    status: int, found: RunPoint | None, verdict: str
+) -> None:
+    """[E25] Pytest's exit status alone is not enough: nothing may have been judged."""
+    assert run_verdict(status, found) == verdict
+
+
+def test_failed_gates_are_told_and_the_others_named() -> None:
+    """[E25] Ten failed: eight are told."""
+    gates = [
+        {"name": f"g{at}", "outcome": "failed", "observed": 1 / 3, "bound": 0.5, "message": "m"}
+        for at in range(10)
+    ]
+    others: list[dict[str, Any]] = [
+        {"name": "f1", "outcome": "passed"},
+        {"name": "em", "outcome": "skipped"},
+    ]
+    found = gates_of([*gates, *others], 100)
+    assert found["gates_failed"][0] == {
+        "name": "g0",
+        "observed": 0.3333,
+        "bound": 0.5,
+        "message": "m",
+    }
+    assert (len(found["gates_failed"]), found["more_gates_failed"]) == (8, 2)
+    assert (found["gates_passed"], found["gates_undecided"]) == (["f1"], 1)
+
+
+def project(root: Path, output: Path | None = None) -> Project:
+    return Project("python", root, (), (), RunPaths(root, output))
+
+
+def entry(output_dir: str | None) -> ScenarioEntry:
+    return ScenarioEntry(Path("qa.rageval.yaml"), "qa.rageval.yaml", "qa", output_dir)
+
+
+@pytest.mark.parametrize("output_dir", ["../out", "/somewhere", "a/../../b"])
+def test_runs_outside_of_the_rootdir_are_not_touched(tmp_path: Path, output_dir: str) -> None:
+    """[E25] Whatever a scenario says; where the user started the server with, is another matter."""
+    with pytest.raises(UserError, match=r"outside of the rootdir"):
+        base_of(project(tmp_path), entry(output_dir))
+    elsewhere = tmp_path.parent / "chosen"
+    assert base_of(project(tmp_path, elsewhere), entry(output_dir)) == elsewhere
+
+
+def test_runs_below_the_rootdir_are(tmp_path: Path) -> None:
+    assert base_of(project(tmp_path), entry(None)) == tmp_path / ".rageval"
+
+
+def test_texts_name_files_below_the_rootdir(tmp_path: Path) -> None:
+    """[E25]"""
+    text = f"{tmp_path}/qa.jsonl:3 in {tmp_path}"
+    assert relative(project(tmp_path), text) == "qa.jsonl:3 in ."
