@@ -35,7 +35,7 @@ def test_each_sample_costs_its_texts_and_a_reply(tmp_path: Path) -> None:
 
 def test_repeats_and_metrics_multiply(tmp_path: Path) -> None:
     """[E25] Two metrics, each asked three times."""
-    rubric = "{rubric: {prompt: 'Is {answer} good?'}}"
+    rubric = "{rubric: {prompt: '{query} {context} {answer}'}}"
     once = cost(tmp_path, ", price: {input: 1, output: 2}")["usd"]
     two = cost(
         tmp_path,
