@@ -60,12 +60,14 @@ def project_of(config: pytest.Config) -> Project:
     typed.append(f"--rootdir={config.rootpath}")
     if config.inipath is not None:
         typed.append(f"--config-file={config.inipath}")
+    settings = Settings.of(config)
     return Project(
         python=sys.executable,
         folder=config.invocation_params.dir,
         options=tuple(typed),
         selects=tuple(selects),
-        paths=Settings.of(config).run_paths,
+        paths=settings.run_paths,
+        cache_dir=settings.cache_dir,
     )
 
 

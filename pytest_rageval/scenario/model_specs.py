@@ -13,6 +13,16 @@ from pytest_rageval.scenario.languages import check_language
 from pytest_rageval.scenario.spec import Amount, Count, Name, Seconds, Spec, Text, Whole
 
 
+def _key_is_named(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+        raise ValueError("expected the NAME of an environment variable, not the key itself")
+    return name
+
+
+KeyVariable = Annotated[Name, AfterValidator(_key_is_named)]
+"""The name of the environment variable that holds an API key."""
+
+
 class PriceSpec(Spec):
     """US dollars per million tokens."""
 
@@ -30,7 +40,7 @@ class ModelSpec(Spec):
     model: Name = Field(description="what the server or package calls it")
     provider: Name = Field("openai", description="who is asked: any server with OpenAI's API")
     base_url: Name | None = Field(None, description="of an OpenAI-compatible server, with /v1")
-    api_key_env: Name | None = Field(
+    api_key_env: KeyVariable | None = Field(
         None, description="the environment variable that holds the key, never the key itself"
     )
     headers: dict[str, Text] = Field({}, description="values may say ${NAME} of the environment")
@@ -67,13 +77,6 @@ class ModelSpec(Spec):
         except ValueError:
             raise ValueError("expected a URL like http://127.0.0.1:8000/v1") from None
         return url
-
-    @field_validator("api_key_env")
-    @classmethod
-    def _key_is_named(cls, name: str | None) -> str | None:
-        if name is not None and not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
-            raise ValueError("expected the NAME of an environment variable, not the key itself")
-        return name
 
     @property
     def key_variable(self) -> str | None:

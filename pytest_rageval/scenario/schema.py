@@ -119,7 +119,7 @@ class TargetSpec(Spec):
         rest = {key: value for key, value in data.items() if key not in known}
         own.setdefault("type", type_of_target(rest))
         if own["type"] is None:
-            raise ValueError("give its 'type': python, http, chat, fixture or hook")
+            raise ValueError("give its 'type': python, http, chat, dbgpt, fixture or hook")
         return {**own, "options": {k: v for k, v in rest.items() if not str(k).startswith("x-")}}
 
 

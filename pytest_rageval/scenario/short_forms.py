@@ -18,6 +18,7 @@ _SHORT_FORMS: Final = {
     "corpus": "path",
 }
 _TYPE_BY_KEY: Final = {
+    "dbgpt": "dbgpt",  # before the model of its app
     "use": "python",
     "url": "http",
     "fixture": "fixture",

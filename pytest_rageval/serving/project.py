@@ -6,13 +6,17 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pytest_rageval.errors import RagevalError
 from pytest_rageval.run_paths import RunPaths
-from pytest_rageval.serving.children import started
+from pytest_rageval.serving.children import OUTPUT, started
 
 _GOOD = (0, 5)  # 5: nothing was collected
+OWN_CACHE: Final = ("-o", f"cache_dir=${OUTPUT}.cache")
+"""Options of a child in which ``--lf`` selects nothing, and which changes nothing for the next."""
+
+_LOOKING = ("--collect-only", "-q", *OWN_CACHE)
 _PLUGINS = "pytest_rageval.plugin.child"
 
 
@@ -52,13 +56,17 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """How pytest was started: in ``folder``, with ``options``, and ``selects`` to select tests."""
+    """How pytest was started: in ``folder``, with ``options``, and ``selects`` to select tests.
+
+    ``cache_dir`` is where its runs keep replies, wherever their files go.
+    """
 
     python: str
     folder: Path
     options: tuple[str, ...]
     selects: tuple[str, ...]
     paths: RunPaths
+    cache_dir: Path | None = None
 
     def command(self, plugin: str, *more: str, scenarios: Sequence[Path] = ()) -> list[str]:
         """Return the command of a child with one of our plugins for children.
@@ -74,7 +82,7 @@ class Project:
 
         Raises ProjectError.
         """
-        command = self.command("scenario_list", "--collect-only", "-q")
+        command = self.command("scenario_list", *_LOOKING)
         async with started(command, self.folder) as child:
             status = await child.wait()
             if status not in _GOOD:
@@ -86,7 +94,7 @@ class Project:
 
     async def outline(self, scenario: ScenarioEntry) -> Outline:
         """Return what pytest knows of a scenario once it has read its data."""
-        command = self.command("outline", "--collect-only", "-q", scenarios=[scenario.path])
+        command = self.command("outline", *_LOOKING, scenarios=[scenario.path])
         async with started(command, self.folder) as child:
             status = await child.wait()
             figures = next((one for one in child.events if one["event"] == "scenario"), None)

@@ -35,14 +35,10 @@ class ReplyReader:
         """Return the answer; raise TargetError where the reply is none."""
         kind = reply.content_type.lower()
         if kind == "text/event-stream":
-            return self._streamed(_events(reply.text))
+            return self._streamed(events_of(reply.text))
         if kind in _LINES:
             return self._streamed(_json_lines(reply.text))
-        if not reply.body.strip():
-            raise TargetError("replied nothing")
-        if kind == "text/html":
-            raise TargetError("replied a page of HTML")
-        value = _json_of(reply, kind)
+        value = json_of(reply)
         if isinstance(value, str) and self._paths:
             first = next(iter(self._paths.values()))
             raise TargetError(f"replied text, which has no {first.written!r}")
@@ -122,9 +118,16 @@ def _joined_answer(found: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _json_of(reply: HttpReply, kind: str) -> Any:
-    """Return the JSON of a reply, or its text if that is its type or it is not JSON."""
-    text = reply.text
+def json_of(reply: HttpReply) -> Any:
+    """Return the JSON of a reply, or its text if that is its type or it is not JSON.
+
+    Raises TargetError for nothing, for a page, and for broken JSON.
+    """
+    kind, text = reply.content_type.lower(), reply.text
+    if not reply.body.strip():
+        raise TargetError("replied nothing")
+    if kind == "text/html":
+        raise TargetError("replied a page of HTML")
     if kind.startswith("text/plain"):
         return _object_in(text)
     try:
@@ -148,7 +151,7 @@ def _object_in(text: str) -> Any:
         return text
 
 
-def _events(text: str) -> Iterator[Any]:
+def events_of(text: str) -> Iterator[Any]:
     """Yield the data of server-sent events, parsed where they are JSON objects or texts."""
     for block in text.replace("\r\n", "\n").replace("\r", "\n").split("\n\n"):
         lines = [line[5:] for line in block.split("\n") if line.startswith("data:")]

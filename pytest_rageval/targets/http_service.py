@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from pytest_rageval import extras
-from pytest_rageval.clients.http.transport import preload
+from pytest_rageval.clients.http.transport import HttpReply, preload
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import Sample
 from pytest_rageval.redaction import without_credentials
@@ -135,9 +136,18 @@ class HttpOptions(TargetOptions):
 
 
 class HttpTarget:
-    """Asks a service over HTTP. Opens connections at the first question."""
+    """Asks a service over HTTP. Opens connections at the first question.
 
-    def __init__(self, options: HttpOptions, context: TargetContext, base_url: str = "") -> None:
+    ``read`` turns a reply into an answer; by default the paths of the options do.
+    """
+
+    def __init__(
+        self,
+        options: HttpOptions,
+        context: TargetContext,
+        base_url: str = "",
+        read: Callable[[HttpReply], Answer] | None = None,
+    ) -> None:
         self._maker = RequestMaker(
             method=options.method,
             url=_joined(base_url, options.url),
@@ -152,13 +162,12 @@ class HttpTarget:
             connect_s=context.timeout_s,
             most_mb=options.max_mb,
         )
-        self._reader = ReplyReader(
-            {
-                name: parse_path(path)
-                for name in ("answer", "contexts", "context_docs", "retrieved_ids")
-                if (path := getattr(options, name)) is not None
-            }
-        )
+        paths = {
+            name: parse_path(path)
+            for name in ("answer", "contexts", "context_docs", "retrieved_ids")
+            if (path := getattr(options, name)) is not None
+        }
+        self._read = read or ReplyReader(paths).read
 
     async def answer(self, sample: Sample) -> Answer:
         """Return what the service answers to the sample.
@@ -168,7 +177,7 @@ class HttpTarget:
         """
         reply = await self._exchange.send(self._maker.make(sample))
         try:
-            return self._reader.read(reply)
+            return self._read(reply)
         except TargetError as error:
             hide = self._exchange.hide  # before shortening, which might leave half a key
             began = f"; the reply begins {shorten(hide(reply.beginning), 200)!r}"
@@ -186,7 +195,7 @@ def _joined(base_url: str, path: str) -> str:
 
 
 def _make(options: HttpOptions, context: TargetContext) -> Target:
-    _check(options, context)
+    check(options, context)
     return HttpTarget(options, context)
 
 
@@ -195,11 +204,11 @@ def _from_value(options: HttpOptions, context: TargetContext, value: object) -> 
         found = "text" if isinstance(value, str) else f"{shorten(repr(value))}"
         kind = type(value).__name__
         raise TargetError(f"is {found} ({kind}), expected the URL of a server")
-    _check(options, context)
+    check(options, context)
     return HttpTarget(options, context, value)
 
 
-def _check(options: HttpOptions, context: TargetContext) -> None:
+def check(options: HttpOptions, context: TargetContext) -> None:
     """Raise for what is wrong without a request; a replay needs no more than valid fields."""
     assert options.fields is not None  # raises for a place that is no field
     if context.asks_nobody:

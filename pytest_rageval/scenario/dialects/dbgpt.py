@@ -57,7 +57,7 @@ def translate(tree: YamlTree, given: Collection[YamlPath] = ()) -> list[str]:
     data = tree.data
     if not isinstance(data, dict) or not (tree.has(("scene_key",)) or _METRICS in data):
         return []
-    for key in [key for key in _OWN_KEYS if data.get(key, "") is None]:
+    for key in [key for key in FIELDS if data.get(key, "") is None]:
         del data[key]
     scene = _scene(tree)
     data.setdefault("empty_answer", None)  # its metrics decide, as in DB-GPT
@@ -72,7 +72,7 @@ def translate(tree: YamlTree, given: Collection[YamlPath] = ()) -> list[str]:
 
 
 _METRICS = "evaluate_metrics"
-_OWN_KEYS = (
+FIELDS = (
     *_ACCOUNT,
     _METRICS,
     "evaluate_code",
@@ -83,6 +83,7 @@ _OWN_KEYS = (
     "context",
     "parallel_num",
 )
+"""The fields of a request."""
 
 
 def _scene(tree: YamlTree) -> str:

@@ -132,25 +132,18 @@ class _Wire:
         self._sink.flush()
 
     def _note(self, line: bytes) -> None:
-        """Keep account of the requests without a response."""
+        """Keep account of the requests without a response; whether a line is sound is not asked."""
         try:
             message = json.loads(line)
-        except (ValueError, RecursionError):
+            cancels = message.get("method") == "notifications/cancelled"
+            request = message["params"]["requestId"] if cancels else message["id"]
+            asks = "method" in message and not cancels
+            self._asked = self._asked | {request} if asks else self._asked - {request}
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
             return
-        if not isinstance(message, dict):
-            return
-        if message.get("method") == "notifications/cancelled":
-            self._forget((message.get("params") or {}).get("requestId"))
-        elif isinstance(request := message.get("id"), str | int):
-            if "method" in message:
-                self._asked.add(request)
-                self._answered.clear()
-            else:
-                self._forget(request)
-
-    def _forget(self, request: str | int | None) -> None:
-        self._asked -= {request}
-        if not self._asked:
+        if self._asked:
+            self._answered.clear()
+        else:
             self._answered.set()
 
 

@@ -79,6 +79,13 @@ class Desk:
             raise Refused(404, "no such scenario; it may have been moved: load the page again")
         return self._entries[scenario]
 
+    async def entries(self, *, fresh: bool = False) -> list[ScenarioEntry]:
+        """Return the scenarios; refuses where pytest cannot collect them."""
+        await self._found(fresh=fresh)
+        if self._problem is not None:
+            raise Refused(500, self._problem)
+        return list(self._entries.values())
+
     async def _found(self, *, fresh: bool = False) -> None:
         if self._search is None or (fresh and self._search.done()):
             self._search = asyncio.create_task(self._look())

@@ -47,7 +47,9 @@ class Door:
 
     def knows(self, key: str | None) -> bool:
         """Return whether ``key`` is right."""
-        return key is not None and hmac.compare_digest(key.encode(), self.key.encode())
+        return key is not None and hmac.compare_digest(
+            key.encode("utf-8", "replace"), self.key.encode()
+        )
 
     def check_host(self, headers: Mapping[str, str]) -> None:
         """Refuse a name that another site's DNS may have pointed to this machine."""

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
+from pytest_rageval.serving.web import dbgpt
 from pytest_rageval.serving.web.desk import Desk
 from pytest_rageval.serving.web.refusals import MAX_BODY, Door, Refused, check_type, json_object
 
@@ -49,7 +50,7 @@ def make_app(desk: Desk, door: Door) -> web.Application:
     """Return the application; every request passes ``door`` first."""
     app = web.Application(middlewares=[_guard(door)], client_max_size=MAX_BODY)
     app.on_response_prepare.append(_add_headers)
-    for route in ROUTES:
+    for route in (*ROUTES, *DBGPT_ROUTES):
         app.router.add_route(route.method, route.path, _handler(desk, route.answer))
     return app
 
@@ -70,6 +71,8 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 def _guard(door: Door) -> Any:
     @web.middleware
     async def guarded(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if request.path.startswith(dbgpt.PREFIX):
+            return await dbgpt.guarded(door, request, handler)
         try:
             door.check_host(request.headers)
             if request.path == "/" and door.knows(request.query.get("key")):
@@ -201,3 +204,8 @@ ROUTES: Final = (
     Route("GET", "/api/history", _history),
     Route("GET", "/api/compare", _compare),
 )
+DBGPT_ROUTES: Final = (
+    Route("GET", f"{dbgpt.PREFIX}scenes", dbgpt.scenes),
+    Route("POST", f"{dbgpt.PREFIX}evaluation", dbgpt.evaluation),
+)
+"""What DB-GPT's clients use, with a key of their own."""

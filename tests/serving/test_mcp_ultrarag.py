@@ -38,6 +38,8 @@ def noisy(function):
         os.write(1, b"descriptor 1")
         subprocess.run([sys.executable, "-c", "print('child')"], check=True)
         assert sys.stdin.read() == ""
+        if args[0] == ["raise"]:
+            raise RuntimeError("a defect")
         return function(*args)
     return call
 
@@ -240,6 +242,7 @@ def works(server: Client) -> bool:
         ("evaluate", {**SOUND, "save_path": "out/"}, "save_path: 'out/' names no file"),
         ("evaluate", {**SOUND, "save_path": "qrels/x"}, "qrels"),
         ("evaluate_trec", {"ks": [0, 1.5]}, "ks[1]: expected a whole number, found 1.5"),
+        ("evaluate", {**SOUND, "pred_ls": ["raise"]}, "internal error: RuntimeError: a defect"),
         ("build", {"parameter_file": "no/parameter.yaml"}, "no server at 'no/src/no.py'"),
     ],
 )

@@ -1,0 +1,215 @@
+"""DB-GPT's evaluation endpoint: a request in, the result rows of a pytest run out.
+
+It answers as DB-GPT does, with an envelope for each error. The key is that of a program, in the
+header Authorization; the page's cookie opens nothing here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import os
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from aiohttp import web
+
+from pytest_rageval.errors import ScenarioError, unknown_name
+from pytest_rageval.run_paths import EVALUATION_ROWS
+from pytest_rageval.scenario.loader import inspect_scenario
+from pytest_rageval.serving.children import Child, started
+from pytest_rageval.serving.project import OWN_CACHE, Project, ScenarioEntry
+from pytest_rageval.serving.web.dbgpt_request import (
+    Changes,
+    EvaluationRequest,
+    lay_over,
+    read_request,
+)
+from pytest_rageval.serving.web.refusals import Door, Refused, check_type, json_object
+
+if TYPE_CHECKING:
+    from pytest_rageval.serving.web.desk import Desk
+
+PREFIX: Final = "/api/v2/serve/evaluate/"
+"""What the paths of the endpoint begin with."""
+
+KEY: Final = "RAGEVAL_API_KEY"
+MOST_BYTES: Final = 2**24
+MOST_S: Final = 1800.0
+
+_LOOK_S = 0.2
+_SHOWN = 2000
+_SCENES = ({"recall": "what a knowledge space retrieves"}, {"app": "what an app answers"})
+_CODES: Final = {400: "E0001", 500: "E0003"}
+_JUDGED: Final = (0, 1)
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+async def guarded(door: Door, request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Answer a request with the right key; all that is refused gets an envelope."""
+    try:
+        door.check_host(request.headers)
+        check_key(os.environ.get(KEY, "").strip(), request.headers)
+        door.check_origin("GET", request.headers)  # programs send none
+        check_type(request.method, request.content_type)
+        return await handler(request)
+    except Refused as error:
+        return refusal(error.status, str(error))
+    except web.HTTPException as error:  # an unknown path or method
+        return refusal(error.status, error.reason)
+
+
+def refusal(status: int, message: str) -> web.Response:
+    """Return the envelope of a failure; DB-GPT's client raises with its text."""
+    code = _CODES.get(status, str(status))
+    envelope = {"success": False, "err_code": code, "err_msg": message, "data": None}
+    return web.json_response(envelope, status=status)
+
+
+def check_key(key: str, headers: Mapping[str, str]) -> None:
+    """Refuse a request without the key; all of them while there is none."""
+    if not key:
+        raise Refused(404, f"the endpoint is off: set {KEY} where pytest --rag-serve is started")
+    scheme, _, given = headers.get("Authorization", "").partition(" ")
+    is_right = hmac.compare_digest(given.strip().encode("utf-8", "replace"), key.encode())
+    if scheme.lower() != "bearer" or not is_right:
+        raise Refused(401, f"the key is missing or wrong: send 'Authorization: Bearer ${KEY}'")
+
+
+async def scenes(_: Desk, __: web.Request) -> web.Response:
+    """Return the kinds of evaluation, as DB-GPT lists them."""
+    return _success(_SCENES)
+
+
+async def evaluation(desk: Desk, request: web.Request) -> web.Response:
+    """Run the scenario that the request names on its rows, and return the result rows."""
+    wanted = read_request(json_object(await _body(request)))
+    with desk.runs.reserved(wanted.scenario):
+        entry = await _named(wanted.scenario, desk)
+        rows = await evaluated(desk.project, entry, wanted, lambda: _is_gone(request))
+    return _success(rows)
+
+
+def _success(data: Any) -> web.Response:
+    return web.json_response({"success": True, "err_code": None, "err_msg": None, "data": data})
+
+
+async def _body(request: web.Request) -> bytes:
+    raw = bytearray()
+    if (request.content_length or 0) <= MOST_BYTES:
+        async for part in request.content.iter_any():
+            raw += part
+            if len(raw) > MOST_BYTES:
+                break
+        else:
+            return bytes(raw)
+    raise Refused(413, f"expected a body of at most {MOST_BYTES} bytes")
+
+
+def _is_gone(request: web.Request) -> bool:
+    return request.transport is None or request.transport.is_closing()
+
+
+async def evaluated(
+    project: Project,
+    entry: ScenarioEntry,
+    wanted: EvaluationRequest,
+    is_gone: Callable[[], bool] = lambda: False,
+    most_s: float = MOST_S,
+) -> list[list[dict[str, Any]]]:
+    """Return a row for each sample and metric of a run that leaves nothing in the project.
+
+    The run ends early if it takes longer than ``most_s``, or if ``is_gone``: nobody waits for it.
+    """
+    changes = await asyncio.to_thread(_changes, wanted, entry)
+    with tempfile.TemporaryDirectory(prefix="rageval-request-") as name:
+        folder = Path(name)
+        rows_file = folder / "datasets.json"
+        rows_file.write_text(json.dumps(changes.rows), "utf-8")
+        command = _command(project, entry, changes, rows_file)
+        async with started(command, project.folder) as child:
+            until = time.monotonic() + most_s
+            while child.status is None:
+                if is_gone():
+                    raise Refused(500, "the client has gone")
+                if time.monotonic() > until:
+                    raise Refused(504, f"the run was ended after {most_s:g} s")
+                await asyncio.sleep(_LOOK_S)
+            await child.wait()
+            found = _rows(child, name)
+    if len(found) != len(changes.rows):
+        raise Refused(500, f"the run ended with {len(found)} of {len(changes.rows)} rows")
+    return [
+        [{**row, "metric_name": asked} for row, asked in zip(rows, wanted.metrics, strict=True)]
+        for rows in found
+    ]
+
+
+async def _named(name: str, desk: Desk) -> ScenarioEntry:
+    """Return the scenario of this name; looks for files anew where the known ones do not do."""
+    entries: list[ScenarioEntry] = []
+    found: list[ScenarioEntry] = []
+    for fresh in (False, True):
+        entries = await desk.entries(fresh=fresh)
+        found = [entry for entry in entries if entry.name == name]
+        if len(found) == 1 and await asyncio.to_thread(_name_now, found[0]) == name:
+            return found[0]
+    if found:
+        places = " and ".join(entry.shown for entry in found)
+        raise Refused(400, f"scene_value: {name!r} is the name of {places}")
+    known = [entry.name for entry in entries if entry.name is not None]
+    raise Refused(400, f"scene_value: {unknown_name('scenario', name, known)}")
+
+
+def _name_now(entry: ScenarioEntry) -> str | None:
+    with suppress(ScenarioError):
+        return inspect_scenario(entry.path, shown=entry.shown)[0].scenario.name
+    return None
+
+
+def _changes(wanted: EvaluationRequest, entry: ScenarioEntry) -> Changes:
+    try:
+        loaded, problems = inspect_scenario(entry.path, shown=entry.shown)
+        if problems:
+            raise ScenarioError(problems)
+        return lay_over(wanted, loaded.scenario)
+    except ScenarioError as error:
+        raise Refused(400, str(error)) from error
+
+
+def _command(
+    project: Project, entry: ScenarioEntry, changes: Changes, rows_file: Path
+) -> list[str]:
+    folder = rows_file.parent
+    more = [
+        *("-p", "pytest_rageval.plugin.child.outline"),  # names what is wrong with the scenario
+        *OWN_CACHE,
+        "--maxfail=0",
+        "--rag-report=dbgpt",
+        f"--rag-output={folder / 'runs'}",
+        *([f"--rag-cache-dir={project.cache_dir}"] if project.cache_dir else []),
+        *changes.options(str(rows_file)),
+    ]
+    return project.command("progress", *more, scenarios=[entry.path])
+
+
+def _rows(child: Child, folder: str) -> list[list[dict[str, Any]]]:
+    """Return the rows that a run has written; refuses one that could not judge."""
+    problems = [event["text"] for event in child.events if event["event"] == "problem"]
+    if problems:
+        raise Refused(400, "\n".join(problems).replace(f"{folder}{os.sep}", ""))
+    results = [event for event in child.events if event["event"] == "result"]
+    if child.status not in _JUDGED or not results:
+        said = child.terminal()[-_SHOWN:]
+        raise Refused(500, f"pytest ended with exit status {child.status}:\n{said}")
+    if "folder" not in results[0]:
+        raise Refused(500, str(results[0]["problem"]))
+    report = json.loads((Path(results[0]["folder"]) / EVALUATION_ROWS).read_text("utf-8"))
+    rows: list[list[dict[str, Any]]] = report["data"]
+    return rows
