@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -408,7 +407,3 @@ def test_a_cancelled_call_and_a_client_that_ends_leave_no_process(tmp_path: Path
         wire.close()
     assert wire.process.returncode == 0
     wait_until(lambda: have_ended([worker, controller]))
-
-
-if os.name == "nt":
-    pytestmark = pytest.mark.skip(reason="not tried on Windows")
