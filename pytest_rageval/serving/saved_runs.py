@@ -265,6 +265,8 @@ def _changed(result: ScenarioResult, baseline: Baseline, worst: int) -> dict[str
 def _remarks(ours: StoredRun, theirs: StoredRun, result: ScenarioResult) -> Iterator[str]:
     found = result.comparison
     assert found is not None
+    if ours.head["run"]["started_at"] < theirs.head["run"]["started_at"]:
+        yield "A is older than B"
     yield from _remarks_on_metrics(ours, theirs)
     if WEIGHTED_SCORE not in result.info.baselines[found.baseline].scores:
         yield "weighted_score is not compared: B has not all metrics that it follows from"

@@ -130,7 +130,7 @@ def is_bad(sample: SampleResult) -> bool:
     if sample.outcome in ("failed", "error"):
         return True
     score = sample.weighted_score
-    return sample.outcome == "passed" and is_scored(score) and score < 1.0
+    return sample.outcome != "skipped" and is_scored(score) and score < 1.0
 
 
 def row_of(sample: SampleResult, run: StoredRun, width: int) -> dict[str, Any]:

@@ -22,7 +22,15 @@ from pytest_rageval.serving.mcp.agent_runs import (
     row_of,
     why,
 )
-from pytest_rageval.serving.mcp.answers import MOST_TOKENS, cut, fitted, paged, rounded, short
+from pytest_rageval.serving.mcp.answers import (
+    MOST_TOKENS,
+    cut,
+    fitted,
+    paged,
+    rounded,
+    short,
+    significant,
+)
 from pytest_rageval.serving.mcp.run_tool import RunArguments, ScenarioRuns, outlines
 from pytest_rageval.serving.mcp.stdio import Answer, Report, Tool, serve_tools
 from pytest_rageval.serving.mcp.waiting import to_the_end
@@ -378,7 +386,7 @@ def _compared(names: Mapping[str, str], found: Mapping[str, Any], width: int) ->
             "b": rounded(one["B_mean"]),
             "diff": rounded(one["diff"]),
             "ci": [rounded(one["ci_low"]), rounded(one["ci_high"])],
-            "p_adjusted": _p(one["p_adjusted"]),
+            "p_adjusted": significant(one["p_adjusted"]),
             "verdict": one["verdict"],
         }
         for name, one in list(found["metrics"].items())[:_METRICS]
@@ -403,8 +411,3 @@ def _compared(names: Mapping[str, str], found: Mapping[str, Any], width: int) ->
         "remarks": [cut(one, width) for one in found["remarks"][:_REMARKS]],
         "more_remarks": len(found["remarks"][_REMARKS:]) or None,
     }
-
-
-def _p(value: float | None) -> float | None:
-    """Return a p-value with two digits that count: a small one is never 0."""
-    return None if value is None else float(f"{value:.2g}")

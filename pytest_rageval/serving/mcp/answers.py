@@ -92,5 +92,14 @@ def rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
 
+def significant(value: float | None) -> float | None:
+    """Return a figure with two digits that count: a small one is never 0.
+
+    >>> significant(0.000012345), significant(1234.5)
+    (1.2e-05, 1200.0)
+    """
+    return None if value is None else float(f"{value:.2g}")
+
+
 def _fits(text: str, most: int) -> bool:
     return estimate_tokens(text) <= most

@@ -24,7 +24,7 @@ from pytest_rageval.serving.mcp.agent_runs import (
     run_verdict,
     worst_of,
 )
-from pytest_rageval.serving.mcp.answers import cut, fitted, rounded
+from pytest_rageval.serving.mcp.answers import cut, fitted, significant
 from pytest_rageval.serving.mcp.stdio import Report
 from pytest_rageval.serving.mcp.waiting import Ended, run_child
 from pytest_rageval.serving.names import pick
@@ -218,7 +218,7 @@ class _Described:
             **figures_of(point),
             **gates_of(run.head["gates"], width),
             **worst_of(run, width),
-            "cost_usd": rounded(usage.get("cost_usd")),
+            "cost_usd": significant(usage.get("cost_usd")),
             "files": [self._shown(folder / "results.json")]
             + ([self._shown(page)] if page.is_file() else []),
         }

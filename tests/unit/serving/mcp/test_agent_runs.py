@@ -8,10 +8,16 @@ from typing import Any
 import pytest
 
 from pytest_rageval.errors import UserError
-from pytest_rageval.model import Counts, WeightedSummary
+from pytest_rageval.model import Counts, Outcome, SampleResult, WeightedSummary
 from pytest_rageval.results.run_point import RunPoint
 from pytest_rageval.run_paths import RunPaths
-from pytest_rageval.serving.mcp.agent_runs import base_of, gates_of, relative, run_verdict
+from pytest_rageval.serving.mcp.agent_runs import (
+    base_of,
+    gates_of,
+    is_bad,
+    relative,
+    run_verdict,
+)
 from pytest_rageval.serving.project import Project, ScenarioEntry
 
 
@@ -74,6 +80,25 @@ def test_failed_gates_are_told_and_the_others_named() -> None:
     }
     assert (len(found["gates_failed"]), found["more_gates_failed"]) == (8, 2)
     assert (found["gates_passed"], found["gates_undecided"]) == (["f1"], 1)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "score", "expected"),
+    [
+        ("failed", 1.0, True),
+        ("error", None, True),
+        ("passed", 0.9, True),
+        ("xfailed", 0.2, True),  # below a tolerated threshold
+        ("passed", 1.0, False),
+        ("passed", None, False),
+        ("skipped", None, False),
+    ],
+)
+def test_what_could_be_better_is_among_the_worst(
+    outcome: Outcome, score: float | None, *, expected: bool
+) -> None:
+    """[E25]"""
+    assert is_bad(SampleResult("a", 0, outcome, weighted_score=score)) is expected
 
 
 def project(root: Path, output: Path | None = None) -> Project:
