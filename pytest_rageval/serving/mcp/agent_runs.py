@@ -18,9 +18,11 @@ from pytest_rageval.stats.verdict import badness, shortfalls, shown_errors
 from pytest_rageval.stats.weights import is_scored
 
 WORST: Final = 5
-_METRICS: Final = 40
+METRICS: Final = 40
+"""How many metrics are told at most."""
+NAME: Final = 200
+"""How many characters of a name are told at most."""
 _GATES: Final = 8
-_NAME: Final = 200
 _QUESTION: Final = 120
 
 
@@ -69,8 +71,8 @@ def _is_inside(path: Path, root: Path) -> bool:
 def figures_of(point: RunPoint) -> dict[str, Any]:
     """Return the means of a run with their intervals."""
     metrics = {
-        shorten(name, _NAME): _figure(one.weighted_mean, one.ci_low, one.ci_high, one.n)
-        for name, one in list(point.metrics.items())[:_METRICS]
+        shorten(name, NAME): _figure(one.weighted_mean, one.ci_low, one.ci_high, one.n)
+        for name, one in list(point.metrics.items())[:METRICS]
     }
     overall = point.weighted_score
     more = len(point.metrics) - len(metrics)
@@ -99,7 +101,7 @@ def gates_of(gates: Sequence[Mapping[str, Any]], width: int) -> dict[str, Any]:
     return {
         "gates_failed": [
             {
-                "name": shorten(gate["name"], _NAME),
+                "name": shorten(gate["name"], NAME),
                 "observed": rounded(gate["observed"]),
                 "bound": gate["bound"],
                 "message": cut(gate["message"], width),
@@ -107,7 +109,7 @@ def gates_of(gates: Sequence[Mapping[str, Any]], width: int) -> dict[str, Any]:
             for gate in failed[:_GATES]
         ],
         "more_gates_failed": max(0, len(failed) - _GATES) or None,
-        "gates_passed": [shorten(gate["name"], _NAME) for gate in passed[:_GATES]],
+        "gates_passed": [shorten(gate["name"], NAME) for gate in passed[:_GATES]],
         "more_gates_passed": max(0, len(passed) - _GATES) or None,
         "gates_undecided": len(skipped) or None,
     }
@@ -136,7 +138,7 @@ def is_bad(sample: SampleResult) -> bool:
 def row_of(sample: SampleResult, run: StoredRun, width: int) -> dict[str, Any]:
     """Return a sample in short, with what it misses."""
     return {
-        "id": cut(sample.sample_id, _NAME),
+        "id": cut(sample.sample_id, NAME),
         "outcome": sample.outcome,
         "weighted_score": rounded(sample.weighted_score),
         "question": cut(sample.question, min(width, _QUESTION)),

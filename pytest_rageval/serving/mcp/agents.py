@@ -2,59 +2,36 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from pytest_rageval import __version__
 from pytest_rageval.clients.threads import in_thread
 from pytest_rageval.errors import Problem, RagevalError, UserError, shorten
-from pytest_rageval.model import WEIGHTED_SCORE, SampleResult
 from pytest_rageval.reports.history import trend_of
-from pytest_rageval.serving.mcp.agent_runs import (
-    base_of,
-    point_verdict,
-    relative,
-    row_of,
-    why,
-)
-from pytest_rageval.serving.mcp.answers import (
-    MOST_TOKENS,
-    cut,
-    fitted,
-    paged,
-    rounded,
-    short,
-    significant,
-)
+from pytest_rageval.serving.mcp.agent_runs import METRICS, NAME, base_of, point_verdict, relative
+from pytest_rageval.serving.mcp.answers import Arguments, cut, paged, rounded, short
 from pytest_rageval.serving.mcp.run_tool import RunArguments, ScenarioRuns, outlines
+from pytest_rageval.serving.mcp.saved_tools import (
+    CompareArguments,
+    ExplainArguments,
+    SamplesArguments,
+    compared_runs,
+    explained_sample,
+    listed_samples,
+)
 from pytest_rageval.serving.mcp.stdio import Answer, Report, Tool, serve_tools
 from pytest_rageval.serving.mcp.waiting import to_the_end
 from pytest_rageval.serving.names import pick
 from pytest_rageval.serving.project import Project, ScenarioEntry
-from pytest_rageval.serving.row_place import row_place
-from pytest_rageval.serving.saved_runs import (
-    LATEST,
-    StoredRun,
-    compare_saved,
-    find_run,
-    read_run,
-)
-from pytest_rageval.stats.verdict import badness, score_of
-from pytest_rageval.stats.weights import is_scored
+from pytest_rageval.serving.saved_runs import LATEST, find_run
 
 _PAGE: Final = 20
-_TEXTS: Final = 5
-_FULL_TOKENS: Final = 8000
-_WHY: Final = 150
 _PROBLEM: Final = 300
-_METRICS: Final = 30
-_REMARKS: Final = 10
-_NAME: Final = 200
 
 INSTRUCTIONS: Final = (
     "RAG evaluations of this project: scenarios that pytest runs. Begin with list_scenarios. Runs "
@@ -63,43 +40,13 @@ INSTRUCTIONS: Final = (
 )
 
 _HOW: Final = "Write scenario/run, for instance qa/latest; list_scenarios has the names"
-_RUN = Field(description="scenario/run; run may be an id, its beginning, latest, or a baseline")
 
 
-class _Arguments(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class ListArguments(_Arguments):
+class ListArguments(Arguments):
     """Which scenarios to list."""
 
     contains: str = Field("", description="part of the name or path")
     offset: int = Field(0, ge=0)
-
-
-class SamplesArguments(_Arguments):
-    """Which samples to list."""
-
-    run: str = _RUN
-    outcome: Literal["passed", "failed", "error", "skipped", "xfailed"] | None = None
-    metric: str | None = Field(None, description="order by this metric")
-    offset: int = Field(0, ge=0)
-    limit: int = Field(_PAGE, ge=1, le=100)
-
-
-class ExplainArguments(_Arguments):
-    """Which sample to explain."""
-
-    run: str = _RUN
-    id: str = Field(description="id of the sample, or its beginning")
-    full: bool = Field(False, description="texts up to four times as long")
-
-
-class CompareArguments(_Arguments):
-    """Which runs to compare."""
-
-    a: str = _RUN
-    b: str = Field(description="the older run; as a, the scenario may be left out")
 
 
 def serve_agents(project: Project) -> int:
@@ -201,13 +148,13 @@ class _Desk:
             last = self._last_run(entry)
         except UserError as error:
             last, problem = None, problem or str(error)
-        metrics = [cut(one["name"], _NAME) for one in outline.get("metrics", ())]
+        metrics = [cut(one["name"], NAME) for one in outline.get("metrics", ())]
         return {
             "name": entry.name,
             "path": entry.shown,
             "samples": outline.get("samples"),
-            "metrics": metrics[:_METRICS] or None,
-            "more_metrics": len(metrics[_METRICS:]) or None,
+            "metrics": metrics[:METRICS] or None,
+            "more_metrics": len(metrics[METRICS:]) or None,
             "asks": outline.get("asks"),
             "last": last,
             "problem": None if problem is None else cut(problem, _PROBLEM),
@@ -241,19 +188,20 @@ class _Desk:
     async def list_samples(self, given: SamplesArguments, _: Report) -> str:
         """Return a page of samples, the worst first."""
         path, shown = await self._find(given.run)
-        return await in_thread(partial(_listed, path, shown, given))
+        return await in_thread(partial(listed_samples, path, shown, given))
 
     async def explain_sample(self, given: ExplainArguments, _: Report) -> str:
         """Return all that is known of a sample."""
         path, shown = await self._find(given.run)
-        return await in_thread(partial(_explained, self._project.paths.root, path, shown, given))
+        return await in_thread(
+            partial(explained_sample, self._project.paths.root, path, shown, given)
+        )
 
     async def compare_runs(self, given: CompareArguments, _: Report) -> str:
         """Return the differences of two runs."""
         a, shown_a = await self._find(given.a)
         b, shown_b = await self._find(given.b, shown_a.rpartition("/")[0])
-        found = await in_thread(partial(compare_saved, a, b))
-        return fitted(partial(_compared, {"a": shown_a, "b": shown_b}, found))
+        return await in_thread(partial(compared_runs, a, b, {"a": shown_a, "b": shown_b}))
 
     def _named(self) -> dict[str, ScenarioEntry]:
         """Return the scenarios, as far as they are known, by path and by name."""
@@ -297,117 +245,3 @@ class _Desk:
         if not default and names:
             raise UserError([Problem("", f"run {shorten(run)!r}: of which scenario? {_HOW}")])
         return run, default
-
-
-def _listed(path: Path, shown: str, given: SamplesArguments) -> str:
-    run = read_run(path)
-    samples = [one for one in run.samples if given.outcome in (None, one.outcome)]
-    samples.sort(key=_by_metric(run, given.metric) if given.metric else badness)
-    page = samples[given.offset : given.offset + given.limit]
-    rows = [row_of(one, run, _WHY) | _score(one, given.metric) for one in page]
-    return paged({"run": shown}, "samples", rows, given.offset, len(samples))
-
-
-def _score(sample: SampleResult, metric: str | None) -> dict[str, Any]:
-    return {} if metric is None else {metric: rounded(score_of(sample, metric))}
-
-
-def _by_metric(run: StoredRun, metric: str) -> Callable[[SampleResult], tuple[bool, float, int]]:
-    """Return a key that sorts samples by a metric, the worst first, unscored ones at the end."""
-    columns = {column.name: column for column in run.plan.info.metrics}
-    pick("metric", metric, [*columns, WEIGHTED_SCORE])
-
-    def key(sample: SampleResult) -> tuple[bool, float, int]:
-        score = score_of(sample, metric)
-        if not is_scored(score):
-            return True, 0.0, sample.index
-        return False, columns[metric].to_unit(score) if metric in columns else score, sample.index
-
-    return key
-
-
-def _explained(root: Path, path: Path, shown: str, given: ExplainArguments) -> str:
-    run = read_run(path)
-    samples = {one.sample_id: one for one in run.samples}
-    wanted = given.id if given.id in samples else given.id.rpartition("… (")[0] or given.id
-    sample = samples[pick("sample", wanted, list(samples), begins=True)]
-    plain = run.saved.samples[sample.sample_id]
-    place = row_place(root, path, run.head["scenario"], plain)
-    head = {"run": shown, "id": sample.sample_id, "row": place}
-    wrong = why(sample, run)
-    most, times = (_FULL_TOKENS, 4) if given.full else (MOST_TOKENS, 1)
-    return fitted(lambda width: _explanation(head, plain, wrong, width * times), most)
-
-
-def _explanation(
-    head: Mapping[str, Any], plain: Mapping[str, Any], wrong: list[str], width: int
-) -> dict[str, Any]:
-    scores = {name: rounded(score) for name, score in plain["scores"].items()}
-    return {
-        **head,
-        "id": cut(head["id"], width),
-        "outcome": plain["outcome"],
-        "weighted_score": rounded(plain["weighted_score"]),
-        "why": _texts(wrong, width),
-        "scores": dict(list(scores.items())[:_METRICS]),
-        "question": cut(plain["question"], width),
-        "answer": cut(plain["answer"], width),
-        "references": _texts(plain["references"], width),
-        "contexts": _texts(plain["contexts"], width),
-        "reasons": _cut_values(plain["reasons"], width),
-        "details": _cut_values(plain["details"], width),
-        "doc_name": cut(plain["doc_name"], width),
-        "weight": plain["sample_weight"],
-        "metadata": _cut_values(plain["metadata"], width),
-    }
-
-
-def _texts(texts: Sequence[str] | None, width: int) -> list[str | None] | None:
-    """Return the first texts, and how many more there are."""
-    if not texts:
-        return None
-    more = len(texts) - _TEXTS
-    return [*(cut(one, width) for one in texts[:_TEXTS]), *([f"… {more} more"] if more > 0 else [])]
-
-
-def _cut_values(values: Mapping[str, Any], width: int) -> dict[str, Any]:
-    """Return the first values, as they are where they are short, else cut as JSON."""
-    shown = {}
-    for name, value in list(values.items())[:_METRICS]:
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        shown[cut(name, _NAME)] = value if len(text) <= width else cut(text, width)
-    return shown
-
-
-def _compared(names: Mapping[str, str], found: Mapping[str, Any], width: int) -> dict[str, Any]:
-    metrics = {
-        cut(name, _NAME): {
-            "a": rounded(one["A_mean"]),
-            "b": rounded(one["B_mean"]),
-            "diff": rounded(one["diff"]),
-            "ci": [rounded(one["ci_low"]), rounded(one["ci_high"])],
-            "p_adjusted": significant(one["p_adjusted"]),
-            "verdict": one["verdict"],
-        }
-        for name, one in list(found["metrics"].items())[:_METRICS]
-    }
-    worse = [
-        {
-            "id": cut(one["id"], _NAME),
-            "a": rounded(one["a"]),
-            "b": rounded(one["b"]),
-            "question": cut(one["question"], width),
-        }
-        for one in found["worse"]
-    ]
-    return {
-        **names,
-        "n": found["n"],
-        "metrics": metrics,
-        "more_metrics": len(found["metrics"]) - len(metrics) or None,
-        "worse": worse,
-        "more_worse": (found["fell"] or 0) - len(worse) or None,
-        "better": found["better"],
-        "remarks": [cut(one, width) for one in found["remarks"][:_REMARKS]],
-        "more_remarks": len(found["remarks"][_REMARKS:]) or None,
-    }

@@ -1,10 +1,12 @@
-"""Makes answers small: compact JSON below a number of tokens, whatever the data hold."""
+"""What tools for agents take and answer: known arguments, compact JSON of few tokens."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, overload
+
+from pydantic import BaseModel, ConfigDict
 
 from pytest_rageval.clients.accounting.estimates import estimate_tokens
 
@@ -15,6 +17,12 @@ LONGEST: Final = 1000
 """How many characters of a text are shown at most."""
 
 _WIDTHS: Final = (LONGEST, 600, 300, 150, 80, 40, 20)
+
+
+class Arguments(BaseModel):
+    """The arguments of a tool; others than it knows are refused."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 def packed(answer: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from pytest_rageval.clients.threads import in_thread
 from pytest_rageval.errors import Problem, UserError
@@ -24,7 +24,7 @@ from pytest_rageval.serving.mcp.agent_runs import (
     run_verdict,
     worst_of,
 )
-from pytest_rageval.serving.mcp.answers import cut, fitted, significant
+from pytest_rageval.serving.mcp.answers import Arguments, cut, fitted, significant
 from pytest_rageval.serving.mcp.stdio import Report
 from pytest_rageval.serving.mcp.waiting import Ended, run_child
 from pytest_rageval.serving.names import pick
@@ -40,18 +40,14 @@ _TERMINAL: Final = 1500
 _Weight = Annotated[float, Field(ge=0.0, le=1e100, allow_inf_nan=False)]
 
 
-class _Arguments(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class Weights(_Arguments):
+class Weights(Arguments):
     """Weights in place of those in the file."""
 
     metrics: dict[str, _Weight] = Field({}, description="by metric")
     documents: dict[str, _Weight] = Field({}, description="by document")
 
 
-class RunArguments(_Arguments):
+class RunArguments(Arguments):
     """What to run."""
 
     name: str = Field(description="name or path of a scenario")

@@ -298,7 +298,7 @@ def test_samples_without_weight_are_no_loss(runs: Runs) -> None:
     """[E25] They are in no mean."""
     head = HEAD + "doc_weights: {a: 0}\n"
     data = [
-        rows([answer], doc_name="a") + [{**rows([GOOD])[0], "id": "b"}] for answer in (GOOD, BAD)
+        [*rows([answer], doc_name="a"), {**rows([GOOD])[0], "id": "b"}] for answer in (GOOD, BAD)
     ]
     older, newer = (runs.run(one, head) for one in data)
     assert (compare_saved(newer, older)["worse"], compare_saved(newer, older)["fell"]) == ([], 0)
