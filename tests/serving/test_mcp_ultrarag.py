@@ -35,6 +35,7 @@ def noisy(function):
     def call(*args):
         print("print")
         sys.__stdout__.write("original stdout")
+        sys.__stdout__.flush()
         os.write(1, b"descriptor 1")
         subprocess.run([sys.executable, "-c", "print('child')"], check=True)
         assert sys.stdin.read() == ""

@@ -66,7 +66,7 @@ async def _serve(project: Project, listener: socket.socket) -> None:
         await web.SockSite(runner, listener).start()
         await desk.scenarios()  # the page then has them at once
         _announce(door)
-        await _interrupted()
+        await interrupted()
     finally:
         await desk.runs.close()
         await runner.cleanup()
@@ -78,7 +78,7 @@ def _announce(door: Door) -> None:
     sys.stdout.flush()
 
 
-async def _interrupted() -> None:
+async def interrupted() -> None:
     """Return at Ctrl-C, or when the terminal is closed or the process is asked to end."""
     ended = asyncio.Event()
     if sys.platform == "win32":

@@ -35,6 +35,7 @@ class Desk:
         self._problem: str | None = None
         self._search: asyncio.Task[None] | None = None
         self._outlines: dict[str, Outline] = {}
+        self._reading, self._writing = asyncio.Lock(), asyncio.Lock()
 
     # Scenarios
 
@@ -58,7 +59,7 @@ class Desk:
         """Return what is in a scenario, by a pytest child that reads its file and data."""
         entry = await self.entry(scenario)
         digest = _digest(entry.path)
-        outline = self._outlines[scenario] = await self.project.outline(entry)
+        outline = await self._read(entry)
         points = await asyncio.to_thread(self._points, entry)
         info, figures = _info(outline), outline.figures
         shown = None if figures is None else {k: v for k, v in figures.items() if k != "info"}
@@ -101,12 +102,15 @@ class Desk:
 
     async def _outline(self, scenario: str) -> tuple[ScenarioEntry, dict[str, Any]]:
         entry = await self.entry(scenario)
-        if scenario not in self._outlines:
-            self._outlines[scenario] = await self.project.outline(entry)
-        outline = self._outlines[scenario]
+        outline = self._outlines.get(scenario) or await self._read(entry)
         if outline.figures is None:
             raise Refused(400, outline.problems[0])
         return entry, outline.figures
+
+    async def _read(self, entry: ScenarioEntry) -> Outline:
+        async with self._reading:  # one child, however often the page is clicked
+            self._outlines[entry.id] = outline = await self.project.outline(entry)
+        return outline
 
     # Running and writing
 
@@ -132,13 +136,15 @@ class Desk:
         """Write weights into the scenario's file, unless it has changed since it was read."""
         entry, figures = await self._outline(scenario)
         metrics, documents = read_weights(body, figures)
-        if body.get("digest") != _digest(entry.path):
-            raise Refused(409, f"{entry.shown} has changed since the page was loaded; load it anew")
-        try:
-            changed = await asyncio.to_thread(_patch, entry.path, metrics, documents)
-        except ScenarioError as error:
-            raise Refused(400, str(error)) from error
-        del self._outlines[scenario]
+        async with self._writing:
+            if body.get("digest") != _digest(entry.path):
+                message = f"{entry.shown} has changed since the page was loaded; load it anew"
+                raise Refused(409, message)
+            try:
+                changed = await asyncio.to_thread(_patch, entry.path, metrics, documents)
+            except ScenarioError as error:
+                raise Refused(400, str(error)) from error
+        self._outlines.pop(scenario, None)
         return {"changed": list(changed), "digest": _digest(entry.path)}
 
     def _told(self, event: Event, entry: ScenarioEntry) -> Event:
