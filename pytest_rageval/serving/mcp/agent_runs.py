@@ -35,9 +35,12 @@ def point_verdict(point: RunPoint) -> str:
     return "passed" if point.counts.scored else "empty"
 
 
-def run_verdict(status: int, point: RunPoint | None) -> str:
-    """Return the verdict of a run from pytest's exit ``status``, and from what it saved."""
-    if status == 1 or (point is not None and point.failed):
+def run_verdict(status: int, point: RunPoint | None, *, has_result: bool) -> str:
+    """Return the verdict of a run from pytest's exit ``status``, and from what it saved.
+
+    ``has_result``: it came to its end, even if nothing could be saved.
+    """
+    if (status == 1 and has_result) or (point is not None and point.failed):
         return "failed"
     if status == 5:
         return "empty"

@@ -124,7 +124,7 @@ class _Desk:
     def __init__(self, project: Project) -> None:
         self._project = project
         self._runs = ScenarioRuns(project)
-        self._entries: list[ScenarioEntry] = []
+        self._read: list[tuple[ScenarioEntry, int]] = []
 
     async def list_scenarios(self, given: ListArguments, report: Report) -> str:
         """Return a page of the scenarios."""
@@ -203,8 +203,13 @@ class _Desk:
         b, shown_b = await self._find(given.b, shown_a.rpartition("/")[0])
         return await in_thread(partial(compared_runs, a, b, {"a": shown_a, "b": shown_b}))
 
+    @property
+    def _entries(self) -> list[ScenarioEntry]:
+        """The scenarios as far as they are known, and their files as they were read."""
+        return [entry for entry, changed in self._read if changed == _changed(entry.path)]
+
     def _named(self) -> dict[str, ScenarioEntry]:
-        """Return the scenarios, as far as they are known, by path and by name."""
+        """Return the known scenarios by path and by name."""
         by_path = {entry.shown: entry for entry in self._entries}
         return by_path | {entry.name: entry for entry in self._entries if entry.name is not None}
 
@@ -212,8 +217,9 @@ class _Desk:
         """Return the scenarios below the rootdir, as pytest finds them now."""
         entries = await to_the_end(self._project.scenarios())
         root = self._project.paths.root
-        self._entries = [entry for entry in entries if entry.path.is_relative_to(root)]
-        return self._entries
+        below = [entry for entry in entries if entry.path.is_relative_to(root)]
+        self._read = [(entry, _changed(entry.path)) for entry in below]
+        return below
 
     async def _find(self, run: str, scenario: str = "") -> tuple[Path, str]:
         """Return the folder or file of a run, and its full name; ``scenario`` is the default."""
@@ -245,3 +251,11 @@ class _Desk:
         if not default and names:
             raise UserError([Problem("", f"run {shorten(run)!r}: of which scenario? {_HOW}")])
         return run, default
+
+
+def _changed(path: Path) -> int:
+    """Return when a file was last changed, in nanoseconds; 0 if it is not there."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0

@@ -28,11 +28,11 @@ from pytest_rageval.serving.mcp.answers import Arguments, cut, fitted, significa
 from pytest_rageval.serving.mcp.stdio import Report
 from pytest_rageval.serving.mcp.waiting import Ended, run_child
 from pytest_rageval.serving.names import pick
-from pytest_rageval.serving.project import Project, ScenarioEntry
+from pytest_rageval.serving.project import OWN_CACHE, Project, ScenarioEntry
 from pytest_rageval.serving.saved_runs import StoredRun, read_run
 from pytest_rageval.serving.web.weights import run_options
 
-_COLLECTING: Final = ("--collect-only", "-q")
+_COLLECTING: Final = ("--collect-only", "-q", *OWN_CACHE)
 _LAST_RUNS: Final = 5
 _LISTED: Final = 5
 _TERMINAL: Final = 1500
@@ -183,7 +183,7 @@ class _Described:
             base = self._folder.parents[1]
             self._point = read_point(base, self._folder.relative_to(base).as_posix())
             self._run = read_run(self._folder)
-        self.verdict = run_verdict(ended.status, self._point)
+        self.verdict = run_verdict(ended.status, self._point, has_result=bool(result))
 
     def __call__(self, width: int) -> dict[str, Any]:
         """Return the answer with texts of ``width`` characters."""

@@ -62,12 +62,12 @@ async def _tell(child: Child, report: Report, told: float) -> float:
 
 async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
     """Return what ``work`` returns; if cancelled, cancel it and wait until it has tidied up."""
-    import anyio  # the SDK's: it repeats a cancellation at each await that is not shielded
-
     task = asyncio.create_task(work)
     try:
         return await asyncio.shield(task)
     except asyncio.CancelledError:
+        import anyio  # the SDK's: it repeats a cancellation at each await that is not shielded
+
         task.cancel()
         with anyio.CancelScope(shield=True):
             await asyncio.wait([task])

@@ -58,7 +58,12 @@ def test_only_a_whole_good_run_has_passed(
     status: int, found: RunPoint | None, verdict: str
 ) -> None:
     """[E25] Pytest's exit status alone is not enough: nothing may have been judged."""
-    assert run_verdict(status, found) == verdict
+    assert run_verdict(status, found, has_result=True) == verdict
+
+
+def test_a_run_that_did_not_come_to_its_end_is_an_error() -> None:
+    """[E25] A metric that ends the process: whatever its exit status."""
+    assert [run_verdict(status, None, has_result=False) for status in (0, 1)] == ["error"] * 2
 
 
 def test_failed_gates_are_told_and_the_others_named() -> None:
