@@ -26,29 +26,6 @@ _GATES: Final = 8
 _QUESTION: Final = 120
 
 
-def point_verdict(point: RunPoint) -> str:
-    """Return the verdict of a saved run: ``passed`` only if all of it was judged."""
-    if point.failed:
-        return "failed"
-    if not point.complete or point.gates_skipped:
-        return "partial"
-    return "passed" if point.counts.scored else "empty"
-
-
-def run_verdict(status: int, point: RunPoint | None, *, has_result: bool) -> str:
-    """Return the verdict of a run from pytest's exit ``status``, and from what it saved.
-
-    ``has_result``: it came to its end, even if nothing could be saved.
-    """
-    if (status == 1 and has_result) or (point is not None and point.failed):
-        return "failed"
-    if status == 5:
-        return "empty"
-    if status != 0 or point is None:
-        return "error"
-    return point_verdict(point)
-
-
 def relative(project: Project, text: str) -> str:
     """Return a text of pytest's with paths relative to the rootdir."""
     root = str(project.paths.root)

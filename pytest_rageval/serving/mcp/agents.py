@@ -13,7 +13,7 @@ from pytest_rageval import __version__
 from pytest_rageval.clients.threads import in_thread
 from pytest_rageval.errors import Problem, RagevalError, UserError, shorten
 from pytest_rageval.reports.history import trend_of
-from pytest_rageval.serving.mcp.agent_runs import METRICS, NAME, base_of, point_verdict, relative
+from pytest_rageval.serving.mcp.agent_runs import METRICS, NAME, base_of, relative
 from pytest_rageval.serving.mcp.answers import Arguments, cut, paged, rounded, short
 from pytest_rageval.serving.mcp.run_tool import RunArguments, ScenarioRuns, outlines
 from pytest_rageval.serving.mcp.saved_tools import (
@@ -29,6 +29,7 @@ from pytest_rageval.serving.mcp.waiting import to_the_end
 from pytest_rageval.serving.names import pick
 from pytest_rageval.serving.project import Project, ScenarioEntry
 from pytest_rageval.serving.saved_runs import LATEST, find_run
+from pytest_rageval.serving.verdicts import point_verdict
 
 _PAGE: Final = 20
 _PROBLEM: Final = 300

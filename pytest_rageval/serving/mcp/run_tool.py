@@ -21,7 +21,6 @@ from pytest_rageval.serving.mcp.agent_runs import (
     figures_of,
     gates_of,
     relative,
-    run_verdict,
     worst_of,
 )
 from pytest_rageval.serving.mcp.answers import Arguments, cut, fitted, significant
@@ -30,6 +29,7 @@ from pytest_rageval.serving.mcp.waiting import Ended, run_child
 from pytest_rageval.serving.names import pick
 from pytest_rageval.serving.project import OWN_CACHE, Project, ScenarioEntry
 from pytest_rageval.serving.saved_runs import StoredRun, read_run
+from pytest_rageval.serving.verdicts import point_verdict, run_verdict
 from pytest_rageval.serving.web.weights import run_options
 
 _COLLECTING: Final = ("--collect-only", "-q", *OWN_CACHE)
@@ -183,7 +183,8 @@ class _Described:
             base = self._folder.parents[1]
             self._point = read_point(base, self._folder.relative_to(base).as_posix())
             self._run = read_run(self._folder)
-        self.verdict = run_verdict(ended.status, self._point, has_result=bool(result))
+        saved = [None if self._point is None else point_verdict(self._point)] if result else []
+        self.verdict = run_verdict(ended.status, saved)
 
     def __call__(self, width: int) -> dict[str, Any]:
         """Return the answer with texts of ``width`` characters."""

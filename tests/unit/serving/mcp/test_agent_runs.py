@@ -8,62 +8,15 @@ from typing import Any
 import pytest
 
 from pytest_rageval.errors import UserError
-from pytest_rageval.model import Counts, Outcome, SampleResult, WeightedSummary
-from pytest_rageval.results.run_point import RunPoint
+from pytest_rageval.model import Outcome, SampleResult
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.serving.mcp.agent_runs import (
     base_of,
     gates_of,
     is_bad,
     relative,
-    run_verdict,
 )
 from pytest_rageval.serving.project import Project, ScenarioEntry
-
-
-def point(*, complete: bool = True, skipped: int = 0, **counts: int) -> RunPoint:
-    return RunPoint(
-        "qa/1",
-        "1",
-        "qa",
-        "2026",
-        complete,
-        Counts(**{"samples": 2, "ran": 2, "scored": 2, **counts}),
-        WeightedSummary(None, 0, 0, None, None),
-        {},
-        gates_skipped=skipped,
-    )
-
-
-@pytest.mark.parametrize(
-    ("status", "found", "verdict"),
-    [
-        (0, point(), "passed"),
-        (0, point(complete=False), "partial"),
-        (0, point(skipped=1), "partial"),
-        (0, point(scored=0), "empty"),
-        (0, None, "error"),
-        (1, point(), "failed"),
-        (1, None, "failed"),
-        (1, point(complete=False), "failed"),
-        (2, point(failed=1), "failed"),  # -x
-        (2, point(), "error"),
-        (3, point(), "error"),
-        (4, None, "error"),
-        (5, None, "empty"),
-        (-9, point(), "error"),
-    ],
-)
-def test_only_a_whole_good_run_has_passed(
-    status: int, found: RunPoint | None, verdict: str
-) -> None:
-    """[E25] Pytest's exit status alone is not enough: nothing may have been judged."""
-    assert run_verdict(status, found, has_result=True) == verdict
-
-
-def test_a_run_that_did_not_come_to_its_end_is_an_error() -> None:
-    """[E25] A metric that ends the process: whatever its exit status."""
-    assert [run_verdict(status, None, has_result=False) for status in (0, 1)] == ["error"] * 2
 
 
 def test_failed_gates_are_told_and_the_others_named() -> None:
