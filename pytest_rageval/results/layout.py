@@ -73,6 +73,7 @@ def _head(result: ScenarioResult, run: RunInfo) -> dict[str, Any]:
             "judgements_sha256": info.judgements_sha256,
             "definitions": {column.name: column.definition for column in info.metrics},
             "scales": {column.name: _scale(column) for column in info.metrics},
+            "thresholds": {name: asdict(bound) for name, bound in info.thresholds.items()},
         },
         "run": {
             "id": run.id,

@@ -66,13 +66,15 @@ class Child:
 
     async def stop(self) -> None:
         """End it as Ctrl-C does, by force if that takes too long, with all that it started."""
-        for sent, patience in zip((signal.SIGINT, signal.SIGTERM), _PATIENCE_S, strict=True):
-            if self.status is not None:
-                break
-            self._send(sent)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._process.wait(), patience)
-        self._send(_KILL)
+        try:
+            for sent, patience in zip((signal.SIGINT, signal.SIGTERM), _PATIENCE_S, strict=True):
+                if self.status is not None:
+                    break
+                self._send(sent)
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._process.wait(), patience)
+        finally:
+            self._send(_KILL)  # also if the event loop ends meanwhile
         await self._process.wait()
         self._read_events()
 

@@ -16,6 +16,7 @@ from pytest_rageval.model import (
     TOLERANCE,
     WEIGHTED_SCORE,
     Baseline,
+    Bound,
     Comparing,
     MetricColumn,
     SampleResult,
@@ -68,12 +69,52 @@ def find_run(base: Path, scenario: str, name: str, baselines: Path | None = None
     return files[found] if found in files else home / found
 
 
-def read_samples(run: Path) -> Sequence[Mapping[str, Any]]:
-    """Return the samples of a run, as ``results.json`` has them; ``run`` is what ``find_run`` gave.
+@dataclass(frozen=True)
+class StoredRun:
+    """A run as its file has it; ``plan`` has no more than its metrics and groups."""
+
+    head: Mapping[str, Any]
+    saved: SavedRun
+    plan: Plan
+    samples: Sequence[SampleResult]
+    """Without texts, but for the question."""
+
+
+def read_run(run: Path) -> StoredRun:
+    """Return a run; ``run`` is what ``find_run`` returned.
 
     Raises BaselineError if the file cannot be used.
     """
-    return list(_read(run).saved.samples.values())
+    file = run / "results.json" if run.is_dir() else run
+    saved = load_baseline(run.stem, file, "", (), run.stem)
+    try:
+        head = read_head(file)
+        info = ScenarioInfo(
+            saved.scenario,
+            head["scenario"]["path"],
+            saved.scenario,
+            read_columns(head),
+            thresholds={
+                name: Bound(**ends) for name, ends in head["scenario"].get("thresholds", {}).items()
+            },
+            group_by=head.get("groups", {}).get("field"),
+        )
+        samples = [_sample(plain) for plain in saved.samples.values()]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        message = f"run {run.stem}: its results.json cannot be read: {error!r}"
+        raise BaselineError([Problem("", message)]) from error
+    found = StoredRun(head, saved, Plan(info, (), (), frozenset()), samples)
+    odd = out_of_range(saved, info.metrics)
+    if not odd and not _is_weighed(found):
+        odd = "an earlier version did not save the ranges of its metrics; run it again"
+    if odd:
+        raise BaselineError([Problem("", f"run {run.stem}: {odd}")])
+    return found
+
+
+def read_samples(run: Path) -> Sequence[Mapping[str, Any]]:
+    """Return the samples of a run as ``results.json`` has them; raises as ``read_run`` does."""
+    return list(read_run(run).saved.samples.values())
 
 
 def compare_saved(
@@ -89,7 +130,7 @@ def compare_saved(
 
     Raises BaselineError for a file that cannot be used.
     """
-    ours, theirs = _read(a), _read(b)
+    ours, theirs = read_run(a), read_run(b)
     refused = dict(_redefined(ours, theirs))
     baseline = baseline_of(_without(theirs.saved, refused), ours.plan)
     result = _compared(ours, baseline, test or SignificanceTest())
@@ -108,42 +149,7 @@ def compare_saved(
     }
 
 
-@dataclass(frozen=True)
-class _Run:
-    """A run as its file has it; ``plan`` has no more than its metrics and groups."""
-
-    head: Mapping[str, Any]
-    saved: SavedRun
-    plan: Plan
-    samples: Sequence[SampleResult]
-
-
-def _read(run: Path) -> _Run:
-    file = run / "results.json" if run.is_dir() else run
-    saved = load_baseline(run.stem, file, "", (), run.stem)
-    try:
-        head = read_head(file)
-        info = ScenarioInfo(
-            saved.scenario,
-            head["scenario"]["path"],
-            saved.scenario,
-            read_columns(head),
-            group_by=head.get("groups", {}).get("field"),
-        )
-        samples = [_sample(plain) for plain in saved.samples.values()]
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        message = f"run {run.stem}: its results.json cannot be read: {error!r}"
-        raise BaselineError([Problem("", message)]) from error
-    found = _Run(head, saved, Plan(info, (), (), frozenset()), samples)
-    odd = out_of_range(saved, info.metrics)
-    if not odd and not _is_weighed(found):
-        odd = "an earlier version did not save the ranges of its metrics; run it again"
-    if odd:
-        raise BaselineError([Problem("", f"run {run.stem}: {odd}")])
-    return found
-
-
-def _is_weighed(run: _Run) -> bool:
+def _is_weighed(run: StoredRun) -> bool:
     """Return whether the weighted scores in the file are those of the metrics as they were read.
 
     Earlier versions did not say which metrics have other ranges, or are better when lower.
@@ -162,7 +168,7 @@ def _is_weighed(run: _Run) -> bool:
     )
 
 
-def _redefined(ours: _Run, theirs: _Run) -> Iterator[tuple[str, str]]:
+def _redefined(ours: StoredRun, theirs: StoredRun) -> Iterator[tuple[str, str]]:
     """Yield each metric that was measured otherwise in B, with a remark."""
     before = {column.name: column for column in theirs.plan.info.metrics}
     for column in ours.plan.info.metrics:
@@ -199,7 +205,7 @@ def _without(saved: SavedRun, metrics: Mapping[str, str]) -> SavedRun:
     )
 
 
-def _compared(ours: _Run, baseline: Baseline, test: SignificanceTest) -> ScenarioResult:
+def _compared(ours: StoredRun, baseline: Baseline, test: SignificanceTest) -> ScenarioResult:
     """Return A as a result with its comparison."""
     info = replace(
         ours.plan.info,
@@ -222,6 +228,8 @@ def _sample(plain: Mapping[str, Any]) -> SampleResult:
         question=plain["question"],
         metadata=plain["metadata"],
         scores=plain["scores"],
+        reasons=plain["reasons"],
+        details=plain["details"],
         errors=plain["errors"],
     )
 
@@ -254,9 +262,11 @@ def _changed(result: ScenarioResult, baseline: Baseline, worst: int) -> dict[str
     return {"worse": worse, "better": better, "fell": len(fallen)}
 
 
-def _remarks(ours: _Run, theirs: _Run, result: ScenarioResult) -> Iterator[str]:
+def _remarks(ours: StoredRun, theirs: StoredRun, result: ScenarioResult) -> Iterator[str]:
     found = result.comparison
     assert found is not None
+    if ours.head["run"]["started_at"] < theirs.head["run"]["started_at"]:
+        yield "A is older than B"
     yield from _remarks_on_metrics(ours, theirs)
     if WEIGHTED_SCORE not in result.info.baselines[found.baseline].scores:
         yield "weighted_score is not compared: B has not all metrics that it follows from"
@@ -272,7 +282,7 @@ def _remarks(ours: _Run, theirs: _Run, result: ScenarioResult) -> Iterator[str]:
             yield f"{name} is undecided: {metric.undecided}"
 
 
-def _remarks_on_metrics(ours: _Run, theirs: _Run) -> Iterator[str]:
+def _remarks_on_metrics(ours: StoredRun, theirs: StoredRun) -> Iterator[str]:
     now, was = (
         {column.name: column.weight for column in run.plan.info.metrics} for run in (ours, theirs)
     )
@@ -288,7 +298,7 @@ def _remarks_on_metrics(ours: _Run, theirs: _Run) -> Iterator[str]:
         yield f"the weights of metrics differ; both runs are weighed as A: {_listed(changed)}"
 
 
-def _remarks_on_data(ours: _Run, theirs: _Run) -> Iterator[str]:
+def _remarks_on_data(ours: StoredRun, theirs: StoredRun) -> Iterator[str]:
     about = (ours.head["scenario"], theirs.head["scenario"])
     for key, what in _DIGESTS.items():
         if about[0].get(key) != about[1].get(key):

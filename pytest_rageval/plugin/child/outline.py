@@ -14,6 +14,7 @@ import pytest
 
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.model import Bound, Case, InvalidRow
+from pytest_rageval.plugin.child.cost import cost_of
 from pytest_rageval.plugin.child.output import is_worker, write_line
 from pytest_rageval.plugin.run.items import case_of
 
@@ -66,6 +67,7 @@ def outline(plan: Plan, cases: Iterable[Case]) -> dict[str, Any]:
         "docs": dict(docs.most_common(_MOST_DOCUMENTS)),
         "bands": list(info.bands),
         "asks": _asked(plan),
+        "cost": cost_of(plan, cases),
         "warnings": list(info.warnings),
         "info": replace(info, snapshot="", baselines={}).to_dict(),
     }

@@ -1,10 +1,262 @@
-"""Tools for coding agents over MCP."""
+"""Tools for coding agents over MCP: what a project's scenarios and their runs show, in short."""
 
 from __future__ import annotations
 
-from pytest_rageval.serving.project import Project
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel, Field
+
+from pytest_rageval import __version__
+from pytest_rageval.clients.threads import in_thread
+from pytest_rageval.errors import Problem, RagevalError, UserError, shorten
+from pytest_rageval.reports.history import trend_of
+from pytest_rageval.serving.mcp.agent_runs import METRICS, NAME, base_of, relative
+from pytest_rageval.serving.mcp.answers import Arguments, cut, paged, rounded, short
+from pytest_rageval.serving.mcp.run_tool import RunArguments, ScenarioRuns, outlines
+from pytest_rageval.serving.mcp.saved_tools import (
+    CompareArguments,
+    ExplainArguments,
+    SamplesArguments,
+    compared_runs,
+    explained_sample,
+    listed_samples,
+)
+from pytest_rageval.serving.mcp.stdio import Answer, Report, Tool, serve_tools
+from pytest_rageval.serving.mcp.waiting import to_the_end
+from pytest_rageval.serving.names import pick
+from pytest_rageval.serving.project import Project, ScenarioEntry
+from pytest_rageval.serving.saved_runs import LATEST, find_run
+from pytest_rageval.serving.verdicts import point_verdict
+
+_PAGE: Final = 20
+_PROBLEM: Final = 300
+
+INSTRUCTIONS: Final = (
+    "RAG evaluations of this project: scenarios that pytest runs. Begin with list_scenarios. Runs "
+    "are named scenario/run: qa/latest, qa/20260101T120000-000000, or a saved baseline, qa/main. "
+    "A run that is partial has decided no gate."
+)
+
+_HOW: Final = "Write scenario/run, for instance qa/latest; list_scenarios has the names"
+
+
+class ListArguments(Arguments):
+    """Which scenarios to list."""
+
+    contains: str = Field("", description="part of the name or path")
+    offset: int = Field(0, ge=0)
 
 
 def serve_agents(project: Project) -> int:
     """Serve the tools on stdin and stdout until they are closed; return pytest's exit status."""
-    raise NotImplementedError
+    return serve_tools("pytest-rageval", __version__, tools_of(project), INSTRUCTIONS)
+
+
+def tools_of(project: Project) -> list[Tool]:
+    """Return the tools for a project."""
+    desk = _Desk(project)
+    tool = partial(_tool, project)
+    return [
+        tool(
+            "list_scenarios",
+            "Scenarios with their samples, metrics, models and last run.",
+            ListArguments,
+            desk.list_scenarios,
+        ),
+        tool(
+            "run_scenario",
+            "Run a scenario: verdict, means with intervals, failed gates, worst samples.",
+            RunArguments,
+            desk.run_scenario,
+            is_reading=False,
+        ),
+        tool(
+            "list_samples",
+            "Samples of a run, the worst first, with what they miss.",
+            SamplesArguments,
+            desk.list_samples,
+        ),
+        tool(
+            "explain_sample",
+            "One sample of a run: texts, scores, reasons, errors, and the line of its row.",
+            ExplainArguments,
+            desk.explain_sample,
+        ),
+        tool(
+            "compare_runs",
+            "A run against an older one: differences, intervals, adjusted p, what got worse.",
+            CompareArguments,
+            desk.compare_runs,
+        ),
+    ]
+
+
+_Call = Callable[[Any, Report], Awaitable[str | Answer]]
+
+
+def _tool(
+    project: Project,
+    name: str,
+    description: str,
+    arguments: type[BaseModel],
+    call: _Call,
+    *,
+    is_reading: bool = True,
+) -> Tool:
+    hints = {"readOnlyHint": is_reading, "destructiveHint": False, "openWorldHint": not is_reading}
+    return Tool(name, description, arguments, partial(_answer, project, call), hints)
+
+
+async def _answer(project: Project, call: _Call, given: Any, report: Report) -> Answer:
+    """Return what a tool answers; the text of an error is as short as answers are."""
+    try:
+        found = await call(given, report)
+    except RagevalError as error:
+        return Answer(short(relative(project, str(error))), is_error=True)
+    return found if isinstance(found, Answer) else Answer(found)
+
+
+class _Desk:
+    """What the tools have in common: the project, its scenarios, and the run that is going on."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._runs = ScenarioRuns(project)
+        self._read: list[tuple[ScenarioEntry, int]] = []
+
+    async def list_scenarios(self, given: ListArguments, report: Report) -> str:
+        """Return a page of the scenarios."""
+        part = given.contains.casefold()
+        found = [
+            entry
+            for entry in await self._scenarios()
+            if part in f"{entry.name or ''}\n{entry.shown}".casefold()
+        ]
+        chosen = found[given.offset : given.offset + _PAGE]
+        read = [entry for entry in chosen if entry.problem is None]
+        known = await outlines(self._project, read, report)
+        rows = await in_thread(
+            lambda: [self._scenario(entry, known.get(entry.shown, {})) for entry in chosen]
+        )
+        return paged({}, "scenarios", rows, given.offset, len(found))
+
+    def _scenario(self, entry: ScenarioEntry, outline: Mapping[str, Any]) -> dict[str, Any]:
+        problem = entry.problem or outline.get("problem")
+        try:
+            last = self._last_run(entry)
+        except UserError as error:
+            last, problem = None, problem or str(error)
+        metrics = [cut(one["name"], NAME) for one in outline.get("metrics", ())]
+        return {
+            "name": entry.name,
+            "path": entry.shown,
+            "samples": outline.get("samples"),
+            "metrics": metrics[:METRICS] or None,
+            "more_metrics": len(metrics[METRICS:]) or None,
+            "asks": outline.get("asks"),
+            "last": last,
+            "problem": None if problem is None else cut(problem, _PROBLEM),
+        }
+
+    def _last_run(self, entry: ScenarioEntry) -> dict[str, Any] | None:
+        if entry.name is None:
+            return None
+        points = trend_of(base_of(self._project, entry), entry.name, limit=1)
+        if not points:
+            return None
+        (point,) = points
+        return {
+            "run": point.folder.rpartition("/")[2],
+            "verdict": point_verdict(point),
+            "weighted_score": rounded(point.weighted_score.mean),
+        }
+
+    async def run_scenario(self, given: RunArguments, report: Report) -> Answer:
+        """Run a scenario; a run that itself went wrong is an error of the tool, too."""
+        if given.name not in (named := self._named()):
+            await self._scenarios()
+            named = self._named()
+        entry = named[pick("scenario", given.name, list(named))]
+        if entry.problem is not None:
+            raise UserError([Problem("", entry.problem)])
+        base = base_of(self._project, entry)
+        text, is_error = await self._runs.run(entry, base, given, report)
+        return Answer(text, is_error=is_error)
+
+    async def list_samples(self, given: SamplesArguments, _: Report) -> str:
+        """Return a page of samples, the worst first."""
+        path, shown = await self._find(given.run)
+        return await in_thread(partial(listed_samples, path, shown, given))
+
+    async def explain_sample(self, given: ExplainArguments, _: Report) -> str:
+        """Return all that is known of a sample."""
+        path, shown = await self._find(given.run)
+        return await in_thread(
+            partial(explained_sample, self._project.paths.root, path, shown, given)
+        )
+
+    async def compare_runs(self, given: CompareArguments, _: Report) -> str:
+        """Return the differences of two runs."""
+        a, shown_a = await self._find(given.a)
+        b, shown_b = await self._find(given.b, shown_a.rpartition("/")[0])
+        return await in_thread(partial(compared_runs, a, b, {"a": shown_a, "b": shown_b}))
+
+    @property
+    def _entries(self) -> list[ScenarioEntry]:
+        """The scenarios as far as they are known, and their files as they were read."""
+        return [entry for entry, changed in self._read if changed == _changed(entry.path)]
+
+    def _named(self) -> dict[str, ScenarioEntry]:
+        """Return the known scenarios by path and by name."""
+        by_path = {entry.shown: entry for entry in self._entries}
+        return by_path | {entry.name: entry for entry in self._entries if entry.name is not None}
+
+    async def _scenarios(self) -> list[ScenarioEntry]:
+        """Return the scenarios below the rootdir, as pytest finds them now."""
+        entries = await to_the_end(self._project.scenarios())
+        root = self._project.paths.root
+        below = [entry for entry in entries if entry.path.is_relative_to(root)]
+        self._read = [(entry, _changed(entry.path)) for entry in below]
+        return below
+
+    async def _find(self, run: str, scenario: str = "") -> tuple[Path, str]:
+        """Return the folder or file of a run, and its full name; ``scenario`` is the default."""
+        name, of_scenario = self._split(run, scenario)
+        if of_scenario not in {entry.name for entry in self._entries}:
+            await self._scenarios()
+            name, of_scenario = self._split(run, scenario)
+        names = {entry.name: entry for entry in self._entries if entry.name is not None}
+        entry = names[pick("scenario", of_scenario, list(names))]
+        assert entry.name is not None
+        base = base_of(self._project, entry)
+        baselines = self._project.paths.baseline_folder(entry.name, entry.output_dir)
+        found = await in_thread(partial(find_run, base, entry.name, name, baselines))
+        return found, f"{entry.name}/{found.stem}"
+
+    def _split(self, run: str, scenario: str) -> tuple[str, str]:
+        """Return the run and the scenario that ``run`` names: ``scenario/run``, or one of them.
+
+        A scenario alone means its latest run; a run alone is one of the default, or of the only
+        scenario.
+        """
+        names = [entry.name for entry in self._entries if entry.name is not None]
+        if run in names:
+            return LATEST, run
+        before, separator, name = run.rpartition("/")
+        if separator:
+            return name, before
+        default = scenario or (names[0] if len(names) == 1 else "")
+        if not default and names:
+            raise UserError([Problem("", f"run {shorten(run)!r}: of which scenario? {_HOW}")])
+        return run, default
+
+
+def _changed(path: Path) -> int:
+    """Return when a file was last changed, in nanoseconds; 0 if it is not there."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0

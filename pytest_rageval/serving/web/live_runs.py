@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_rageval.serving.children import Child, started
+from pytest_rageval.serving.verdicts import run_verdict
 from pytest_rageval.serving.web.refusals import Refused
 
 _KEPT = 20
@@ -89,18 +90,10 @@ class LiveRun:
 
 
 def verdict_of(status: int | None, events: Sequence[Event]) -> str:
-    """Return ``passed`` only for a run that judged everything it was to judge.
-
-    ``status`` is pytest's; without one, and with those of usage errors, interruptions and empty
-    runs, the verdict is ``error``.
-    """
-    results = [event.get("point") for event in events if event["event"] == "result"]
-    points = [point for point in results if point is not None]
-    if status == 1 or any(point["failed"] for point in points):
-        return "failed"
-    if status != 0 or not points or len(points) < len(results):
-        return "error"
-    return "passed" if all(point["complete"] for point in points) else "partial"
+    """Return the verdict of a run that has ended by itself, ``error`` if it judged nothing."""
+    points = [event.get("point") for event in events if event["event"] == "result"]
+    verdict = run_verdict(status, [point and point["verdict"] for point in points])
+    return "error" if verdict == "empty" else verdict
 
 
 class LiveRuns:

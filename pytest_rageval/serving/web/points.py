@@ -10,6 +10,7 @@ from typing import Any
 from pytest_rageval.model import WEIGHTED_SCORE, ScenarioInfo
 from pytest_rageval.reports.html import PAGE
 from pytest_rageval.results.run_point import RunPoint
+from pytest_rageval.serving.verdicts import point_verdict
 
 
 def point_dict(
@@ -20,12 +21,13 @@ def point_dict(
     ``base`` is the folder of all runs and ``scenario`` the id of the scenario. A metric that is no
     longer in the scenario has no card.
     """
+    verdict = point_verdict(point)
     has_page = (base / point.folder / PAGE).is_file()
     return {
         "run": point.run_id,
         "started_at": point.started_at,
         "complete": point.complete,
-        "failed": point.failed,
+        "verdict": "error" if verdict == "empty" else verdict,
         "counts": asdict(point.counts),
         "gates_passed": point.gates_passed,
         "gates_failed": point.gates_failed,

@@ -172,6 +172,7 @@ def test_results_json_has_the_keys_of_the_contract(folder: Path) -> None:
             name: {"range": [0.0, 1.0], "higher_is_better": True, "as_is": False}
             for name in ("f1", "em")
         },
+        "thresholds": {},
     }
     assert set(found["run"]) == {
         "id",

@@ -286,3 +286,19 @@ def test_a_partial_run_is_said(runs: Runs) -> None:
     older = runs.run(rows([GOOD, BAD]), ran=1)
     remarks = compare_saved(runs.run(rows([GOOD, BAD])), older)["remarks"]
     assert "B is partial: 1 of 2 samples ran" in remarks
+
+
+def test_runs_the_wrong_way_round_are_said(runs: Runs) -> None:
+    """[E25] They are compared as asked."""
+    older, newer = (runs.run(rows([GOOD] * 6)) for _ in range(2))
+    assert compare_saved(older, newer)["remarks"] == ["A is older than B"]
+
+
+def test_samples_without_weight_are_no_loss(runs: Runs) -> None:
+    """[E25] They are in no mean."""
+    head = HEAD + "doc_weights: {a: 0}\n"
+    data = [
+        [*rows([answer], doc_name="a"), {**rows([GOOD])[0], "id": "b"}] for answer in (GOOD, BAD)
+    ]
+    older, newer = (runs.run(one, head) for one in data)
+    assert (compare_saved(newer, older)["worse"], compare_saved(newer, older)["fell"]) == ([], 0)

@@ -1,0 +1,52 @@
+"""What a run will cost, about: each metric that asks a model sends all texts of a sample once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pytest_rageval.clients.accounting.estimates import TokenGuess
+from pytest_rageval.clients.base import EMBEDDING_REGISTRY
+from pytest_rageval.clients.settings import ClientSettings
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.model import Case, Sample
+
+
+def cost_of(plan: Plan, cases: Iterable[Case]) -> dict[str, Any]:
+    """Return ``usd``, as if nothing were in the cache, and ``unpriced``: models without a price.
+
+    A first guess: the prompts of metrics are not known, nor are the answers of a target.
+    """
+    asked = list(_asked(plan))
+    samples = [case for case in cases if isinstance(case, Sample) and case.skip is None]
+    texts = [[text for text in _texts(sample) if text] for sample in samples]
+    usd = 0.0
+    for settings, times in asked:
+        if settings.price is None:
+            continue
+        guess = TokenGuess(settings.max_tokens)
+        for one in texts:
+            estimate = guess.make(one)
+            usd += times * settings.price.cost_usd(estimate.prompt, estimate.completion)
+    return {"usd": usd, "unpriced": [one.shown for one, _ in asked if one.price is None]}
+
+
+def _asked(plan: Plan) -> Iterator[tuple[ClientSettings, int]]:
+    """Yield each model that may cost something, and how often it is asked about a sample."""
+    for role, settings in (("judge", plan.models.judge), ("embedding", plan.models.embedding)):
+        if settings is None or (role == "embedding" and _is_local(settings)):
+            continue
+        yield settings, plan.repeats * sum(role in metric.info.asks for metric in plan.metrics)
+    if plan.target is not None and plan.target.limits_itself:  # a model, not a program of its own
+        yield plan.target.settings, 1
+
+
+def _is_local(settings: ClientSettings) -> bool:
+    return EMBEDDING_REGISTRY.get(settings.provider).is_local
+
+
+def _texts(sample: Sample) -> Iterator[str | None]:
+    yield sample.question
+    yield sample.answer
+    yield from sample.contexts or ()
+    yield from sample.references or ()

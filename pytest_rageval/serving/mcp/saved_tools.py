@@ -1,0 +1,182 @@
+"""What the tools for agents answer about saved runs: their samples, one of these, two runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pydantic import Field
+
+from pytest_rageval.model import WEIGHTED_SCORE, SampleResult
+from pytest_rageval.serving.mcp.agent_runs import METRICS, NAME, row_of, why
+from pytest_rageval.serving.mcp.answers import (
+    MOST_TOKENS,
+    Arguments,
+    cut,
+    fitted,
+    paged,
+    rounded,
+    significant,
+)
+from pytest_rageval.serving.names import pick
+from pytest_rageval.serving.row_place import row_place
+from pytest_rageval.serving.saved_runs import StoredRun, compare_saved, read_run
+from pytest_rageval.stats.verdict import badness, score_of
+from pytest_rageval.stats.weights import is_scored
+
+_PAGE: Final = 20
+_TEXTS: Final = 5
+_FULL_TOKENS: Final = 8000
+_WHY: Final = 150
+_REMARKS: Final = 10
+
+_RUN = Field(description="scenario/run; run may be an id, its beginning, latest, or a baseline")
+
+
+class SamplesArguments(Arguments):
+    """Which samples to list."""
+
+    run: str = _RUN
+    outcome: Literal["passed", "failed", "error", "skipped", "xfailed"] | None = None
+    metric: str | None = Field(None, description="order by this metric")
+    offset: int = Field(0, ge=0)
+    limit: int = Field(_PAGE, ge=1, le=100)
+
+
+class ExplainArguments(Arguments):
+    """Which sample to explain."""
+
+    run: str = _RUN
+    id: str = Field(description="id of the sample, or its beginning")
+    full: bool = Field(False, description="texts up to four times as long")
+
+
+class CompareArguments(Arguments):
+    """Which runs to compare."""
+
+    a: str = _RUN
+    b: str = Field(description="the older run; as a, the scenario may be left out")
+
+
+def listed_samples(path: Path, shown: str, given: SamplesArguments) -> str:
+    """Return a page of the samples of a run, the worst first; ``shown`` is the run's name."""
+    run = read_run(path)
+    samples = [one for one in run.samples if given.outcome in (None, one.outcome)]
+    samples.sort(key=_by_metric(run, given.metric) if given.metric else badness)
+    page = samples[given.offset : given.offset + given.limit]
+    rows = [row_of(one, run, _WHY) | _score(one, given.metric) for one in page]
+    return paged({"run": shown}, "samples", rows, given.offset, len(samples))
+
+
+def _score(sample: SampleResult, metric: str | None) -> dict[str, Any]:
+    return {} if metric is None else {metric: rounded(score_of(sample, metric))}
+
+
+def _by_metric(run: StoredRun, metric: str) -> Callable[[SampleResult], tuple[bool, float, int]]:
+    """Return a key that sorts samples by a metric, the worst first, unscored ones at the end."""
+    columns = {column.name: column for column in run.plan.info.metrics}
+    pick("metric", metric, [*columns, WEIGHTED_SCORE])
+
+    def key(sample: SampleResult) -> tuple[bool, float, int]:
+        score = score_of(sample, metric)
+        if not is_scored(score):
+            return True, 0.0, sample.index
+        return False, columns[metric].to_unit(score) if metric in columns else score, sample.index
+
+    return key
+
+
+def explained_sample(root: Path, path: Path, shown: str, given: ExplainArguments) -> str:
+    """Return what is known of a sample; the place of its row is relative to ``root``."""
+    run = read_run(path)
+    samples = {one.sample_id: one for one in run.samples}
+    wanted = given.id if given.id in samples else given.id.rpartition("… (")[0] or given.id
+    sample = samples[pick("sample", wanted, list(samples), begins=True)]
+    plain = run.saved.samples[sample.sample_id]
+    place = row_place(root, path, run.head["scenario"], plain)
+    head = {"run": shown, "id": sample.sample_id, "row": place}
+    wrong = why(sample, run)
+    most, times = (_FULL_TOKENS, 4) if given.full else (MOST_TOKENS, 1)
+    return fitted(lambda width: _explanation(head, plain, wrong, width * times), most)
+
+
+def _explanation(
+    head: Mapping[str, Any], plain: Mapping[str, Any], wrong: list[str], width: int
+) -> dict[str, Any]:
+    scores = {name: rounded(score) for name, score in plain["scores"].items()}
+    return {
+        **head,
+        "id": cut(head["id"], width),
+        "outcome": plain["outcome"],
+        "weighted_score": rounded(plain["weighted_score"]),
+        "why": _texts(wrong, width),
+        "scores": dict(list(scores.items())[:METRICS]),
+        "question": cut(plain["question"], width),
+        "answer": cut(plain["answer"], width),
+        "references": _texts(plain["references"], width),
+        "contexts": _texts(plain["contexts"], width),
+        "reasons": _cut_values(plain["reasons"], width),
+        "details": _cut_values(plain["details"], width),
+        "doc_name": cut(plain["doc_name"], width),
+        "weight": plain["sample_weight"],
+        "metadata": _cut_values(plain["metadata"], width),
+    }
+
+
+def _texts(texts: Sequence[str] | None, width: int) -> list[str | None] | None:
+    """Return the first texts, and how many more there are."""
+    if not texts:
+        return None
+    more = len(texts) - _TEXTS
+    return [*(cut(one, width) for one in texts[:_TEXTS]), *([f"… {more} more"] if more > 0 else [])]
+
+
+def _cut_values(values: Mapping[str, Any], width: int) -> dict[str, Any]:
+    """Return the first values, as they are where they are short, else cut as JSON."""
+    shown = {}
+    for name, value in list(values.items())[:METRICS]:
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        shown[cut(name, NAME)] = value if len(text) <= width else cut(text, width)
+    return shown
+
+
+def compared_runs(a: Path, b: Path, names: Mapping[str, str]) -> str:
+    """Return the answer of compare_runs; ``names`` are the runs' under ``a`` and ``b``."""
+    found = compare_saved(a, b)
+    return fitted(lambda width: _comparison(names, found, width))
+
+
+def _comparison(names: Mapping[str, str], found: Mapping[str, Any], width: int) -> dict[str, Any]:
+    metrics = {
+        cut(name, NAME): {
+            "a": rounded(one["A_mean"]),
+            "b": rounded(one["B_mean"]),
+            "diff": rounded(one["diff"]),
+            "ci": [rounded(one["ci_low"]), rounded(one["ci_high"])],
+            "p_adjusted": significant(one["p_adjusted"]),
+            "verdict": one["verdict"],
+        }
+        for name, one in list(found["metrics"].items())[:METRICS]
+    }
+    worse = [
+        {
+            "id": cut(one["id"], NAME),
+            "a": rounded(one["a"]),
+            "b": rounded(one["b"]),
+            "question": cut(one["question"], width),
+        }
+        for one in found["worse"]
+    ]
+    return {
+        **names,
+        "n": found["n"],
+        "metrics": metrics,
+        "more_metrics": len(found["metrics"]) - len(metrics) or None,
+        "worse": worse,
+        "more_worse": (found["fell"] or 0) - len(worse) or None,
+        "better": found["better"],
+        "remarks": [cut(one, width) for one in found["remarks"][:_REMARKS]],
+        "more_remarks": len(found["remarks"][_REMARKS:]) or None,
+    }

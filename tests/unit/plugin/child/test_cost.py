@@ -1,0 +1,55 @@
+"""E25: what a run will cost, about, before any model is asked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_rageval.engine.planning.plan_scenario import make_plan
+from pytest_rageval.plugin.child.cost import cost_of
+
+pytest.importorskip("aiohttp", reason="judges are asked with aiohttp")
+
+# 12 + 8 + 4 + 4 characters are 7 tokens.
+TEXTS = {"question": "four letters", "answer": "an answe"}
+LISTS = {"references": ["abcd"], "contexts": ["ab c"]}
+JUDGE = "judge: {{model: m, base_url: 'http://127.0.0.1:9/v1', max_tokens: 100{more}}}\n"
+
+
+def cost(folder: Path, more: str, metrics: str = "[llm_answer_relevancy]") -> dict[str, object]:
+    file = folder / "s.yaml"
+    rows = json.dumps([{"id": f"r{at}", **TEXTS, **LISTS} for at in range(3)])
+    text = f"name: s\nmetrics: {metrics}\n{JUDGE.format(more=more)}dataset: {rows}\n"
+    file.write_text(text, "utf-8")
+    plan = make_plan(file)
+    return cost_of(plan, plan.cases)
+
+
+def test_each_sample_costs_its_texts_and_a_reply(tmp_path: Path) -> None:
+    """[E25] 3 samples of 7 tokens at 1 USD a million, and replies of 100 tokens at 2 USD."""
+    found = cost(tmp_path, ", price: {input: 1, output: 2}")
+    assert found == {"usd": pytest.approx(3 * (7 + 200) / 1e6), "unpriced": []}
+
+
+def test_repeats_and_metrics_multiply(tmp_path: Path) -> None:
+    """[E25] Two metrics, each asked three times."""
+    rubric = "{rubric: {prompt: '{query} {context} {answer}'}}"
+    once = cost(tmp_path, ", price: {input: 1, output: 2}")["usd"]
+    two = cost(
+        tmp_path,
+        ", repeats: 3, price: {input: 1, output: 2}",
+        f"[llm_answer_relevancy, {rubric}, em]",
+    )
+    assert isinstance(once, float)
+    assert two["usd"] == pytest.approx(6 * once)
+
+
+def test_a_model_without_a_price_is_named(tmp_path: Path) -> None:
+    """[E25] It is not free."""
+    assert cost(tmp_path, "") == {"usd": 0.0, "unpriced": ["judge 'm'"]}
+
+
+def test_a_scenario_that_asks_nobody_costs_nothing(tmp_path: Path) -> None:
+    assert cost(tmp_path, "", "[em]") == {"usd": 0.0, "unpriced": []}

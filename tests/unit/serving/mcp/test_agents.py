@@ -1,0 +1,124 @@
+"""E25: what the tools for agents find, without any child."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_rageval.evaluation import evaluate
+from pytest_rageval.run_paths import RunPaths
+from pytest_rageval.serving.mcp.agents import tools_of
+from pytest_rageval.serving.project import Project, ScenarioEntry
+
+TEXT = "name: {name}\nmetrics: [em]\ndataset: [{{id: a, answer: x, references: [x]}}]\n"
+
+
+@dataclass(frozen=True)
+class Files(Project):
+    """A project whose scenarios are found without pytest; ``asked`` counts how often."""
+
+    asked: Any = None
+
+    async def scenarios(self) -> list[ScenarioEntry]:
+        self.asked.append(1)
+        return [
+            ScenarioEntry(path, path.name, path.read_text("utf-8").split()[1], None)
+            for path in sorted(self.folder.glob("*.rageval.yaml"))
+        ]
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Files:
+    return Files("python", tmp_path, (), (), RunPaths(tmp_path), asked=[])
+
+
+def run(project: Files, name: str) -> None:
+    file = project.folder / f"{name}.rageval.yaml"
+    file.write_text(TEXT.format(name=name), "utf-8")
+    evaluate(file, write_to=project.folder / ".rageval")
+
+
+def call(project: Files, *calls: tuple[str, dict[str, Any]]) -> list[str]:
+    """Return the texts of answers to calls of one server."""
+    tools = {tool.name: tool for tool in tools_of(project)}
+
+    async def report(*_: Any) -> None:
+        pytest.fail("nothing takes so long")
+
+    async def answers() -> list[str]:
+        found = []
+        for name, arguments in calls:
+            tool = tools[name]
+            answer = await tool.call(tool.arguments.model_validate(arguments), report)
+            found.append(answer.text)
+        return found
+
+    return asyncio.run(answers())
+
+
+def samples(run: str) -> tuple[str, dict[str, Any]]:
+    return "list_samples", {"run": run}
+
+
+@pytest.mark.parametrize("name", ["qa/latest", "latest", "qa"])
+def test_a_run_of_the_only_scenario_needs_no_scenario(project: Files, name: str) -> None:
+    """[E25] A scenario alone means its latest run."""
+    run(project, "qa")
+    (text,) = call(project, samples(name))
+    assert json.loads(text)["run"].startswith("qa/2")
+
+
+def test_of_several_scenarios_one_must_be_named(project: Files) -> None:
+    """[E25]"""
+    run(project, "qa")
+    run(project, "bot")
+    found = call(project, samples("latest"), samples("bot"), samples("qab/latest"))
+    assert found[0].startswith("run 'latest': of which scenario? Write scenario/run")
+    assert json.loads(found[1])["run"].startswith("bot/2")
+    assert found[2] == "unknown scenario 'qab'. Did you mean 'qa'? Known: qa, bot"
+
+
+def test_the_older_run_is_of_the_same_scenario(project: Files) -> None:
+    """[E25] Unless it names another one, which is said."""
+    run(project, "qa")
+    run(project, "bot")
+    same, other = call(
+        project,
+        ("compare_runs", {"a": "qa/latest", "b": "latest"}),
+        ("compare_runs", {"a": "qa/latest", "b": "bot"}),
+    )
+    assert json.loads(same)["b"].startswith("qa/2")
+    assert "the runs are of two scenarios" in json.loads(other)["remarks"]
+
+
+def test_scenarios_are_looked_for_again_when_a_file_changes(project: Files) -> None:
+    """[E25] An agent mends a file and asks again; otherwise pytest is not asked twice."""
+    run(project, "qa")
+    call(project, samples("qa"), samples("qa"))
+    assert len(project.asked) == 1
+    tools = {tool.name: tool for tool in tools_of(project)}
+    file = project.folder / "qa.rageval.yaml"
+
+    async def twice() -> None:
+        given = tools["list_samples"].arguments.model_validate({"run": "qa"})
+        await tools["list_samples"].call(given, None)  # type: ignore[arg-type]
+        os.utime(file, ns=(0, 0))
+        await tools["list_samples"].call(given, None)  # type: ignore[arg-type]
+
+    asyncio.run(twice())
+    assert len(project.asked) == 3
+
+
+def test_a_scenario_outside_of_the_rootdir_is_none(project: Files, tmp_path: Path) -> None:
+    """[E25]"""
+    (tmp_path / "inner").mkdir()
+    run(project, "qa")
+    inner = Files("python", tmp_path, (), (), RunPaths(tmp_path / "inner"), asked=[])
+    (text,) = call(inner, samples("qa/latest"))
+    assert text == "unknown scenario 'qa': there is none"

@@ -1,0 +1,59 @@
+"""The verdict of a run that was started for somebody: passed only if everything was judged."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_rageval.model import Counts, WeightedSummary
+from pytest_rageval.results.run_point import RunPoint
+from pytest_rageval.serving.verdicts import point_verdict, run_verdict
+from pytest_rageval.serving.web.live_runs import verdict_of
+
+
+def point(*, complete: bool = True, skipped: int = 0, **counts: int) -> RunPoint:
+    return RunPoint(
+        "qa/1",
+        "1",
+        "qa",
+        "2026",
+        complete,
+        Counts(**{"samples": 2, "ran": 2, "scored": 2, **counts}),
+        WeightedSummary(None, 0, 0, None, None),
+        {},
+        gates_skipped=skipped,
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "found", "verdict"),
+    [
+        (0, [point()], "passed"),
+        (0, [point(complete=False)], "partial"),
+        (0, [point(skipped=1)], "partial"),
+        (0, [point(), point(skipped=1)], "partial"),
+        (0, [point(scored=0)], "empty"),
+        (0, [None], "error"),
+        (0, [point(), None], "error"),
+        (0, [], "error"),
+        (1, [point()], "failed"),
+        (1, [None], "failed"),
+        (1, [point(complete=False)], "failed"),
+        (1, [], "error"),  # a metric that ends the process
+        (2, [point(failed=1)], "failed"),  # -x
+        (2, [point()], "error"),
+        (3, [point()], "error"),
+        (4, [], "error"),
+        (5, [], "empty"),
+        (-9, [point()], "error"),
+        (None, [], "error"),
+    ],
+)
+def test_only_a_whole_good_run_has_passed(
+    status: int | None, found: list[RunPoint | None], verdict: str
+) -> None:
+    """[A24, E25] Pytest's exit status alone is not enough: nothing may have been judged."""
+    saved = [None if one is None else point_verdict(one) for one in found]
+    assert run_verdict(status, saved) == verdict
+    events = [{"event": "result", "point": one and {"verdict": one}} for one in saved]
+    shown = "error" if verdict == "empty" else verdict
+    assert verdict_of(status, events) == shown
