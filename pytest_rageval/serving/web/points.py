@@ -27,7 +27,7 @@ def point_dict(
         "run": point.run_id,
         "started_at": point.started_at,
         "complete": point.complete,
-        "verdict": "error" if verdict == "empty" else verdict,
+        "verdict": "partial" if verdict == "empty" else verdict,
         "counts": asdict(point.counts),
         "gates_passed": point.gates_passed,
         "gates_failed": point.gates_failed,

@@ -83,11 +83,17 @@ def _guard(door: Door) -> Any:
                 raise Refused(413, f"expected a body of at most {MAX_BODY} bytes")
             return await handler(request)
         except Refused as error:
-            return web.json_response({"error": str(error), **error.more}, status=error.status)
+            return _refusal(request, error)
         except web.HTTPException as error:  # an unknown path, method, or too large a body
             return web.json_response({"error": error.reason}, status=error.status)
 
     return guarded
+
+
+def _refusal(request: web.Request, error: Refused) -> web.Response:
+    if request.path == "/":  # for a person
+        return web.Response(text=f"{error}\n", status=error.status)
+    return web.json_response({"error": str(error), **error.more}, status=error.status)
 
 
 def _let_in(door: Door) -> web.Response:

@@ -230,7 +230,7 @@ function lastPoint({ entry, detail, points }) {
 
 /** A run that ended early is neither passed nor failed, whatever it saved. */
 function endVerdict(live, point) {
-  const saved = point === null ? "partial" : outcomeOf(point);
+  const saved = point === null ? "partial" : point.verdict;
   const verdict = {
     outcome: live === null ? saved : live.end.verdict,
     failedGates: point?.gates_failed ?? 0,

@@ -48,7 +48,7 @@ function runRow(point) {
     "tr",
     { "data-run": point.run },
     el("th", { scope: "row" }, name),
-    el("td", {}, badge(outcomeOf(point))),
+    el("td", {}, badge(point.verdict)),
     el(
       "td",
       { class: "number" },
@@ -103,7 +103,7 @@ function comparePoints(app) {
 
 function pointWords(point) {
   const score = figure(point.weighted_score.mean);
-  return `${moment(point.started_at)} · ${score} · ${say(outcomeOf(point))}`;
+  return `${moment(point.started_at)} · ${score} · ${say(point.verdict)}`;
 }
 
 async function comparePair(app) {

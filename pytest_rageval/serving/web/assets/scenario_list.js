@@ -76,7 +76,7 @@ function standing(app, { id, problem, last }) {
   return [
     bandedFigure(last.weighted_score.mean, wholeCard(last)?.band ?? null),
     " ",
-    broken ?? badge(outcomeOf(last)),
+    broken ?? badge(last.verdict),
   ];
 }
 
@@ -93,10 +93,4 @@ function bandedFigure(value, band) {
 
 function wholeCard(point) {
   return point.cards.find((card) => card.name === WEIGHTED) ?? null;
-}
-
-/** The verdict of a saved run: passed only if all of it ran and nothing failed. */
-function outcomeOf(point) {
-  if (point.failed) return "failed";
-  return point.complete ? "passed" : "partial";
 }
