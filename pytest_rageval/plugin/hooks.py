@@ -37,6 +37,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     Otherwise an xdist controller, which collects nothing, would not know their hooks.
     """
     known = early_config.known_args_namespace
+    if known.rag_mcp is not None and known.capture != "fd":
+        from pytest_rageval.serving.mcp.descriptors import take_descriptors
+
+        take_descriptors()  # before a conftest.py prints
     named = getattr(known, SCENARIO.dest, None) or os.environ.get(SCENARIO.variable, "").split(";")
     named = [text.partition("::")[0].strip() for text in named if text.strip()]
     if named:

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from pytest_rageval.errors import MissingExtraError, UserError
-from pytest_rageval.plugin.options import AGENTS, MCP_PROFILES, SCENARIO
+from pytest_rageval.plugin.options import AGENTS, MCP_PROFILES
 from pytest_rageval.plugin.settings import Settings
 from pytest_rageval.serving.project import Project
 
@@ -34,8 +34,11 @@ def _serve_tools(config: pytest.Config, profile: str) -> int:
     if profile not in MCP_PROFILES:
         known = " or ".join(f"--rag-mcp={name}" for name in MCP_PROFILES)
         raise pytest.UsageError(f"--rag-mcp {profile}: no such profile; write {known}")
+    from pytest_rageval.serving.mcp.descriptors import take_descriptors
+
     project = project_of(config)
     _end_capture(config)
+    take_descriptors()
     if profile == AGENTS:
         from pytest_rageval.serving.mcp.agents import serve_agents
 
@@ -48,41 +51,24 @@ def _serve_tools(config: pytest.Config, profile: str) -> int:
 def project_of(config: pytest.Config) -> Project:
     """Return what a child needs to be started as this pytest was."""
     typed = [str(text) for text in config.invocation_params.args]
-    _take(typed, "--rag-serve")
-    _take(typed, "--rag-mcp")
-    selects = [f"{SCENARIO.flag}={value}" for value in _take(typed, SCENARIO.flag)]
-    if config.args_source is pytest.Config.ArgsSource.ARGS:
-        for argument in config.args:
-            if argument in typed:
-                typed.remove(argument)
-                selects.append(argument)
-    # A child is given other files, by which pytest might find another rootdir or ini file.
-    typed.append(f"--rootdir={config.rootpath}")
-    if config.inipath is not None:
-        typed.append(f"--config-file={config.inipath}")
+    _remove(typed, "--rag-serve")
+    _remove(typed, "--rag-mcp")
     settings = Settings.of(config)
     return Project(
         python=sys.executable,
         folder=config.invocation_params.dir,
-        options=tuple(typed),
-        selects=tuple(selects),
+        arguments=tuple(typed),
         paths=settings.run_paths,
         cache_dir=settings.cache_dir,
     )
 
 
-def _take(typed: list[str], flag: str) -> list[str]:
-    """Remove an option from a command line, ``--x=1`` or ``--x 1``; return its values."""
-    values = []
+def _remove(typed: list[str], flag: str) -> None:
+    """Remove an option and its value from a command line, ``--x=1`` or ``--x 1``."""
     for at in reversed(range(len(typed))):
-        name, separator, value = typed[at].partition("=")
-        if name != flag:
-            continue
-        if not separator and at + 1 < len(typed) and not typed[at + 1].startswith("-"):
-            value = typed.pop(at + 1)
-        del typed[at]
-        values.append(value)
-    return values[::-1]
+        if typed[at].partition("=")[0] == flag:
+            has_value = typed[at] == flag and typed[at + 1 :] and not typed[at + 1].startswith("-")
+            del typed[at : at + 1 + bool(has_value)]
 
 
 def _port(text: str) -> int:
@@ -99,5 +85,7 @@ def _end_capture(config: pytest.Config) -> None:
     capture = config.pluginmanager.get_plugin("capturemanager")
     if capture is not None:
         capture.suspend_global_capture(in_=True)
-        # What a conftest.py has printed: in the end pytest would write it to the real stdout.
-        sys.stderr.write("".join(capture.read_global_capture()))
+        printed = "".join(capture.read_global_capture())
+        # Else pytest would, in the end, give stdout back to what is printed then.
+        capture.stop_global_capturing()
+        sys.stderr.write(printed)

@@ -107,9 +107,9 @@ def _point(head: Mapping[str, Any], folder: str, commit: str | None) -> RunPoint
     ended = Counter(gate["outcome"] for gate in head["gates"])
     return RunPoint(
         folder=folder,
-        run_id=_text(head["run"]["id"]),
+        run_id=_unicode(head["run"]["id"]),
         scenario=_text(head["scenario"]["name"]),
-        started_at=_text(head["run"]["started_at"]),
+        started_at=_unicode(head["run"]["started_at"]),
         complete=head["complete"] is True,
         counts=_figures(Counts, head["counts"]),
         weighted_score=_figures(WeightedSummary, head["weighted_score"]),
@@ -142,6 +142,11 @@ def _number(value: Any) -> Any:
     if value is None or (type(value) in (int, float) and math.isfinite(value)):
         return value
     raise ValueError(f"{value!r} is not a number")
+
+
+def _unicode(value: Any) -> str:
+    _text(value).encode()  # of ours, none has half of a character
+    return str(value)
 
 
 def _text(value: Any) -> str:

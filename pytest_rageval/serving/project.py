@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_rageval.errors import RagevalError
-from pytest_rageval.run_paths import RunPaths
+from pytest_rageval.run_paths import RunPaths, folder_name
 from pytest_rageval.serving.children import OUTPUT, started
 
 _GOOD = (0, 5)  # 5: nothing was collected
-OWN_CACHE: Final = ("-o", f"cache_dir=${OUTPUT}.cache")
-"""Options of a child in which ``--lf`` selects nothing, and which changes nothing for the next."""
-
-_LOOKING = ("--collect-only", "-q", *OWN_CACHE)
 _PLUGINS = "pytest_rageval.plugin.child"
 
+ASIDE: Final = ("-o", f"cache_dir=${OUTPUT}.cache", "-p", f"{_PLUGINS}.aside")
+"""Options of a child beside the project's runs: --lf selects nothing, and nothing is saved."""
 
-class ProjectError(RagevalError):
-    """pytest cannot collect the project; the message is what it printed."""
+_SHARED: Final = (
+    "{0.shown}: name: {0.name!r} is also the name of {1}: both would share run folder, history and "
+    "baselines. Give one of them another 'name' or 'output_dir'"
+)
+_LOOKING = ("--collect-only", "-q", *ASIDE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,41 +56,53 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """How pytest was started: in ``folder``, with ``options``, and ``selects`` to select tests.
-
-    ``cache_dir`` is where its runs keep replies, wherever their files go.
-    """
+    """How pytest was started: in ``folder``, with ``arguments``, from the project in ``paths``."""
 
     python: str
     folder: Path
-    options: tuple[str, ...]
-    selects: tuple[str, ...]
+    arguments: tuple[str, ...]
     paths: RunPaths
     cache_dir: Path | None = None
+    """Where replies and answers are kept, also those of runs with another output folder."""
 
     def command(self, plugin: str, *more: str, scenarios: Sequence[Path] = ()) -> list[str]:
         """Return the command of a child with one of our plugins for children.
 
-        ``more`` are further options; ``scenarios`` are files to collect in place of all others.
+        ``more`` are further options; ``scenarios`` are the only files to collect.
         """
-        named = [f"--rag-scenario={path}" for path in scenarios]
         start = [self.python, "-m", "pytest", "-p", f"{_PLUGINS}.{plugin}"]
-        return [*start, *self.options, *more, *(named or self.selects)]
+        if scenarios:
+            start += ["-p", f"{_PLUGINS}.only"]
+        only = [f"--rag-{name}={path}" for path in scenarios for name in ("scenario", "only")]
+        return [*start, *self.arguments, *more, *only]
 
-    async def scenarios(self) -> list[ScenarioEntry]:
+    async def scenarios(self) -> tuple[list[ScenarioEntry], str | None]:
         """Return the scenarios that pytest finds with the project's own configuration.
 
-        Raises ProjectError.
+        The text is what pytest has printed if it could not collect all of the project.
         """
-        command = self.command("scenario_list", *_LOOKING)
-        async with started(command, self.folder) as child:
+        async with started(self.command("scenario_list", *_LOOKING), self.folder) as child:
             status = await child.wait()
-            if status not in _GOOD:
-                raise ProjectError(f"pytest ended with exit status {status}:\n{child.terminal()}")
-            return [
+            found = [
                 ScenarioEntry(Path(found["path"]), *(found[key] for key in _ENTRY))
                 for found in child.events
             ]
+            problem = f"pytest ended with exit status {status}:\n{child.terminal()}"
+        return self._checked(found), None if status in _GOOD else problem
+
+    def _checked(self, found: Sequence[ScenarioEntry]) -> list[ScenarioEntry]:
+        """Return the scenarios, with a problem for those that would share the folder of runs."""
+        by_folder: dict[Path, list[ScenarioEntry]] = {}
+        for one in found:
+            if one.name is not None:
+                folder = self.paths.run_base(one.output_dir) / folder_name(one.name)
+                by_folder.setdefault(folder, []).append(one)
+        checked = list(found)
+        for same in by_folder.values():
+            for one in same if len(same) > 1 else ():
+                other = next(other.shown for other in same if other is not one)
+                checked[found.index(one)] = replace(one, problem=_SHARED.format(one, other))
+        return checked
 
     async def outline(self, scenario: ScenarioEntry) -> Outline:
         """Return what pytest knows of a scenario once it has read its data."""

@@ -34,7 +34,8 @@ from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import counted, verdict_word
 
 LATEST: Final = "latest"
-"""The name of the newest run, partial ones included."""
+PREVIOUS: Final = "previous"
+"""The names of the newest run and of the one before it, partial ones included."""
 
 _WORST = 5
 _DIGESTS = {
@@ -53,19 +54,20 @@ _CHANGES = {
 def find_run(base: Path, scenario: str, name: str, baselines: Path | None = None) -> Path:
     """Return the folder of a run of ``scenario`` below ``base``, or the file of a saved run.
 
-    ``name`` is the run's id, an unmistakable beginning of it, ``latest``, or the name of a baseline
-    in the folder ``baselines`` (default: the scenario's below ``base``). It is looked up in what
-    there is, and never part of a path. Raises UserError for any other name.
+    ``name`` is the run's id, an unmistakable beginning of it, ``latest``, ``previous`` (the one
+    before), or the name of a baseline in the folder ``baselines`` (default: the scenario's below
+    ``base``). It is looked up in what there is, and never part of a path. Raises UserError for any
+    other name.
     """
     home = base / folder_name(scenario)
     runs = [point.folder.rpartition("/")[2] for point in trend_of(base, scenario)][::-1]
     files = {path.stem: path for path in sorted((baselines or home / "baselines").glob("*.json"))}
-    if name == LATEST and runs:
-        return home / runs[0]
+    newest = dict(zip((LATEST, PREVIOUS), runs, strict=False))
+    if name in newest:
+        return home / newest[name]
     if name not in runs and folder_name(name) in files:
         return files[folder_name(name)]
-    latest = [LATEST] if runs else []
-    found = pick("run", name, [*runs, *files, *latest], begins=True)
+    found = pick("run", name, [*runs, *files, *newest], begins=True)
     return files[found] if found in files else home / found
 
 

@@ -255,7 +255,7 @@ def test_a_scenario_that_was_renamed_is_found(app: WebClient, folder: Path) -> N
 
 def test_a_run_that_takes_too_long_is_ended(folder: Path) -> None:
     """[B12]"""
-    project = Project(sys.executable, folder, (), (), RunPaths(folder))
+    project = Project(sys.executable, folder, (), RunPaths(folder))
     entry = ScenarioEntry(folder / "bot.rageval.yaml", "bot.rageval.yaml", "bot")
     with pytest.raises(Refused, match="the run was ended after 0 s") as caught:
         asyncio.run(dbgpt.evaluated(project, entry, read_request(SLOW), most_s=0.0))

@@ -21,7 +21,7 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 from mcp_client import Client, child_environment, connected
 
-COMMAND = ["-m", "pytest", "--rag-mcp=ultrarag"]
+COMMAND = ["-m", "pytest", "--rag-mcp=ultrarag", "-s"]
 # Whatever is called prints in all ways there are, and tries to read.
 NOISE = """
 import os

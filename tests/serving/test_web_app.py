@@ -149,7 +149,8 @@ def test_a_run_with_other_weights_is_a_run_of_pytest(app: WebClient, folder: Pat
     assert page.headers["Content-Security-Policy"].startswith("sandbox")
     newest = app.get(f"/api/history?scenario={scenario}")["points"][-1]
     assert newest == point
-    assert app.get(f"/api/scenarios/{scenario}")["last"] == point
+    read = app.get(f"/api/scenarios/{scenario}")
+    assert (read["last"], read["gates"]) == (point, result["gates"])
 
 
 def test_events_go_on_after_the_last_one_that_was_seen(app: WebClient) -> None:
@@ -278,6 +279,29 @@ def test_a_port_that_is_taken_is_a_usage_error(pytester: pytest.Pytester) -> Non
     result = pytester.runpytest_inprocess("--rag-serve", "evals")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--rag-serve evals: expected a port*write --rag-serve=PORT*"])
+
+
+def test_what_was_named_on_the_command_line_is_what_is_served(folder: Path) -> None:
+    """[A24] A file by its name, whatever else is spelled like it; and it alone is run."""
+    write(folder, "test_other.py", "def test_other():\n    assert False\n")
+    args = ["-k", "r1 or r2 or slow", "bot.rageval.yaml", "test_other.py::test_other"]
+    with served(folder, *args) as client:
+        [listed] = client.get("/api/scenarios")["scenarios"]
+        assert listed["name"] == "bot"
+        reply = client.send("POST", f"/api/scenarios/{listed['id']}/runs", {})
+        assert client.events(reply.body["run"])[-1]["verdict"] == "passed"
+
+
+def test_two_scenarios_of_one_name_are_not_run(tmp_path: Path) -> None:
+    """[A24] As pytest refuses them: they would share runs and history."""
+    write(tmp_path, "pytest.ini", "[pytest]\n")
+    for name in "ab":
+        write(tmp_path, f"{name}.rageval.yaml", SCENARIO)
+    with served(tmp_path) as client:
+        a, _ = client.get("/api/scenarios")["scenarios"]
+        assert a["problem"].startswith("a.rageval.yaml: name: 'bot' is also the name of b.rageval")
+        assert client.get(f"/api/scenarios/{a['id']}")["problems"] == [a["problem"]]
+        assert client.send("POST", f"/api/scenarios/{a['id']}/runs", {}).status == 400
 
 
 def test_pytest_that_cannot_collect_is_shown(tmp_path: Path) -> None:

@@ -15,10 +15,15 @@ import pytest
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.model import Bound, Case, InvalidRow
 from pytest_rageval.plugin.child.cost import cost_of
-from pytest_rageval.plugin.child.output import is_worker, write_line
+from pytest_rageval.plugin.child.output import end_with_parent, is_worker, write_line
 from pytest_rageval.plugin.run.items import case_of
 
 _MOST_DOCUMENTS = 1000
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """End with the process that asks."""
+    end_with_parent(config)
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:

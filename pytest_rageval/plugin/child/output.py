@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import threading
+import time
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +18,9 @@ VARIABLE: Final = "RAGEVAL_CHILD_OUTPUT"
 PARENT: Final = "RAGEVAL_CHILD_PARENT"
 """The environment variable with the id of the process that reads it."""
 
+_LOOK_S = 1.0
+_PATIENCE_S = 10.0
+
 
 def write_line(event: dict[str, Any]) -> None:
     """Append an event to the file; does nothing where there is none."""
@@ -25,9 +31,22 @@ def write_line(event: dict[str, Any]) -> None:
             stream.write(line.encode("utf-8", "backslashreplace") + b"\n")
 
 
-def parent() -> int:
-    """Return the id of the process that started this one; it may have ended meanwhile."""
-    return int(os.environ.get(PARENT, os.getppid()))
+def end_with_parent(config: pytest.Config) -> None:
+    """Watch the process that started this one, and end when it is gone; workers end with us."""
+    if is_worker(config):
+        return
+    parent = int(os.environ.get(PARENT, os.getppid()))
+    threading.Thread(target=_end_after, args=[parent], daemon=True).start()
+
+
+def _end_after(parent: int) -> None:
+    """Interrupt this process, as Ctrl-C would, once ``parent`` is gone; then use force."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK_S)
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(_PATIENCE_S)
+    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)  # with its workers
 
 
 def is_worker(config: pytest.Config) -> bool:

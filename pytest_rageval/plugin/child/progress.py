@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
+import math
 import time
 from collections import Counter
 from collections.abc import Sized
@@ -14,20 +12,18 @@ from typing import Final
 import pytest
 
 from pytest_rageval.model import SampleResult
-from pytest_rageval.plugin.child.output import is_worker, parent, write_line
+from pytest_rageval.plugin.child.output import end_with_parent, is_worker, write_line
 from pytest_rageval.plugin.run.session import WRITTEN
 
 EVERY_S: Final = 0.2
 """How often counts are written at most."""
-
-_LOOK_S = 1.0
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Follow the run, in its main process."""
     if not is_worker(config):
         config.pluginmanager.register(Progress(config), "rageval-progress")
-        threading.Thread(target=_end_with_parent, args=[parent()], daemon=True).start()
+        end_with_parent(config)
 
 
 class Progress:
@@ -65,13 +61,14 @@ class Progress:
 
     def _write(self) -> None:
         self._next = time.monotonic() + EVERY_S
+        mean = self._sum / self._weight if self._weight > 0.0 else math.nan
         write_line(
             {
                 "event": "progress",
                 "total": self._total,
                 "done": self._ended.total(),
                 "outcomes": self._ended,
-                "weighted_score": self._sum / self._weight if self._weight > 0.0 else None,
+                "weighted_score": mean if math.isfinite(mean) else None,
             }
         )
 
@@ -83,10 +80,3 @@ class Progress:
             is_there = isinstance(folder, Path)
             found = {"folder": str(folder)} if is_there else {"problem": folder}
             write_line({"event": "result", "name": result.info.name, **found})
-
-
-def _end_with_parent(parent: int) -> None:
-    """Interrupt this process, as Ctrl-C would, once the one that started it is gone."""
-    while os.getppid() == parent:
-        time.sleep(_LOOK_S)
-    os.kill(os.getpid(), signal.SIGINT)

@@ -11,6 +11,7 @@ from typing import Any, Final
 from pytest_rageval.errors import Problem, UserError, shorten
 from pytest_rageval.model import SampleResult
 from pytest_rageval.results.run_point import RunPoint
+from pytest_rageval.run_paths import folder_name
 from pytest_rageval.serving.mcp.answers import cut, rounded
 from pytest_rageval.serving.project import Project, ScenarioEntry
 from pytest_rageval.serving.saved_runs import StoredRun
@@ -33,19 +34,22 @@ def relative(project: Project, text: str) -> str:
 
 
 def base_of(project: Project, entry: ScenarioEntry) -> Path:
-    """Return the base folder of a scenario's runs; raises UserError if it is outside the rootdir.
+    """Return the base folder of a scenario's runs; raises UserError if they are elsewhere.
 
     A folder that the user gave when the server was started may be anywhere.
     """
     base = project.paths.run_base(entry.output_dir)
-    if project.paths.output is None and not _is_inside(base, project.paths.root):
-        message = f"output_dir {entry.output_dir!r} is outside of the rootdir: not read or written"
+    top = project.paths.root if project.paths.output is None else base
+    home = base / folder_name(entry.name or "")
+    if not (is_inside(base, top) and is_inside(home, top)):
+        message = f"the runs are in {home.resolve()}, outside of the rootdir: not read or written"
         raise UserError([Problem(entry.shown, message)])
     return base
 
 
-def _is_inside(path: Path, root: Path) -> bool:
-    return path.resolve().is_relative_to(root.resolve())
+def is_inside(path: Path, top: Path) -> bool:
+    """Return whether a path is below ``top`` once its links are followed."""
+    return path.resolve().is_relative_to(top.resolve())
 
 
 def figures_of(point: RunPoint) -> dict[str, Any]:

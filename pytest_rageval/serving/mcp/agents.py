@@ -13,7 +13,7 @@ from pytest_rageval import __version__
 from pytest_rageval.clients.threads import in_thread
 from pytest_rageval.errors import Problem, RagevalError, UserError, shorten
 from pytest_rageval.reports.history import trend_of
-from pytest_rageval.serving.mcp.agent_runs import METRICS, NAME, base_of, relative
+from pytest_rageval.serving.mcp.agent_runs import METRICS, NAME, base_of, is_inside, relative
 from pytest_rageval.serving.mcp.answers import Arguments, cut, paged, rounded, short
 from pytest_rageval.serving.mcp.run_tool import RunArguments, ScenarioRuns, outlines
 from pytest_rageval.serving.mcp.saved_tools import (
@@ -36,7 +36,8 @@ _PROBLEM: Final = 300
 
 INSTRUCTIONS: Final = (
     "RAG evaluations of this project: scenarios that pytest runs. Begin with list_scenarios. Runs "
-    "are named scenario/run: qa/latest, qa/20260101T120000-000000, or a saved baseline, qa/main. "
+    "are named scenario/run: qa/latest, qa/previous, qa/20260101T120000-000000, or a saved "
+    "baseline, qa/main. "
     "A run that is partial has decided no gate."
 )
 
@@ -151,7 +152,7 @@ class _Desk:
             last, problem = None, problem or str(error)
         metrics = [cut(one["name"], NAME) for one in outline.get("metrics", ())]
         return {
-            "name": entry.name,
+            "name": cut(entry.name, NAME),
             "path": entry.shown,
             "samples": outline.get("samples"),
             "metrics": metrics[:METRICS] or None,
@@ -172,6 +173,7 @@ class _Desk:
             "run": point.folder.rpartition("/")[2],
             "verdict": point_verdict(point),
             "weighted_score": rounded(point.weighted_score.mean),
+            **({} if point.complete else {"partial": f"{point.counts.ran}/{point.counts.samples}"}),
         }
 
     async def run_scenario(self, given: RunArguments, report: Report) -> Answer:
@@ -179,7 +181,9 @@ class _Desk:
         if given.name not in (named := self._named()):
             await self._scenarios()
             named = self._named()
-        entry = named[pick("scenario", given.name, list(named))]
+        if given.name not in named:
+            pick("scenario", given.name, [entry.name or entry.shown for entry in self._entries])
+        entry = named[given.name]
         if entry.problem is not None:
             raise UserError([Problem("", entry.problem)])
         base = base_of(self._project, entry)
@@ -216,7 +220,9 @@ class _Desk:
 
     async def _scenarios(self) -> list[ScenarioEntry]:
         """Return the scenarios below the rootdir, as pytest finds them now."""
-        entries = await to_the_end(self._project.scenarios())
+        entries, problem = await to_the_end(self._project.scenarios())
+        if problem is not None and not entries:
+            raise UserError([Problem("", problem)])
         root = self._project.paths.root
         below = [entry for entry in entries if entry.path.is_relative_to(root)]
         self._read = [(entry, _changed(entry.path)) for entry in below]
@@ -234,6 +240,10 @@ class _Desk:
         base = base_of(self._project, entry)
         baselines = self._project.paths.baseline_folder(entry.name, entry.output_dir)
         found = await in_thread(partial(find_run, base, entry.name, name, baselines))
+        file = found if found.is_file() else found / "results.json"
+        own = self._project.paths.baselines or base
+        if not any(is_inside(file, top) for top in (self._project.paths.root, base, own)):
+            raise UserError([Problem("", f"run {shorten(run)!r} is a link to elsewhere")])
         return found, f"{entry.name}/{found.stem}"
 
     def _split(self, run: str, scenario: str) -> tuple[str, str]:

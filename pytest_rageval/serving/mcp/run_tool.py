@@ -27,12 +27,12 @@ from pytest_rageval.serving.mcp.answers import Arguments, cut, fitted, significa
 from pytest_rageval.serving.mcp.stdio import Report
 from pytest_rageval.serving.mcp.waiting import Ended, run_child
 from pytest_rageval.serving.names import pick
-from pytest_rageval.serving.project import OWN_CACHE, Project, ScenarioEntry
+from pytest_rageval.serving.project import ASIDE, Project, ScenarioEntry
 from pytest_rageval.serving.saved_runs import StoredRun, read_run
 from pytest_rageval.serving.verdicts import point_verdict, run_verdict
 from pytest_rageval.serving.web.weights import run_options
 
-_COLLECTING: Final = ("--collect-only", "-q", *OWN_CACHE)
+_COLLECTING: Final = ("--collect-only", "-q", *ASIDE)
 _LAST_RUNS: Final = 5
 _LISTED: Final = 5
 _TERMINAL: Final = 1500
@@ -124,7 +124,7 @@ class ScenarioRuns:
 
 def _weight_options(weights: Weights, outline: Mapping[str, Any]) -> list[str]:
     metrics = [one["name"] for one in outline["metrics"]]
-    documents = [*outline["docs"], *outline["doc_weights"]]
+    documents = list({**outline["docs"], **outline["doc_weights"]})
     for kind, given, known in (
         ("metric", weights.metrics, metrics),
         ("document", weights.documents, documents),

@@ -32,7 +32,9 @@ _FULL_TOKENS: Final = 8000
 _WHY: Final = 150
 _REMARKS: Final = 10
 
-_RUN = Field(description="scenario/run; run may be an id, its beginning, latest, or a baseline")
+_RUN = Field(
+    description="scenario/run; run may be an id, its beginning, latest, previous, or a baseline"
+)
 
 
 class SamplesArguments(Arguments):
@@ -117,11 +119,11 @@ def _explanation(
         "answer": cut(plain["answer"], width),
         "references": _texts(plain["references"], width),
         "contexts": _texts(plain["contexts"], width),
-        "reasons": _cut_values(plain["reasons"], width),
-        "details": _cut_values(plain["details"], width),
+        **({"reasons": _cut_values(plain["reasons"], width)} if plain["reasons"] else {}),
+        **({"details": _cut_values(plain["details"], width)} if plain["details"] else {}),
         "doc_name": cut(plain["doc_name"], width),
         "weight": plain["sample_weight"],
-        "metadata": _cut_values(plain["metadata"], width),
+        **({"metadata": _cut_values(plain["metadata"], width)} if plain["metadata"] else {}),
     }
 
 
@@ -157,6 +159,7 @@ def _comparison(names: Mapping[str, str], found: Mapping[str, Any], width: int) 
             "ci": [rounded(one["ci_low"]), rounded(one["ci_high"])],
             "p_adjusted": significant(one["p_adjusted"]),
             "verdict": one["verdict"],
+            "smallest_detectable": rounded(one["smallest_detectable"]),
         }
         for name, one in list(found["metrics"].items())[:METRICS]
     }

@@ -21,6 +21,7 @@ from pytest_rageval.clients.threads import in_thread
 from pytest_rageval.errors import Problem, RagevalError, UserError, unknown_name
 from pytest_rageval.scenario.validation import reworded
 from pytest_rageval.scenario.yaml.tree import dotted
+from pytest_rageval.serving.mcp.descriptors import take_descriptors
 
 # How long requests that came before the end of stdin may take, and what is cancelled.
 _ANSWER_S: Final = 5.0
@@ -80,14 +81,10 @@ def tell(text: str) -> None:
 @contextlib.contextmanager
 def _own_descriptors() -> Iterator[tuple[BinaryIO, BinaryIO]]:
     """Take stdin and stdout away from everything else, for good: pytest flushes stdout later."""
+    taken_source, taken_sink = take_descriptors()
     # A thread may still read when Python exits, so nothing closes them.
-    source = os.fdopen(os.dup(0), "rb", closefd=False)
-    sink = os.fdopen(os.dup(1), "wb", closefd=False)
-    # What was printed before and is still buffered comes out on stderr, too.
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.close(null)
-    os.dup2(2, 1)
+    source = os.fdopen(taken_source, "rb", closefd=False)
+    sink = os.fdopen(taken_sink, "wb", closefd=False)
     with contextlib.redirect_stdout(sys.stderr):
         yield source, sink
 
@@ -159,7 +156,7 @@ async def _serve(
             await server.run(read, write, server.create_initialization_options())
 
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in {signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}:
         with contextlib.suppress(NotImplementedError):  # on Windows
             loop.add_signal_handler(number, wire.ended.set)
     serving, ending = asyncio.create_task(run()), asyncio.create_task(wire.ended.wait())

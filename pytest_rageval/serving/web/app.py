@@ -64,9 +64,13 @@ async def _serve(project: Project, listener: socket.socket) -> None:
     await runner.setup()
     try:
         await web.SockSite(runner, listener).start()
-        await desk.scenarios()  # the page then has them at once
-        _announce(door)
-        await interrupted()
+        ending = asyncio.create_task(interrupted())
+        await asyncio.sleep(0)  # from here on, signals end it in order
+        looking = asyncio.create_task(desk.scenarios())  # the page then has them at once
+        await asyncio.wait([ending, looking], return_when=asyncio.FIRST_COMPLETED)
+        if looking.done():
+            _announce(door)
+            await ending
     finally:
         await desk.runs.close()
         await runner.cleanup()

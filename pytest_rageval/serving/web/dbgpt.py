@@ -23,7 +23,7 @@ from pytest_rageval.errors import ScenarioError, unknown_name
 from pytest_rageval.run_paths import EVALUATION_ROWS
 from pytest_rageval.scenario.loader import inspect_scenario
 from pytest_rageval.serving.children import Child, started
-from pytest_rageval.serving.project import OWN_CACHE, Project, ScenarioEntry
+from pytest_rageval.serving.project import ASIDE, Project, ScenarioEntry
 from pytest_rageval.serving.web.dbgpt_request import (
     Changes,
     EvaluationRequest,
@@ -189,7 +189,8 @@ def _command(
     folder = rows_file.parent
     more = [
         *("-p", "pytest_rageval.plugin.child.outline"),  # names what is wrong with the scenario
-        *OWN_CACHE,
+        *ASIDE,
+        *("-p", "pytest_rageval.plugin.child.rows_alone"),
         "--maxfail=0",
         "--rag-report=dbgpt",
         f"--rag-output={folder / 'runs'}",

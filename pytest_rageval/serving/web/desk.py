@@ -5,23 +5,27 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from pytest_rageval.errors import ScenarioError
+from pytest_rageval.errors import ScenarioError, UserError
 from pytest_rageval.model import ScenarioInfo
 from pytest_rageval.patching import patch_scenario
 from pytest_rageval.reports.history import all_runs
-from pytest_rageval.reports.html import PAGE
 from pytest_rageval.results.layout import read_head
 from pytest_rageval.results.run_point import RunPoint, read_point
-from pytest_rageval.serving.project import Outline, Project, ProjectError, ScenarioEntry
+from pytest_rageval.serving.project import Outline, Project, ScenarioEntry
 from pytest_rageval.serving.saved_runs import compare_saved
 from pytest_rageval.serving.web.live_runs import Event, LiveRun, LiveRuns
-from pytest_rageval.serving.web.points import point_dict
+from pytest_rageval.serving.web.points import page_of, point_dict
 from pytest_rageval.serving.web.refusals import Refused
 from pytest_rageval.serving.web.weights import Weights, read_weights, run_options
 
+_RESULTS: Final = "results.json"
+
+_GATE = ("name", "outcome", "observed", "bound", "message")
 _MOST_POINTS = 2000
 
 
@@ -48,18 +52,24 @@ class Desk:
                 "id": one.id,
                 "name": one.name or one.shown,
                 "shown": one.shown,
-                "problem": one.problem,
+                "problem": one.problem or self._known_problem(one.id),
                 "last": last.get(one.id),
             }
             for one in self._entries.values()
         ]
         return {"scenarios": listed, "problem": self._problem, "running": self.runs.running}
 
+    def _known_problem(self, scenario: str) -> str | None:
+        """Return why a scenario that was read cannot be run."""
+        problems = self._outlines[scenario].problems if scenario in self._outlines else ()
+        return problems[0] if problems else None
+
     async def scenario(self, scenario: str) -> dict[str, Any]:
         """Return what is in a scenario, by a pytest child that reads its file and data."""
         entry = await self.entry(scenario)
         digest = _digest(entry.path)
         outline = await self._read(entry)
+        entry = self._entries.get(scenario, entry)
         points = await asyncio.to_thread(self._points, entry)
         info, figures = _info(outline), outline.figures
         shown = None if figures is None else {k: v for k, v in figures.items() if k != "info"}
@@ -71,6 +81,7 @@ class Desk:
             "problems": list(outline.problems),
             "outline": shown,
             "last": self._point(points[-1], entry, info) if points else None,
+            "gates": _gates(self._base(entry) / points[-1].folder) if points else [],
         }
 
     async def entry(self, scenario: str) -> ScenarioEntry:
@@ -93,12 +104,18 @@ class Desk:
         await asyncio.shield(self._search)
 
     async def _look(self) -> None:
-        try:
-            found = await self.project.scenarios()
-        except ProjectError as error:
-            self._entries, self._problem = {}, str(error)
-        else:
-            self._entries, self._problem = {one.id: one for one in found}, None
+        found, self._problem = await self.project.scenarios()
+        self._entries = {one.id: one for one in found}
+
+    async def _read(self, entry: ScenarioEntry) -> Outline:
+        if entry.name is not None and entry.problem is not None:
+            return Outline(None, (entry.problem,))  # two of one name
+        async with self._reading:  # one child, however often the page is clicked
+            self._outlines[entry.id] = outline = await self.project.outline(entry)
+        if outline.figures is not None and entry.id in self._entries:  # renamed meanwhile?
+            now = {key: outline.figures[key] for key in ("name", "output_dir")}
+            self._entries[entry.id] = replace(self._entries[entry.id], **now)
+        return outline
 
     async def _outline(self, scenario: str) -> tuple[ScenarioEntry, dict[str, Any]]:
         entry = await self.entry(scenario)
@@ -106,11 +123,6 @@ class Desk:
         if outline.figures is None:
             raise Refused(400, outline.problems[0])
         return entry, outline.figures
-
-    async def _read(self, entry: ScenarioEntry) -> Outline:
-        async with self._reading:  # one child, however often the page is clicked
-            self._outlines[entry.id] = outline = await self.project.outline(entry)
-        return outline
 
     # Running and writing
 
@@ -154,10 +166,9 @@ class Desk:
         point = read_point(base, f"{folder.parent.name}/{folder.name}") if folder.name else None
         if point is None:
             return {**event, "point": None}
-        gates = read_head(folder / "results.json")["gates"]
         info = _info(self._outlines.get(entry.id))
         shown = {key: value for key, value in event.items() if key != "folder"}
-        return {**shown, "point": self._point(point, entry, info), "gates": gates}
+        return {**shown, "point": self._point(point, entry, info), "gates": _gates(folder)}
 
     # Saved runs
 
@@ -178,7 +189,10 @@ class Desk:
                 raise Refused(404, f"no such run of {entry.name}: it may have been deleted")
         base, info = self._base(entry), _info(self._outlines.get(scenario))
         ours, theirs = (base / points[run].folder for run in (a, b))
-        found = await asyncio.to_thread(compare_saved, ours, theirs)
+        try:
+            found = await asyncio.to_thread(compare_saved, ours, theirs)
+        except UserError as error:  # a file was damaged, or changed by hand
+            raise Refused(400, str(error)) from error
         ends = {key: self._point(points[run], entry, info) for key, run in (("a", a), ("b", b))}
         return {**found, **ends}
 
@@ -186,8 +200,7 @@ class Desk:
         """Return the file of a run's page."""
         entry = await self.entry(scenario)
         for point in await asyncio.to_thread(self._points, entry):
-            file = self._base(entry) / point.folder / PAGE
-            if point.run_id == run and file.is_file():
+            if point.run_id == run and (file := page_of(self._base(entry), point)) is not None:
                 return file
         raise Refused(404, "no such page")
 
@@ -216,6 +229,13 @@ class Desk:
         self, point: RunPoint, entry: ScenarioEntry, info: ScenarioInfo | None
     ) -> dict[str, Any]:
         return point_dict(point, self._base(entry), entry.id, info)
+
+
+def _gates(folder: Path) -> list[dict[str, Any]]:
+    """Return the gates of a run; [] where its file is not one of ours."""
+    with suppress(OSError, ValueError, LookupError, TypeError, RecursionError):
+        return [{key: gate[key] for key in _GATE} for gate in read_head(folder / _RESULTS)["gates"]]
+    return []
 
 
 def _patch(path: Path, metrics: Weights, documents: Weights) -> Sequence[str]:

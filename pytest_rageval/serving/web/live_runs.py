@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ class LiveRun:
             await self._child.stop()
         await asyncio.wait([self._task])
 
-    async def follow(self, after: int = 0) -> AsyncIterator[tuple[int, Event]]:
+    async def follow(self, after: int = 0) -> AsyncGenerator[tuple[int, Event], None]:
         """Yield each event with its number, from 1 on; of counts, only the newest."""
         at = after
         while True:
@@ -55,7 +55,7 @@ class LiveRun:
             for number, event in enumerate(found, start):
                 if event["event"] != "progress" or event is newest:
                     yield number, event
-            if self._is_told():
+            if at == len(self.events) and self._is_told():
                 return
 
     def _is_told(self) -> bool:
@@ -72,8 +72,8 @@ class LiveRun:
                     await self._tell(self._child.events[seen:known])
                     seen = known
                 status, terminal = self._child.status, self._child.terminal()
-        except (OSError, ValueError) as error:  # it could not be started
-            terminal = str(error)
+        except Exception as error:  # noqa: BLE001  (not started, or events that are not ours)
+            status, terminal = None, f"{type(error).__name__}: {error}"
         verdict = "stopped" if self._is_stopped else verdict_of(status, self.events)
         end = {"event": "end", "verdict": verdict, "status": status}
         self.has_ended = True

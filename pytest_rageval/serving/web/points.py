@@ -22,7 +22,7 @@ def point_dict(
     longer in the scenario has no card.
     """
     verdict = point_verdict(point)
-    has_page = (base / point.folder / PAGE).is_file()
+    has_page = page_of(base, point) is not None
     return {
         "run": point.run_id,
         "started_at": point.started_at,
@@ -39,6 +39,12 @@ def point_dict(
         "page": f"/runs/{scenario}/{point.run_id}/{PAGE}" if has_page else None,
         "cards": [] if info is None else _cards(point, info),
     }
+
+
+def page_of(base: Path, point: RunPoint) -> Path | None:
+    """Return the file of a run's page, None without one; a link to elsewhere is none."""
+    file = (base / point.folder / PAGE).resolve()
+    return file if file.is_file() and file.is_relative_to(base.resolve()) else None
 
 
 def _cards(point: RunPoint, info: ScenarioInfo) -> list[dict[str, Any]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from aiohttp import web
 
 from pytest_rageval.serving.web import dbgpt
 from pytest_rageval.serving.web.desk import Desk
+from pytest_rageval.serving.web.live_runs import Event
 from pytest_rageval.serving.web.page import page_files
 from pytest_rageval.serving.web.refusals import MAX_BODY, Door, Refused, check_type, json_object
 
@@ -175,14 +177,25 @@ async def _events(desk: Desk, request: web.Request) -> web.StreamResponse:
     after = _number(request.headers.get("Last-Event-ID", "0"), "Last-Event-ID")
     answer = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
     await answer.prepare(request)
-    events = aiter(run.follow(after))
+    with contextlib.suppress(ConnectionError):  # the page was closed
+        async with contextlib.aclosing(run.follow(after)) as events:
+            await _send_events(answer, events)
+    return answer
+
+
+async def _send_events(
+    answer: web.StreamResponse, events: AsyncGenerator[tuple[int, Event], None]
+) -> None:
     while True:
         coming = asyncio.ensure_future(anext(events, None))
-        while not (await asyncio.wait([coming], timeout=_BEAT_S))[0]:
-            await answer.write(b": still here\n\n")
+        try:
+            while not (await asyncio.wait([coming], timeout=_BEAT_S))[0]:
+                await answer.write(b": still here\n\n")
+        finally:
+            coming.cancel()
         found = coming.result()
         if found is None:
-            return answer
+            return
         number, event = found
         await answer.write(f"id: {number}\ndata: {json.dumps(event)}\n\n".encode())
 

@@ -34,7 +34,7 @@ def _read(body: Mapping[str, Any], key: str, kind: str, known: Collection[str]) 
             raise Refused(400, f"{key}: {unknown_name(kind, name, known)}")
         if weight is not None and not _is_weight(weight):
             raise Refused(400, f"{key}: {name}: expected a number of at least 0, found {weight!r}")
-    return given
+    return {name: weight if weight is None else weight or 0 for name, weight in given.items()}
 
 
 def _is_weight(value: Any) -> bool:
@@ -44,9 +44,14 @@ def _is_weight(value: Any) -> bool:
 def run_options(metrics: Weights, documents: Weights) -> list[str]:
     """Return the options that give a run these weights; a document without one weighs 1."""
     return [
-        *(f"--rag-metric-weight={name}={weight!r}" for name, weight in metrics.items()),
-        *(
-            f"--rag-doc-weight={name}={1.0 if weight is None else weight!r}"
-            for name, weight in documents.items()
-        ),
+        *(_option("metric", name, weight) for name, weight in metrics.items()),
+        *(_option("doc", name, weight) for name, weight in documents.items()),
     ]
+
+
+def _option(kind: str, name: str, weight: float | None) -> str:
+    value = 1.0 if weight is None else weight
+    if name == name.strip():
+        return f"--rag-{kind}-weight={name}={value!r}"
+    quoted = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'--rag-set={kind}_weights."{quoted}"={value!r}'  # keeps blanks at the ends

@@ -141,6 +141,7 @@ def test_a_file_that_another_program_laid_out_anew_is_read(ran: Ran, base: Path)
         ('"gates": [', '"gates": 7, "x": ['),
         ("{", "["),
         ('"run": ', '"ran": '),
+        ('"started_at": "', '"started_at": "\\ud800'),
     ],
 )
 def test_a_file_of_another_kind_is_no_run(ran: Ran, base: Path, old: str, new: str) -> None:

@@ -102,7 +102,7 @@ def test_an_unknown_run_lists_the_known_ones(runs: Runs) -> None:
     runs.run(rows([GOOD]), saving="main")
     assert runs.refusal(runs.find, "mian") == (
         "unknown run 'mian'. Did you mean 'main'? "
-        "Known: main, latest, 20260102T000000-abc, 20260101T000000-abc"
+        "Known: main, latest, previous, 20260102T000000-abc, 20260101T000000-abc"
     )
     assert runs.refusal(runs.find, "2026") == (
         "run '2026' is the beginning of 2: 20260102T000000-abc, 20260101T000000-abc"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pytest_rageval.scenario.overrides import set_override
 from pytest_rageval.serving.web.weights import read_weights, run_options
 
 OUTLINE = {
@@ -19,6 +20,14 @@ def test_a_document_without_a_weight_weighs_one() -> None:
         "--rag-doc-weight=a=b.md=2",
         "--rag-doc-weight=gone.md=1.0",
     ]
+
+
+def test_blanks_at_the_ends_of_a_name_are_kept() -> None:
+    """[A24] As --rag-set does, with quotes."""
+    [option] = run_options({}, {' "a\\b" ': 2})
+    flag, _, text = option.partition("=")
+    override = set_override(flag, text)
+    assert (override.path, override.value) == (("doc_weights", ' "a\\b" '), 2)
 
 
 def test_nothing_is_sent_when_all_is_as_in_the_file() -> None:

@@ -58,7 +58,7 @@ function metricRow(app, metric) {
   const slider = el("input", {
     type: "range",
     min: "0",
-    max: String(Math.max(1, 2 * metric.weight)),
+    max: String(Math.max(1, ...app.run.metrics.map((one) => 2 * one.weight))), // one scale for all
     step: "0.01",
     "aria-label": say("slider_of", { name: metric.name }),
     value: String(weight),

@@ -270,7 +270,9 @@ function drawnPart(app, id) {
 }
 
 function redrawPart(app, id) {
+  const isHeading = document.activeElement?.id === "chosen";
   redrawSection(id, () => drawnPart(app, id));
+  if (isHeading) document.getElementById("chosen")?.focus();
   if (id === "run") app.runs.get(app.chosen)?.view && updateProgress(app, app.runs.get(app.chosen));
 }
 

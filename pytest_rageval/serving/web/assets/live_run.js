@@ -216,10 +216,20 @@ function outcomeView(app, live) {
       : notice(say("partial_run", { ran: point.counts.ran, total: point.counts.samples })),
     (live?.problems ?? []).map((text) => notice(given(text))),
     point === null ? null : pointView(app, point),
-    live?.result ? gateView(live.result.gates) : null,
-    live?.end.verdict === "error" ? terminalView(live.end.terminal) : null,
+    gateView(live === null ? lastGates(app, point) : (live.result?.gates ?? [])),
+    isUnclear(live, point) ? terminalView(live.end.terminal) : null,
     point?.page ? runPage(app, point) : null,
   );
+}
+
+/** The gates of the last saved run, once they are read. */
+function lastGates({ detail }, point) {
+  return detail?.last?.run === point.run ? detail.gates : [];
+}
+
+/** Whether only the terminal says why samples or the whole run could not be judged. */
+function isUnclear(live, point) {
+  return live !== null && (live.end.verdict === "error" || Boolean(point?.counts.error));
 }
 
 /** The last saved run, with its bands where they are known. */
@@ -274,12 +284,20 @@ function pointView(app, point) {
   ];
 }
 
-/** The complete run before one that is complete, too; null where there is none. */
+/** The complete run before one that is complete, too, with the same weights; null without one. */
 function runBefore(app, point) {
   if (!point.complete || app.points === null) return null;
   const at = app.points.findIndex(({ run }) => run === point.run);
   const earlier = at < 0 ? app.points : app.points.slice(0, at);
-  return earlier.findLast(({ complete, run }) => complete && run !== point.run) ?? null;
+  const isLike = (one) => one.complete && one.run !== point.run && isWeighedAlike(one, point);
+  return earlier.findLast(isLike) ?? null;
+}
+
+/** Whether two runs have the same weights of metrics, and changed the same for the run. */
+function isWeighedAlike(a, b) {
+  const weighed = ({ metrics, overridden }) =>
+    JSON.stringify([Object.entries(metrics).map(([name, { weight }]) => [name, weight]), overridden]);
+  return weighed(a) === weighed(b);
 }
 
 /** The weighted score first; without bands where the server does not know them. */

@@ -60,7 +60,7 @@ def test_what_could_be_better_is_among_the_worst(
 
 
 def project(root: Path, output: Path | None = None) -> Project:
-    return Project("python", root, (), (), RunPaths(root, output))
+    return Project("python", root, (), RunPaths(root, output))
 
 
 def entry(output_dir: str | None) -> ScenarioEntry:

@@ -25,17 +25,17 @@ class Files(Project):
 
     asked: Any = None
 
-    async def scenarios(self) -> list[ScenarioEntry]:
+    async def scenarios(self) -> tuple[list[ScenarioEntry], str | None]:
         self.asked.append(1)
         return [
             ScenarioEntry(path, path.name, path.read_text("utf-8").split()[1], None)
             for path in sorted(self.folder.glob("*.rageval.yaml"))
-        ]
+        ], None
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Files:
-    return Files("python", tmp_path, (), (), RunPaths(tmp_path), asked=[])
+    return Files("python", tmp_path, (), RunPaths(tmp_path), asked=[])
 
 
 def run(project: Files, name: str) -> None:
@@ -119,6 +119,6 @@ def test_a_scenario_outside_of_the_rootdir_is_none(project: Files, tmp_path: Pat
     """[E25]"""
     (tmp_path / "inner").mkdir()
     run(project, "qa")
-    inner = Files("python", tmp_path, (), (), RunPaths(tmp_path / "inner"), asked=[])
+    inner = Files("python", tmp_path, (), RunPaths(tmp_path / "inner"), asked=[])
     (text,) = call(inner, samples("qa/latest"))
     assert text == "unknown scenario 'qa': there is none"

@@ -1,0 +1,26 @@
+"""Where the page of a saved run is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_rageval import evaluate
+from pytest_rageval.reports.history import all_runs
+from pytest_rageval.serving.web.points import page_of, point_dict
+
+SCENARIO = {"name": "bot", "metrics": ["f1"], "dataset": [{"answer": "a", "references": ["a"]}]}
+
+
+def test_a_link_to_elsewhere_is_no_page(tmp_path: Path) -> None:
+    """[A24] A run folder that somebody else has written may hold one."""
+    base = tmp_path / "runs"
+    evaluate(SCENARIO, write_to=base, reports=["html"])
+    [point], _ = all_runs(base)
+    page = page_of(base, point)
+    assert page is not None
+    assert point_dict(point, base, "x")["page"] == f"/runs/x/{point.run_id}/report.html"
+    (tmp_path / "secret").write_text("secret")
+    page.unlink()
+    page.symlink_to(tmp_path / "secret")
+    assert page_of(base, point) is None
+    assert point_dict(point, base, "x")["page"] is None
