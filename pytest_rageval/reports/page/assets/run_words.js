@@ -64,6 +64,11 @@ const RUN_WORDS = [
   [/, so far (-?\d[\d.]*)/, "，目前为 $1"],
   [/ \(strict: undecided fails\)/, "（严格模式：未判定即视为未通过）"],
   [/[;；] ?(\d+) lost \(a worker crashed\?\)/, "；丢失 $1 个（可能是工作进程崩溃）"],
+  [/(\S+) is missing in (\d+) of (\d+) samples/g, "$3 个样本中有 $2 个缺少 $1"],
+  [/nothing was scored: all (\d+) samples are skipped or invalid/, "没有分数：$1 个样本均被跳过或无效"],
+  [/none of (\d+) samples was scored/, "$1 个样本都没有分数"],
+  [/(\d+) of (\d+) scored samples/g, "$2 个有分数的样本中有 $1 个"],
+  [/(?:over )?(\d+) of (\d+) samples/g, "$2 个样本中有 $1 个"],
 ];
 
 /** What the run said, in the language of the page; unknown texts stay as they are. */
