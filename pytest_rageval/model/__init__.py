@@ -5,6 +5,17 @@ All are frozen dataclasses of JSON types. ``None`` as a score means unscored and
 
 from __future__ import annotations
 
+from pytest_rageval.model.labels import (
+    CHOSEN,
+    RANDOM,
+    Agreement,
+    Corrected,
+    Disagreement,
+    Draw,
+    HumanLabels,
+    Label,
+    answer_digest,
+)
 from pytest_rageval.model.names import (
     BUDGET,
     EMPTY_ANSWER,
@@ -47,27 +58,35 @@ from pytest_rageval.model.scenario import (
 
 __all__ = [
     "BUDGET",
+    "CHOSEN",
     "EMPTY_ANSWER",
     "MAX_GRADE",
     "NOTHING",
     "NOT_ASKED",
     "PASSING",
+    "RANDOM",
     "REPEATS",
     "REPLAY",
     "RETRIEVAL",
     "TARGET",
     "TOLERANCE",
     "WEIGHTED_SCORE",
+    "Agreement",
     "Baseline",
     "Bound",
     "Case",
     "Comparing",
     "Comparison",
+    "Corrected",
     "Correction",
     "Counts",
+    "Disagreement",
+    "Draw",
     "GateOutcome",
     "GateResult",
+    "HumanLabels",
     "InvalidRow",
+    "Label",
     "MetricColumn",
     "MetricComparison",
     "MetricSummary",
@@ -82,5 +101,6 @@ __all__ = [
     "SignificanceTest",
     "TestName",
     "WeightedSummary",
+    "answer_digest",
     "json_plain",
 ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Any, Final
 
+from pytest_rageval.model.labels import Agreement, Corrected
 from pytest_rageval.model.names import WEIGHTED_SCORE, Correction, GateOutcome, Outcome
 from pytest_rageval.model.plain import nothing
 from pytest_rageval.model.scenario import ScenarioInfo
@@ -219,6 +220,10 @@ class ScenarioResult:
     samples: Sequence[SampleResult] = field(repr=False)
     gates: Sequence[GateResult] = ()
     comparison: Comparison | None = None
+    agreement: Mapping[str, Agreement] = field(default_factory=nothing)
+    """How well the metrics agree with people, for each that has labels."""
+    corrected: Mapping[str, Corrected] = field(default_factory=nothing)
+    """Their means corrected by those labels."""
 
     def summary_of(self, name: str) -> MetricSummary | WeightedSummary:
         """Return the summary of a metric, or of ``weighted_score``."""

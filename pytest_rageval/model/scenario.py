@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
+from pytest_rageval.model.labels import HumanLabels
 from pytest_rageval.model.names import TOLERANCE, WEIGHTED_SCORE, Band, Correction, TestName
 from pytest_rageval.model.plain import NOTHING, nothing
 
@@ -143,6 +144,8 @@ class Baseline:
     scores: Mapping[str, Mapping[str, float | None]]
     failed: Mapping[str, Sequence[str]] = field(default_factory=nothing)
     """By metric, the samples on which it failed in that run: they have no weighted score."""
+    digests: Mapping[str, str] = field(default_factory=nothing)
+    """The digests of its answers by sample id, where labels are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +191,8 @@ class ScenarioInfo:
     """Plugins with hooks that see this run; the main process may lack some of them."""
     group_by: str | None = None
     """The field whose values make samples depend on each other; None where each is its own."""
+    human: tuple[HumanLabels, ...] = ()
+    """What people say of the same answers, for each metric that is held against them."""
 
     @property
     def tolerated(self) -> Mapping[str, Any]:
@@ -232,9 +237,16 @@ class ScenarioInfo:
         plain["metadata"] = dict(self.metadata)
         plain["compare"] = asdict(self.compare) if self.compare is not None else None
         plain["baselines"] = {
-            name: [found.name, list(found.ids), found.scores, dict(found.failed)]
+            name: [
+                found.name,
+                list(found.ids),
+                found.scores,
+                dict(found.failed),
+                dict(found.digests),
+            ]
             for name, found in self.baselines.items()
         }
+        plain["human"] = [one.to_dict() for one in self.human]
         return plain
 
     @classmethod
@@ -245,6 +257,7 @@ class ScenarioInfo:
         known["thresholds"] = {name: Bound(**ends) for name, ends in plain["thresholds"].items()}
         for name in _TUPLES:
             known[name] = tuple(plain[name])
+        known["human"] = tuple(map(HumanLabels.from_dict, plain["human"]))
         known["compare"] = _comparing(plain["compare"])
         known["baselines"] = {name: Baseline(*row) for name, row in plain["baselines"].items()}
         return cls(**known)

@@ -1,0 +1,180 @@
+"""What people say of the answers that a judge scores: labels, and how the labelled were drawn."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+from pytest_rageval.model.plain import nothing
+
+RANDOM: Final = "random"
+"""How a label was drawn: uniformly from all samples."""
+
+CHOSEN: Final = "chosen"
+"""How a label was drawn: by a person, or it is not known. It never corrects a mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What one person says of one answer: a ``value`` of the declared levels.
+
+    ``drawn`` is RANDOM, CHOSEN, or the code of a stratum. ``digest`` is that of the answer that the
+    person saw; ``line`` is the label's place in its file.
+    """
+
+    value: float
+    annotator: str
+    drawn: str
+    digest: str
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """Samples that were drawn to be labelled, out of all samples of a run.
+
+    ``digests`` are those of all answers of that run by sample id. ``strata`` holds the code of each
+    sample's stratum by its id; it is empty where the draw was uniform.
+    """
+
+    digests: Mapping[str, str]
+    strata: Mapping[str, str] = field(default_factory=nothing)
+
+
+@dataclass(frozen=True, slots=True)
+class HumanLabels:
+    """What people say about one metric of a scenario.
+
+    ``metric`` may be ``weighted_score``; ``levels`` are declared, lowest first, the highest is
+    positive; ``labels`` are by sample id, of present and of earlier answers; ``shown`` is where
+    they come from, for messages.
+    """
+
+    metric: str
+    levels: tuple[float, ...]
+    shown: str = ""
+    labels: Mapping[str, Sequence[Label]] = field(default_factory=nothing)
+    draws: Sequence[Draw] = ()
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> HumanLabels:
+        """Return what ``to_dict`` took apart."""
+        return cls(
+            plain["metric"],
+            tuple(plain["levels"]),
+            plain["shown"],
+            {name: tuple(Label(*row) for row in rows) for name, rows in plain["labels"].items()},
+            tuple(Draw(**draw) for draw in plain["draws"]),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-plain mapping."""
+        rows = {
+            name: [[one.value, one.annotator, one.drawn, one.digest, one.line] for one in labels]
+            for name, labels in self.labels.items()
+        }
+        return {
+            "metric": self.metric,
+            "levels": list(self.levels),
+            "shown": self.shown,
+            "labels": rows,
+            "draws": [asdict(draw) for draw in self.draws],
+        }
+
+
+def answer_digest(answer: str | None, contexts: Sequence[str] | None) -> str:
+    """Return the digest of an answer with its contexts: what a person looks at to label it.
+
+    Twelve hexadecimal digits of SHA-256. No contexts and an empty list of them are the same.
+    """
+    seen = json.dumps([answer or "", list(contexts or ())], ensure_ascii=True)
+    return hashlib.sha256(seen.encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A sample that the judge and people see differently.
+
+    ``human`` and ``judge`` are levels, ``score`` is the judge's own figure, ``distance`` lies
+    between 0 and 1; ``agreeing`` of ``annotators`` people chose ``human``.
+    """
+
+    sample_id: str
+    human: float
+    judge: float
+    score: float
+    distance: float
+    agreeing: int
+    annotators: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How well a judge agrees with people, over ``n`` samples that both rated.
+
+    ``confusion`` counts samples: a row for each level of people, a column for each of the judge. A
+    coefficient is None where it is undefined, and ``why`` says why by its name. ``kappa`` and
+    ``ac1`` are unweighted, ``weighted_kappa`` and ``ac2`` have quadratic weights. ``bias`` is judge
+    minus people, in the metric's unit. ``alpha`` (Krippendorff's) and ``ceiling`` (kappa) are those
+    of people among themselves. ``split`` samples have no majority among people, ``stale`` labels
+    are of earlier answers, ``unscored`` samples have labels and no score.
+    """
+
+    levels: tuple[float, ...]
+    n: int
+    confusion: Sequence[Sequence[int]]
+    sensitivity: float | None = None
+    sensitivity_low: float | None = None
+    sensitivity_high: float | None = None
+    specificity: float | None = None
+    specificity_low: float | None = None
+    specificity_high: float | None = None
+    kappa: float | None = None
+    kappa_low: float | None = None
+    kappa_high: float | None = None
+    weighted_kappa: float | None = None
+    weighted_kappa_low: float | None = None
+    weighted_kappa_high: float | None = None
+    ac1: float | None = None
+    ac2: float | None = None
+    spearman: float | None = None
+    kendall: float | None = None
+    auc: float | None = None
+    alpha: float | None = None
+    ceiling: float | None = None
+    bias: float | None = None
+    bias_low: float | None = None
+    bias_high: float | None = None
+    annotators: int = 0
+    split: int = 0
+    stale: int = 0
+    unscored: int = 0
+    why: Mapping[str, str] = field(default_factory=nothing)
+    disagreements: Sequence[Disagreement] = ()
+    """The most surprising first."""
+    cells: Mapping[str, Sequence[int]] = field(default_factory=nothing)
+    """By ``row,column`` of ``confusion``, the positions of its samples in the run."""
+    slices: Mapping[str, Mapping[str, Agreement]] = field(default_factory=nothing)
+    """By field and value, the same for a part of the samples."""
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """A mean of the judge's scores corrected by labels, with its 95 % interval, in its unit.
+
+    ``share`` (lambda) is how far the judge is believed, from 0 to 1. ``labels`` counts the samples
+    whose labels were used; ``worth`` how many labels would say as much without the judge. ``why``
+    says why there is no mean.
+    """
+
+    mean: float | None
+    ci_low: float | None
+    ci_high: float | None
+    share: float | None
+    labels: int
+    worth: float | None
+    why: str = ""
