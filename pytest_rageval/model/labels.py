@@ -58,6 +58,8 @@ class HumanLabels:
     shown: str = ""
     labels: Mapping[str, Sequence[Label]] = field(default_factory=nothing)
     draws: Sequence[Draw] = ()
+    files: Sequence[str] = ()
+    """The paths of the label files."""
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> HumanLabels:
@@ -68,6 +70,7 @@ class HumanLabels:
             plain["shown"],
             {name: tuple(Label(*row) for row in rows) for name, rows in plain["labels"].items()},
             tuple(Draw(**draw) for draw in plain["draws"]),
+            tuple(plain["files"]),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -82,6 +85,7 @@ class HumanLabels:
             "shown": self.shown,
             "labels": rows,
             "draws": [asdict(draw) for draw in self.draws],
+            "files": list(self.files),
         }
 
 
