@@ -53,7 +53,7 @@ class Stratum:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Ids of drawn samples, in random order.
+    """The drawn samples, and the strata that they are from.
 
     ``strata`` are by code, and ``of`` has the code of each sample of the population; both are empty
     where the draw was uniform.
@@ -95,7 +95,6 @@ def draw(
         of |= dict.fromkeys((one.sample_id for one in part.members), code)
         size = len(part.members)
         strata[code] = Stratum(part.kind, size, part.weight / total, size - len(free), count)
-    rng.shuffle(ids)
     return Drawing(ids, strata, of)
 
 

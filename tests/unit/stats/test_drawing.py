@@ -41,13 +41,6 @@ def test_the_first_draws_are_uniform() -> None:
     assert all(abs(count - 100) < 37 for count in pairs.values())
 
 
-def test_the_order_is_random() -> None:
-    """All 24 orders of 4 samples come up in 600 draws, by strata and without them."""
-    for last in (None, Draw({})):
-        orders = {tuple(draw(answers(4), 4, seed, last).ids) for seed in range(600)}
-        assert len(orders) == 24
-
-
 def test_a_uniform_draw_has_no_strata() -> None:
     """Up to 29 labels; there may be less to draw than was asked for."""
     found = draw(answers(40, labelled=29), 100, 1)
@@ -87,17 +80,22 @@ def test_labels_go_where_they_say_most(
 
 
 def test_from_30_labels_on_the_verdict_makes_strata() -> None:
-    """Of 100 samples the judge finds 60 high; 30 have labels, one of them in the high ones.
+    """The judge finds 100 of 200 samples high, and 15 of either half have labels.
 
-    The low ones have 29 labels, 15 zeros and 14 ones: S = 29 * (14/29) * (15/29) = 7.24, deviation
-    sqrt(7.49 / 30) = .50. The one label of the high ones leaves sqrt(.25 / 2) = .35. So .4 * .50 =
-    .20 with 29 labels, and .6 * .35 = .21 with 1: all 12 go to the high ones.
+    The high ones have 15 ones: variance .25/16 = .0156, so the next label gains .0156/(15 * 16) =
+    .0000651. The low ones have 7 ones: (15 * 8/15 * 7/15 + .25)/16 = .2490 over m(m + 1), which is
+    more up to m = 61 (.0000658), not at 62 (.0000637): 47 labels, then one for the high ones.
     """
-    high = [29, *range(41, 100)]
-    found = draw(answers(100, labelled=30, high=high), 12, 7)
-    assert sizes(found) == {"high": (60, 1, 12), "low": (40, 29, 0)}
-    assert {found.strata[found.of[name]].kind for name in found.ids} == {"high"}
+    population = [
+        Candidate(f"a{at}", "d", at % 2 == 0, human=None if at >= 30 else float(at % 4 != 1))
+        for at in range(200)
+    ]
+    for n, expected in ((47, 0), (48, 1)):
+        found = draw(population, n, 7)
+        assert sizes(found) == {"high": (100, 15, expected), "low": (100, 15, 47)}
     assert not {f"a{at}" for at in range(30)} & set(found.ids)
+    drawn = Counter(found.strata[found.of[name]].kind for name in found.ids)
+    assert drawn == {"high": 1, "low": 47}
 
 
 def test_strata_have_the_share_of_weight() -> None:
