@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import math
 import random
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from pytest_rageval.errors import Problem, UserError
-from pytest_rageval.model import (
-    CHOSEN,
-    RANDOM,
-    TOLERANCE,
-    WEIGHTED_SCORE,
-    HumanLabels,
-    ScenarioInfo,
-    answer_digest,
-)
+from pytest_rageval.model import RANDOM, Draw, HumanLabels, ScenarioInfo
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.reports.history import trend_of
+from pytest_rageval.reports.label_pairs import OtherRun, other_run
+from pytest_rageval.reports.label_population import (
+    SavedSample,
+    digest_of,
+    is_answered,
+    label_row,
+    population,
+)
 from pytest_rageval.reports.label_sheet import LabelRow, LabelSheet, sheet_csv
 from pytest_rageval.reports.page.label_page import label_page_chunks
 from pytest_rageval.reports.run_info import run_id
@@ -36,9 +34,8 @@ from pytest_rageval.results.draws import (
 from pytest_rageval.results.saved_run import load_baseline
 from pytest_rageval.run_paths import RunPaths, folder_name
 from pytest_rageval.stats.drawing import Candidate, Drawing, draw
-from pytest_rageval.stats.weights import is_scored
 
-_Sample = Mapping[str, Any]
+_FOLDER = "labels"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +52,7 @@ class DrawnLabels:
     """What people are to label, drawn from the run in ``run``; nothing is written yet.
 
     ``left_out`` samples of the run have no answer, no score, or are not in the data any more.
+    ``records`` are to be added to the draws.
     """
 
     wanted: Wanted
@@ -62,7 +60,7 @@ class DrawnLabels:
     population: Sequence[Candidate]
     left_out: int
     drawing: Drawing
-    record: DrawRecord
+    records: Sequence[DrawRecord]
     sheet: LabelSheet
     folder: Path
     """Where the files belong."""
@@ -80,10 +78,22 @@ class DrawnLabels:
         """
         known = self.draws if self.draws.is_file() else _draws_of(self.wanted, self.folder)
         # First: nobody could use the labels of a sheet whose strata are lost.
-        write_atomically(self.draws, draws_chunks([*read_records(known), self.record]))
+        write_atomically(self.draws, draws_chunks([*read_records(known), *self.records]))
         table = self.folder / self.sheet.file_name
         page = write_atomically(table.with_suffix(".html"), label_page_chunks(self.sheet))
         return write_atomically(table, sheet_csv(self.sheet)), page
+
+
+@dataclass(frozen=True)
+class _Source:
+    """The newest complete run of a scenario, and what was drawn and labelled before."""
+
+    wanted: Wanted
+    run: Path
+    samples: Mapping[str, SavedSample]
+    population: Sequence[Candidate]
+    draws: Sequence[DrawRecord]
+    other: OtherRun | None
 
 
 def draw_labels(
@@ -92,43 +102,67 @@ def draw_labels(
     """Draw ``n`` answers of the newest complete run that have no label which was drawn.
 
     An answer that has only a chosen label may be drawn: without those that people chose, the draw
-    would not be one from all answers. Raises UserError if there is no complete run, or nothing in
-    it to label.
+    would not be one from all answers. Where a gate compares people's view of two runs, the other
+    answers to the drawn questions come along. Raises UserError if there is no complete run, or
+    nothing in it to label.
     """
+    source = _source(wanted, run_paths)
+    human, other = wanted.human, source.other
+    halves = {} if other is None else other.halves(source.population, n, seed)
+    drawing = _drawing(source, n - len(halves), seed)
+    rows = [label_row(source.samples[name], drawing.of.get(name, RANDOM)) for name in drawing.ids]
+    records = [_record(source, drawing, seed, now)]
+    if other is not None:
+        rows += other.rows(_pairs(other, rows) | halves)
+        records.insert(0, other.record(human.metric, seed, now))
+    random.Random(seed).shuffle(rows)
+    folder = source.run.parent / _FOLDER
+    name = _new_name(wanted, folder, now)
+    sheet = LabelSheet(wanted.info.name, human.metric, human.levels, rows, name)
+    left_out = len(source.samples) - len(source.population)
+    return DrawnLabels(
+        wanted, source.run, source.population, left_out, drawing, records, sheet, folder
+    )
+
+
+def _source(wanted: Wanted, run_paths: RunPaths) -> _Source:
     info, human = wanted.info, wanted.human
     run = _newest_run(info, run_paths)
-    file, shown = run / "results.json", run_paths.shown(run)
-    samples = load_baseline(run.name, file, info.path, (), shown).samples
-    population = _population(wanted, samples)
-    if not population:
+    shown = run_paths.shown(run)
+    samples = load_baseline(run.name, run / "results.json", info.path, (), shown).samples
+    known = {name: one for name, one in samples.items() if name in wanted.known_ids}
+    found = population(info, human, known)
+    if not found:
         message = f"no sample of {shown} has an answer and a score of {human.metric}"
         raise UserError([Problem(info.path, message)])
-    folder = run.parent / "labels"
-    known = [one for one in read_records(_draws_of(wanted, folder)) if one.metric == human.metric]
-    last = next((one.plain() for one in reversed(known) if _bears_labels(one, human)), None)
-    kinds = {code: one.kind for record in known for code, one in record.strata.items()}
-    drawing = draw(population, n, seed, last, kinds)
-    rows = [_row(samples[name], drawing.of.get(name, RANDOM)) for name in drawing.ids]
-    rows += _rows_of_baseline(wanted, run_paths, rows)
-    random.Random(seed).shuffle(rows)
-    name = _new_name(wanted, folder, now)
-    return DrawnLabels(
-        wanted,
-        run,
-        population,
-        len(samples) - len(population),
-        drawing,
-        DrawRecord(
-            run.name,
-            human.metric,
-            seed,
-            now.isoformat(),
-            {name: _digest(one) for name, one in samples.items() if _is_answered(one)},
-            {code: StratumRecord(o.size, o.share, o.kind) for code, o in drawing.strata.items()},
-            drawing.of,
-        ),
-        LabelSheet(info.name, human.metric, human.levels, rows, name),
-        folder,
+    draws = read_records(_draws_of(wanted, run.parent / _FOLDER))
+    ours = [one for one in draws if one.metric == human.metric]
+    return _Source(wanted, run, samples, found, ours, other_run(info, human, run_paths))
+
+
+def _drawing(source: _Source, n: int, seed: int) -> Drawing:
+    draws, human = source.draws, source.wanted.human
+    last = next((one.plain() for one in reversed(draws) if _bears_labels(one, human)), None)
+    if last is None and source.other is not None:
+        last = Draw(source.other.digests)  # equal answers are no news to a comparison
+    kinds = {code: one.kind for record in draws for code, one in record.strata.items()}
+    return draw(source.population, n, seed, last, kinds)
+
+
+def _pairs(other: OtherRun, rows: Sequence[LabelRow]) -> dict[str, str]:
+    """Return the samples that the other run answers differently, and how they were drawn."""
+    return {row.sample_id: row.drawn for row in rows if other.differs(row.sample_id, row.digest)}
+
+
+def _record(source: _Source, drawing: Drawing, seed: int, now: datetime) -> DrawRecord:
+    return DrawRecord(
+        source.run.name,
+        source.wanted.human.metric,
+        seed,
+        now.isoformat(),
+        {name: digest_of(one) for name, one in source.samples.items() if is_answered(one)},
+        {code: StratumRecord(o.size, o.share, o.kind) for code, o in drawing.strata.items()},
+        drawing.of,
     )
 
 
@@ -146,66 +180,6 @@ def _draws_of(wanted: Wanted, folder: Path) -> Path:
     return draws_file(wanted.human.files, folder)
 
 
-def _population(wanted: Wanted, samples: Mapping[str, _Sample]) -> list[Candidate]:
-    """Return the samples with an answer and a score, in the order of the run."""
-    human = wanted.human
-    scores = {
-        name: score
-        for name, one in samples.items()
-        if is_scored(score := _score(one, human.metric))
-        and _is_answered(one)
-        and name in wanted.known_ids
-    }
-    is_high = _verdict(wanted.info, human.metric, scores.values())
-    return [
-        Candidate(
-            name,
-            digest := _digest(samples[name]),
-            is_high(score),
-            samples[name].get("sample_weight", 1.0),
-            _said(human, name, digest),
-        )
-        for name, score in scores.items()
-    ]
-
-
-def _score(sample: _Sample, metric: str) -> float | None:
-    scores = sample if metric == WEIGHTED_SCORE else sample["scores"]
-    score: float | None = scores.get(metric)
-    return score
-
-
-def _is_answered(sample: _Sample) -> bool:
-    return sample.get("answer") is not None
-
-
-def _digest(sample: _Sample) -> str:
-    return answer_digest(sample["answer"], sample.get("contexts"))
-
-
-def _verdict(info: ScenarioInfo, metric: str, scores: Collection[float]) -> Callable[[float], bool]:
-    """Return whether the judge finds a score high: by threshold, middle of the range or median."""
-    bound = info.thresholds.get(metric)
-    if bound is not None:
-        return bound.holds
-    ranges = {column.name: column.range for column in info.metrics}
-    low, high = ranges.get(metric, info.weighted_range)
-    is_bounded = math.isfinite(high - low)
-    cut = (low + high) / 2 if is_bounded else sorted(scores)[len(scores) // 2] if scores else 0.0
-    return lambda score: score >= cut - TOLERANCE
-
-
-def _said(human: HumanLabels, sample_id: str, digest: str) -> float | None:
-    """Return the mean of the drawn labels of an answer, from 0 to 1; None without one."""
-    low, high = human.levels[0], human.levels[-1]
-    found = [
-        (label.value - low) / (high - low)
-        for label in human.labels.get(sample_id, ())
-        if label.digest == digest and label.drawn != CHOSEN
-    ]
-    return math.fsum(found) / len(found) if found else None
-
-
 def _bears_labels(record: DrawRecord, human: HumanLabels) -> bool:
     """Return whether a label comes from this draw."""
     return any(
@@ -215,50 +189,6 @@ def _bears_labels(record: DrawRecord, human: HumanLabels) -> bool:
         for name, labels in human.labels.items()
         for label in labels
     )
-
-
-def _row(sample: _Sample, drawn: str) -> LabelRow:
-    return LabelRow(
-        sample["id"],
-        sample.get("question") or "",
-        sample.get("contexts") or (),
-        sample["answer"],
-        _digest(sample),
-        drawn,
-    )
-
-
-def _rows_of_baseline(
-    wanted: Wanted, run_paths: RunPaths, rows: Sequence[LabelRow]
-) -> Iterator[LabelRow]:
-    """Yield the other run's answers to the same questions, where they differ and have no label.
-
-    Only if a gate compares people's view of both: it needs labels on either side.
-    """
-    info, human = wanted.info, wanted.human
-    name = _compared_with(info, human.metric)
-    if name is None:
-        return
-    file = run_paths.known_baseline_file(name, info.name, info.output_dir)
-    theirs = load_baseline(name, file, info.path, (), run_paths.shown(file)).samples
-    for row in rows:
-        other = theirs.get(row.sample_id)
-        if other is None or not _is_answered(other):
-            continue
-        known = {label.digest for label in human.labels.get(row.sample_id, ())}
-        if _digest(other) not in {row.digest, *known}:
-            yield _row(other, row.drawn)
-
-
-def _compared_with(info: ScenarioInfo, metric: str) -> str | None:
-    """Return the saved run with which a corrected regression of the metric compares, if any."""
-    gate = info.gates.get("no_regression")
-    if not isinstance(gate, Mapping) or not gate.get("corrected"):
-        return None
-    if metric not in gate.get("metrics", [WEIGHTED_SCORE]):
-        return None
-    name = gate.get("baseline") or (info.compare.baseline if info.compare is not None else None)
-    return name if name in info.baselines else None
 
 
 def _new_name(wanted: Wanted, folder: Path, now: datetime) -> str:

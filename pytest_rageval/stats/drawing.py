@@ -147,6 +147,10 @@ class _Part:
         return _LEAST_CHANGED if self.kind == CHANGED else _LEAST
 
     @property
+    def lacks(self) -> bool:
+        return len(self.labels) < min(self.least, len(self.members))
+
+    @property
     def deviation(self) -> float:
         """The standard deviation of the labels, as if one more were 1/2 away from their mean."""
         labels = self.labels
@@ -168,7 +172,7 @@ def _allocated(parts: Sequence[_Part], n: int) -> list[int]:
 def _parts(
     population: Sequence[Candidate], last: Draw | None, kinds: Mapping[str, str]
 ) -> list[_Part]:
-    """Return the strata, those that lack labels first; [] if the draw is to be uniform."""
+    """Return the strata, changed answers first; [] if the draw is to be uniform."""
     is_new = [last is not None and _has_changed(one, last) for one in population]
     changed = [one for one, new in zip(population, is_new, strict=True) if new]
     same = [one for one, new in zip(population, is_new, strict=True) if not new]
@@ -180,19 +184,15 @@ def _parts(
         return []
     parts = [_Part(CHANGED, changed)] if changed else []
     while len(kept) > MOST_STRATA - len(parts):
-        kept.sort(key=lambda part: (_lacks(part), len(part.members)))
+        kept.sort(key=lambda part: (part.lacks * part.least, len(part.members)))
         kept[:2] = [_Part("several", [*kept[0].members, *kept[1].members])]
-    return sorted([*parts, *kept], key=lambda part: not _lacks(part))
+    return sorted([*parts, *kept], key=lambda part: part.kind != CHANGED)
 
 
 def _has_changed(one: Candidate, last: Draw) -> bool:
     """Return whether the answer is not that of the last draw, or was not in its population."""
     known = last.digests.get(one.sample_id) == one.digest
     return not known or bool(last.strata and one.sample_id not in last.strata)
-
-
-def _lacks(part: _Part) -> bool:
-    return part.kind == CHANGED and len(part.labels) < _LEAST_CHANGED
 
 
 def _split(

@@ -52,5 +52,5 @@ def _how(drawn: DrawnLabels) -> str:
 
 
 def _part(stratum: Stratum) -> str:
-    changed = " that changed since they were labelled" if stratum.kind == CHANGED else ""
+    changed = " changed answers" if stratum.kind == CHANGED else ""
     return f"{stratum.drawn} of {stratum.size}{changed}"

@@ -256,27 +256,62 @@ def test_draws_beside_the_labels_are_taken_over(project: Project) -> None:
     assert len(read_records(kept.with_name("draws.json"))) == 1
 
 
+COMPARED: dict[str, Any] = {
+    "gates": {"no_regression": {"corrected": True, "metrics": ["f1"], "baseline": "main"}},
+    "baselines": {"main": Baseline("main", (), {})},
+}
+
+
 def test_a_corrected_regression_wants_both_answers(project: Project) -> None:
-    """The other run's of a drawn sample, where it differs and has no label, under the same code."""
+    """Those that differ are a stratum; the other run's come along, unless they have a label."""
     project.ran(
         answered("a1", "Rome"), answered("a2"), answered("a3", "Oslo"), name="baselines/main.json"
     )
     project.ran(*map(answered, ("a1", "a2", "a3")))
-    info = {
-        "gates": {"no_regression": {"corrected": True, "metrics": ["f1"], "baseline": "main"}},
-        "baselines": {"main": Baseline("main", (), {})},
+    found = project.drawn(5, human("a3", answer="Oslo"), **COMPARED)
+    code = found.drawing.of["a1"]
+    assert found.drawing.strata[code].size == 2
+    answers = {(row.sample_id, row.answer): row.drawn for row in found.sheet.rows}
+    assert answers == {
+        ("a1", "Paris"): code,
+        ("a1", "Rome"): code,
+        ("a2", "Paris"): found.drawing.of["a2"],
+        ("a3", "Paris"): code,
     }
-    found = project.drawn(5, human("a3", answer="Oslo", drawn="chosen"), **info)
-    answers = [(row.sample_id, row.answer, row.drawn) for row in found.sheet.rows]
-    assert sorted(answers) == [
-        ("a1", "Paris", "random"),
-        ("a1", "Rome", "random"),
-        ("a2", "Paris", "random"),
-        ("a3", "Paris", "random"),
-    ]
     lines = list(label_lines(found, found.write(), str))
-    assert lines[2] == "drawn uniformly, and 1 answer of the saved run to the same questions"
-    assert len(project.drawn(5).sheet.rows) == 3
+    assert lines[2] == (
+        "drawn 2 of 2 changed answers, 1 of 1, and 1 answer of the saved run to the same questions"
+    )
+    plain = {"baseline": "main", "metrics": ["f1"]}
+    for gate in (None, plain, {**plain, "corrected": True, "metrics": ["em"]}):
+        other = {**COMPARED, "gates": {"no_regression": gate}}
+        assert len(project.drawn(5, **other).sheet.rows) == 3
+    saved, _ = read_records(project.home / "labels" / "draws.json")
+    digests = [answer_digest(name, ["one", "two"]) for name in ("Rome", "Paris", "Oslo")]
+    assert saved.digests == dict(zip(("a1", "a2", "a3"), digests, strict=True))
+    assert saved.of == dict.fromkeys(saved.digests, "s-saved")
+
+
+def test_half_a_pair_comes_before_new_ones(project: Project) -> None:
+    """14 answers differ, 12 of them have a label here and 3 there: 7 are wanted, to make it ten.
+
+    Of the 36 equal ones none has a label, so the eighth is one of them.
+    """
+    there, here = IDS[9:12], IDS[:12]
+    project.ran(*(answered(name, "Rome") for name in IDS[:14]), name="baselines/main.json")
+    project.ran()
+    both = human(*there, answer="Rome").labels
+    ours = human(*here)
+    labels = {name: [*ours.labels[name], *both.get(name, ())] for name in here}
+    found = project.drawn(8, replace(ours, labels=labels), **COMPARED)
+    rows = [(row.sample_id, row.answer, row.drawn) for row in found.sheet.rows]
+    halves = [row for row in rows if row[0] in here]
+    assert len(halves) == 7
+    assert {row[0] for row in halves} <= set(IDS[:9])
+    assert {row[1:] for row in halves} == {("Rome", "random")}
+    (new,) = found.drawing.ids
+    assert new in IDS[14:]
+    assert len(rows) == 8
 
 
 def test_several_metrics_have_several_sheets(project: Project) -> None:
@@ -297,7 +332,7 @@ def test_what_is_printed_tells_nothing_of_the_judge(project: Project) -> None:
     assert list(label_lines(found, found.write(), lambda path: path.name)) == [
         "s: 6 of 50 answers drawn for f1; 12 have a label",
         "run   r2",
-        "drawn 3 of 3 that changed since they were labelled, 1 of 23, 2 of 24",
+        "drawn 3 of 3 changed answers, 1 of 23, 2 of 24",
         "table 20261121T093011-000005-2.csv",
         "page  20261121T093011-000005-2.html",
         "label in either, then:  pytest s.yaml --rag-labels=20261121T093011-000005-2.csv",

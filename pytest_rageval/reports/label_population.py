@@ -1,0 +1,95 @@
+"""The answers of a saved run that people can label, with what the judge and people said of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from pytest_rageval.model import (
+    CHOSEN,
+    TOLERANCE,
+    WEIGHTED_SCORE,
+    HumanLabels,
+    ScenarioInfo,
+    answer_digest,
+)
+from pytest_rageval.reports.label_sheet import LabelRow
+from pytest_rageval.stats.drawing import Candidate
+from pytest_rageval.stats.weights import is_scored
+
+SavedSample = Mapping[str, Any]
+"""A sample in the layout of ``results.json``."""
+
+
+def population(
+    info: ScenarioInfo, human: HumanLabels, samples: Mapping[str, SavedSample]
+) -> list[Candidate]:
+    """Return those of ``samples`` that have an answer and a score, in their order."""
+    scores = {
+        name: score
+        for name, one in samples.items()
+        if is_scored(score := _score(one, human.metric)) and is_answered(one)
+    }
+    is_high = _verdict(info, human.metric, scores.values())
+    return [
+        Candidate(
+            name,
+            digest := digest_of(samples[name]),
+            is_high(score),
+            samples[name].get("sample_weight", 1.0),
+            said_of(human, name, digest),
+        )
+        for name, score in scores.items()
+    ]
+
+
+def is_answered(sample: SavedSample) -> bool:
+    """Return whether there is an answer, if only an empty one."""
+    return sample.get("answer") is not None
+
+
+def digest_of(sample: SavedSample) -> str:
+    """Return the digest of the sample's answer."""
+    return answer_digest(sample.get("answer"), sample.get("contexts"))
+
+
+def label_row(sample: SavedSample, drawn: str) -> LabelRow:
+    """Return what a person sees of an answered sample."""
+    return LabelRow(
+        sample["id"],
+        sample.get("question") or "",
+        sample.get("contexts") or (),
+        sample["answer"],
+        digest_of(sample),
+        drawn,
+    )
+
+
+def said_of(human: HumanLabels, sample_id: str, digest: str) -> float | None:
+    """Return the mean of the drawn labels of an answer, from 0 to 1; None without one."""
+    low, high = human.levels[0], human.levels[-1]
+    found = [
+        (label.value - low) / (high - low)
+        for label in human.labels.get(sample_id, ())
+        if label.digest == digest and label.drawn != CHOSEN
+    ]
+    return math.fsum(found) / len(found) if found else None
+
+
+def _score(sample: SavedSample, metric: str) -> float | None:
+    scores = sample if metric == WEIGHTED_SCORE else sample["scores"]
+    score: float | None = scores.get(metric)
+    return score
+
+
+def _verdict(info: ScenarioInfo, metric: str, scores: Collection[float]) -> Callable[[float], bool]:
+    """Return whether the judge finds a score high: by threshold, middle of the range or median."""
+    bound = info.thresholds.get(metric)
+    if bound is not None:
+        return bound.holds
+    ranges = {column.name: column.range for column in info.metrics}
+    low, high = ranges.get(metric, info.weighted_range)
+    is_bounded = math.isfinite(high - low)
+    cut = (low + high) / 2 if is_bounded else sorted(scores)[len(scores) // 2] if scores else 0.0
+    return lambda score: score >= cut - TOLERANCE
