@@ -28,8 +28,7 @@ from pytest_rageval.results.draws import (
     DrawRecord,
     StratumRecord,
     draws_chunks,
-    draws_file,
-    read_records,
+    known_records,
 )
 from pytest_rageval.results.saved_run import load_baseline
 from pytest_rageval.run_paths import RunPaths, folder_name
@@ -73,12 +72,12 @@ class DrawnLabels:
     def write(self) -> tuple[Path, Path]:
         """Write the sheet as CSV and as a page, and return their paths.
 
-        The draw is added to ``draws``, which begins as a copy of that beside the label files.
-        Raises OSError, or ScenarioError if that file cannot be read.
+        The draw is added to ``draws``, and so are those beside the label files. Raises OSError, or
+        ScenarioError if such a file cannot be read.
         """
-        known = self.draws if self.draws.is_file() else _draws_of(self.wanted, self.folder)
+        known = known_records(self.wanted.human.files, self.folder)
         # First: nobody could use the labels of a sheet whose strata are lost.
-        write_atomically(self.draws, draws_chunks([*read_records(known), *self.records]))
+        write_atomically(self.draws, draws_chunks([*known, *self.records]))
         table = self.folder / self.sheet.file_name
         page = write_atomically(table.with_suffix(".html"), label_page_chunks(self.sheet))
         return write_atomically(table, sheet_csv(self.sheet)), page
@@ -114,7 +113,8 @@ def draw_labels(
     records = [_record(source, drawing, seed, now)]
     if other is not None:
         rows += other.rows(_pairs(other, rows) | halves)
-        records.insert(0, other.record(human.metric, seed, now))
+        if other.digests not in [one.digests for one in source.draws]:
+            records.insert(0, other.record(human.metric, seed, now))
     random.Random(seed).shuffle(rows)
     folder = source.run.parent / _FOLDER
     name = _new_name(wanted, folder, now)
@@ -135,7 +135,7 @@ def _source(wanted: Wanted, run_paths: RunPaths) -> _Source:
     if not found:
         message = f"no sample of {shown} has an answer and a score of {human.metric}"
         raise UserError([Problem(info.path, message)])
-    draws = read_records(_draws_of(wanted, run.parent / _FOLDER))
+    draws = known_records(human.files, run.parent / _FOLDER)
     ours = [one for one in draws if one.metric == human.metric]
     return _Source(wanted, run, samples, found, ours, other_run(info, human, run_paths))
 
@@ -174,10 +174,6 @@ def _newest_run(info: ScenarioInfo, run_paths: RunPaths) -> Path:
         message = f"no complete run in {place} to draw from. Run it first: pytest {info.nodeid}"
         raise UserError([Problem(info.path, message)])
     return base / complete[-1].folder
-
-
-def _draws_of(wanted: Wanted, folder: Path) -> Path:
-    return draws_file(wanted.human.files, folder)
 
 
 def _bears_labels(record: DrawRecord, human: HumanLabels) -> bool:

@@ -53,6 +53,20 @@ def draws_file(label_files: Iterable[str], folder: Path) -> Path:
     return next((path for path in beside if path.is_file()), folder / DRAWS)
 
 
+def known_records(label_files: Iterable[str], folder: Path) -> list[DrawRecord]:
+    """Return the draws beside the label files and in ``folder``, each once, oldest first.
+
+    Others may have drawn and shared theirs. Raises as ``read_records`` does.
+    """
+    paths = dict.fromkeys([*(Path(name).with_name(DRAWS) for name in label_files), folder / DRAWS])
+    found = {
+        (one.drawn_at, one.metric, one.run, one.seed): one
+        for path in paths
+        for one in read_records(path)
+    }
+    return sorted(found.values(), key=lambda one: one.drawn_at)
+
+
 def read_draws(path: Path, metric: str | None = None) -> list[Draw]:
     """Return the draws in a file, oldest first; of one metric, or of all.
 

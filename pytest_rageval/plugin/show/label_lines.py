@@ -36,12 +36,15 @@ def label_lines(
     yield f"drawn {_how(drawn)}"
     yield f"table {shown(table)}"
     yield f"page  {shown(page)}"
+    if human.files:
+        yield f"label in either, then add the table to human.file of {info.path}"
+        yield f"and copy {shown(drawn.draws)} beside it"
+        return
+    levels = ", ".join(f"{level:g}" for level in human.levels)
+    line = f"human: {{file: {table.name}, of: {human.metric}, levels: [{levels}]}}"
     yield f"label in either, then:  pytest {info.nodeid} --rag-labels={shown(table)}"
     yield f"to keep the labels, put them and {shown(drawn.draws)} beside the scenario"
-    if not human.files:
-        levels = ", ".join(f"{level:g}" for level in human.levels)
-        line = f"human: {{file: {table.name}, of: {human.metric}, levels: [{levels}]}}"
-        yield f"and write in {info.path}:  {line}"
+    yield f"and write in {info.path}:  {line}"
 
 
 def _how(drawn: DrawnLabels) -> str:

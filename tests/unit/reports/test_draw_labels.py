@@ -251,7 +251,12 @@ def test_draws_beside_the_labels_are_taken_over(project: Project) -> None:
     kept = project.root / "labels.csv"
     (project.home / "labels" / "draws.json").rename(kept.with_name("draws.json"))
     people = human(*LABELLED, files=[str(kept)])
-    project.drawn(5, people, seed=2).write()
+    found = project.drawn(5, people, seed=2)
+    lines = list(label_lines(found, found.write(), lambda path: path.name))
+    assert lines[-2:] == [
+        "label in either, then add the table to human.file of s.yaml",
+        "and copy draws.json beside it",
+    ]
     assert [one.seed for one in read_records(project.home / "labels" / "draws.json")] == [1, 2]
     assert len(read_records(kept.with_name("draws.json"))) == 1
 
@@ -290,6 +295,7 @@ def test_a_corrected_regression_wants_both_answers(project: Project) -> None:
     digests = [answer_digest(name, ["one", "two"]) for name in ("Rome", "Paris", "Oslo")]
     assert saved.digests == dict(zip(("a1", "a2", "a3"), digests, strict=True))
     assert saved.of == dict.fromkeys(saved.digests, "s-saved")
+    assert len(project.drawn(1, **COMPARED).records) == 1  # the next one need not say it again
 
 
 def test_half_a_pair_comes_before_new_ones(project: Project) -> None:

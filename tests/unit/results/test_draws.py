@@ -15,6 +15,7 @@ from pytest_rageval.results.draws import (
     StratumRecord,
     draws_chunks,
     draws_file,
+    known_records,
     read_draws,
     read_records,
 )
@@ -61,6 +62,17 @@ def test_the_file_beside_the_labels_comes_first(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     written(tmp_path / "b" / "draws.json", "{}")
     assert draws_file(labels, tmp_path) == tmp_path / "b" / "draws.json"
+
+
+def test_draws_of_two_places_are_put_together(tmp_path: Path) -> None:
+    """Each counts once, the oldest first, wherever it is."""
+    (tmp_path / "out").mkdir()
+    written(tmp_path / "draws.json", "".join(draws_chunks([BY_STRATA])))
+    written(tmp_path / "out" / "draws.json", "".join(draws_chunks([UNIFORM, BY_STRATA])))
+    labels = [str(tmp_path / "a.csv"), str(tmp_path / "b.csv")]
+    assert known_records(labels, tmp_path / "out") == [UNIFORM, BY_STRATA]
+    assert known_records([], tmp_path / "out") == [UNIFORM, BY_STRATA]
+    assert known_records(labels, tmp_path / "none") == [BY_STRATA]
 
 
 @pytest.mark.parametrize(
