@@ -16,7 +16,7 @@ Table = Sequence[Sequence[float]]
 Z_95: Final = 1.959963984540054
 """The normal quantile of 95 % intervals."""
 
-_SMOOTHING: Final = 0.5
+_ADDED: Final = 2.0
 
 
 def cohen_kappa(table: Table, *, quadratic: bool = False) -> float | None:
@@ -35,10 +35,12 @@ def cohen_kappa(table: Table, *, quadratic: bool = False) -> float | None:
 def kappa_interval(table: Table, kappa: float, *, quadratic: bool = False) -> tuple[float, float]:
     """Return the 95 % interval of ``kappa`` by Fleiss, Cohen and Everitt (1969).
 
-    Half a sample is added to each cell: otherwise the interval of perfect agreement has no width,
-    and that of a small table is too short. It lies within -1..1 and holds ``kappa``.
+    Two samples are spread over all cells, half a one on each cell of two levels: otherwise the
+    interval of perfect agreement has no width, and that of a small table is too short. (Half a one
+    on each of 25 cells would drown the data.) It lies within -1..1 and holds ``kappa``.
     """
-    smoothed = [[cell + _SMOOTHING for cell in row] for row in table]
+    more = _ADDED / len(table) ** 2
+    smoothed = [[cell + more for cell in row] for row in table]
     centre, variance = _smooth_kappa(smoothed, quadratic=quadratic)
     half = Z_95 * math.sqrt(variance)
     return min(max(centre - half, -1.0), kappa), max(min(centre + half, 1.0), kappa)

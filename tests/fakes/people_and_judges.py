@@ -57,18 +57,23 @@ def openqa_f1() -> Both:
 
 
 @cache
-def evouna(system: str) -> Both:
+def evouna_by_question(system: str) -> dict[int, tuple[float, float]]:
     """Return people's verdicts on a system's answers of EVOUNA, and whether they hold a golden one.
 
-    Both are normalised as in SQuAD.
+    By the number of the question. Both are normalised as in SQuAD.
     """
     text = gzip.decompress((_DATA / "evouna-nq/original/NQ.json.gz").read_bytes())
     rows = [(row, row[f"judge_{system}"], row[f"answer_{system}"]) for row in json.loads(text)]
-    return [
-        (float(verdict), float(_holds(answer, row["golden_answer"])))
-        for row, verdict, answer in rows
+    return {
+        at: (float(verdict), float(_holds(answer, row["golden_answer"])))
+        for at, (row, verdict, answer) in enumerate(rows)
         if not row["improper"] and isinstance(verdict, bool) and row["golden_answer"] and answer
-    ]
+    }
+
+
+def evouna(system: str) -> Both:
+    """Return the same as a list."""
+    return list(evouna_by_question(system).values())
 
 
 def expertqa() -> Both:
