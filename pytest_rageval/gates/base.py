@@ -78,6 +78,9 @@ BOUND_KEYS: Final = MappingProxyType(
 )
 """The keys of a bound, for editors."""
 
+CORRECTED: Final = "true: the mean that people would give, by the labels of 'human'"
+"""What editors say of the option ``corrected``."""
+
 GATE_REGISTRY: Registry[GateKind] = Registry("gate", "pytest_rageval.gates", "GATES")
 
 
@@ -146,7 +149,7 @@ def read_number(value: Any) -> float | None:
 
 def _metric_checks(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
     value = without_own_keys(value)
-    if not isinstance(value, Mapping) or set(value) <= {"min", "max"}:
+    if not isinstance(value, Mapping) or set(value) <= {"min", "max", "corrected"}:
         yield "mean", value, path
         return
     for kind, options in value.items():

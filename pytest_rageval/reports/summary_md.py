@@ -21,6 +21,7 @@ from pytest_rageval.model import (
 from pytest_rageval.reports.base import Report, RunFolder
 from pytest_rageval.reports.figures import change, figure, interval
 from pytest_rageval.reports.missing import missing_figures, scored_figure
+from pytest_rageval.reports.people import agreement_lines, corrected_figures
 from pytest_rageval.stats.groups import count_groups
 from pytest_rageval.stats.verdict import badness, shortfalls, shown_errors
 from pytest_rageval.stats.weights import is_scored
@@ -96,6 +97,7 @@ def _lines(result: ScenarioResult, run: RunInfo) -> Iterator[str]:
     if not result.complete:
         yield "- **partial run**: the figures are of the samples that ran"
     yield from _means(result)
+    yield from _people(result)
     yield from _comparison(result, result.comparison)
     yield from _fallen(result)
     yield from _gates(result)
@@ -152,6 +154,22 @@ def _unscored(result: ScenarioResult) -> Iterator[str]:
     found = [f"- {_cell(str(one), _NAME_WIDTH + _REASON_WIDTH)}" for one in missing_figures(result)]
     if shown := _fitting(found, _ROOM_LIST):
         yield from ("", *shown)
+
+
+def _people(result: ScenarioResult) -> Iterator[str]:
+    """Yield how metrics stand against people: corrected means, agreement, disagreements."""
+    if not result.agreement:
+        return
+    head = "| metric | by the judge | by people | 95 % interval | labels |"
+    rows = [
+        f"| {_name(name)} | {figure(result.mean_of(name))} | {figure(found.mean)} | "
+        f"{interval(found.ci_low, found.ci_high)} | "
+        f"{_cell(corrected_figures(found), _MESSAGE_WIDTH)} |"
+        for name, found in result.corrected.items()
+    ]
+    yield from _table("Judge and people", head, rows, _ROOM_LIST)
+    found = [f"- {_cell(line, _MESSAGE_WIDTH)}" for line in agreement_lines(result)]
+    yield from ("", *_fitting(found, _ROOM_LIST))
 
 
 def _comparison(result: ScenarioResult, comparison: Comparison | None) -> Iterator[str]:

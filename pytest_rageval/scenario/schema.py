@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_va
 
 from pytest_rageval.model import Correction, TestName
 from pytest_rageval.scenario.data_specs import CorpusSpec, DatasetSpec
+from pytest_rageval.scenario.human_spec import HumanSpec
 from pytest_rageval.scenario.metric_specs import MetricSpec, ThresholdSpec
 from pytest_rageval.scenario.model_specs import (
     EmbeddingSpec,
@@ -178,6 +179,9 @@ class Scenario(Spec):
     models: dict[str, ProfileSpec] = Field({}, description="profiles that judge: NAME can name")
     judge: JudgeSpec | None = Field(None, description="the model that judges")
     embedding: EmbeddingSpec | None = Field(None, description="turns texts into vectors")
+    human: HumanSpec | None = Field(
+        None, description="labels of people, that a metric is held against: a file, or a mapping"
+    )
     output_dir: Name | None = Field(None, description="base folder, relative to the rootdir")
     save_path: Name | None = Field(None, description="also write UltraRAG's result JSON here")
 
@@ -276,6 +280,7 @@ def _allow_short_forms(schema: dict[str, Any]) -> None:
         "CorpusSpec": [{"type": "string"}],
         "CompareSpec": [{"type": "string"}],
         "TargetSpec": [{"type": "string"}],
+        "HumanSpec": [{"type": "string"}],
     }
     for role in ("JudgeSpec", "EmbeddingSpec"):
         del definitions[role]["required"]

@@ -31,7 +31,7 @@ from operator import mul
 from typing import Final
 
 from pytest_rageval.model import Corrected
-from pytest_rageval.stats.student import t_quantile
+from pytest_rageval.stats.student import LARGEST_PROBABILITY, t_quantile
 from pytest_rageval.stats.summary import NO_VARIANCE, effective_size, wilson_interval
 from pytest_rageval.stats.wording import counted
 
@@ -57,9 +57,10 @@ def corrected_mean(
     strata: Sequence[Sequence[Judged]],
     *,
     differences: bool = False,
+    confidence: float = 0.95,
     exact: Collection[int] = (),
 ) -> Corrected:
-    """Return the corrected mean of all samples, and its 95 % interval.
+    """Return the corrected mean of all samples, and its interval.
 
     ``strata`` are parts of which the labelled samples were drawn apart, at random. A stratum
     in which every sample is labelled is known exactly if there are others, or if its index is in
@@ -80,7 +81,7 @@ def corrected_mean(
     known = set(exact) if len(parts) == 1 else {part.index for part in parts}
     total = math.fsum(part.weight for part in parts)
     estimates = [_estimate(part, total, known) for part in parts]
-    return _result(estimates, labels, differences=differences)
+    return _result(estimates, labels, confidence, differences=differences)
 
 
 def lacking_labels(strata: Sequence[Sequence[Judged]], least: int = 2) -> list[int]:
@@ -238,7 +239,9 @@ def _error(part: _Part, share: float) -> _Error:
     return _Error(variance, by_group)
 
 
-def _result(estimates: Sequence[_Estimate], labels: int, *, differences: bool) -> Corrected:
+def _result(
+    estimates: Sequence[_Estimate], labels: int, confidence: float, *, differences: bool
+) -> Corrected:
     low = -1.0 if differences else 0.0
     mean = math.fsum(one.weight * one.mean for one in estimates)
     mean = min(max(mean, low), 1.0)
@@ -251,7 +254,9 @@ def _result(estimates: Sequence[_Estimate], labels: int, *, differences: bool) -
         return Corrected(mean, None, None, share, labels, None, why)
     variance = _variance(drawn, lambda one: one.error)
     groups = frozenset[Hashable]().union(*(one.groups for one in drawn))
-    quantile = t_quantile(0.975, max(len(groups) - len(drawn), 1))
+    quantile = t_quantile(
+        min(0.5 + confidence / 2.0, LARGEST_PROBABILITY), max(len(groups) - len(drawn), 1)
+    )
     if differences:
         half = quantile * math.sqrt(variance)
         ends = max(mean - half, low), min(mean + half, 1.0)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.datasets.load import Dataset
@@ -47,6 +48,9 @@ from pytest_rageval.scenario.loader import inspect_scenario, inspect_tree, liste
 from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.scenario.yaml.tree import YamlTree
 from pytest_rageval.targets.base import ANSWERED_FIELDS
+
+SEEN_BY_PEOPLE: Final = frozenset({"answer", "contexts"})
+"""The fields that a label is about."""
 
 GiveTarget = Callable[[ScenarioView], object | None]
 """Returns the function that answers in a scenario; None leaves it to the scenario."""
@@ -126,10 +130,17 @@ def _bind(
         hint = contexts_hint(binding, metrics, target.fields)
         target = replace(target, contexts_hint=hint)
         info = replace(info, target=target.shown)
+    is_answered = bool(provided & SEEN_BY_PEOPLE)
     cases: Sequence[Case] = ()
     if dataset is not None:
         cases = bind_cases(binding, dataset, metrics, provided)
         info = _with_data(binding, info, dataset, cases)
+        if scenario.human is not None:
+            # Not at the top: most scenarios have no labels.
+            from pytest_rageval.engine.planning.bind_labels import bind_labels
+
+            human = bind_labels(binding, metrics, dataset, cases, is_answered=is_answered)
+            info = replace(info, human=human)
     left_out = dataset.left_out if dataset is not None else 0
     plan = Plan(
         info=info,
@@ -146,6 +157,10 @@ def _bind(
         keeps_expected=binding.run_paths.keeps_expected,
     )
     plan = _with_gates(binding, plan, compares=dataset is not None and not answers_given)
+    if plan.info.human and not is_answered:  # else it shows when the target has answered
+        from pytest_rageval.engine.planning.bind_labels import refuse_stale
+
+        refuse_stale(binding, plan)
     return plan if dataset is not None else None
 
 

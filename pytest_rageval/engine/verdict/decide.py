@@ -49,7 +49,7 @@ def decide_gates(result: ScenarioResult, extent: Extent, *, strict: bool = False
     Complete: passed or failed. Partial by choice: skipped, or failed if ``strict``. Samples lost:
     failed. A scenario without gates gets the gate ``unscored`` if that fails.
     """
-    result = replace(result, comparison=_comparison(result))
+    result = _with_people(replace(result, comparison=_comparison(result)))
     gates = gates_of(result.info)
     verdicts = [_decide(gate, result, extent, strict) for gate in gates or [UnscoredGate()]]
     if not gates:
@@ -78,6 +78,20 @@ class _Decided:
 
     def check(self, _: ScenarioResult) -> GateResult:
         return self.verdict
+
+
+def _with_people(result: ScenarioResult) -> ScenarioResult:
+    """Return ``result`` with how metrics agree with people, and their corrected means."""
+    if not result.info.human:
+        return result
+    # Not at the top: scenarios without labels need no statistics of them.
+    from pytest_rageval.stats.people import agreement_of, corrected_of
+
+    return replace(
+        result,
+        agreement={human.metric: agreement_of(result, human) for human in result.info.human},
+        corrected={human.metric: corrected_of(result, human) for human in result.info.human},
+    )
 
 
 def _comparison(result: ScenarioResult) -> Comparison | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_rageval.gates.base import gate_targets, make_gates
 from pytest_rageval.gates.bound import LowerBoundGate, QuantileGate
+from pytest_rageval.gates.corrected_regression import CorrectedRegressionGate
 from pytest_rageval.gates.mean import MeanGate
 from pytest_rageval.gates.pass_rate import PassRateGate
 from pytest_rageval.gates.regression import RegressionGate
@@ -74,6 +75,11 @@ def _(gate: UnscoredGate) -> dict[str, Any]:
 def _(gate: SliceGate) -> dict[str, Any]:
     inner = {"name": gate.inner.name, **plain_gate(gate.inner)}
     return {"kind": "by", "field": gate.field, "inner": inner}
+
+
+@plain_gate.register
+def _(gate: CorrectedRegressionGate) -> dict[str, Any]:
+    return {"kind": "other"}
 
 
 @plain_gate.register

@@ -1,0 +1,108 @@
+"""The file ``draws.json``: which samples were drawn for people to label, and from which strata."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_rageval.errors import Problem, ScenarioError
+from pytest_rageval.model import Draw
+
+DRAWS: Final = "draws.json"
+"""The name of the file; it belongs beside the file with the labels."""
+
+DRAWS_SCHEMA: Final = 1
+"""The version that is written, and the newest that is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class StratumRecord:
+    """A stratum of a draw: its number of samples, their share of all weight, and its kind."""
+
+    size: int
+    share: float
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class DrawRecord:
+    """A draw as the file has it: by sample id, ``digests`` of all answers and codes (``of``).
+
+    ``strata`` are by code; where the draw was uniform, ``strata`` and ``of`` are empty.
+    """
+
+    run: str
+    metric: str
+    seed: int
+    drawn_at: str
+    digests: Mapping[str, str]
+    strata: Mapping[str, StratumRecord] = field(default_factory=dict)
+    of: Mapping[str, str] = field(default_factory=dict)
+
+    def plain(self) -> Draw:
+        """Return what a corrected mean needs of it."""
+        return Draw(self.digests, self.of)
+
+
+def draws_file(label_files: Iterable[str], folder: Path) -> Path:
+    """Return the file with the draws: beside one of the label files, else that in ``folder``."""
+    beside = (Path(name).with_name(DRAWS) for name in label_files)
+    return next((path for path in beside if path.is_file()), folder / DRAWS)
+
+
+def read_draws(path: Path, metric: str | None = None) -> list[Draw]:
+    """Return the draws in a file, oldest first; of one metric, or of all.
+
+    Raises as ``read_records`` does.
+    """
+    return [one.plain() for one in read_records(path) if metric in (None, one.metric)]
+
+
+def read_records(path: Path) -> list[DrawRecord]:
+    """Return all that a file holds, oldest first; [] if there is no such file.
+
+    Raises ScenarioError for a file that this version cannot read.
+    """
+    try:
+        plain = json.loads(path.read_text("utf-8-sig"))
+        schema = plain["schema"]
+        if type(schema) is int and schema > DRAWS_SCHEMA:
+            raise _refuse(
+                path, f"was written by a newer version (schema {schema}). Update pytest-rageval"
+            )
+        if schema != DRAWS_SCHEMA:
+            raise ValueError(f"schema {schema!r}")
+        return [_record(one) for one in plain["draws"]]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        message = f"cannot be read ({error!r}). Restore it from version control, or move it away: "
+        hint = "without it, labels that were drawn by strata correct no mean"
+        raise _refuse(path, message + hint) from error
+
+
+def draws_chunks(records: Iterable[DrawRecord]) -> Iterator[str]:
+    """Yield the text of the file, one draw a line."""
+    lines = (json.dumps(asdict(one), ensure_ascii=False, allow_nan=False) for one in records)
+    yield f'{{"schema": {DRAWS_SCHEMA}, "draws": [\n'
+    yield ",\n".join(lines)
+    yield "\n]}\n"
+
+
+def _refuse(path: Path, message: str) -> ScenarioError:
+    return ScenarioError([Problem(str(path), message)])
+
+
+def _record(plain: Mapping[str, Any]) -> DrawRecord:
+    """Return a draw; raises if it lacks something, or has a code of no stratum."""
+    strata = {code: StratumRecord(**one) for code, one in plain["strata"].items()}
+    found = DrawRecord(**{**plain, "strata": strata})
+    texts = [found.metric, *found.digests.values(), *found.of.values()]
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("a digest or code is not text")
+    if not set(found.of.values()) <= strata.keys():
+        raise ValueError("a sample is in a stratum that is not described")
+    return found
