@@ -89,6 +89,10 @@ def pytest_configure(config: pytest.Config) -> None:
     # several times, and need not scan all samples.
     config.add_cleanup(gc.unfreeze)
     overrides(config)  # a mistake in them is a usage error
+    if config.getoption("rag_label") is not None:
+        from pytest_rageval.plugin.label import label_instead
+
+        label_instead(config, config.getoption("rag_label"))
     config.args[:] = without_gates(config.args)
     if config.getoption("lf", False):
         config.pluginmanager.register(LastFailedGates(config), "rageval-last-failed")

@@ -151,6 +151,11 @@ def _add_commands(group: pytest.OptionGroup) -> None:
         help="list the runs of a scenario (default: of each) with their means, and exit",
     )
     group.addoption(
+        "--rag-label",
+        metavar="N",
+        help="draw N answers of each scenario's newest complete run for people to label, and exit",
+    )
+    group.addoption(
         "--rag-serve",
         metavar="PORT",
         nargs="?",

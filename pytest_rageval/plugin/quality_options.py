@@ -29,22 +29,22 @@ def refuse_empty_run(session: pytest.Session, *, has_scenario: bool) -> None:
     config = session.config
     if has_scenario or session.exitstatus not in _GREEN or hasattr(config, "workerinput"):
         return
-    if config.getoption("collectonly", False):
+    if config.getoption("collectonly", False) or config.getoption("rag_label") is not None:
         return
     typed = [option.flag for option in _QUALITY if option.is_typed(config)]
     if not typed:
         return
     session.exitstatus = pytest.ExitCode.USAGE_ERROR
-    message = (
-        f"{', '.join(typed)}: no case of a scenario ran, so nothing was judged. {_hint(config)}"
-    )
+    hint = where_scenarios_are(config)
+    message = f"{', '.join(typed)}: no case of a scenario ran, so nothing was judged. {hint}"
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None:
         reporter.write_line("")  # ends a line of dots
         reporter.write_line(f"ERROR: {message}", red=True)
 
 
-def _hint(config: pytest.Config) -> str:
+def where_scenarios_are(config: pytest.Config) -> str:
+    """Return a sentence on why no case was run, and what to write instead."""
     settings = config.stash[SETTINGS]
     if settings.scenarios:
         return "All cases of the scenarios that you named were deselected (-k, -m, --deselect)"

@@ -1,0 +1,109 @@
+"""``--rag-label N`` draws answers for people to label, and runs no tests."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.errors import Problem, UserError
+from pytest_rageval.model import HumanLabels
+from pytest_rageval.plugin.quality_options import where_scenarios_are
+from pytest_rageval.plugin.run.items import case_of
+from pytest_rageval.plugin.settings import SETTINGS
+from pytest_rageval.plugin.show.label_lines import label_lines
+from pytest_rageval.reports.draw_labels import DrawnLabels, Wanted, draw_labels
+from pytest_rageval.text.printable import printable
+
+_LEVELS = (0.0, 1.0)
+
+
+def label_instead(config: pytest.Config, given: str) -> None:
+    """Have this session draw ``given`` answers of each scenario, in this process, and run no test.
+
+    Raises pytest.UsageError for what is no number.
+    """
+    if not (given.isascii() and given.isdigit() and int(given)):
+        raise pytest.UsageError(
+            f"--rag-label {given}: expected a whole number from 1 on; write --rag-label=20, and "
+            "test paths after it"
+        )
+    config.option.dist, config.option.tx = "no", []  # of xdist: there is nothing to spread
+    config.option.continue_on_collection_errors = False
+    config.pluginmanager.register(Labelling(config, int(given)), "rageval-label")
+
+
+class Labelling:
+    """Draws once everything is collected; either all sheets are written, or none."""
+
+    def __init__(self, config: pytest.Config, n: int) -> None:
+        self._config = config
+        self._n = n
+        self._written: list[tuple[DrawnLabels, tuple[Path, Path] | None]] = []
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """Draw instead of running; pytest itself ends a session with collection errors."""
+        if session.testsfailed:
+            return None
+        plans = {
+            case.plan.info.nodeid: case.plan
+            for item in session.items
+            if (case := case_of(item)) is not None
+        }
+        if not plans:
+            message = f"no scenario was collected. {where_scenarios_are(self._config)}"
+            raise pytest.UsageError(f"--rag-label: {message}")
+        try:
+            for drawn in self._drawn(list(plans.values())):
+                self._written.append((drawn, drawn.write() if drawn.sheet.rows else None))
+        except (UserError, OSError) as error:
+            raise pytest.UsageError(f"--rag-label: {printable(str(error))}") from error
+        return True
+
+    def _drawn(self, plans: list[Plan]) -> list[DrawnLabels]:
+        """Return what was drawn for each metric of each scenario; raises all problems at once."""
+        found: list[DrawnLabels] = []
+        problems: list[Problem] = []
+        for plan in plans:
+            try:
+                found += self._of_scenario(plan)
+            except UserError as error:
+                problems += error.problems
+        if problems:
+            raise UserError(problems)
+        return found
+
+    def _of_scenario(self, plan: Plan) -> Iterator[DrawnLabels]:
+        ids = {case.id for case in plan.cases}
+        for human in plan.info.human or (_wanted(plan),):
+            yield draw_labels(
+                Wanted(plan.info, human, ids),
+                self._config.stash[SETTINGS].run_paths,
+                self._n,
+                seed=secrets.randbits(53),  # every reader of JSON can hold it
+                now=datetime.now(UTC),
+            )
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say what was drawn, where it is, and what to do next."""
+        shown = self._config.stash[SETTINGS].run_paths.shown
+        for drawn, files in self._written:
+            for line in label_lines(drawn, files, shown):
+                terminalreporter.write_line(printable(line))
+
+
+def _wanted(plan: Plan) -> HumanLabels:
+    """Return what to label where the scenario does not say: the metric that asks a model."""
+    names = [metric.column.name for metric in plan.judged or plan.metrics]
+    if len(names) == 1:
+        return HumanLabels(names[0], _LEVELS)
+    what = "metrics that ask a model" if plan.judged else "metrics"
+    message = f"{len(names)} {what}: {', '.join(names)}. Say which of them people are to label: "
+    raise UserError(
+        [Problem(plan.info.path, f"{message}human: {{of: {names[0]}, levels: [0, 1]}}")]
+    )

@@ -1,0 +1,212 @@
+"""Which answers people label next: drawn uniformly at first, then by strata."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from pytest_rageval.model import Draw
+
+FIRST: Final = 30
+"""So many labels are drawn uniformly before the judge's verdict decides where to look."""
+
+MOST_STRATA: Final = 3
+
+CHANGED: Final = "changed"
+"""The kind of a stratum whose answers changed after the last draw that was labelled."""
+
+_LEAST: Final = 5
+_LEAST_CHANGED: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An answer of the population; ``is_high`` is the judge's verdict, ``weight`` its sample's.
+
+    ``human`` is what people say of it, from 0 to 1: None without labels that were drawn.
+    """
+
+    sample_id: str
+    digest: str
+    is_high: bool
+    weight: float = 1.0
+    human: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """A part of the population from which ``drawn`` samples were drawn uniformly.
+
+    ``labelled`` of its ``size`` samples had labels before; ``share`` is that of all weight.
+    """
+
+    kind: str
+    size: int
+    share: float
+    labelled: int
+    drawn: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """The drawn samples, and the strata that they are from.
+
+    ``strata`` are by code, and ``of`` has the code of each sample of the population; both are empty
+    where the draw was uniform.
+    """
+
+    ids: Sequence[str]
+    strata: Mapping[str, Stratum] = field(default_factory=dict)
+    of: Mapping[str, str] = field(default_factory=dict)
+
+
+def draw(
+    population: Sequence[Candidate],
+    n: int,
+    seed: int,
+    last: Draw | None = None,
+    kinds: Mapping[str, str] | None = None,
+) -> Drawing:
+    """Draw ``n`` samples without a label, or all there are.
+
+    ``last`` is the newest draw that bears labels, ``kinds`` are those of all earlier strata by
+    code. The first FIRST labels are drawn uniformly. Then, or as soon as answers have changed, the
+    draw is by strata: changed answers, and the judge's verdict or what the last draw made of it, so
+    that a judge who wavers does not split strata any further.
+    """
+    rng, kinds = random.Random(seed), kinds or {}
+    parts = _parts(population, last, kinds)
+    if not parts:
+        free = [one.sample_id for one in population if one.human is None]
+        return Drawing(rng.sample(free, min(n, len(free))))
+    counts = _allocated(parts, n)
+    total = math.fsum(part.weight for part in parts) or 1.0
+    ids: list[str] = []
+    strata: dict[str, Stratum] = {}
+    of: dict[str, str] = {}
+    for part, count in zip(parts, counts, strict=True):
+        code = _code(rng, kinds.keys() | strata.keys())
+        free = [one.sample_id for one in part.members if one.human is None]
+        ids += rng.sample(free, count)
+        of |= dict.fromkeys((one.sample_id for one in part.members), code)
+        size = len(part.members)
+        strata[code] = Stratum(part.kind, size, part.weight / total, size - len(free), count)
+    return Drawing(ids, strata, of)
+
+
+def allocation(
+    sizes: Sequence[int],
+    labelled: Sequence[int],
+    spreads: Sequence[float],
+    n: int,
+    least: Sequence[int],
+) -> list[int]:
+    """Return how many of ``n`` further labels each stratum gets, all that is left at most.
+
+    First each stratum gets what it lacks of ``least``, in their order. Then each label goes where
+    it lowers the variance Σ spread²/labels most: Neyman's allocation in whole numbers (Wright
+    2012). ``spread`` is the stratum's share times the standard deviation of its labels.
+
+    >>> allocation([100, 100], [0, 0], [0.3, 0.1], 40, [5, 5])
+    [30, 10]
+    """
+    counts = list(labelled)
+    for _ in range(min(n, sum(sizes) - sum(labelled))):
+        free = [at for at, size in enumerate(sizes) if counts[at] < size]
+        lacking = [at for at in free if counts[at] < least[at]]
+        at = lacking[0] if lacking else max(free, key=lambda at: _gain(spreads[at], counts[at]))
+        counts[at] += 1
+    return [now - before for now, before in zip(counts, labelled, strict=True)]
+
+
+def _gain(spread: float, labels: int) -> float:
+    return spread * spread / (labels * (labels + 1)) if labels else math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Samples of the population from which a draw is uniform."""
+
+    kind: str
+    members: Sequence[Candidate]
+
+    @property
+    def labels(self) -> Sequence[float]:
+        return [one.human for one in self.members if one.human is not None]
+
+    @property
+    def weight(self) -> float:
+        return math.fsum(one.weight for one in self.members)
+
+    @property
+    def least(self) -> int:
+        return _LEAST_CHANGED if self.kind == CHANGED else _LEAST
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the labels, as if one more were 1/2 away from their mean."""
+        labels = self.labels
+        mean = math.fsum(labels) / max(len(labels), 1)
+        squares = math.fsum((label - mean) ** 2 for label in labels)
+        return math.sqrt((squares + 0.25) / (len(labels) + 1))
+
+
+def _allocated(parts: Sequence[_Part], n: int) -> list[int]:
+    return allocation(
+        [len(part.members) for part in parts],
+        [len(part.labels) for part in parts],
+        [part.weight * part.deviation for part in parts],
+        n,
+        [part.least for part in parts],
+    )
+
+
+def _parts(
+    population: Sequence[Candidate], last: Draw | None, kinds: Mapping[str, str]
+) -> list[_Part]:
+    """Return the strata, those that lack labels first; [] if the draw is to be uniform."""
+    is_new = [last is not None and _has_changed(one, last) for one in population]
+    changed = [one for one, new in zip(population, is_new, strict=True) if new]
+    same = [one for one, new in zip(population, is_new, strict=True) if not new]
+    if last is not None and last.strata:
+        kept = _split(same, {one.sample_id: last.strata[one.sample_id] for one in same}, kinds)
+    elif changed or sum(one.human is not None for one in population) >= FIRST:
+        kept = _split(same, {one.sample_id: "high" if one.is_high else "low" for one in same}, {})
+    else:
+        return []
+    parts = [_Part(CHANGED, changed)] if changed else []
+    while len(kept) > MOST_STRATA - len(parts):
+        kept.sort(key=lambda part: (_lacks(part), len(part.members)))
+        kept[:2] = [_Part("several", [*kept[0].members, *kept[1].members])]
+    return sorted([*parts, *kept], key=lambda part: not _lacks(part))
+
+
+def _has_changed(one: Candidate, last: Draw) -> bool:
+    """Return whether the answer is not that of the last draw, or was not in its population."""
+    known = last.digests.get(one.sample_id) == one.digest
+    return not known or bool(last.strata and one.sample_id not in last.strata)
+
+
+def _lacks(part: _Part) -> bool:
+    return part.kind == CHANGED and len(part.labels) < _LEAST_CHANGED
+
+
+def _split(
+    members: Sequence[Candidate], classes: Mapping[str, str], kinds: Mapping[str, str]
+) -> list[_Part]:
+    """Return a part for each class, sorted so that a seed always draws the same."""
+    found: defaultdict[str, list[Candidate]] = defaultdict(list)
+    for one in members:
+        found[classes[one.sample_id]].append(one)
+    return [_Part(kinds.get(name, name), found[name]) for name in sorted(found)]
+
+
+def _code(rng: random.Random, taken: Collection[str]) -> str:
+    """Return a new code, which tells people nothing of what is in the stratum."""
+    while (code := f"s-{rng.getrandbits(24):06x}") in taken:
+        pass
+    return code

@@ -1,0 +1,136 @@
+"""``--rag-label`` draws answers for people to label: it runs no test and asks nobody."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from judged_project import JudgedProject
+
+    from tests.plugin.conftest import Project
+
+pytest_plugins = ["judged_project"]
+
+SCENARIO = "name: {0}\nmetrics: [em]\ndataset: [{{id: a, answer: x, references: [x]}}]\n"
+
+
+def sheets(base: Path) -> list[Path]:
+    """Return the tables that were written, oldest first."""
+    return sorted(base.glob("*/labels/*.csv"))
+
+
+def test_it_runs_no_test_and_asks_nobody(judged: JudgedProject) -> None:
+    """Also with xdist's options in addopts, without starting a worker; two draws, two sheets.
+
+    Of two metrics, people label the one that asks a model.
+    """
+    rows = [{"answer": f"0.{at}", "references": ["0.1"]} for at in range(5)]
+    judged.scenario(rows, metrics=["em", "graded"], thresholds={"graded": 0.2})
+    judged.project.file("test_it.py", "def test_fails(): assert 0\n")
+    judged.pytest("qa.rageval.yaml")
+    asked = len(judged.asked)
+    judged.project.file("pytest.ini", "[pytest]\naddopts = -n 2 --dist=load --rag-cache=off\n")
+    for _ in range(2):
+        result = judged.pytest("--rag-label=3")
+        assert result.ret == pytest.ExitCode.OK
+        assert result.parseoutcomes() == {}
+    assert (asked, len(judged.asked)) == (5, 5)
+    assert len(judged.project.folders()) == 1
+    assert "worker" not in result.stdout.str()
+    first, second = sheets(judged.path / ".rageval")
+    place = second.relative_to(judged.path)
+    result.stdout.fnmatch_lines(
+        [
+            "qa: 3 of 5 answers drawn for graded; 0 have a label",
+            f"run   .rageval/qa/{judged.project.folder().name}",
+            "drawn uniformly",
+            f"table {place}",
+            f"page  {place.with_suffix('.html')}",
+            f"label in either, then:  pytest qa.rageval.yaml --rag-labels={place}",
+        ]
+    )
+    for table in (first, second):
+        with table.open(encoding="utf-8-sig", newline="") as stream:
+            found = list(csv.DictReader(stream))
+        assert {row["id"] for row in found} <= {f"s{at}" for at in range(5)}
+        assert [(row["metric"], row["label"]) for row in found] == [("graded", "")] * 3
+
+
+def test_each_scenario_has_its_sheet_or_none_has(project: Project) -> None:
+    """One that never ran keeps the others from being written, and is told what to run.
+
+    A scenario of a test function has one, too; so has one that is named, in another output folder.
+    """
+    project.file("a.rageval.yaml", SCENARIO.format("one"))
+    project.file("b.rageval.yaml", SCENARIO.format("two"))
+    project.file("bot.yaml", SCENARIO.format("bot"))
+    project.file(
+        "test_bot.py",
+        "import pytest\n\n@pytest.mark.rag_scenario('bot.yaml')\n"
+        "def test_bot(rageval):\n    rageval.check('x')\n",
+    )
+    project.pytest("a.rageval.yaml", "test_bot.py")
+    base = project.path / ".rageval"
+    result = project.pytest("--rag-label=1")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        [
+            "ERROR: --rag-label: b.rageval.yaml: no complete run in .rageval/two to draw from. "
+            "Run it first: pytest b.rageval.yaml"
+        ]
+    )
+    assert sheets(base) == []
+    result = project.pytest("a.rageval.yaml", "test_bot.py", "--rag-label", "1")
+    assert result.ret == pytest.ExitCode.OK
+    assert [path.parent.parent.name for path in sheets(base)] == ["bot", "one"]
+    base.rename(project.path / "out")
+    args = ("--rag-scenario=a.rageval.yaml", "--rag-output=out", "--rag-set=metrics=[em,f1]")
+    result = project.pytest(*args, "--rag-label=1")
+    result.stderr.fnmatch_lines(
+        [
+            "ERROR: --rag-label: a.rageval.yaml: 2 metrics: em, f1. Say which of them people are "
+            "to label: human: {of: em, levels: [0, 1]}"
+        ]
+    )
+    assert project.pytest(*args[:2], "--rag-label=1", "--rag-strict").ret == pytest.ExitCode.OK
+    assert len(sheets(project.path / "out")) == 3
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (
+            ["--rag-label=0"],
+            "--rag-label 0: expected a whole number from 1 on; write --rag-label=*",
+        ),
+        (["--rag-label", "a.rageval.yaml"], "--rag-label a.rageval.yaml: expected a whole number*"),
+        (
+            ["--rag-label=5", "--rag-strict", "test_it.py"],
+            "--rag-label: no scenario was collected. a.rageval.yaml was not selected: *",
+        ),
+    ],
+)
+def test_wrong_use_says_what_to_write(project: Project, args: list[str], message: str) -> None:
+    """Exit status 4, and nothing runs."""
+    project.file("a.rageval.yaml", SCENARIO.format("one"))
+    project.file("test_it.py", "def test_it(): pass\n")
+    result = project.pytest(*args)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: {message}"])
+    assert project.wrote_nothing
+
+
+def test_a_scenario_with_mistakes_ends_it(project: Project) -> None:
+    """As always with exit status 2, and without a sheet for the others."""
+    project.file("a.rageval.yaml", SCENARIO.format("one"))
+    project.pytest()
+    project.file("b.rageval.yaml", "name: b\nmetrics: [nosuch]\ndataset: []\n")
+    for more in ([], ["--continue-on-collection-errors"]):
+        result = project.pytest("--rag-label=1", *more)
+        assert result.ret == pytest.ExitCode.INTERRUPTED
+        result.stdout.fnmatch_lines(["*unknown metric 'nosuch'*"])
+    assert sheets(project.path / ".rageval") == []

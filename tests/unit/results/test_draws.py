@@ -1,0 +1,88 @@
+"""The file of draws: written and read back, found beside the labels, refused where damaged."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_rageval.errors import ScenarioError
+from pytest_rageval.model import Draw
+from pytest_rageval.results.draws import (
+    DrawRecord,
+    StratumRecord,
+    draws_chunks,
+    draws_file,
+    read_draws,
+    read_records,
+)
+
+UNIFORM = DrawRecord("r1", "f1", 7, "2026-11-21T09:30:11+00:00", {"a": "d1", "双": "d2"})
+BY_STRATA = DrawRecord(
+    "r2",
+    "em",
+    8,
+    "2026-11-22T09:30:11+00:00",
+    {"a": "d1", "b": "d3"},
+    {"s-1": StratumRecord(1, 0.25, "changed"), "s-2": StratumRecord(1, 0.75, "low")},
+    {"a": "s-1", "b": "s-2"},
+)
+
+
+def written(path: Path, plain: Any) -> Path:
+    path.write_text(plain if isinstance(plain, str) else json.dumps(plain), "utf-8")
+    return path
+
+
+def test_draws_are_read_as_they_were_written(tmp_path: Path) -> None:
+    """All of them, or those of one metric, as a corrected mean needs them."""
+    path = written(tmp_path / "draws.json", "".join(draws_chunks([UNIFORM, BY_STRATA])))
+    assert read_records(path) == [UNIFORM, BY_STRATA]
+    assert read_draws(path, "em") == [Draw({"a": "d1", "b": "d3"}, {"a": "s-1", "b": "s-2"})]
+    assert len(read_draws(path)) == 2
+    assert json.loads(path.read_text("utf-8"))["draws"][1]["strata"]["s-1"] == {
+        "size": 1,
+        "share": 0.25,
+        "kind": "changed",
+    }
+
+
+def test_without_a_file_there_are_no_draws(tmp_path: Path) -> None:
+    """Labels of chosen samples need none."""
+    assert read_draws(tmp_path / "draws.json") == []
+
+
+def test_the_file_beside_the_labels_comes_first(tmp_path: Path) -> None:
+    """It is the one that is in version control; the last one is where new draws go."""
+    labels = [str(tmp_path / "a" / "labels.csv"), str(tmp_path / "b" / "labels.csv")]
+    assert draws_file(labels, tmp_path) == tmp_path / "draws.json"
+    (tmp_path / "b").mkdir()
+    written(tmp_path / "b" / "draws.json", "{}")
+    assert draws_file(labels, tmp_path) == tmp_path / "b" / "draws.json"
+
+
+@pytest.mark.parametrize(
+    ("plain", "message"),
+    [
+        ({"schema": 2, "draws": []}, "was written by a newer version (schema 2)"),
+        ("", "cannot be read (JSONDecodeError("),
+        ([], "cannot be read"),
+        ({"schema": "1", "draws": []}, "cannot be read (ValueError(\"schema '1'\"))"),
+        ({"schema": 1, "draws": [{"run": "r"}]}, "cannot be read (KeyError('strata'))"),
+        ({"schema": 1, "draws": [{"strata": {}, "more": 1}]}, "cannot be read (TypeError("),
+        (
+            "".join(draws_chunks([BY_STRATA])).replace('"b": "s-2"', '"b": "s-3"'),
+            "cannot be read (ValueError('a sample is in a stratum that is not described'))",
+        ),
+        ("".join(draws_chunks([UNIFORM])).replace('"d1"', "[1]"), "is not text"),
+    ],
+)
+def test_a_file_of_another_kind_is_refused(tmp_path: Path, plain: Any, message: str) -> None:
+    """With its path and the reason; it may hold what cannot be drawn again."""
+    path = written(tmp_path / "draws.json", plain)
+    with pytest.raises(ScenarioError) as caught:
+        read_draws(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert message in str(caught.value)
