@@ -13,7 +13,7 @@ from typing import Any
 from pytest_rageval.errors import shorten
 from pytest_rageval.gates.base import GateOptionError, bound_result
 from pytest_rageval.model import Bound, Corrected, GateResult, HumanLabels, ScenarioResult
-from pytest_rageval.stats.wording import counted
+from pytest_rageval.stats.wording import counted, label_range
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ class CorrectedGate:
         needed = labels_needed(pilot_of(result, self.human), distance / scale.span)
         if needed is None or needed[1] <= found.labels:
             return "; the labels do not decide it"
-        low, high = needed
-        return f"; the labels do not decide it, {max(low, found.labels + 1)} to {high} would"
+        count = label_range(max(needed[0], found.labels + 1), needed[1])
+        return f"; the labels do not decide it, {count} in all would"
 
 
 def takes_corrected(options: Any, path: tuple[str, ...]) -> tuple[Any, bool]:

@@ -250,7 +250,7 @@ def overrides(config: pytest.Config) -> Sequence[Override]:
     if files:
         folder, source = config.invocation_params.dir, options.LABELS.source(config)
         paths = [os.path.normpath(folder / name) for name in files]
-        found.append(Override(("human", "file"), paths, f"{source} {' '.join(files)}"))
+        found.append(Override(("human", "more"), paths, f"{source} {' '.join(files)}"))
     return found
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pytest_rageval.errors import Problem, UserError
 from pytest_rageval.model import (
@@ -16,6 +16,8 @@ from pytest_rageval.model import (
     RANDOM,
     TOLERANCE,
     WEIGHTED_SCORE,
+    Bound,
+    Draw,
     HumanLabels,
     ScenarioInfo,
     answer_digest,
@@ -35,8 +37,14 @@ from pytest_rageval.results.draws import (
 )
 from pytest_rageval.results.saved_run import load_baseline
 from pytest_rageval.run_paths import RunPaths, folder_name
+from pytest_rageval.stats.corrected import Judged
 from pytest_rageval.stats.drawing import Candidate, Drawing, draw
+from pytest_rageval.stats.label_plan import labels_needed
+from pytest_rageval.stats.people import Scale, is_on_record
 from pytest_rageval.stats.weights import is_scored
+
+HALF_WIDTH: Final = 0.05
+"""Of the range of a metric: so exact a mean is worth labels."""
 
 _Sample = Mapping[str, Any]
 
@@ -66,6 +74,8 @@ class DrawnLabels:
     sheet: LabelSheet
     folder: Path
     """Where the files belong."""
+    needed: tuple[int, int] | None = None
+    """How many labels in all bring a corrected mean to ±HALF_WIDTH: the fewest and the most."""
 
     @property
     def draws(self) -> Path:
@@ -99,13 +109,15 @@ def draw_labels(
     run = _newest_run(info, run_paths)
     file, shown = run / "results.json", run_paths.shown(run)
     samples = load_baseline(run.name, file, info.path, (), shown).samples
-    population = _population(wanted, samples)
+    scores = _scores(wanted, samples)
+    population = _population(wanted, samples, scores)
     if not population:
         message = f"no sample of {shown} has an answer and a score of {human.metric}"
         raise UserError([Problem(info.path, message)])
     folder = run.parent / "labels"
     known = [one for one in read_records(_draws_of(wanted, folder)) if one.metric == human.metric]
     last = next((one.plain() for one in reversed(known) if _bears_labels(one, human)), None)
+    last = last or _labelled_baseline(info, human)
     kinds = {code: one.kind for record in known for code, one in record.strata.items()}
     drawing = draw(population, n, seed, last, kinds)
     rows = [_row(samples[name], drawing.of.get(name, RANDOM)) for name in drawing.ids]
@@ -129,6 +141,7 @@ def draw_labels(
         ),
         LabelSheet(info.name, human.metric, human.levels, rows, name),
         folder,
+        _needed(wanted, population, scores),
     )
 
 
@@ -146,24 +159,40 @@ def _draws_of(wanted: Wanted, folder: Path) -> Path:
     return draws_file(wanted.human.files, folder)
 
 
-def _population(wanted: Wanted, samples: Mapping[str, _Sample]) -> list[Candidate]:
-    """Return the samples with an answer and a score, in the order of the run."""
-    human = wanted.human
-    scores = {
+def _scores(wanted: Wanted, samples: Mapping[str, _Sample]) -> dict[str, float]:
+    """Return the scores of the samples that can be labelled, in the order of the run."""
+    return {
         name: score
         for name, one in samples.items()
-        if is_scored(score := _score(one, human.metric))
+        if is_scored(score := _score(one, wanted.human.metric))
         and _is_answered(one)
         and name in wanted.known_ids
     }
-    is_high = _verdict(wanted.info, human.metric, scores.values())
+
+
+def _needed(
+    wanted: Wanted, population: Sequence[Candidate], scores: Mapping[str, float]
+) -> tuple[int, int] | None:
+    scale = Scale.of(wanted.info, wanted.human)
+    pilot = [
+        Judged(scale.score(scores[one.sample_id]), one.human, one.weight) for one in population
+    ]
+    return labels_needed(pilot, HALF_WIDTH)
+
+
+def _population(
+    wanted: Wanted, samples: Mapping[str, _Sample], scores: Mapping[str, float]
+) -> list[Candidate]:
+    human = wanted.human
+    scale = Scale.of(wanted.info, human)
+    is_high = _verdict(wanted.info, human, scores.values())
     return [
         Candidate(
             name,
             digest := _digest(samples[name]),
             is_high(score),
             samples[name].get("sample_weight", 1.0),
-            _said(human, name, digest),
+            _said(human, scale, name, digest),
         )
         for name, score in scores.items()
     ]
@@ -183,11 +212,14 @@ def _digest(sample: _Sample) -> str:
     return answer_digest(sample["answer"], sample.get("contexts"))
 
 
-def _verdict(info: ScenarioInfo, metric: str, scores: Collection[float]) -> Callable[[float], bool]:
+def _verdict(
+    info: ScenarioInfo, human: HumanLabels, scores: Collection[float]
+) -> Callable[[float], bool]:
     """Return whether the judge finds a score high: by threshold, middle of the range or median."""
-    bound = info.thresholds.get(metric)
+    bound = info.thresholds.get(human.metric) if human.cut is None else Bound(min=human.cut)
     if bound is not None:
         return bound.holds
+    metric = human.metric
     ranges = {column.name: column.range for column in info.metrics}
     low, high = ranges.get(metric, info.weighted_range)
     is_bounded = math.isfinite(high - low)
@@ -195,11 +227,10 @@ def _verdict(info: ScenarioInfo, metric: str, scores: Collection[float]) -> Call
     return lambda score: score >= cut - TOLERANCE
 
 
-def _said(human: HumanLabels, sample_id: str, digest: str) -> float | None:
+def _said(human: HumanLabels, scale: Scale, sample_id: str, digest: str) -> float | None:
     """Return the mean of the drawn labels of an answer, from 0 to 1; None without one."""
-    low, high = human.levels[0], human.levels[-1]
     found = [
-        (label.value - low) / (high - low)
+        scale.label(label.value)
         for label in human.labels.get(sample_id, ())
         if label.digest == digest and label.drawn != CHOSEN
     ]
@@ -214,6 +245,15 @@ def _bears_labels(record: DrawRecord, human: HumanLabels) -> bool:
         else label.drawn == RANDOM and record.digests.get(name) == label.digest
         for name, labels in human.labels.items()
         for label in labels
+    )
+
+
+def _labelled_baseline(info: ScenarioInfo, human: HumanLabels) -> Draw | None:
+    """Return a saved run as a draw, if labels are of its answers and of no draw on record."""
+    saved = (Draw(found.digests) for found in info.baselines.values() if found.digests)
+    labels = [(name, one) for name, found in human.labels.items() for one in found]
+    return next(
+        (d for d in saved if any(is_on_record(name, one, [d]) for name, one in labels)), None
     )
 
 

@@ -24,6 +24,7 @@ class HumanSpec(Spec):
     short_form = "file"
 
     file: Names = Field([], description="label files, relative to the scenario file")
+    more: Names = Field([], description="further label files, those of --rag-labels")
     column: Names = Field([], description="columns of the data, one for each annotator")
     of: Names = Field(
         [], description="the metrics that the labels are about; the only judged one when absent"
@@ -50,6 +51,6 @@ class HumanSpec(Spec):
 
     @model_validator(mode="after")
     def _has_one_source(self) -> HumanSpec:
-        if self.file and self.column:
+        if self.column and (self.file or self.more):
             raise ValueError("give either 'file' or 'column'")
         return self

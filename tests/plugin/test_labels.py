@@ -97,10 +97,22 @@ def test_changed_answers_fail_a_corrected_gate(project: Any) -> None:
     assert gates["no_regression"]["message"].startswith("em: cannot be decided: 16 of 40 answers")
 
 
-def test_labels_on_the_command_line_replace_the_file(project: Any) -> None:
-    """F5: and a bad one ends the run before anything is scored, with every line."""
+def test_labels_on_the_command_line_are_added(project: Any) -> None:
+    """F5: those of the scenario's file stay, and a draw beside either file is on record."""
     project.scenario(SCENARIO.replace("      no_regression", "      # no_regression"))
     project.rows(rows(ANSWERS))
+    first, second = SAID[:10] + "-" * 30, "-" * 10 + SAID[10:]
+    project.file("labels.csv", labels(ANSWERS, first))
+    project.file("more/labels.csv", labels(ANSWERS, second))
+    project.pytest("--rag-labels=more/labels.csv", "-q")
+    assert project.results()["agreement"]["em"]["n"] == 20
+
+
+def test_a_bad_label_ends_the_run_before_anything_is_scored(project: Any) -> None:
+    """F5: with every line."""
+    project.scenario(SCENARIO.replace("      no_regression", "      # no_regression"))
+    project.rows(rows(ANSWERS))
+    project.file("labels.csv", "id,annotator,label,digest\n")
     file = labels(ANSWERS, SAID).replace("q3,", "q99,").replace("ann,1", "ann,7", 1)
     project.file("other.csv", file)
     run = project.pytest("--rag-labels=other.csv", "-q")

@@ -27,7 +27,7 @@ from pytest_rageval.model import (
     Sample,
     answer_digest,
 )
-from pytest_rageval.results.draws import draws_file, read_draws
+from pytest_rageval.results.draws import DRAWS, read_draws
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.scenario.human_spec import HumanSpec
 from pytest_rageval.stats.people import is_on_record
@@ -69,16 +69,18 @@ def bind_labels(
     if spec.column:
         _read_columns(binding, spec, rules, dataset, cases, found)
     folder = binding.loaded.path.parent
-    for at, path in enumerate(spec.file):
-        where = binding.loaded.where(_SECTION, "file", at)
+    places = [("file", at, path) for at, path in enumerate(spec.file)]
+    places += [("more", at, path) for at, path in enumerate(spec.more)]
+    for key, at, path in places:
+        where = binding.loaded.where(_SECTION, key, at)
         options = DatasetSpec(path=path, encoding=spec.encoding, delimiter=spec.delimiter)
         shown = binding.run_paths.shown(Path(path)) if Path(path).is_absolute() else path
         read_label_file(options, folder, shown, where, rules, found)
-    files = [str(folder / path) for path in spec.file]
+    files = [str(folder / path) for _, _, path in places]
     binding.problems += found.problems
     for why, count in found.left_out.items():
         binding.remarks.append(f"{_SECTION}: {counted(count, 'row')} {why}: left out")
-    shown = ", ".join([*spec.file, *spec.column])
+    shown = ", ".join([*spec.file, *spec.more, *spec.column])
     return tuple(
         HumanLabels(
             name,
@@ -182,14 +184,18 @@ def _cell(case: Case, column: str) -> object:
 
 
 def _draws(binding: Binding, files: Sequence[str], metric: str) -> tuple[Draw, ...]:
-    """Return the draws on record: beside the label files, else where ``--rag-label`` keeps them."""
+    """Return the draws on record: beside the label files, and where ``--rag-label`` keeps them."""
     scenario = binding.scenario
     folder = binding.run_paths.labels_folder(scenario.name, scenario.output_dir)
+    places = dict.fromkeys([*(Path(file).parent for file in files), folder])
+    found: list[Draw] = []
     try:
-        return tuple(read_draws(draws_file(files, folder), metric)) if files else ()
+        for place in places if files else ():
+            known = read_draws(place / DRAWS, metric)
+            found += [draw for draw in known if draw not in found]
     except ScenarioError as error:
         binding.problems += error.problems
-        return ()
+    return tuple(found)
 
 
 def refuse_stale(binding: Binding, plan: Plan) -> None:

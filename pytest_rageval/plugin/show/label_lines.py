@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from pytest_rageval.reports.draw_labels import DrawnLabels
+from pytest_rageval.reports.draw_labels import HALF_WIDTH, DrawnLabels
 from pytest_rageval.stats.drawing import CHANGED, Stratum
-from pytest_rageval.stats.wording import counted
+from pytest_rageval.stats.wording import counted, label_range
 from pytest_rageval.text.printable import one_line
 
 
@@ -30,6 +30,9 @@ def label_lines(
     if drawn.left_out:
         what = "without an answer or a score, or not in the data any more"
         yield f"      {counted(drawn.left_out, 'sample')} left out: {what}"
+    if drawn.needed is not None:
+        count = label_range(*drawn.needed)
+        yield f"      a corrected mean within ±{HALF_WIDTH:g} takes {count} labels in all"
     if files is None:
         return
     table, page = files
