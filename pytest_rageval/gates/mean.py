@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_rageval.gates.base import (
     BOUND_KEYS,
+    Asked,
     Gate,
     GateKind,
     bound_result,
     parse_bound,
     targets_of,
 )
+from pytest_rageval.gates.watch_mean import MeanWatch, watch_scores
 from pytest_rageval.model import WEIGHTED_SCORE, Bound, GateResult, ScenarioInfo, ScenarioResult
 
 
@@ -32,6 +35,10 @@ class MeanGate:
             remark = f"over {summary.n} of {summary.n + summary.unscored} samples"
         missing = f"no sample has a {self.target}"
         return bound_result(self.name, self.bound, result.mean_of(self.target), missing, remark)
+
+    def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> MeanWatch | None:
+        """Return what follows the mean; None where the score is unbounded."""
+        return watch_scores(self.target, self.bound, info, asked, error)
 
 
 def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) -> list[Gate]:
