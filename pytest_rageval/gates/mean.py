@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ from pytest_rageval.gates.agreement import labels_of
 from pytest_rageval.gates.base import (
     BOUND_KEYS,
     CORRECTED,
+    Asked,
     Gate,
     GateKind,
     bound_result,
@@ -16,6 +18,7 @@ from pytest_rageval.gates.base import (
     targets_of,
 )
 from pytest_rageval.gates.corrected import CorrectedGate, takes_corrected
+from pytest_rageval.gates.watch_mean import MeanWatch, watch_scores
 from pytest_rageval.model import WEIGHTED_SCORE, Bound, GateResult, ScenarioInfo, ScenarioResult
 
 
@@ -35,6 +38,10 @@ class MeanGate:
             remark = f"over {summary.n} of {summary.n + summary.unscored} samples"
         missing = f"no sample has a {self.target}"
         return bound_result(self.name, self.bound, result.mean_of(self.target), missing, remark)
+
+    def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> MeanWatch | None:
+        """Return what follows the mean; None where the score is unbounded."""
+        return watch_scores(self.target, self.bound, info, asked, error)
 
 
 def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) -> list[Gate]:

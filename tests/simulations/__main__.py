@@ -2,7 +2,7 @@
 
     python -m tests.simulations [--draws N] [NAME ...]
 
-Names: intervals, groups, modes, corrections, labels; all when none is given. It takes some minutes
+Names: intervals, groups, modes, corrections, labels, stop; all when none is given. It takes minutes
 with the 2,000 draws of the documentation, and needs the data that ``populations.py`` names.
 """
 
@@ -33,6 +33,7 @@ from simulated import (
     grouped_coverage,
     interval_coverage,
     loss_failures,
+    stopped,
 )
 
 SIZES = (20, 50, 100, 300)
@@ -176,6 +177,28 @@ def labels(draws: int) -> None:
         _row(name, cells)
 
 
+def stop(draws: int) -> None:
+    """What ``stop`` saves, and how often its verdict is not that of all samples."""
+    sizes = (50, 100, 300, 1000)
+    _table("saved | with 16 in flight (wrong), per cent, bound 0.75", sizes)
+    for name, scores in (
+        ("0 and 1, mean 0.9", np.repeat([0.0, 1.0], [1, 9])),
+        ("0 and 1, mean 0.75", np.repeat([0.0, 1.0], [1, 3])),
+        ("0 and 1, mean 0.5", np.array([0.0, 1.0])),
+        *((f"evouna, {one}", populations.accepted(one)) for one in ("newbing", "chatgpt", "fid")),
+        ("openqa-eval, judged by people", populations.judged_by_question().scores),
+        ("openqa-eval, F1", populations.openqa("f1", "FiD-KD")),
+        ("a good system: 0.9 + F1/10", 0.9 + populations.openqa("f1", "FiD-KD") / 10),
+    ):
+        for error in (0.0, 0.05, 0.01, 0.001):
+            found = [stopped(scores, n, draws, error) for n in sizes]
+            cells = (
+                f"{100 * one.saved:.1f}|{100 * one.in_flight:.1f} ({100 * one.wrong:.2g})"
+                for one in found
+            )
+            _row(f"{name}, {scores.mean():.3f}: {error or 'decided'}", cells)
+
+
 def _covered(found: Coverage) -> str:
     return f"{100 * found.held:.1f} ({100 * found.above:.1f})"
 
@@ -199,6 +222,7 @@ PARTS: dict[str, Callable[[int], None]] = {
     "modes": modes,
     "corrections": corrections,
     "labels": labels,
+    "stop": stop,
 }
 
 

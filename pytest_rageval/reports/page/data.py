@@ -97,6 +97,7 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
         "may_be_missing": list(info.tolerated),
         "judges_weighted": WEIGHTED_SCORE in required_names(info) or not required_names(info),
         "complete": result.complete,
+        "not_asked": result.counts.not_asked,
         "total": result.counts.samples,
         "beyond_budget": sum(is_beyond_budget(sample) for sample in result.samples),
         "doc_weights": [

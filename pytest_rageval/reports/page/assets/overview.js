@@ -45,7 +45,9 @@ function usageText(usage) {
 function notices(app) {
   const { scenario } = app.run.data;
   const found = [];
-  if (!scenario.complete) found.push(say("partial_run", { ran: app.run.n, total: scenario.total }));
+  const ran = app.run.n - scenario.not_asked;
+  const cut = scenario.not_asked ? "stopped_run" : "partial_run";
+  if (!scenario.complete) found.push(say(cut, { ran, total: scenario.total }));
   const invalid = app.run.data.samples.invalid.length;
   if (invalid) found.push(say("invalid_rows", { n: invalid, of: app.run.n }));
   if (scenario.beyond_budget) found.push(say("budget_spent", { n: scenario.beyond_budget }));
