@@ -9,7 +9,6 @@ from typing import Final
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.model import (
     RANDOM,
-    WEIGHTED_SCORE,
     Agreement,
     Corrected,
     Disagreement,
@@ -178,7 +177,6 @@ HELPFULNESS: Final = Agreement(
     cells={"2,2": (2, 5, 8, 11)},
 )
 CORRECTED: Final = {
-    WEIGHTED_SCORE: Corrected(0.6127, 0.5202, 0.6981, 0.81, 40, 58.4),
     "faithfulness": Corrected(0.6583, 0.5246, 0.7702, 0.68, 40, 61.2),
-    "helpfulness": Corrected(None, None, None, None, 4, None, "4 labels, at least 10 are needed"),
+    "helpfulness": Corrected(None, None, None, None, 4, None, "4 labels, fewer than 10"),
 }

@@ -21,10 +21,13 @@ function agreementOf(app, name) {
   const parts = found
     ? [
         el("p", { class: "counts" }, labelCounts(found)),
-        coefficientTable(name, found),
-        confusionTable(app, name, found),
+        el(
+          "div",
+          { class: "side-by-side" },
+          el("div", {}, coefficientTable(name, found)),
+          el("div", {}, confusionTable(app, name, found), agreementSlices(name, found)),
+        ),
         disagreementTable(app, name, found),
-        agreementSlices(name, found),
       ]
     : [];
   const means = byPeople(app, name);

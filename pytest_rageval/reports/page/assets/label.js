@@ -19,16 +19,17 @@ function openLabels(sheet, theme, close = null) {
 
 const RECORDS = new Map();
 
-/** Labels and notes by row, and who gave them: as kept in this browser, or none. */
+/** Labels and notes by row, which of them are not downloaded, and whose: as kept here, or none. */
 function recordOf({ key, annotator }) {
   if (!RECORDS.size) window.addEventListener("beforeunload", warnOfLabels);
   if (!RECORDS.has(key))
-    RECORDS.set(key, { annotator, labels: {}, notes: {}, isUnsaved: false, ...keptLabels(key) });
+    RECORDS.set(key, { annotator, labels: {}, notes: {}, unsaved: {}, ...keptLabels(key) });
   return RECORDS.get(key);
 }
 
 function warnOfLabels(event) {
-  if ([...RECORDS.values()].some((record) => record.isUnsaved)) event.preventDefault();
+  const isOpen = ({ unsaved }) => Object.keys(unsaved).length > 0;
+  if ([...RECORDS.values()].some(isOpen)) event.preventDefault();
 }
 
 function keptLabels(key) {
@@ -97,9 +98,10 @@ function pressedKey(app, event) {
 }
 
 function setLabel(app, level) {
-  app.record.labels[rowKey(app.sheet.rows[app.at])] = level;
+  const row = app.sheet.rows[app.at];
+  app.record.labels[rowKey(row)] = level;
   app.last = app.at;
-  noteChange(app);
+  noteChange(app, row);
   const next = app.at + 1 < app.sheet.rows.length ? app.at + 1 : nextWithout(app, 0);
   if (next < 0 || next === app.at) updateLabels(app);
   else goTo(app, next);
@@ -111,12 +113,12 @@ function undoLabel(app) {
   if (labelOf(app, rows[app.at]) === null && app.last !== null) goTo(app, app.last);
   delete app.record.labels[rowKey(rows[app.at])];
   app.last = null;
-  noteChange(app);
+  noteChange(app, rows[app.at]);
   updateLabels(app);
 }
 
-function noteChange(app) {
-  app.record.isUnsaved = true;
+function noteChange(app, row) {
+  app.record.unsaved[rowKey(row)] = true;
   app.said = "";
   keepLabels(app);
 }
@@ -189,7 +191,7 @@ function noteField(app, row) {
   const key = rowKey(row);
   const input = (event) => {
     app.record.notes[key] = event.target.value;
-    noteChange(app);
+    noteChange(app, row);
   };
   return el("textarea", { rows: 2, dir: "auto", value: app.record.notes[key] ?? "", input });
 }
@@ -266,7 +268,7 @@ function downloadLabels(app) {
   const url = URL.createObjectURL(new Blob([sheetCsv(app)], { type: "text/csv" }));
   el("a", { href: url, download: app.sheet.file_name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
-  app.record.isUnsaved = false;
+  for (const row of app.sheet.rows) delete app.record.unsaved[rowKey(row)];
   app.said = "downloaded";
   keepLabels(app);
   updateLabels(app);
