@@ -60,6 +60,10 @@ class RunPaths:
         """Return the base of the run folders of a scenario with this ``output_dir``."""
         return self.output or self.root / (output_dir or DEFAULT_OUTPUT)
 
+    def labels_folder(self, scenario: str, output_dir: str | None) -> Path:
+        """Return the folder of the samples of a scenario that were drawn to be labelled."""
+        return self.run_base(output_dir) / folder_name(scenario) / "labels"
+
     def baseline_folder(self, scenario: str, output_dir: str | None) -> Path:
         """Return the folder of a scenario's saved runs, each of them ``<name>.json``."""
         if self.baselines is not None:

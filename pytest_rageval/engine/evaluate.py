@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.score_sample import score_case, unscored_result
+from pytest_rageval.engine.stopping import certainty_of, in_asking_order, left_out_result
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.engine.verdict.green import reasons_tolerated, reasons_unjudged
 from pytest_rageval.model import Case, Sample, SampleResult, ScenarioResult
@@ -87,13 +88,22 @@ class _Reporter:
 
 def _asked(plan: Plan, live: LiveScenario, reporter: _Reporter) -> list[SampleResult]:
     """Return the results of all cases; many samples are answered and judged concurrently."""
-    live.feed([case for case in plan.cases if isinstance(case, Sample) and case.skip is None])
-    results = []
-    for case in plan.cases:
+    cases, certainty = in_asking_order(plan), certainty_of(plan)
+    live.feed([case for case in cases if isinstance(case, Sample) and case.skip is None])
+    results, is_certain = [], False
+    for case in cases:
         judgement = None
         if isinstance(case, Sample) and case.skip is None:
+            if is_certain and not live.has(case):
+                results.append(reporter.after(left_out_result(plan, case)))
+                continue
             judgement = live.wait(case, lambda: reporter.at_least(live.finished))
         results.append(reporter.after(run_case(plan, case, judgement)))
+        if certainty is not None and judgement is not None and not is_certain:
+            certainty.add(results[-1])
+            is_certain = certainty.is_reached
+            if is_certain:
+                live.cut()
     return results
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from pytest_rageval.engine.batch_scores import BatchScores
 from pytest_rageval.engine.bound import BoundMetric, ModelPlan, TargetPlan
-from pytest_rageval.model import Case, ScenarioInfo
+from pytest_rageval.model import Case, Sample, ScenarioInfo
 from pytest_rageval.scenario.schema import EmptyAnswer
 
 
@@ -59,6 +59,11 @@ class Plan:
     def is_asked(self) -> bool:
         """Whether the system under test or a model is asked about the samples."""
         return self.target is not None or bool(self.judged)
+
+    @property
+    def asked_samples(self) -> list[Sample]:
+        """The samples that are asked about, where any is."""
+        return [case for case in self.cases if isinstance(case, Sample) and case.skip is None]
 
     @property
     def repeats(self) -> int:

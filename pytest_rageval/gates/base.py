@@ -8,10 +8,10 @@ To add one, write a module here with ``GATES = (GateKind(...),)``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, Protocol, runtime_checkable
 
 from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.model import (
@@ -20,10 +20,15 @@ from pytest_rageval.model import (
     GateOutcome,
     GateResult,
     MetricColumn,
+    Sample,
+    SampleResult,
     ScenarioInfo,
     ScenarioResult,
 )
 from pytest_rageval.registry import Registry
+
+Asked = Sample | SampleResult
+"""A sample before or after it is asked about."""
 
 
 class GateOptionError(ValueError):
@@ -55,6 +60,31 @@ class Gate(Protocol):
         ...
 
 
+class Watch(Protocol):
+    """Follows the scores of a run that asks, until the verdict of one gate is certain."""
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the verdict is the same however the rest scores."""
+        ...
+
+    def add(self, sample: SampleResult) -> None:
+        """Note a sample that was scored, or could not be."""
+        ...
+
+
+@runtime_checkable
+class Foreseeing(Protocol):
+    """A gate whose verdict may be certain early; all others need every sample."""
+
+    def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> Watch | None:
+        """Return what follows the scores of the samples that are ``asked`` about.
+
+        ``error`` is the largest probability of a wrong verdict. None if every score is needed.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class GateKind:
     """A kind of gate as the registry holds it.
@@ -77,6 +107,9 @@ BOUND_KEYS: Final = MappingProxyType(
     {"min": "the least that passes", "max": "the most that passes"}
 )
 """The keys of a bound, for editors."""
+
+CORRECTED: Final = "true: the mean that people would give, by the labels of 'human'"
+"""What editors say of the option ``corrected``."""
 
 GATE_REGISTRY: Registry[GateKind] = Registry("gate", "pytest_rageval.gates", "GATES")
 
@@ -146,7 +179,7 @@ def read_number(value: Any) -> float | None:
 
 def _metric_checks(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
     value = without_own_keys(value)
-    if not isinstance(value, Mapping) or set(value) <= {"min", "max"}:
+    if not isinstance(value, Mapping) or set(value) <= {"min", "max", "corrected"}:
         yield "mean", value, path
         return
     for kind, options in value.items():

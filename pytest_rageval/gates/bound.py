@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_rageval.errors import shorten
+from pytest_rageval.gates.agreement import labels_of
 from pytest_rageval.gates.base import (
     BOUND_KEYS,
+    CORRECTED,
     Gate,
     GateKind,
     GateOptionError,
@@ -23,6 +25,7 @@ from pytest_rageval.gates.base import (
     targets_of,
     without_own_keys,
 )
+from pytest_rageval.gates.corrected import CorrectedGate, takes_corrected
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Bound,
@@ -122,9 +125,14 @@ def _make_lower_bound(
     if isinstance(options, Mapping):
         options = without_own_keys(options)
         confidence = _share(options.pop("confidence", confidence), "confidence", path)
+    options, is_corrected = takes_corrected(options, path)
     bound = parse_bound(options, path, column.range, column.higher_is_better)
     if bound.min is not None and bound.max is not None:
         raise GateOptionError(path, "give either 'min' or 'max': one end of the interval is judged")
+    if is_corrected:
+        human = labels_of(info, target, path, "a corrected mean")
+        name = f"{target}.lower_bound"
+        return [CorrectedGate(name, target, bound, human, True, confidence)]
     value_range = info.weighted_range if target == WEIGHTED_SCORE else column.range
     return [LowerBoundGate(f"{target}.lower_bound", target, bound, value_range, confidence)]
 
@@ -164,7 +172,11 @@ GATES = (
         "metric",
         _make_lower_bound,
         description="bound of the lower end of the mean's interval; {max: x} bounds the upper end",
-        keys={**BOUND_KEYS, "confidence": "of the interval; 0.95 when absent"},
+        keys={
+            **BOUND_KEYS,
+            "confidence": "of the interval; 0.95 when absent",
+            "corrected": CORRECTED,
+        },
     ),
     GateKind(
         "quantile",

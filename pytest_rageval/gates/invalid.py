@@ -5,11 +5,20 @@ It also counts the rows that ``on_invalid: skip`` or ``xfail`` leaves out of all
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_rageval.gates.base import BOUND_KEYS, Gate, GateKind, bound_result, parse_share
-from pytest_rageval.model import Bound, GateResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.gates.base import (
+    BOUND_KEYS,
+    Asked,
+    Gate,
+    GateKind,
+    Watch,
+    bound_result,
+    parse_share,
+)
+from pytest_rageval.model import Bound, GateResult, SampleResult, ScenarioInfo, ScenarioResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +36,17 @@ class InvalidGate:
         return bound_result(
             self.name, self.bound, share, "there are no rows", f"{invalid} of {rows} rows"
         )
+
+    def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> Watch:
+        """Return what is certain from the start: whether a row is invalid shows without asking."""
+        return _Certain()
+
+
+class _Certain:
+    is_certain = True
+
+    def add(self, sample: SampleResult) -> None:
+        """Nothing to note."""
 
 
 def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) -> list[Gate]:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_rageval.gates.agreement import labels_of
 from pytest_rageval.gates.base import (
     BOUND_KEYS,
+    CORRECTED,
+    Asked,
     Gate,
     GateKind,
     bound_result,
     parse_bound,
     targets_of,
 )
+from pytest_rageval.gates.corrected import CorrectedGate, takes_corrected
+from pytest_rageval.gates.watch_mean import MeanWatch, watch_scores
 from pytest_rageval.model import WEIGHTED_SCORE, Bound, GateResult, ScenarioInfo, ScenarioResult
 
 
@@ -33,11 +39,19 @@ class MeanGate:
         missing = f"no sample has a {self.target}"
         return bound_result(self.name, self.bound, result.mean_of(self.target), missing, remark)
 
+    def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> MeanWatch | None:
+        """Return what follows the mean; None where the score is unbounded."""
+        return watch_scores(self.target, self.bound, info, asked, error)
+
 
 def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) -> list[Gate]:
     column = targets_of(info)[target]
+    options, is_corrected = takes_corrected(options, path)
     bound = parse_bound(options, path, column.range, column.higher_is_better)
     name = target if target == WEIGHTED_SCORE else f"{target}.mean"
+    if is_corrected:
+        human = labels_of(info, target, path, "a corrected mean")
+        return [CorrectedGate(name, target, bound, human, takes_end=False)]
     return [MeanGate(name, target, bound)]
 
 
@@ -53,7 +67,7 @@ GATES = (
         "metric",
         _make,
         description="bound of the mean, weighted by sample",
-        keys=BOUND_KEYS,
+        keys={**BOUND_KEYS, "corrected": CORRECTED},
     ),
     GateKind(
         "fail_under",

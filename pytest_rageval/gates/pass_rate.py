@@ -5,19 +5,22 @@ Samples whose thresholds cannot be judged are not counted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_rageval.gates.base import (
     BOUND_KEYS,
+    Asked,
     Gate,
     GateKind,
     NoThresholdsError,
     bound_result,
     parse_bound,
 )
+from pytest_rageval.gates.watch_mean import MeanWatch
 from pytest_rageval.model import Bound, GateResult, SampleResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.stats.certainty import GrowingMean
 from pytest_rageval.stats.verdict import score_of, shortfalls
 from pytest_rageval.stats.weights import is_scored
 
@@ -37,6 +40,16 @@ class PassRateGate:
         rate = met / len(scored) if scored else None
         remark = f"{met} of {len(scored)} scored samples"
         return bound_result(self.name, self.bound, rate, "no sample was scored", remark)
+
+    def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> MeanWatch:
+        """Return what follows the share."""
+        rate = GrowingMean(self.bound, (0.0, 1.0), len(asked), len(asked), error)
+        return MeanWatch(rate, self._met, is_weighted=False)
+
+    def _met(self, sample: SampleResult) -> float | None:
+        """Return 1.0 or 0.0, None for a sample that is not counted."""
+        missed = shortfalls(sample, self.thresholds)
+        return float(not missed) if self._judges(sample) else None
 
     def _judges(self, sample: SampleResult) -> bool:
         """Return whether the sample misses a threshold, or has all scores that thresholds need."""

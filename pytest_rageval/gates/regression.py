@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal
 
 from pytest_rageval.errors import unknown_name
+from pytest_rageval.gates.agreement import labels_of
 from pytest_rageval.gates.base import (
     BaselineOptionError,
     Gate,
@@ -43,8 +44,8 @@ from pytest_rageval.stats.paired import correction_used, holm
 from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import correction_name, counted, p_figure, verdict_word
 
-_UNDECIDED: Final = "'undecided: pass'"
-_FEW: Final = f"{_UNDECIDED} (or 'min_pairs: 0', if what is left is enough)"
+UNDECIDED: Final = "'undecided: pass'"
+FEW_PAIRS: Final = f"{UNDECIDED} (or 'min_pairs: 0', if what is left is enough)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class RegressionGate:
             message = f"none of {len(found)} metrics, worst {message}"
         if any(one.why and not one.fell for one in failed):
             is_few = any("min_pairs" in one.why for one in failed)
-            message += f"; to let it pass: {_FEW if is_few else _UNDECIDED}"
+            message += f"; to let it pass: {FEW_PAIRS if is_few else UNDECIDED}"
         if self._is_news_of_max_t(found, failed):
             message += "; by Holm's stricter method it would pass: 'correction: holm'"
         bound = 0.0 - worst.allowed
@@ -100,7 +101,7 @@ class RegressionGate:
         ours = {sample.sample_id for sample in result.samples if sample.sample_weight > 0.0}
         there = sum(name in ours for name in self.baseline.ids)
         reason = self._too_few(result, there, "are in this run")
-        return f"{reason}; to let it pass: {_FEW}" if reason else ""
+        return f"{reason}; to let it pass: {FEW_PAIRS}" if reason else ""
 
     def _findings(self, result: ScenarioResult) -> list[_Finding]:
         # It imports numpy, which runs without a comparison need not load.
@@ -325,7 +326,7 @@ def _gate(name: str, plain: Mapping[str, Any], path: tuple[str, ...], info: Scen
         message = f"the baseline {baseline.name!r} has no {named}; it has: {has}"
         raise BaselineOptionError(path, message)
     max_drop, relative = drop_of(options.max_drop) or (0.0, False)
-    return RegressionGate(
+    gate = RegressionGate(
         name,
         baseline,
         {metric: columns[metric].higher_is_better for metric in options.metrics},
@@ -337,6 +338,20 @@ def _gate(name: str, plain: Mapping[str, Any], path: tuple[str, ...], info: Scen
         options.min_pairs,
         options.undecided,
     )
+    return _corrected(gate, path, info) if options.corrected else gate
+
+
+def _corrected(gate: RegressionGate, path: tuple[str, ...], info: ScenarioInfo) -> Gate:
+    """Return the gate that looks at the difference as people would see it."""
+    # Here, because that gate is built upon this one.
+    from pytest_rageval.gates.corrected_regression import CorrectedRegressionGate
+
+    if gate.relative:
+        message = "give the fall as a number: per cent of the judge's mean is none of people's"
+        raise GateOptionError((*path, "max_drop"), message)
+    human = {name: labels_of(info, name, path, "corrected: true") for name in gate.targets}
+    known = {one.name: getattr(gate, one.name) for one in fields(gate)}
+    return CorrectedRegressionGate(**known, human=human)
 
 
 def _span(metric: str, info: ScenarioInfo) -> float:

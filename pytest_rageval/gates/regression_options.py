@@ -32,7 +32,8 @@ class RegressionOptions:
     percent sign is a share of the baseline's mean.
 
     ``min_pairs`` is the share of the baseline's samples that must be compared. ``undecided`` is the
-    verdict without enough pairs, or if data of this size cannot show anything.
+    verdict without enough pairs, or if data of this size cannot show anything. ``corrected``: the
+    difference that people would see decides.
     """
 
     baseline: str | None = None
@@ -47,6 +48,7 @@ class RegressionOptions:
     correction: Correction | None = None
     min_pairs: float = 0.9
     undecided: Undecided = "fail"
+    corrected: bool = False
 
 
 def read_options(plain: Mapping[str, Any], path: tuple[str, ...]) -> RegressionOptions:
@@ -103,6 +105,7 @@ _ALLOWED: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
     "undecided": (" or ".join(get_args(Undecided)), lambda value: value in get_args(Undecided)),
     "mode": (" or ".join(get_args(Mode)), lambda value: value in get_args(Mode)),
     "anyway": ("true or false", lambda value: isinstance(value, bool)),
+    "corrected": ("true or false", lambda value: isinstance(value, bool)),
 }
 
 REGRESSION_KEYS: Final = MappingProxyType(

@@ -11,8 +11,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from pytest_rageval.errors import did_you_mean, shorten
-from pytest_rageval.gates.base import Gate, GateKind, GateOptionError, each_gate, margin_of
+from pytest_rageval.gates.base import (
+    Asked,
+    Foreseeing,
+    Gate,
+    GateKind,
+    GateOptionError,
+    each_gate,
+    margin_of,
+)
 from pytest_rageval.gates.regression import RegressionGate
+from pytest_rageval.gates.watch_mean import MeanWatch
 from pytest_rageval.model import GateResult, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.stats.aggregate import summarize_scenario
 from pytest_rageval.stats.groups import field_value
@@ -61,6 +70,22 @@ class SliceGate:
             for sample in slices[value]
         ]
         return sorted(found, key=lambda sample: sample.index)
+
+    def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> SliceWatch | None:
+        """Return what follows the means of all values; None for other gates than means."""
+        slices: dict[str, list[Asked]] = {}
+        for one in asked:
+            slices.setdefault(slice_value(one, self.field), []).append(one)
+        inner = self.inner if isinstance(self.inner, Foreseeing) else None
+        made = {
+            value: inner.watch(info, part, error) if inner is not None else None
+            for value, part in slices.items()
+        }
+        means = {value: found for value, found in made.items() if isinstance(found, MeanWatch)}
+        if len(means) < len(slices):
+            return None
+        of = {one.index: value for value, part in slices.items() for one in part}
+        return SliceWatch(means, of)
 
     def _judged_slices(self, result: ScenarioResult) -> dict[str, list[SampleResult]]:
         return {
@@ -120,6 +145,25 @@ class SliceGate:
         return dict(sorted(slices.items()))
 
 
+@dataclass(frozen=True, slots=True)
+class SliceWatch:
+    """Follows the mean of each value; ``of`` is the value of each sample, by its index."""
+
+    means: Mapping[str, MeanWatch]
+    of: Mapping[int, str]
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether every value passes for certain, or one of them fails."""
+        verdicts = [found.mean.verdict for found in self.means.values()]
+        return False in verdicts or None not in verdicts
+
+    def add(self, sample: SampleResult) -> None:
+        """Note the score of a sample."""
+        if sample.index in self.of:  # an invalid row is in no mean
+            self.means[self.of[sample.index]].add(sample)
+
+
 def _left_out(new: Collection[str], run: str) -> str:
     more = f", and {len(new) - _LISTED} more" if len(new) > _LISTED else ""
     return f"; not in {run}, left out: {', '.join(list(new)[:_LISTED])}{more}"
@@ -147,7 +191,7 @@ def _within(gate: Gate, samples: Sequence[SampleResult], theirs: frozenset[str])
     return gate
 
 
-def slice_value(sample: SampleResult, field: str) -> str:
+def slice_value(sample: Asked, field: str) -> str:
     """Return the name of a sample's slice: its value of ``field`` as text."""
     value = field_value(sample, field)
     return _NO_VALUE if value is None else str(value)

@@ -14,6 +14,7 @@ from typing import Any
 
 from pytest_rageval.errors import unknown_name
 from pytest_rageval.gates.base import (
+    Asked,
     Gate,
     GateKind,
     GateOptionError,
@@ -25,6 +26,7 @@ from pytest_rageval.gates.base import (
 from pytest_rageval.model import (
     NOTHING,
     TARGET,
+    WEIGHTED_SCORE,
     Bound,
     GateResult,
     SampleResult,
@@ -96,6 +98,49 @@ class UnscoredGate:
         worst = min(failed or verdicts, key=margin_of)
         message = "; ".join(found.message for found in failed or verdicts)
         return replace(worst, message=message)
+
+    def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> UnscoredWatch:
+        """Return what counts the missing scores."""
+        return UnscoredWatch(self, info)
+
+
+class UnscoredWatch:
+    """Is certain while the gate passes for the samples so far; that the rest fails is not foreseen.
+
+    If the gate fails so far, every sample is needed: a failed one may be run again, and scored.
+    """
+
+    def __init__(self, gate: UnscoredGate, info: ScenarioInfo) -> None:
+        self._gate = gate
+        self._info = info
+        self._n = self._counted = 0
+        self._lacking: Counter[str] = Counter()
+        self._scored: set[str] = set()
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether no share of missing scores is too large, and every threshold judges something."""
+        gate, needed = self._gate, self._info.thresholds if self._gate.shares else ()
+        return (
+            self._counted < self._n
+            and bool(self._scored)
+            and gate.bound.holds(self._counted / self._n)
+            and all(most.holds(self._lacking[one] / self._n) for one, most in gate.shares.items())
+            and self._scored.issuperset(needed)
+        )
+
+    def add(self, sample: SampleResult) -> None:
+        """Count what the sample lacks."""
+        if not sample.is_expected:
+            return
+        self._n += 1
+        is_whole = is_scored(sample.weighted_score)
+        self._counted += not is_whole and not is_tolerated(self._info, sample, self._gate.shares)
+        self._lacking.update(
+            name for name in self._gate.shares if not is_scored(sample.scores.get(name))
+        )
+        self._scored.update(name for name, score in sample.scores.items() if is_scored(score))
+        self._scored.update([WEIGHTED_SCORE] if is_whole else ())
 
 
 def _has_score(sample: SampleResult) -> bool:

@@ -22,14 +22,14 @@ class Label:
     """What one person says of one answer: a ``value`` of the declared levels.
 
     ``drawn`` is RANDOM, CHOSEN, or the code of a stratum. ``digest`` is that of the answer that the
-    person saw; ``line`` is the label's place in its file.
+    person saw; ``place`` is where the label is written, for messages.
     """
 
     value: float
     annotator: str
     drawn: str
     digest: str
-    line: int | None = None
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,8 @@ class HumanLabels:
     shown: str = ""
     labels: Mapping[str, Sequence[Label]] = field(default_factory=nothing)
     draws: Sequence[Draw] = ()
+    cut: float | None = None
+    """From which score on the higher of two levels is meant; None: from the threshold on."""
     files: Sequence[str] = ()
     """The paths of the label files."""
 
@@ -70,13 +72,14 @@ class HumanLabels:
             plain["shown"],
             {name: tuple(Label(*row) for row in rows) for name, rows in plain["labels"].items()},
             tuple(Draw(**draw) for draw in plain["draws"]),
+            plain["cut"],
             tuple(plain["files"]),
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-plain mapping."""
         rows = {
-            name: [[one.value, one.annotator, one.drawn, one.digest, one.line] for one in labels]
+            name: [[one.value, one.annotator, one.drawn, one.digest, one.place] for one in labels]
             for name, labels in self.labels.items()
         }
         return {
@@ -85,6 +88,7 @@ class HumanLabels:
             "shown": self.shown,
             "labels": rows,
             "draws": [asdict(draw) for draw in self.draws],
+            "cut": self.cut,
             "files": list(self.files),
         }
 

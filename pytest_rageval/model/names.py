@@ -27,7 +27,10 @@ REPLAY: Final = "replay: "
 """How the error of a score begins that the cache should have had, and has not."""
 
 NOT_ASKED: Final = "not asked: "
-"""How the error of a score begins that was not asked for because no reply could be used so far."""
+"""How the error of a score begins that was not asked for because no reply could be used so far.
+
+Also the reason, where the verdict was certain without it (``stop``).
+"""
 
 EMPTY_ANSWER: Final = "empty answer"
 """The reason of a score that was given to an empty answer without asking a model."""

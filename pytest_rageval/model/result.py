@@ -8,7 +8,13 @@ from operator import attrgetter
 from typing import Any, Final
 
 from pytest_rageval.model.labels import Agreement, Corrected
-from pytest_rageval.model.names import WEIGHTED_SCORE, Correction, GateOutcome, Outcome
+from pytest_rageval.model.names import (
+    NOT_ASKED,
+    WEIGHTED_SCORE,
+    Correction,
+    GateOutcome,
+    Outcome,
+)
 from pytest_rageval.model.plain import nothing
 from pytest_rageval.model.scenario import ScenarioInfo
 
@@ -58,6 +64,12 @@ class SampleResult:
         return self.outcome != "skipped" and not (
             self.invalid is not None and self.outcome == "xfailed" and self.xfail is None
         )
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether it was not asked about because the verdict was certain without it."""
+        reasons = self.reasons.values() if self.outcome == "skipped" else ()
+        return any(reason.startswith(NOT_ASKED) for reason in reasons)
 
     def to_row(self) -> tuple[Any, ...]:
         """Return the fields in their order: JSON-plain but for tuples and read-only mappings."""
@@ -174,7 +186,8 @@ class Comparison:
 class Counts:
     """How many cases ended how; ``samples`` is the whole data set, ``ran`` what was reported.
 
-    ``invalid`` rows are no samples. ``in_figures`` samples have a score in some mean.
+    ``invalid`` rows are no samples. ``in_figures`` samples have a score in some mean. Samples that
+    were not asked about because the verdict was certain are ``skipped``, and did not run.
     """
 
     samples: int = 0
@@ -187,6 +200,12 @@ class Counts:
     xfailed: int = 0
     invalid: int = 0
     in_figures: int = 0
+
+    @property
+    def not_asked(self) -> int:
+        """How many samples were not asked about because the verdict was certain without them."""
+        ended = self.passed + self.failed + self.error + self.skipped + self.xfailed
+        return max(0, ended - self.ran)
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,6 +191,8 @@ class ScenarioInfo:
     """Plugins with hooks that see this run; the main process may lack some of them."""
     group_by: str | None = None
     """The field whose values make samples depend on each other; None where each is its own."""
+    stop: float | None = None
+    """When to ask no more: 0.0 once every gate is decided, else at this error bound; None never."""
     human: tuple[HumanLabels, ...] = ()
     """What people say of the same answers, for each metric that is held against them."""
 

@@ -95,6 +95,9 @@ COMPARE_FAIL = Option(
     True,
 )
 FAIL_UNDER = Option("fail-under", "X", "fail when the mean weighted score is below X")
+LABELS = Option(
+    "labels", "FILE", "labels of people, besides those of human.file (repeatable)", True
+)
 CONCURRENCY = Option("concurrency", "N", "calls in flight to a judge, over all workers")
 TARGET_CONCURRENCY = Option(
     "target-concurrency", "N", "concurrent questions to the system under test, across all workers"

@@ -246,6 +246,11 @@ def overrides(config: pytest.Config) -> Sequence[Override]:
         for text in given[option]:
             value, where = read(option, text, config), f"{option.source(config)} {text}"
             found.append(Override(path, value, where, only_present=path in _ONLY_PRESENT))
+    files = given[options.LABELS]
+    if files:
+        folder, source = config.invocation_params.dir, options.LABELS.source(config)
+        paths = [os.path.normpath(folder / name) for name in files]
+        found.append(Override(("human", "more"), paths, f"{source} {' '.join(files)}"))
     return found
 
 
@@ -274,6 +279,7 @@ _OVERRIDING = {option for option, _, _ in _ONE_VALUE} | {
     options.GATE,
     options.COMPARE_FAIL,
     options.FAIL_UNDER,
+    options.LABELS,
     options.SET,
 }
 _ONLY_PRESENT = {path for _, path, _ in _ONE_VALUE if path[1] == "concurrency"}

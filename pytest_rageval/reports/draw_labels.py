@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 from pytest_rageval.errors import Problem, UserError
 from pytest_rageval.model import RANDOM, Draw, HumanLabels, ScenarioInfo
@@ -32,9 +33,15 @@ from pytest_rageval.results.draws import (
 )
 from pytest_rageval.results.saved_run import load_baseline
 from pytest_rageval.run_paths import RunPaths, folder_name
+from pytest_rageval.stats.corrected import Judged
 from pytest_rageval.stats.drawing import Candidate, Drawing, draw
+from pytest_rageval.stats.label_plan import labels_needed
+from pytest_rageval.stats.people import is_on_record
 
-_FOLDER = "labels"
+HALF_WIDTH: Final = 0.05
+"""Of the range of a metric: so exact a mean is worth labels."""
+
+_FOLDER: Final = "labels"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,8 @@ class DrawnLabels:
     sheet: LabelSheet
     folder: Path
     """Where the files belong."""
+    needed: tuple[int, int] | None = None
+    """How many labels in all bring a corrected mean to ±HALF_WIDTH: the fewest and the most."""
 
     @property
     def draws(self) -> Path:
@@ -121,7 +130,15 @@ def draw_labels(
     sheet = LabelSheet(wanted.info.name, human.metric, human.levels, rows, name)
     left_out = len(source.samples) - len(source.population)
     return DrawnLabels(
-        wanted, source.run, source.population, left_out, drawing, records, sheet, folder
+        wanted,
+        source.run,
+        source.population,
+        left_out,
+        drawing,
+        records,
+        sheet,
+        folder,
+        _needed(source.population),
     )
 
 
@@ -143,10 +160,16 @@ def _source(wanted: Wanted, run_paths: RunPaths) -> _Source:
 def _drawing(source: _Source, n: int, seed: int) -> Drawing:
     draws, human = source.draws, source.wanted.human
     last = next((one.plain() for one in reversed(draws) if _bears_labels(one, human)), None)
+    last = last or _labelled_baseline(source.wanted.info, human)
     if last is None and source.other is not None:
         last = Draw(source.other.digests)  # equal answers are no news to a comparison
     kinds = {code: one.kind for record in draws for code, one in record.strata.items()}
     return draw(source.population, n, seed, last, kinds)
+
+
+def _needed(population: Sequence[Candidate]) -> tuple[int, int] | None:
+    pilot = [Judged(one.score, one.human, one.weight) for one in population]
+    return labels_needed(pilot, HALF_WIDTH)
 
 
 def _pairs(other: OtherRun, rows: Sequence[LabelRow]) -> dict[str, str]:
@@ -184,6 +207,15 @@ def _bears_labels(record: DrawRecord, human: HumanLabels) -> bool:
         else label.drawn == RANDOM and record.digests.get(name) == label.digest
         for name, labels in human.labels.items()
         for label in labels
+    )
+
+
+def _labelled_baseline(info: ScenarioInfo, human: HumanLabels) -> Draw | None:
+    """Return a saved run as a draw, if labels are of its answers and of no draw on record."""
+    saved = (Draw(found.digests) for found in info.baselines.values() if found.digests)
+    labels = [(name, one) for name, found in human.labels.items() for one in found]
+    return next(
+        (d for d in saved if any(is_on_record(name, one, [d]) for name, one in labels)), None
     )
 
 

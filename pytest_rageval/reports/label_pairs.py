@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from pytest_rageval.model import CHOSEN, WEIGHTED_SCORE, HumanLabels, ScenarioInfo
+from pytest_rageval.model import WEIGHTED_SCORE, HumanLabels, ScenarioInfo
 from pytest_rageval.reports.label_population import (
     SavedSample,
     digest_of,
+    drawn_labels,
     is_answered,
     label_row,
-    said_of,
 )
 from pytest_rageval.reports.label_sheet import LabelRow
 from pytest_rageval.results.draws import DrawRecord, StratumRecord
@@ -43,7 +43,7 @@ class OtherRun:
         """Yield the answers that have no drawn label; ``drawn`` is by sample how that came up."""
         for name, how in drawn.items():
             row = label_row(self.samples[name], how)
-            if said_of(self.human, name, row.digest) is None:
+            if not drawn_labels(self.human, name, row.digest):
                 yield row
 
     def halves(self, population: Sequence[Candidate], n: int, seed: int) -> dict[str, str]:
@@ -56,7 +56,10 @@ class OtherRun:
         open_ = [one for one in labelled if not self._is_labelled(one.sample_id)]
         lacking = min(_LEAST_PAIRS, len(differing)) - (len(labelled) - len(open_))
         picked = random.Random(seed).sample(open_, max(0, min(n, lacking, len(open_))))
-        return {one.sample_id: self._how(one) for one in picked}
+        return {
+            one.sample_id: drawn_labels(self.human, one.sample_id, one.digest)[0].drawn
+            for one in picked
+        }
 
     def record(self, metric: str, seed: int, now: datetime) -> DrawRecord:
         """Return the answers as a draw of which there are no labels.
@@ -73,15 +76,7 @@ class OtherRun:
         return other is not None and digest_of(other) != digest
 
     def _is_labelled(self, sample_id: str) -> bool:
-        digest = digest_of(self.samples[sample_id])
-        return said_of(self.human, sample_id, digest) is not None
-
-    def _how(self, one: Candidate) -> str:
-        """Return how the label of the present answer was drawn."""
-        labels = self.human.labels[one.sample_id]
-        return next(
-            label.drawn for label in labels if label.digest == one.digest and label.drawn != CHOSEN
-        )
+        return bool(drawn_labels(self.human, sample_id, digest_of(self.samples[sample_id])))
 
 
 def other_run(info: ScenarioInfo, human: HumanLabels, run_paths: RunPaths) -> OtherRun | None:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from pytest_rageval.model import (
     CHOSEN,
     TOLERANCE,
     WEIGHTED_SCORE,
+    Bound,
     HumanLabels,
+    Label,
     ScenarioInfo,
     answer_digest,
 )
 from pytest_rageval.reports.label_sheet import LabelRow
 from pytest_rageval.stats.drawing import Candidate
+from pytest_rageval.stats.people import Scale, column_of
 from pytest_rageval.stats.weights import is_scored
 
 SavedSample = Mapping[str, Any]
@@ -31,14 +34,16 @@ def population(
         for name, one in samples.items()
         if is_scored(score := _score(one, human.metric)) and is_answered(one)
     }
-    is_high = _verdict(info, human.metric, scores.values())
+    scale = Scale.of(info, human)
+    is_high = _verdict(info, human, scores.values())
     return [
         Candidate(
             name,
             digest := digest_of(samples[name]),
             is_high(score),
             samples[name].get("sample_weight", 1.0),
-            said_of(human, name, digest),
+            _mean([scale.label(one.value) for one in drawn_labels(human, name, digest)]),
+            scale.score(score),
         )
         for name, score in scores.items()
     ]
@@ -66,15 +71,14 @@ def label_row(sample: SavedSample, drawn: str) -> LabelRow:
     )
 
 
-def said_of(human: HumanLabels, sample_id: str, digest: str) -> float | None:
-    """Return the mean of the drawn labels of an answer, from 0 to 1; None without one."""
-    low, high = human.levels[0], human.levels[-1]
-    found = [
-        (label.value - low) / (high - low)
-        for label in human.labels.get(sample_id, ())
-        if label.digest == digest and label.drawn != CHOSEN
-    ]
-    return math.fsum(found) / len(found) if found else None
+def drawn_labels(human: HumanLabels, sample_id: str, digest: str) -> list[Label]:
+    """Return the labels of an answer, without those of people who chose what to label."""
+    labels = human.labels.get(sample_id, ())
+    return [label for label in labels if label.digest == digest and label.drawn != CHOSEN]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None
 
 
 def _score(sample: SavedSample, metric: str) -> float | None:
@@ -83,13 +87,14 @@ def _score(sample: SavedSample, metric: str) -> float | None:
     return score
 
 
-def _verdict(info: ScenarioInfo, metric: str, scores: Collection[float]) -> Callable[[float], bool]:
+def _verdict(
+    info: ScenarioInfo, human: HumanLabels, scores: Collection[float]
+) -> Callable[[float], bool]:
     """Return whether the judge finds a score high: by threshold, middle of the range or median."""
-    bound = info.thresholds.get(metric)
+    bound = info.thresholds.get(human.metric) if human.cut is None else Bound(min=human.cut)
     if bound is not None:
         return bound.holds
-    ranges = {column.name: column.range for column in info.metrics}
-    low, high = ranges.get(metric, info.weighted_range)
+    low, high = column_of(info, human.metric).range
     is_bounded = math.isfinite(high - low)
     cut = (low + high) / 2 if is_bounded else sorted(scores)[len(scores) // 2] if scores else 0.0
     return lambda score: score >= cut - TOLERANCE

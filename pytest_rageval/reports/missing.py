@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pytest_rageval.model import (
     EMPTY_ANSWER,
     TARGET,
+    Counts,
     MetricSummary,
     ScenarioResult,
     WeightedSummary,
@@ -39,10 +40,19 @@ def scored_figure(summary: MetricSummary | WeightedSummary) -> str:
     return f"{summary.n}/{summary.n + summary.unscored}{failed}{unscored}"
 
 
+def stopped_text(counts: Counts) -> str:
+    """Return what the figures of a run that stopped asking are of."""
+    asked = f"{counts.ran} of {counts.samples} samples"
+    return f"stopped when the verdict was certain: all figures are of the {asked} asked"
+
+
 def missing_figures(result: ScenarioResult) -> Iterator[Missing]:
     """Yield what is missing: rows, then answers, then metrics that failed or do not apply."""
     yield from _invalid(result)
-    skipped = sum(sample.outcome == "skipped" and not sample.invalid for sample in result.samples)
+    skipped = sum(
+        sample.outcome == "skipped" and not sample.invalid and not sample.is_left_out
+        for sample in result.samples
+    )
     if skipped:
         are = "is" if skipped == 1 else "are"
         yield Missing(f"{skipped} of {len(result.samples)} samples {are} skipped and in no figure")

@@ -20,7 +20,8 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.reports.base import Report, RunFolder
 from pytest_rageval.reports.figures import change, figure, interval
-from pytest_rageval.reports.missing import missing_figures, scored_figure
+from pytest_rageval.reports.missing import missing_figures, scored_figure, stopped_text
+from pytest_rageval.reports.people import agreement_lines, corrected_figures
 from pytest_rageval.stats.groups import count_groups
 from pytest_rageval.stats.verdict import badness, shortfalls, shown_errors
 from pytest_rageval.stats.weights import is_scored
@@ -56,7 +57,8 @@ def verdict_text(result: ScenarioResult) -> str:
     """
     counts, ended = result.counts, Counter(gate.outcome for gate in result.gates)
     failed = ended["failed"] or counts.failed or counts.error
-    word = "FAILED" if failed else "passed" if result.complete else "undecided"
+    is_decided = result.complete or counts.not_asked
+    word = "FAILED" if failed else "passed" if is_decided else "undecided"
     cases = [f"{counts.passed} of {counts.ran} cases passed"]
     cases += [f"{counts.failed} failed"] if counts.failed else []
     cases += [f"{counts.error} could not be judged"] if counts.error else []
@@ -93,9 +95,12 @@ def _lines(result: ScenarioResult, run: RunInfo) -> Iterator[str]:
         yield f"- groups: {len(result.samples)} samples in {groups} groups ({field})"
     if result.info.overridden:
         yield f"- overridden: {_listed([_code(path) for path in result.info.overridden])}"
-    if not result.complete:
+    if counts.not_asked:
+        yield f"- **{stopped_text(counts)}**"
+    elif not result.complete:
         yield "- **partial run**: the figures are of the samples that ran"
     yield from _means(result)
+    yield from _people(result)
     yield from _comparison(result, result.comparison)
     yield from _fallen(result)
     yield from _gates(result)
@@ -152,6 +157,22 @@ def _unscored(result: ScenarioResult) -> Iterator[str]:
     found = [f"- {_cell(str(one), _NAME_WIDTH + _REASON_WIDTH)}" for one in missing_figures(result)]
     if shown := _fitting(found, _ROOM_LIST):
         yield from ("", *shown)
+
+
+def _people(result: ScenarioResult) -> Iterator[str]:
+    """Yield how metrics stand against people: corrected means, agreement, disagreements."""
+    if not result.agreement:
+        return
+    head = "| metric | by the judge | by people | 95 % interval | labels |"
+    rows = [
+        f"| {_name(name)} | {figure(result.mean_of(name))} | {figure(found.mean)} | "
+        f"{interval(found.ci_low, found.ci_high)} | "
+        f"{_cell(corrected_figures(found), _MESSAGE_WIDTH)} |"
+        for name, found in result.corrected.items()
+    ]
+    yield from _table("Judge and people", head, rows, _ROOM_LIST)
+    found = [f"- {_cell(line, _MESSAGE_WIDTH)}" for line in agreement_lines(result)]
+    yield from ("", *_fitting(found, _ROOM_LIST))
 
 
 def _comparison(result: ScenarioResult, comparison: Comparison | None) -> Iterator[str]:

@@ -47,12 +47,6 @@ class DrawRecord:
         return Draw(self.digests, self.of)
 
 
-def draws_file(label_files: Iterable[str], folder: Path) -> Path:
-    """Return the file with the draws: beside one of the label files, else that in ``folder``."""
-    beside = (Path(name).with_name(DRAWS) for name in label_files)
-    return next((path for path in beside if path.is_file()), folder / DRAWS)
-
-
 def known_records(label_files: Iterable[str], folder: Path) -> list[DrawRecord]:
     """Return the draws beside the label files and in ``folder``, each once, oldest first.
 
@@ -65,14 +59,6 @@ def known_records(label_files: Iterable[str], folder: Path) -> list[DrawRecord]:
         for one in read_records(path)
     }
     return sorted(found.values(), key=lambda one: one.drawn_at)
-
-
-def read_draws(path: Path, metric: str | None = None) -> list[Draw]:
-    """Return the draws in a file, oldest first; of one metric, or of all.
-
-    Raises as ``read_records`` does.
-    """
-    return [one.plain() for one in read_records(path) if metric in (None, one.metric)]
 
 
 def read_records(path: Path) -> list[DrawRecord]:

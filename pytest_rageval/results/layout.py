@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.model import (
+    WEIGHTED_SCORE,
+    Agreement,
     Comparison,
     GateResult,
     MetricColumn,
@@ -88,11 +90,15 @@ def _head(result: ScenarioResult, run: RunInfo) -> dict[str, Any]:
         "complete": result.complete,
         "counts": asdict(result.counts),
         **_groups(result),
-        "metrics": {name: asdict(summary) for name, summary in result.metrics.items()},
-        "weighted_score": asdict(result.weighted_score),
+        "metrics": {
+            name: {**asdict(summary), **_corrected(result, name)}
+            for name, summary in result.metrics.items()
+        },
+        "weighted_score": {**asdict(result.weighted_score), **_corrected(result, WEIGHTED_SCORE)},
         "avg": {f"avg_{name}": summary.mean for name, summary in result.metrics.items()},
         "gates": [gate_dict(gate) for gate in result.gates],
         "comparison": comparison_dict(result.comparison),
+        **_agreement(result),
     }
 
 
@@ -138,6 +144,35 @@ def _column(name: str, weight: float, definition: str, scale: Mapping[str, Any])
 def _groups(result: ScenarioResult) -> dict[str, Any]:
     found = count_groups(result.info, result.samples)
     return {} if found is None else {"groups": {"field": result.info.group_by, "n": found}}
+
+
+def _corrected(result: ScenarioResult, name: str) -> dict[str, Any]:
+    """Return the mean of a metric that labels correct, {} where it has none."""
+    if name not in result.corrected:
+        return {}
+    plain = asdict(result.corrected[name])
+    plain["lambda"] = plain.pop("share")
+    return {"corrected": plain}
+
+
+def _agreement(result: ScenarioResult) -> dict[str, Any]:
+    if not result.agreement:
+        return {}
+    return {
+        "agreement": {
+            name: {**asdict(found), "cells": _cells(found, result)}
+            for name, found in result.agreement.items()
+        }
+    }
+
+
+def _cells(found: Agreement, result: ScenarioResult) -> dict[str, list[str]]:
+    """Return the samples on which judge and people differ, by the cell of the confusion table."""
+    return {
+        cell: [result.samples[at].sample_id for at in positions]
+        for cell, positions in found.cells.items()
+        if len(set(cell.split(","))) > 1
+    }
 
 
 def _plain(values: Mapping[str, Any] | None) -> dict[str, Any] | None:

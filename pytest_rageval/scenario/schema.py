@@ -7,6 +7,7 @@ user's own. Names of metrics, gates and formats are bound later, in ``engine.pla
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
@@ -14,8 +15,10 @@ from unicodedata import normalize
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
+from pytest_rageval.errors import shorten
 from pytest_rageval.model import Correction, TestName
 from pytest_rageval.scenario.data_specs import CorpusSpec, DatasetSpec
+from pytest_rageval.scenario.human_spec import HumanSpec
 from pytest_rageval.scenario.metric_specs import MetricSpec, ThresholdSpec
 from pytest_rageval.scenario.model_specs import (
     EmbeddingSpec,
@@ -136,6 +139,22 @@ def _documents_named_once(weights: dict[str, float]) -> dict[str, float]:
     return weights
 
 
+def _decided_or_error(value: Any) -> Any:
+    """Return the value of ``stop``; a union's own message would be one for each of its types."""
+    if value is None or value == "decided":
+        return value
+    try:
+        bound = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        bound = math.nan
+    if not 0.0 < bound < 0.5:
+        found = shorten(repr(value))
+        raise ValueError(
+            f"expected 'decided' or an error bound above 0 and below 0.5, found {found}"
+        )
+    return bound
+
+
 class Scenario(Spec):
     """A scenario file."""
 
@@ -168,6 +187,13 @@ class Scenario(Spec):
     tolerate: Literal["pass_rate"] | None = Field(
         None, description="a sample below its threshold is xfailed; the gate pass_rate decides"
     )
+    stop: Annotated[
+        Literal["decided"] | Annotated[float, Field(gt=0.0, lt=0.5)] | None,
+        BeforeValidator(_decided_or_error),
+    ] = Field(
+        None,
+        description="ask no more once every gate is decided, or so at this probability of error",
+    )
     skip: list[MarkSpec] = Field([], description="rows that are not run")
     xfail: list[MarkSpec] = Field([], description="rows that are known to be too low")
     compare: CompareSpec | None = Field(None, description="with a saved or an older run")
@@ -178,6 +204,9 @@ class Scenario(Spec):
     models: dict[str, ProfileSpec] = Field({}, description="profiles that judge: NAME can name")
     judge: JudgeSpec | None = Field(None, description="the model that judges")
     embedding: EmbeddingSpec | None = Field(None, description="turns texts into vectors")
+    human: HumanSpec | None = Field(
+        None, description="labels of people, that a metric is held against: a file, or a mapping"
+    )
     output_dir: Name | None = Field(None, description="base folder, relative to the rootdir")
     save_path: Name | None = Field(None, description="also write UltraRAG's result JSON here")
 
@@ -198,10 +227,27 @@ def conflicts(scenario: Scenario) -> Iterator[tuple[tuple[str, ...], str, str]]:
     if scenario.tolerate == "pass_rate" and "pass_rate" not in scenario.gates:
         message = "tolerate: pass_rate needs the gate 'pass_rate', which then decides"
         yield ("tolerate",), "gates", message
+    for other, message in _conflicts_of_stop(scenario):
+        yield ("stop",), other, f"stop: {message}"
     compare = scenario.compare
     if compare is not None and compare.run_old_path and not scenario.dataset.run_path:
         path = ("compare", "run_old_path")
         yield path, "dataset", "compare.run_old_path needs 'qrels_path' and 'run_path'"
+
+
+def _conflicts_of_stop(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    """Yield the section that ``stop`` cannot go with, and why."""
+    if scenario.stop is None:
+        return
+    if not scenario.gates:
+        yield "gates", "needs 'gates': without any, nothing is ever decided"
+    if scenario.thresholds and scenario.tolerate is None:
+        message = "any sample may miss its threshold, so that each one must be asked about; "
+        yield "thresholds", f"{message}write 'tolerate: pass_rate', or remove the thresholds"
+    for section, what in (("doc_weights", "weigh alike"), ("group_by", "are independent")):
+        if scenario.stop != "decided" and getattr(scenario, section):
+            message = f"an error bound holds for samples that {what}, and there is {section!r}"
+            yield section, f"{message}; write 'stop: decided'"
 
 
 def null_says_something(path: Sequence[str | int]) -> bool | None:
@@ -276,6 +322,7 @@ def _allow_short_forms(schema: dict[str, Any]) -> None:
         "CorpusSpec": [{"type": "string"}],
         "CompareSpec": [{"type": "string"}],
         "TargetSpec": [{"type": "string"}],
+        "HumanSpec": [{"type": "string"}],
     }
     for role in ("JudgeSpec", "EmbeddingSpec"):
         del definitions[role]["required"]

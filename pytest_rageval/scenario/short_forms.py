@@ -16,6 +16,7 @@ _SHORT_FORMS: Final = {
     "embedding": "model",
     "compare": "baseline",
     "corpus": "path",
+    "human": "file",
 }
 _TYPE_BY_KEY: Final = {
     "dbgpt": "dbgpt",  # before the model of its app

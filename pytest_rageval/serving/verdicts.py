@@ -14,7 +14,7 @@ def point_verdict(point: RunPoint) -> Verdict:
     """Return the verdict of a saved run: ``passed`` only if all of it was judged."""
     if point.failed:
         return "failed"
-    if not point.complete or point.gates_skipped:
+    if not (point.complete or point.counts.not_asked) or point.gates_skipped:
         return "partial"
     return "passed" if point.counts.scored else "empty"
 

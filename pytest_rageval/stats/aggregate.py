@@ -27,16 +27,18 @@ def summarize_scenario(
 ) -> ScenarioResult:
     """Return counts, means and intervals over ``samples``, and the samples in dataset order.
 
+    ``complete``: there is a result for every case. A run that stopped asking is not complete.
     Skipped samples and expected invalid rows count as neither scored nor unscored.
     """
     ordered = sorted(samples, key=lambda sample: sample.index)
     expected = [sample for sample in ordered if sample.is_expected]
     weights = [sample.sample_weight for sample in expected]
     groups = group_numbers(info, expected)
+    counts = _counts(info, ordered)
     return ScenarioResult(
         info=info,
-        counts=_counts(info, ordered),
-        complete=complete,
+        counts=counts,
+        complete=complete and not counts.not_asked,
         metrics={
             column.name: _metric_summary(column, expected, weights, groups)
             for column in info.metrics
@@ -50,7 +52,7 @@ def _counts(info: ScenarioInfo, samples: Sequence[SampleResult]) -> Counts:
     ended = Counter(sample.outcome for sample in samples)
     return Counts(
         samples=info.total,
-        ran=len(samples),
+        ran=sum(not sample.is_left_out for sample in samples),
         scored=sum(is_scored(sample.weighted_score) for sample in samples),
         passed=ended["passed"],
         failed=ended["failed"],

@@ -27,7 +27,8 @@ _LEAST_CHANGED: Final = 10
 class Candidate:
     """An answer of the population; ``is_high`` is the judge's verdict, ``weight`` its sample's.
 
-    ``human`` is what people say of it, from 0 to 1: None without labels that were drawn.
+    ``human`` is what people say of it, from 0 to 1: None without labels that were drawn. So is
+    ``score`` what the judge says; no draw depends on it.
     """
 
     sample_id: str
@@ -35,6 +36,7 @@ class Candidate:
     is_high: bool
     weight: float = 1.0
     human: float | None = None
+    score: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from pytest_rageval.stats.student import LARGEST_PROBABILITY, t_quantile
 from pytest_rageval.stats.weights import tame, weighted_mean
@@ -18,7 +18,8 @@ _ROUNDING = 1e-9
 
 # Scores within 1e-9 of their range are equal: ragas' perfect context_precision is 0.9999999999, and
 # the variance of three of them must not give an interval without width.
-_NO_VARIANCE = 1e-18
+NO_VARIANCE: Final = 1e-18
+"""A variance of scores in 0..1 that counts as none."""
 
 Groups = Sequence[int] | None
 """The group number of each sample; None where each sample is its own group."""
@@ -144,8 +145,38 @@ def weighted_interval(
         return max(lower, low), min(upper, high)  # one end may be bounded
     span = high - low
     unit = [((value - low) / span, weight) for value, weight in pairs]
-    lower, upper = _wilson_interval(unit, quantile, of)
+    lower, upper = _weighted_wilson_interval(unit, quantile, of)
     return low + span * lower, low + span * upper
+
+
+def wilson_interval(
+    mean: float, variance: float, size: float, quantile: float
+) -> tuple[float, float]:
+    """Return the ends of Wilson's score interval of a mean in 0..1 (Wilson 1927).
+
+    ``variance`` is that of the mean: it is as uncertain as that of m(1 - m)/variance yes/no trials.
+    Where that is no number, because the variance or the spread is 0, there are ``size`` trials.
+    """
+    # Rounding may carry a mean of equal scores just over the edge, where m(1 - m) changes sign.
+    mean = min(max(mean, 0.0), 1.0)
+    spread = mean * (1.0 - mean)
+    if variance > NO_VARIANCE and spread > 0.0:
+        size = spread / variance
+    z2 = quantile * quantile
+    centre = (mean + z2 / (2.0 * size)) / (1.0 + z2 / size)
+    half = quantile / (1.0 + z2 / size) * math.sqrt(spread / size + z2 / (4.0 * size * size))
+    # The formula puts the mean inside; rounding may leave it just outside.
+    return min(max(centre - half, 0.0), mean), max(min(centre + half, 1.0), mean)
+
+
+def effective_size(weights: Sequence[float]) -> float:
+    """Return how many equal weights are worth as much: (Σw)²/Σw² (Kish).
+
+    >>> effective_size([1.0, 1.0, 2.0])
+    2.6666666666666665
+    """
+    total = math.fsum(weights)
+    return total * total / math.fsum(weight * weight for weight in weights)
 
 
 def group_sums(terms: Sequence[float], groups: Groups) -> list[float]:
@@ -162,24 +193,12 @@ def group_sums(terms: Sequence[float], groups: Groups) -> list[float]:
     return [math.fsum(part) for part in found.values()]
 
 
-def _wilson_interval(
-    pairs: list[tuple[float, float]], z: float, groups: Groups
+def _weighted_wilson_interval(
+    pairs: list[tuple[float, float]], quantile: float, groups: Groups
 ) -> tuple[float, float]:
     mean, variance = _ratio_mean_and_variance(pairs, groups)
-    # Rounding may carry a mean of equal scores just over the edge, where m(1 - m) changes sign.
-    mean = min(max(mean, 0.0), 1.0)
-    spread = mean * (1.0 - mean)
-    if variance > _NO_VARIANCE and spread > 0.0:
-        size = spread / variance
-    else:
-        sizes = group_sums([weight for _, weight in pairs], groups)
-        total = math.fsum(sizes)
-        size = total * total / math.fsum(weight * weight for weight in sizes)
-    z2 = z * z
-    centre = (mean + z2 / (2.0 * size)) / (1.0 + z2 / size)
-    half = z / (1.0 + z2 / size) * math.sqrt(spread / size + z2 / (4.0 * size * size))
-    # The formula puts the mean inside; rounding may leave it just outside.
-    return min(max(centre - half, 0.0), mean), max(min(centre + half, 1.0), mean)
+    size = effective_size(group_sums([weight for _, weight in pairs], groups))
+    return wilson_interval(mean, variance, size, quantile)
 
 
 def _ratio_interval(

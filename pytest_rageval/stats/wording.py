@@ -46,6 +46,15 @@ def counted(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
+def label_range(few: int, many: int) -> str:
+    """Return how many labels are needed, from the fewest to the most.
+
+    >>> label_range(149, 306), label_range(50, 50)
+    ('149 to 306', '50')
+    """
+    return f"{few} to {many}" if few < many else f"{many}"
+
+
 def correction_name(correction: Correction) -> str:
     """Return the name of a correction in tables and messages.
 

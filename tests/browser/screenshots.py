@@ -19,7 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 from playwright.sync_api import sync_playwright
 
+from pytest_rageval.model import RunInfo
+from pytest_rageval.reports.base import RunFolder, write_atomically
+from pytest_rageval.reports.html import write_page
+from pytest_rageval.reports.label_sheet import LabelRow, LabelSheet
+from pytest_rageval.reports.page.label_page import label_page_chunks
 from tests.fakes.chromium import launch_chromium
+from tests.fakes.labelled_result import labelled_result
 from tests.fakes.web_client import served
 
 if TYPE_CHECKING:
@@ -28,6 +34,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 IMAGES = ROOT / "docs" / "images"
 WINDOW = {"width": 1160, "height": 860}
+RUN = RunInfo("20261121T093011-123456", "2026-11-21T09:30:11", "2026-11-21T09:30:12", "0.1.0")
 PHONE = {"width": 390, "height": 780}
 COLOURS = {31: "#f2777a", 32: "#8fd6a0", 33: "#ecc97b", 34: "#8fb6f2", 36: "#7fd0d0"}
 TERMINAL = """<!doctype html><meta charset="utf-8"><style>
@@ -55,6 +62,7 @@ def main() -> None:
             page.screenshot(path=IMAGES / f"report-{scheme}.png")
         run_example("examples/quickstart/quickstart.rageval.yaml", runs, "--rag-report", "html")
         take_weights(browser, runs / "quickstart" / "latest" / "report.html")
+        take_labels(browser, runs)
         page = opened(browser, report, viewport=PHONE, is_mobile=True, device_scale_factor=1.5)
         page.screenshot(path=IMAGES / "report-phone.png")
         take_app(browser, runs / "served")
@@ -90,6 +98,27 @@ def take_weights(browser: Browser, report: Path) -> None:
     page.evaluate("document.activeElement.blur()")
     page.locator("#weights").evaluate("section => section.scrollIntoView()")
     page.screenshot(path=IMAGES / "report-weights.png")
+
+
+def take_labels(browser: Browser, runs: Path) -> None:
+    """How people and the judge agree, and the page on which people label."""
+    made = labelled_result()
+    write_page(made, RUN, RunFolder(runs, runs))
+    page = opened(browser, runs / "report.html", viewport={"width": 1000, "height": 800})
+    page.locator("#agreement h2").evaluate("title => title.scrollIntoView()")
+    page.screenshot(path=IMAGES / "agreement.png")
+    rows = [
+        LabelRow(one.sample_id, one.question or "", one.contexts or (), one.answer or "", "", "")
+        for one in made.samples[1:21]
+    ]
+    sheet = LabelSheet("support-bot", "faithfulness", (0.0, 1.0), rows, "labels.csv", "Ann")
+    write_atomically(runs / "label.html", label_page_chunks(sheet))
+    page = browser.new_page(locale="en-GB", viewport={"width": 860, "height": 700})
+    page.goto((runs / "label.html").as_uri())
+    page.keyboard.press("1")
+    page.keyboard.press("0")
+    page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
+    page.screenshot(path=IMAGES / "label.png")
 
 
 def take_terminal(browser: Browser, printed: str) -> None:

@@ -12,6 +12,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from chromium import PHONE, violations
 from web_client import WebClient, served
 
 from pytest_rageval import evaluate
@@ -56,7 +57,6 @@ def pytest_rageval_metrics(config):
         return 1.0
     return {{"waits": waits, {EVIL!r}: lambda sample: 0.5}}
 """
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 
 
 @pytest.fixture(scope="module")
@@ -327,15 +327,6 @@ def test_axe_finds_nothing(open_app: Callable[..., Any], axe: str, options: dict
     page.locator("#comparison tbody tr").first.wait_for(timeout=RUN_MS)
     assert found + violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-def violations(page: Any) -> list[str]:
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    return [
-        f"{one['id']}: {node['target']} {node['failureSummary']}"
-        for one in found["violations"]
-        for node in one["nodes"]
-    ]
 
 
 def test_all_words_are_in_chinese_too(open_app: Callable[..., Any]) -> None:

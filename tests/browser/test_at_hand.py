@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from chromium import PHONE, violations
 
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
@@ -23,7 +24,7 @@ from pytest_rageval.model import (
 from pytest_rageval.reports.write_run import write_run
 
 COLUMNS = (MetricColumn("f1", 0.6), MetricColumn("faithfulness", 0.4))
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+SERIOUS = ("serious", "critical")
 WINDOWS = {
     "light": {"color_scheme": "light"},
     "dark": {"color_scheme": "dark"},
@@ -82,21 +83,11 @@ def test_axe_finds_no_serious_violation(
     page.evaluate(axe)
     page.locator("#weights input[type=number]").first.fill("3")
     page.locator(".changed-bar:not([hidden])").wait_for()
-    serious = serious_violations(page, "html")
+    serious = violations(page, "html", SERIOUS)
     page.locator("#samples tbody button").first.click()
     page.locator("dialog[open]").wait_for()
-    serious += serious_violations(page, "dialog[open]")
+    serious += violations(page, "dialog[open]", SERIOUS)
     assert serious == []
-
-
-def serious_violations(page: Any, part: str) -> list[str]:
-    found = page.evaluate("part => axe.run(part, {resultTypes: ['violations']})", part)
-    return [
-        f"{one['id']}: {node['target']} {node['failureSummary']}"
-        for one in found["violations"]
-        if one["impact"] in ("serious", "critical")
-        for node in one["nodes"]
-    ]
 
 
 def test_the_page_fits_a_phone(open_report: Any, weigh: Callable[..., ScenarioResult]) -> None:

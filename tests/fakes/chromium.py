@@ -1,9 +1,10 @@
-"""A Chromium to open reports in: Playwright's own, or the system's."""
+"""A Chromium to open reports in, Playwright's or the system's, and what axe-core finds there."""
 
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Playwright
@@ -16,6 +17,7 @@ FLAGS = (
     "--disable-sync",
     "--no-first-run",
 )
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -34,3 +36,14 @@ def launch_chromium(playwright: Playwright) -> Browser | None:
         except Error:
             continue
     return None
+
+
+def violations(page: Any, part: str = "html", impacts: Collection[str] = ()) -> list[str]:
+    """Return what axe-core, which the page has loaded, finds in a part: all, or by impact."""
+    found = page.evaluate("part => axe.run(part, {resultTypes: ['violations']})", part)
+    return [
+        f"{one['id']}: {node['target']} {node['failureSummary']}"
+        for one in found["violations"]
+        if not impacts or one["impact"] in impacts
+        for node in one["nodes"]
+    ]

@@ -2,8 +2,8 @@
 
     python -m tests.simulations [--draws N] [NAME ...]
 
-Names: intervals, groups, modes, corrections; all when none is given. It takes some minutes with
-the 2,000 draws of the documentation, and needs the data that ``populations.py`` names.
+Names: intervals, groups, modes, corrections, labels, stop; all when none is given. It takes minutes
+with the 2,000 draws of the documentation, and needs the data that ``populations.py`` names.
 """
 
 from __future__ import annotations
@@ -15,9 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fakes"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import labelled
+import people_and_judges
 import populations
+from labelled import ByVerdict, Changed, Grouped, Uniform, compared
 from simulated import (
     WEIGHTS,
     Coverage,
@@ -29,9 +33,11 @@ from simulated import (
     grouped_coverage,
     interval_coverage,
     loss_failures,
+    stopped,
 )
 
 SIZES = (20, 50, 100, 300)
+LABELLED = (20, 30, 50, 100)
 
 
 def intervals(draws: int) -> None:
@@ -133,6 +139,66 @@ def corrections(draws: int) -> None:
             _row(f"{what}: {correction}", cells)
 
 
+def labels(draws: int) -> None:
+    """Coverage and width of corrected means, and of kappa."""
+    gpt_4, fid = people_and_judges.openqa("gpt-4"), people_and_judges.evouna("fid")
+    davinci = people_and_judges.openqa("text-davinci-003")
+    chatgpt, f1 = people_and_judges.evouna("chatgpt"), people_and_judges.openqa_f1()
+    _table("coverage (width) of means of 300 samples with so many labels", (10, *LABELLED))
+    for name, draw in (
+        ("openqa, gpt-4", Uniform(gpt_4)),
+        ("evouna, fid", Uniform(fid)),
+        ("openqa, F1", Uniform(f1)),
+        ("openqa, gpt-4, weights 1, 1.5, 2", Uniform(gpt_4, WEIGHTS)),
+        ("evouna, fid, weights 1, 1.5, 2", Uniform(fid, WEIGHTS)),
+        ("openqa, gpt-4 by question", Grouped(labelled.openqa_groups("gpt-4"))),
+        ("evouna, five systems by question", Grouped(labelled.evouna_groups())),
+    ):
+        found = [compared(draw, n, draws) for n in (10, *LABELLED)]
+        _row(f"{name}: corrected", (str(one.corrected) for one in found))
+        _row(f"{name}: labels only", (str(one.labels_only) for one in found))
+        _row(f"{name}: judge only", (str(one.judge_only) for one in found))
+    _table("strata, differences: corrected", LABELLED)
+    for name, draw in (
+        ("openqa, gpt-4, 60 of text-davinci-003 changed", Changed(gpt_4, davinci)),
+        ("evouna, fid, 60 of chatgpt changed", Changed(fid, chatgpt)),
+        ("evouna, fid, 10 of chatgpt changed, all labelled", Changed(fid, chatgpt, 10)),
+        ("openqa, gpt-4, by verdict", ByVerdict(gpt_4)),
+        ("evouna, fid, by verdict", ByVerdict(fid)),
+    ):
+        _row(name, (str(compared(draw, n, draws).corrected) for n in LABELLED))
+    differences = Uniform(labelled.evouna_differences("gpt4", "chatgpt"))
+    for name, of in (("corrected", "corrected"), ("labels only", "labels_only")):
+        found = (compared(differences, n, draws, differences=True) for n in LABELLED)
+        _row(f"evouna, gpt4 - chatgpt: {name}", (str(getattr(one, of)) for one in found))
+    _table("coverage (width) of quadratic kappa", (20, 50, 100, 200))
+    for name, table in labelled.TABLES.items():
+        cells = (str(labelled.kappa_coverage(table, n, draws)) for n in (20, 50, 100, 200))
+        _row(name, cells)
+
+
+def stop(draws: int) -> None:
+    """What ``stop`` saves, and how often its verdict is not that of all samples."""
+    sizes = (50, 100, 300, 1000)
+    _table("saved | with 16 in flight (wrong), per cent, bound 0.75", sizes)
+    for name, scores in (
+        ("0 and 1, mean 0.9", np.repeat([0.0, 1.0], [1, 9])),
+        ("0 and 1, mean 0.75", np.repeat([0.0, 1.0], [1, 3])),
+        ("0 and 1, mean 0.5", np.array([0.0, 1.0])),
+        *((f"evouna, {one}", populations.accepted(one)) for one in ("newbing", "chatgpt", "fid")),
+        ("openqa-eval, judged by people", populations.judged_by_question().scores),
+        ("openqa-eval, F1", populations.openqa("f1", "FiD-KD")),
+        ("a good system: 0.9 + F1/10", 0.9 + populations.openqa("f1", "FiD-KD") / 10),
+    ):
+        for error in (0.0, 0.05, 0.01, 0.001):
+            found = [stopped(scores, n, draws, error) for n in sizes]
+            cells = (
+                f"{100 * one.saved:.1f}|{100 * one.in_flight:.1f} ({100 * one.wrong:.2g})"
+                for one in found
+            )
+            _row(f"{name}, {scores.mean():.3f}: {error or 'decided'}", cells)
+
+
 def _covered(found: Coverage) -> str:
     return f"{100 * found.held:.1f} ({100 * found.above:.1f})"
 
@@ -155,6 +221,8 @@ PARTS: dict[str, Callable[[int], None]] = {
     "groups": groups,
     "modes": modes,
     "corrections": corrections,
+    "labels": labels,
+    "stop": stop,
 }
 
 

@@ -84,6 +84,14 @@ def judged_by_question() -> Grouped:
     return _grouped([(str(row["question_id"]), row["human"]["acceptable"] == 1) for row in rows])
 
 
+@cache
+def accepted(system: str) -> np.ndarray:
+    """Return whether people accept a system's answers to questions of Natural Questions."""
+    rows = _rows(DATA / "evouna-nq" / "judged.jsonl")
+    said = [row["human"]["correct"] for row in rows if row["system"] == system]
+    return np.array([float(one) for one in said if one is not None])
+
+
 def halluqa_by_question() -> Grouped:
     """Return whether five systems' answers to 450 questions were judged to be free of made-up."""
     rows = [

@@ -5,6 +5,7 @@ Draws are vectorised; every interval and every verdict is that of the package it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ import numpy as np
 from pytest_rageval.gates.base import make_gates
 from pytest_rageval.model import (
     Baseline,
+    Bound,
     MetricColumn,
     SampleResult,
     ScenarioInfo,
@@ -23,6 +25,7 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.stats import permutation
 from pytest_rageval.stats.aggregate import summarize_scenario
+from pytest_rageval.stats.certainty import GrowingMean
 from pytest_rageval.stats.paired import compare_paired
 from pytest_rageval.stats.summary import weighted_interval
 
@@ -226,3 +229,37 @@ def _with(info: ScenarioInfo, baseline: Baseline) -> ScenarioInfo:
     return ScenarioInfo(
         info.name, info.path, info.nodeid, info.metrics, baselines={"main": baseline}
     )
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """The share of samples that are not asked about, and of verdicts that all would not have had.
+
+    ``in_flight``: what is saved with 16 samples on their way when the verdict is certain.
+    """
+
+    saved: float
+    in_flight: float
+    wrong: float
+
+
+def stopped(
+    scores: np.ndarray, n: int, draws: int, error: float, *, bound: float = 0.75, seed: int = 5
+) -> Stopped:
+    """Draw ``n`` scores, ``draws`` times, and ask until the verdict on their mean is certain."""
+    random, at_least = np.random.default_rng([seed, n]), Bound(min=bound)
+    saved, in_flight, wrong = 0, 0, 0
+    for _ in range(draws):
+        drawn = random.choice(scores, n).tolist()
+        mean, asked = GrowingMean(at_least, UNIT, n, n, error), 0
+        while mean.verdict is None:
+            mean.add(drawn[asked])
+            asked += 1
+        truth = at_least.holds(math.fsum(drawn) / n)
+        figures = drawn[: asked + 16]
+        is_shown = at_least.holds(math.fsum(figures) / len(figures))
+        saved += n - asked
+        in_flight += n - len(figures)
+        # Without an error bound, the figures that are shown must agree, too.
+        wrong += mean.verdict != truth or (error == 0.0 and is_shown != truth)
+    return Stopped(saved / n / draws, in_flight / n / draws, wrong / draws)

@@ -19,6 +19,7 @@ from simulated import (
     grouped_coverage,
     interval_coverage,
     loss_failures,
+    stopped,
 )
 
 others_data("data/openqa-eval")
@@ -98,3 +99,20 @@ def test_max_t_finds_more_than_holm_and_is_wrong_as_rarely() -> None:
     assert ours >= holms + 0.03
     # Of any metric, in either direction: 0.05 + 3 · √(0.05 · 0.95/300).
     assert found_shares(equal(pairs), 100, 300, "max-t")[1] <= 0.088
+
+
+@pytest.mark.parametrize("system", ["newbing", "chatgpt", "fid"])
+def test_what_is_decided_is_never_wrong(system: str) -> None:
+    """F6: means of .80, .73 and .69 against .75; also what is asked besides changes nothing."""
+    found = stopped(populations.accepted(system), 100, 300, 0.0)
+    assert found.wrong == 0.0
+    assert found.saved > 0.05
+
+
+def test_an_error_bound_is_kept() -> None:
+    """F6: at the bound itself, where it is hardest: 0.05 + 3 · √(0.05 · 0.95/500) = 0.079."""
+    scores = populations.accepted("chatgpt")
+    bound = float(scores.mean())
+    found = stopped(scores, 100, 500, 0.05, bound=bound)
+    assert 0.0 < found.wrong <= 0.079
+    assert found.saved >= 0.1

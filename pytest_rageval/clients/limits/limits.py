@@ -7,6 +7,7 @@ import hashlib
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
 
 from pytest_rageval.clients.errors import RateLimitError
 from pytest_rageval.clients.file_locks import ByteLocks, open_locks
@@ -14,6 +15,9 @@ from pytest_rageval.clients.limits.rates import WINDOW_S, Rates
 from pytest_rageval.clients.limits.retry import Patience
 from pytest_rageval.clients.limits.slots import LocalPool, SharedPool, Slots
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
+
+FIRST_SLOT: ContextVar[asyncio.Event | None] = ContextVar("first_slot", default=None)
+"""What is set once a task, or one that it started, may send its first request."""
 
 
 class Limits:
@@ -29,6 +33,9 @@ class Limits:
     async def slot(self, order: int = 0) -> AsyncIterator[None]:
         """Hold a slot for one request in flight; lower orders are served first."""
         slot = await self._slots.acquire(order)
+        first = FIRST_SLOT.get()
+        if first is not None:
+            first.set()
         try:
             yield
         finally:

@@ -22,6 +22,7 @@ from pytest_rageval.model import (
     Sample,
     ScenarioInfo,
     SignificanceTest,
+    answer_digest,
 )
 from pytest_rageval.results.saved_run import SavedRun, load_baseline, out_of_range
 from pytest_rageval.run_paths import is_path
@@ -319,7 +320,17 @@ def baseline_of(saved: SavedRun, plan: Plan) -> Baseline:
             )
             for sample_id, sample in samples
         }
-    return Baseline(saved.name, tuple(saved.samples), scores, _failed(saved, names))
+    return Baseline(
+        saved.name, tuple(saved.samples), scores, _failed(saved, names), _digests(saved, plan)
+    )
+
+
+def _digests(saved: SavedRun, plan: Plan) -> dict[str, str]:
+    """Return the digests of a saved run's answers, where labels are compared."""
+    if not plan.info.human:
+        return {}
+    samples = saved.samples.items()
+    return {name: answer_digest(one.get("answer"), one.get("contexts")) for name, one in samples}
 
 
 def _failed(saved: SavedRun, names: Collection[str]) -> dict[str, list[str]]:

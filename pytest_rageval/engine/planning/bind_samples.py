@@ -16,7 +16,10 @@ def bind_samples(binding: Binding, dataset: Dataset, view: ScenarioView) -> Data
     samples = tuple(case for case in dataset.cases if isinstance(case, Sample))
     left, remarks = binding.change_samples(view, samples)
     binding.remarks += remarks
-    return dataset if left is samples else _with_samples(dataset, left)
+    if left is samples:
+        return dataset
+    binding.is_part = len(left) < len(samples)
+    return _with_samples(dataset, left)
 
 
 def _with_samples(dataset: Dataset, samples: Sequence[Sample]) -> Dataset:

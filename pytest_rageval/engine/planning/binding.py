@@ -48,6 +48,8 @@ class Binding:
     refusals: list[Problem] = field(default_factory=list)
     """What is wrong with the saved runs that it is to be compared with."""
     warnings: list[str] = field(default_factory=list)
+    is_part: bool = False
+    """Whether a hook has left samples out."""
 
     @property
     def scenario(self) -> Scenario:

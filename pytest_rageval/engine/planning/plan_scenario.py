@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.datasets.load import Dataset
@@ -26,6 +27,7 @@ from pytest_rageval.engine.planning.bind_columns import contexts_hint
 from pytest_rageval.engine.planning.bind_keys import bind_keys, with_snapshot
 from pytest_rageval.engine.planning.bind_models import bind_models
 from pytest_rageval.engine.planning.bind_samples import bind_samples
+from pytest_rageval.engine.planning.bind_stop import bind_stop
 from pytest_rageval.engine.planning.bind_target import bind_target
 from pytest_rageval.engine.planning.binding import (
     Binding,
@@ -47,6 +49,9 @@ from pytest_rageval.scenario.loader import inspect_scenario, inspect_tree, liste
 from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.scenario.yaml.tree import YamlTree
 from pytest_rageval.targets.base import ANSWERED_FIELDS
+
+SEEN_BY_PEOPLE: Final = frozenset({"answer", "contexts"})
+"""The fields that a label is about."""
 
 GiveTarget = Callable[[ScenarioView], object | None]
 """Returns the function that answers in a scenario; None leaves it to the scenario."""
@@ -126,10 +131,17 @@ def _bind(
         hint = contexts_hint(binding, metrics, target.fields)
         target = replace(target, contexts_hint=hint)
         info = replace(info, target=target.shown)
+    is_answered = bool(provided & SEEN_BY_PEOPLE)
     cases: Sequence[Case] = ()
     if dataset is not None:
         cases = bind_cases(binding, dataset, metrics, provided)
         info = _with_data(binding, info, dataset, cases)
+        if scenario.human is not None:
+            # Not at the top: most scenarios have no labels.
+            from pytest_rageval.engine.planning.bind_labels import bind_labels
+
+            human = bind_labels(binding, metrics, dataset, cases, is_answered=is_answered)
+            info = replace(info, human=human)
     left_out = dataset.left_out if dataset is not None else 0
     plan = Plan(
         info=info,
@@ -146,6 +158,10 @@ def _bind(
         keeps_expected=binding.run_paths.keeps_expected,
     )
     plan = _with_gates(binding, plan, compares=dataset is not None and not answers_given)
+    if plan.info.human and not is_answered:  # else it shows when the target has answered
+        from pytest_rageval.engine.planning.bind_labels import refuse_stale
+
+        refuse_stale(binding, plan)
     return plan if dataset is not None else None
 
 
@@ -202,6 +218,9 @@ def _with_gates(binding: Binding, plan: Plan, *, compares: bool) -> Plan:
     if compares and not binding.problems:
         info = replace(info, baselines=bind_baselines(binding, plan))
     gated = bind_gates(binding, info)
+    if plan.rename is None:
+        stop = bind_stop(binding, replace(plan, info=info), is_tested=not compares)
+        info = replace(info, stop=stop)
     warnings = tuple(dict.fromkeys(f"{info.path}: {warning}" for warning in binding.warnings))
     info = replace(info, warnings=warnings, remarks=tuple(binding.remarks))
     # Where nothing is judged, every sample is asked for its weighted score.

@@ -197,6 +197,15 @@ class LiveScenario:
         """Wait for the judgement of a sample and return it; see ``SampleWindow.wait``."""
         return self._opened_window().wait(sample, meanwhile)
 
+    def has(self, sample: Sample) -> bool:
+        """Return whether a sample is being asked about, or was and is not waited for yet."""
+        return self._window is not None and self._window.has(sample)
+
+    def cut(self, kept: Sample | None = None) -> None:
+        """Ask about nothing more but ``kept`` and what is on its way; see ``SampleWindow.cut``."""
+        if self._window is not None:
+            self._window.cut(kept)
+
     def now(self, sample: Sample, meanwhile: Callable[[], None]) -> Judgement:
         """Judge a sample now, before all others, and return the judgement; see ``wait``."""
         return waited_for(self._run.loop.submit(self._timed(sample)), meanwhile)

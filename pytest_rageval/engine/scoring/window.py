@@ -11,6 +11,7 @@ from concurrent.futures import TimeoutError as NotYetError
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pytest_rageval.clients.limits.limits import FIRST_SLOT
 from pytest_rageval.engine.scoring.event_loop import EventLoop
 from pytest_rageval.extras import timed_from
 from pytest_rageval.model import Sample, Score
@@ -61,6 +62,7 @@ class SampleWindow:
         self._window = window
         self._waiting: deque[Sample] = deque()
         self._futures: dict[int, Future[Judgement]] = {}
+        self._tasks: dict[int, tuple[asyncio.Future[None], asyncio.Event]] = {}
         self._open = 0
         self.finished = 0
         """How many samples have been judged."""
@@ -85,6 +87,27 @@ class SampleWindow:
         del self._futures[sample.index]
         return found
 
+    def has(self, sample: Sample) -> bool:
+        """Return whether a sample was fed, and is not judged and returned yet."""
+        return sample.index in self._futures
+
+    def cut(self, kept: Sample | None = None) -> None:
+        """Forget the samples that were fed and not asked about yet, but ``kept``.
+
+        Those with a request on its way go on.
+        """
+        self._loop.submit(self._cut(kept.index if kept is not None else None)).result()
+
+    async def _cut(self, kept: int | None) -> None:
+        idle = [sample.index for sample in self._waiting if sample.index != kept]
+        self._waiting = deque(sample for sample in self._waiting if sample.index == kept)
+        for index, (task, first_slot) in self._tasks.items():
+            if index != kept and not first_slot.is_set():
+                task.cancel()
+                idle.append(index)
+        for index in idle:
+            self._futures.pop(index, None)
+
     def _take(self, samples: Iterable[Sample]) -> None:
         self._waiting.extend(samples)
         self._fill()
@@ -98,8 +121,10 @@ class SampleWindow:
         if self._waiting and self._open < self._window:
             self._open += 1
             sample = self._waiting.popleft()
-            task = asyncio.ensure_future(self._run(sample))
-            task.add_done_callback(lambda _task: self._freed())
+            first_slot = asyncio.Event()
+            task = asyncio.ensure_future(self._run(sample, first_slot))
+            self._tasks[sample.index] = task, first_slot
+            task.add_done_callback(lambda _task: self._freed(sample))
             asyncio.get_running_loop().call_soon(self._fill)
 
     def _stop(self) -> None:
@@ -109,12 +134,14 @@ class SampleWindow:
         for future in list(self._futures.values()):
             future.cancel()
 
-    def _freed(self) -> None:
+    def _freed(self, sample: Sample) -> None:
+        self._tasks.pop(sample.index, None)
         self._open -= 1
         self.finished += 1
         self._fill()
 
-    async def _run(self, sample: Sample) -> None:
+    async def _run(self, sample: Sample, first_slot: asyncio.Event) -> None:
+        FIRST_SLOT.set(first_slot)  # in the context of this task, and of those that it starts
         future, started = self._futures[sample.index], time.perf_counter()
         try:
             judgement = await self._judge(sample)

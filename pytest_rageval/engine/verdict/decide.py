@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from pytest_rageval.engine.verdict.certainty import certain_verdicts
 from pytest_rageval.gates.base import Gate, gate_targets, make_gates
 from pytest_rageval.gates.unscored import UnscoredGate
 from pytest_rageval.model import (
@@ -49,12 +50,30 @@ def decide_gates(result: ScenarioResult, extent: Extent, *, strict: bool = False
     Complete: passed or failed. Partial by choice: skipped, or failed if ``strict``. Samples lost:
     failed. A scenario without gates gets the gate ``unscored`` if that fails.
     """
-    result = replace(result, comparison=_comparison(result))
+    result = _with_people(replace(result, comparison=_comparison(result)))
     gates = gates_of(result.info)
     verdicts = [_decide(gate, result, extent, strict) for gate in gates or [UnscoredGate()]]
+    if result.counts.not_asked:
+        certain = certain_verdicts(result, gates)
+        verdicts = [_of_those_asked(verdict, result, certain) for verdict in verdicts]
     if not gates:
         verdicts = [verdict for verdict in verdicts if verdict.outcome == "failed"]
     return replace(result, gates=tuple(verdicts))
+
+
+def _of_those_asked(
+    found: GateResult, result: ScenarioResult, certain: Mapping[str, bool]
+) -> GateResult:
+    """Return a verdict of a run that stopped asking; the one that was certain then stands."""
+    if found.outcome == "skipped":
+        return found
+    outcome: GateOutcome = "passed" if certain.get(found.name, True) else "failed"
+    stands = found.name not in certain or outcome == found.outcome
+    asked = f"{found.message}; of the {result.counts.ran} of {result.counts.samples} samples asked"
+    if stands:
+        return replace(found, message=asked)
+    message = f"{asked}, of which the first, in random order, had decided: {outcome}"
+    return replace(found, outcome=outcome, message=message)
 
 
 def add_gates(
@@ -78,6 +97,20 @@ class _Decided:
 
     def check(self, _: ScenarioResult) -> GateResult:
         return self.verdict
+
+
+def _with_people(result: ScenarioResult) -> ScenarioResult:
+    """Return ``result`` with how metrics agree with people, and their corrected means."""
+    if not result.info.human:
+        return result
+    # Not at the top: scenarios without labels need no statistics of them.
+    from pytest_rageval.stats.people import agreement_of, corrected_of
+
+    return replace(
+        result,
+        agreement={human.metric: agreement_of(result, human) for human in result.info.human},
+        corrected={human.metric: corrected_of(result, human) for human in result.info.human},
+    )
 
 
 def _comparison(result: ScenarioResult) -> Comparison | None:

@@ -18,6 +18,7 @@ from pytest_rageval.metrics.base import MetricDefinition
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import Sample, ScenarioView
 from pytest_rageval.plugin.hook_calls import (
+    GATES,
     RUN_HOOKS,
     HookError,
     Implementation,
@@ -111,7 +112,12 @@ def with_run_hooks(plan: Plan, hooks: Any, config: pytest.Config) -> Plan:
     found = [one for hook in RUN_HOOKS for one in implementations(hooks, hook, config)]
     if not found:
         return plan
-    return replace(plan, info=replace(plan.info, hooks=tuple(one.shown for one in found)))
+    info = replace(plan.info, hooks=tuple(one.shown for one in found))
+    adds_gates = [shown for shown in info.hooks if shown.startswith(f"{GATES} of ")]
+    if info.stop is not None and adds_gates:
+        remark = f"stop: nothing stops early: the gates of {adds_gates[0]} need every sample"
+        info = replace(info, stop=None, remarks=(*info.remarks, remark))
+    return replace(plan, info=info)
 
 
 def target_of_hooks(view: ScenarioView, hooks: Any, config: pytest.Config) -> object | None:

@@ -15,6 +15,7 @@ import pytest
 
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.plan_scenario import make_plan
+from pytest_rageval.engine.stopping import in_asking_order
 from pytest_rageval.errors import BaselineError, DuplicateNameError, UserError
 from pytest_rageval.model import Case, InvalidRow
 from pytest_rageval.plugin.claimed_names import claim_name
@@ -53,7 +54,8 @@ class ScenarioFile(pytest.File):
             if plan.is_asked:
                 prepare_live_run(self.config, plan)
             names = Names()
-            return [self._item(plan, case, names.give(case.id)) for case in plan.cases]
+            named = {case.index: names.give(case.id) for case in plan.cases}
+            return [self._item(plan, case, named[case.index]) for case in in_asking_order(plan)]
 
     def _item(self, plan: Plan, case: Case, name: str) -> SampleItem:
         kind = SampleItem if plan.target is None or plan.target.fixture is None else FixtureItem

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.score_sample import score_case, unscored_result
+from pytest_rageval.engine.stopping import left_out_result, stop_reason
 from pytest_rageval.engine.verdict.green import reasons_tolerated, reasons_unjudged
 from pytest_rageval.errors import did_you_mean
 from pytest_rageval.model import Case, Outcome, Sample, SampleResult
@@ -68,6 +69,7 @@ class SampleItem(pytest.Item):
         self.plan = plan
         self.case = case
         self.result: SampleResult | None = None
+        self._is_left_out = False
 
     @property
     def ihook(self) -> Any:
@@ -94,8 +96,14 @@ class SampleItem(pytest.Item):
     def begin(self) -> None:
         self.result = None
 
+    def leave_out(self) -> None:
+        """Have pytest skip the case: the verdict is certain without it."""
+        self._is_left_out = True
+        self.add_marker(pytest.mark.skip(reason=stop_reason(self.plan)))
+
     def unscored(self, _: Outcome) -> SampleResult:
-        return unscored_result(self.plan, self.case)
+        make = left_out_result if self._is_left_out else unscored_result
+        return make(self.plan, self.case)
 
     def case_outcome(self, reported: Outcome) -> Outcome:
         return reported

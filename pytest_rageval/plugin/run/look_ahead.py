@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
@@ -15,10 +16,12 @@ from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.live_run import LiveRun
 from pytest_rageval.engine.scoring.window import Judgement
-from pytest_rageval.model import Sample
+from pytest_rageval.engine.stopping import certainty_of
+from pytest_rageval.model import Sample, SampleResult
 from pytest_rageval.plugin.run.items import JUDGE_ITEM, JUDGE_SAMPLE, FixtureItem, SampleItem
 from pytest_rageval.plugin.run.run_settings import PROBLEMS, PROBLEMS_OUTPUT
 from pytest_rageval.plugin.run.sample_logs import ensure_sample_logs
+from pytest_rageval.plugin.run.shared_certainty import SharedCertainty
 from pytest_rageval.targets.base import TargetError
 
 _BEAT_S = 15.0
@@ -42,6 +45,8 @@ class LookAhead:
         self._fed: set[pytest.Item] = set()
         self._own: pytest.Item | None = None
         self._total = 0
+        self._certainties: dict[int, SharedCertainty] = {}
+        self._certain: set[int] = set()
         self._nextitem: pytest.Item | None = None
         self._next_beat = time.monotonic() + _BEAT_S
         config.stash[JUDGE_ITEM] = self._judge_item
@@ -50,17 +55,35 @@ class LookAhead:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note the order of the items after all deselection."""
         self._positions = {item.nodeid: at for at, item in enumerate(session.items)}
-        self._total = sum(isinstance(item, SampleItem) and item.is_asked for item in session.items)
+        cases = [item for item in session.items if isinstance(item, SampleItem)]
+        self._total = sum(item.is_asked for item in cases)
+        selected = Counter(id(item.plan) for item in cases)
+        for plan in {id(item.plan): item.plan for item in cases}.values():
+            certainty = certainty_of(plan)
+            if certainty is not None and selected[id(plan)] == plan.info.total:
+                shared = SharedCertainty(certainty, plan.info.nodeid, self._live.settings)
+                self._certainties[id(plan)] = shared
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(
         self, item: pytest.Item, nextitem: pytest.Item | None
     ) -> Generator[None, object, object]:
-        """Feed the next samples before this item runs."""
+        """Feed the next samples before this item runs, or skip it if the verdict is certain."""
         self._nextitem = nextitem
         if isinstance(item, SampleItem) and item.is_asked and self._is_running:
-            self._feed(item)
+            if not self._is_certain(item.plan):
+                self._feed(item)
+            elif not self._live.scenario(item.plan).has(_sample(item)):
+                item.leave_out()
         return (yield)
+
+    def _is_certain(self, plan: Plan, waited_for: Sample | None = None) -> bool:
+        """Return whether the verdict is certain; as soon as it is, nothing more is asked."""
+        found = self._certainties.get(id(plan))
+        if found is not None and id(plan) not in self._certain and found.is_reached:
+            self._certain.add(id(plan))
+            self._live.scenario(plan).cut(waited_for)
+        return id(plan) in self._certain
 
     def _feed(self, item: SampleItem) -> None:
         """Feed this sample and the next ones, as many as the window holds."""
@@ -70,10 +93,9 @@ class LookAhead:
             if found in self._fed or not isinstance(found, SampleItem) or not found.is_asked:
                 continue
             scenario = self._live.scenario(found.plan)
-            if scenario.is_ready and not _may_be_skipped(found):
-                sample = found.case
-                assert isinstance(sample, Sample)
-                scenario.feed([sample])
+            is_asked = scenario.is_ready and id(found.plan) not in self._certain
+            if is_asked and not _may_be_skipped(found):
+                scenario.feed([_sample(found)])
                 self._fed.add(found)
 
     @pytest.hookimpl(tryfirst=True)
@@ -92,12 +114,21 @@ class LookAhead:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Set the duration of a setup to the time of the judges, without the time spent waiting."""
+        """Set the duration of a setup to the time of the judges, without the time spent waiting.
+
+        Also note the sample for the verdict.
+        """
         report = yield
         result = item.result if isinstance(item, SampleItem) and item.is_asked else None
         if result is not None and call.when == "setup":
             report.duration = result.latency_s
+            self._note(item, result)
         return report
+
+    def _note(self, item: pytest.Item, result: SampleResult) -> None:
+        if isinstance(item, SampleItem) and id(item.plan) in self._certainties:
+            self._certainties[id(item.plan)].add(result)
+            self._is_certain(item.plan)
 
     def pytest_runtest_teardown(self, nextitem: pytest.Item | None) -> None:
         """Close after the last item: pytest tears down the fixtures that judges need after it."""
@@ -120,11 +151,15 @@ class LookAhead:
         return not (option("setuponly", False) or option("setupplan", False))
 
     def _judge_item(self, item: SampleItem) -> Judgement:
-        sample = item.case
-        assert isinstance(sample, Sample)
+        sample = _sample(item)
         if isinstance(item, FixtureItem):
             self._use_fixture(item)
-        return self._live.scenario(item.plan).wait(sample, self._heartbeat)
+
+        def meanwhile() -> None:
+            self._is_certain(item.plan, sample)
+            self._heartbeat()
+
+        return self._live.scenario(item.plan).wait(sample, meanwhile)
 
     def _judge_sample(self, plan: Plan, sample: Sample) -> Judgement:
         return self._live.scenario(plan).now(sample, self._heartbeat)
@@ -178,6 +213,11 @@ class LookAhead:
         elif nextitem is not None:
             yield nextitem
             yield from _queued(self._config, items)
+
+
+def _sample(item: SampleItem) -> Sample:
+    assert isinstance(item.case, Sample)
+    return item.case
 
 
 def _uncaptured(config: pytest.Config) -> AbstractContextManager[None]:

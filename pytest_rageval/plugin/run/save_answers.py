@@ -36,5 +36,6 @@ class AnswerFile:
         remove_leftovers(self._path.parent, self._path.name)
         self._written = info.name
         counts = result.counts
-        partial = f" (partial run: {counts.ran} of {counts.samples} samples)"
+        word = "stopped" if counts.not_asked else "partial"
+        partial = f" ({word} run: {counts.ran} of {counts.samples} samples)"
         return [f"answers saved: {shown}{'' if result.complete else partial}"]

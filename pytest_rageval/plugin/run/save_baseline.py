@@ -53,6 +53,11 @@ class BaselineSaver:
 
     def _refusal(self, result: ScenarioResult, path: Path, broken: int) -> Saving | None:
         counts, info = result.counts, result.info
+        if counts.not_asked:
+            return self._failure(
+                f"{counts.not_asked} of {counts.samples} samples were not asked; a stopped run is "
+                "never saved as a baseline: remove 'stop'"
+            )
         if not result.complete:
             return self._failure(f"{counts.ran} of {counts.samples} samples ran")
         if path in self._saved:

@@ -7,18 +7,22 @@ from dataclasses import dataclass
 
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
+    Corrected,
     MetricSummary,
     ScenarioResult,
     WeightedSummary,
 )
-from pytest_rageval.plugin.show.table_lines import MIN_NAME, Line, name_column, named
+from pytest_rageval.plugin.show.table_lines import MIN_NAME, Line, name_column, named, prose
 from pytest_rageval.reports.figures import figure, interval
 from pytest_rageval.reports.missing import scored_figure
+from pytest_rageval.reports.people import agreement_lines, corrected_figures
+from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.cells import cells, pad, wrapped
 from pytest_rageval.text.printable import one_line, printable
 
 _HEAD = ("mean", "95 % interval", "weight", "scored")
 _LEAST_WIDTHS = (7, 17, 8, 0)
+_BY_PEOPLE = " by people"
 _LINES_NEXT_TO_GATE = 2
 """A message with more lines goes below its gate, in the full width."""
 
@@ -39,11 +43,11 @@ class _Figures:
 
     @classmethod
     def of(cls, result: ScenarioResult, width: int, *, is_short: bool = False) -> _Figures:
-        rows = {
-            name: _row(metric, f"{metric.weight:g}", is_short=is_short)
-            for name, metric in result.metrics.items()
-        }
-        rows[WEIGHTED_SCORE] = _row(result.weighted_score, "", is_short=is_short)
+        rows = {}
+        for name in (*result.metrics, WEIGHTED_SCORE):
+            rows[name] = _row(result.summary_of(name), is_short=is_short)
+            if name in result.corrected:
+                rows[name + _BY_PEOPLE] = _corrected_row(result.corrected[name])
         least = (0, 0, 0, 0) if is_short else _LEAST_WIDTHS
         shown = [tuple(map(cells, row)) for row in (_HEAD, *rows.values())]
         widths = tuple(map(max, zip(least, *shown, strict=True)))
@@ -64,11 +68,19 @@ def figure_lines(result: ScenarioResult, width: int) -> Iterator[Line]:
     for name, row in found.rows.items():
         mean, rest = row[0], found.line(row)[len(row[0]) :]
         yield from named(name, column, ((mean, _band(result, name)), (rest, "")))
+    for said in agreement_lines(result):
+        yield from prose(said, width)
 
 
 def figures_column(result: ScenarioResult, width: int) -> int:
     """Return the width of the column with the names of metrics and gates."""
-    names = [*result.metrics, WEIGHTED_SCORE, *(f"gate {gate.name}" for gate in result.gates)]
+    corrected = [name + _BY_PEOPLE for name in result.corrected]
+    names = [
+        *result.metrics,
+        WEIGHTED_SCORE,
+        *corrected,
+        *(f"gate {gate.name}" for gate in result.gates),
+    ]
     return name_column(names, _Figures.of(result, width).room)
 
 
@@ -93,17 +105,28 @@ def gate_lines(result: ScenarioResult, width: int) -> Iterator[Line]:
             yield ((" " * indent + line, ""),)
 
 
-def _row(
-    summary: MetricSummary | WeightedSummary, weight: str, *, is_short: bool
-) -> tuple[str, str, str, str]:
-    mean = summary.weighted_mean if isinstance(summary, MetricSummary) else summary.mean
+def _row(summary: MetricSummary | WeightedSummary, *, is_short: bool) -> tuple[str, str, str, str]:
+    mean, weight = summary.mean, ""
+    if isinstance(summary, MetricSummary):
+        mean, weight = summary.weighted_mean, f"{summary.weight:g}"
     scored = scored_figure(summary)
     if is_short:
         scored = scored.partition(" ")[0]
     return figure(mean), interval(summary.ci_low, summary.ci_high), weight, scored
 
 
+def _corrected_row(found: Corrected) -> tuple[str, str, str, str]:
+    return figure(found.mean), interval(found.ci_low, found.ci_high), "", _labels(found)
+
+
+def _labels(found: Corrected) -> str:
+    return corrected_figures(found) if found.mean is not None else counted(found.labels, "label")
+
+
 def _band(result: ScenarioResult, name: str) -> str:
     """Return the colour of a mean: graded from 0 to 1, higher is better."""
-    band = result.info.band_of(name, result.mean_of(name))
+    metric = name.removesuffix(_BY_PEOPLE)
+    by_people = metric != name
+    mean = result.corrected[metric].mean if by_people else result.mean_of(name)
+    band = result.info.band_of(metric, mean)
     return {None: "", "good": "green", "warn": "yellow", "bad": "red"}[band]

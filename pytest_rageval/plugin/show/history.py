@@ -83,11 +83,11 @@ def _table(points: Sequence[RunPoint], metrics: Sequence[str]) -> Iterator[str]:
 
 
 def _row(point: RunPoint, metrics: Sequence[str]) -> list[str]:
-    overall = point.weighted_score
+    overall, is_decided = point.weighted_score, point.complete or point.counts.not_asked
     return [
         Path(point.folder).name,
         point.started_at[:16].replace("T", " "),
-        "FAILED" if point.failed else "passed" if point.complete else "undecided",
+        "FAILED" if point.failed else "passed" if is_decided else "undecided",
         _gates(point),
         f"{point.counts.passed}/{point.counts.samples}",
         figure(overall.mean),
@@ -107,7 +107,8 @@ def _gates(point: RunPoint) -> str:
 
 
 def _remark(point: RunPoint) -> str:
-    partial = f"partial: {point.counts.ran} of {point.counts.samples} samples"
+    word = "stopped" if point.counts.not_asked else "partial"
+    partial = f"{word}: {point.counts.ran} of {point.counts.samples} samples"
     remarks = [] if point.complete else [partial]
     remarks += [f"overridden: {', '.join(point.overridden)}"] if point.overridden else []
     return one_line("; ".join(remarks))

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from pytest_rageval.reports.draw_labels import DrawnLabels
+from pytest_rageval.reports.draw_labels import HALF_WIDTH, DrawnLabels
 from pytest_rageval.stats.drawing import CHANGED, Stratum
-from pytest_rageval.stats.wording import counted
+from pytest_rageval.stats.wording import counted, label_range
 from pytest_rageval.text.printable import one_line
 
 
@@ -30,19 +30,22 @@ def label_lines(
     if drawn.left_out:
         what = "without an answer or a score, or not in the data any more"
         yield f"      {counted(drawn.left_out, 'sample')} left out: {what}"
+    if drawn.needed is not None:
+        count = label_range(*drawn.needed)
+        yield f"      a corrected mean within ±{HALF_WIDTH:g} takes {count} labels in all"
     if files is None:
         return
     table, page = files
     yield f"drawn {_how(drawn)}"
     yield f"table {shown(table)}"
     yield f"page  {shown(page)}"
+    yield f"label in either, then:  pytest {info.nodeid} --rag-labels={shown(table)}"
     if human.files:
-        yield f"label in either, then add the table to human.file of {info.path}"
+        yield f"to keep the labels, add the table to human.file of {info.path}"
         yield f"and copy {shown(drawn.draws)} beside it"
         return
     levels = ", ".join(f"{level:g}" for level in human.levels)
     line = f"human: {{file: {table.name}, of: {human.metric}, levels: [{levels}]}}"
-    yield f"label in either, then:  pytest {info.nodeid} --rag-labels={shown(table)}"
     yield f"to keep the labels, put them and {shown(drawn.draws)} beside the scenario"
     yield f"and write in {info.path}:  {line}"
 

@@ -15,7 +15,7 @@ from pytest_rageval.plugin.show.comparison_table import comparison_lines
 from pytest_rageval.plugin.show.figures_table import figure_lines, figures_column, gate_lines
 from pytest_rageval.plugin.show.table_lines import write_lines
 from pytest_rageval.reports.html import PAGE
-from pytest_rageval.reports.missing import missing_figures
+from pytest_rageval.reports.missing import missing_figures, stopped_text
 from pytest_rageval.stats.groups import count_groups
 from pytest_rageval.stats.latency import latency
 from pytest_rageval.stats.stability import stability
@@ -48,8 +48,10 @@ class ScenarioTable:
         if groups is not None:
             field = one_line(result.info.group_by or "")
             terminal.write_line(f"{len(result.samples)} samples in {groups} groups ({field})")
-        if not result.complete:
-            counts = result.counts
+        counts = result.counts
+        if counts.not_asked:
+            terminal.write_line(stopped_text(counts))
+        elif not result.complete:
             terminal.write_line(
                 f"partial run: {counts.ran} of {counts.samples} samples", yellow=True
             )

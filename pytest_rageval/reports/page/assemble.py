@@ -10,8 +10,9 @@ import base64
 import hashlib
 import html
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import resources
+from typing import Any, Final
 
 from pytest_rageval.model import RunInfo, ScenarioResult
 from pytest_rageval.reports.page.data import page_data
@@ -35,6 +36,9 @@ SCRIPTS = (
     "panel.js",
     "slices.js",
     "comparison.js",
+    "agreement.js",
+    "label.js",
+    "label_found.js",
     "samples.js",
     "detail.js",
     "start.js",
@@ -49,14 +53,36 @@ def page_chunks(result: ScenarioResult, run: RunInfo, trend: Sequence[RunPoint])
 
     ``trend`` are the complete runs of this scenario, oldest first.
     """
-    style, script = asset("report.css"), in_one_scope(map(asset, SCRIPTS))
-    room = len(style.encode()) + len(script.encode())
+    return page_of(
+        result.info.name,
+        SCRIPTS,
+        lambda room: page_data(result, run, trend, taken=room),
+        _WITHOUT_SCRIPT,
+    )
+
+
+_WITHOUT_SCRIPT: Final = (
+    "This report needs JavaScript. summary.md, results.json and scores.csv have its data too.",
+    "此报告需要 JavaScript；也可查看同一文件夹的 summary.md、results.json 和 scores.csv。",
+)
+
+
+def page_of(
+    title: str, scripts: Iterable[str], data: Callable[[int], Any], without_script: Iterable[str]
+) -> Iterator[str]:
+    """Yield the text of a page in parts.
+
+    ``data`` gets how many bytes style and scripts take; ``without_script`` is what a browser shows
+    that runs none, in each language.
+    """
+    style, script = asset("report.css"), in_one_scope(map(asset, scripts))
     slots = {
         "policy": _policy(style, script),
-        "title": html.escape(cut(one_line(result.info.name), 200)),
+        "title": html.escape(cut(one_line(title), 200)),
         "style": style,
         "script": script,
-        "data": embedded_json(page_data(result, run, trend, taken=room)),
+        "without_script": "<br>".join(without_script),
+        "data": embedded_json(data(len(style.encode()) + len(script.encode()))),
     }
     for at, part in enumerate(_SLOT.split(asset("report.html"))):
         yield slots[part] if at % 2 else part

@@ -24,6 +24,7 @@ from pytest_rageval.reports.page.gates import (
     plain_gates,
     required_names,
 )
+from pytest_rageval.reports.page.people import people_data
 from pytest_rageval.reports.page.texts import (
     LONGEST,
     MOST_LISTED,
@@ -70,6 +71,7 @@ def page_data(
         "comparison": _comparison(result),
         "baselines": [_baseline(found, result) for found in result.info.baselines.values()],
         "samples": _columns(result),
+        **people_data(result),
     }
     thousands = min(max(len(result.samples) / 1000, 1.0), _MOST_THOUSANDS)
     room = _BYTES_A_THOUSAND * thousands - taken
@@ -97,6 +99,7 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
         "may_be_missing": list(info.tolerated),
         "judges_weighted": WEIGHTED_SCORE in required_names(info) or not required_names(info),
         "complete": result.complete,
+        "not_asked": result.counts.not_asked,
         "total": result.counts.samples,
         "beyond_budget": sum(is_beyond_budget(sample) for sample in result.samples),
         "doc_weights": [

@@ -28,18 +28,28 @@ def plain_gates(result: ScenarioResult) -> Iterator[dict[str, Any]]:
         yield {"name": verdict.name, **plain_gate(gate), "run": run}
 
 
-@singledispatch
 def plain_gate(gate: object) -> dict[str, Any]:
+    """Return the options of a gate.
+
+    Of one whose figures come from labels, ``human``, the page takes the verdict from the run.
+    """
+    if hasattr(gate, "human"):
+        return {"kind": "people", "targets": sorted(gate_targets(gate))}
+    return _plain(gate)
+
+
+@singledispatch
+def _plain(gate: object) -> dict[str, Any]:
     """Return the options of a gate; the page cannot decide gates of other distributions."""
     return {"kind": "other"}
 
 
-@plain_gate.register
+@_plain.register
 def _(gate: MeanGate) -> dict[str, Any]:
     return {"kind": "mean", "target": gate.target, "ends": plain_bound(gate.bound)}
 
 
-@plain_gate.register
+@_plain.register
 def _(gate: LowerBoundGate) -> dict[str, Any]:
     return {
         "kind": "lower_bound",
@@ -49,7 +59,7 @@ def _(gate: LowerBoundGate) -> dict[str, Any]:
     }
 
 
-@plain_gate.register
+@_plain.register
 def _(gate: QuantileGate) -> dict[str, Any]:
     return {
         "kind": "quantile",
@@ -59,24 +69,24 @@ def _(gate: QuantileGate) -> dict[str, Any]:
     }
 
 
-@plain_gate.register
+@_plain.register
 def _(gate: PassRateGate) -> dict[str, Any]:
     return {"kind": "pass_rate", "ends": plain_bound(gate.bound)}
 
 
-@plain_gate.register
+@_plain.register
 def _(gate: UnscoredGate) -> dict[str, Any]:
     shares = [[name, plain_bound(bound)] for name, bound in gate.shares.items()]
     return {"kind": "unscored", "ends": plain_bound(gate.bound), "shares": shares}
 
 
-@plain_gate.register
+@_plain.register
 def _(gate: SliceGate) -> dict[str, Any]:
     inner = {"name": gate.inner.name, **plain_gate(gate.inner)}
     return {"kind": "by", "field": gate.field, "inner": inner}
 
 
-@plain_gate.register
+@_plain.register
 def _(gate: RegressionGate) -> dict[str, Any]:
     return {
         "kind": "no_regression",

@@ -254,7 +254,7 @@ def test_draws_beside_the_labels_are_taken_over(project: Project) -> None:
     found = project.drawn(5, people, seed=2)
     lines = list(label_lines(found, found.write(), lambda path: path.name))
     assert lines[-2:] == [
-        "label in either, then add the table to human.file of s.yaml",
+        "to keep the labels, add the table to human.file of s.yaml",
         "and copy draws.json beside it",
     ]
     assert [one.seed for one in read_records(project.home / "labels" / "draws.json")] == [1, 2]
@@ -338,6 +338,7 @@ def test_what_is_printed_tells_nothing_of_the_judge(project: Project) -> None:
     assert list(label_lines(found, found.write(), lambda path: path.name)) == [
         "s: 6 of 50 answers drawn for f1; 12 have a label",
         "run   r2",
+        "      a corrected mean within ±0.05 takes 50 labels in all",
         "drawn 3 of 3 changed answers, 1 of 23, 2 of 24",
         "table 20261121T093011-000005-2.csv",
         "page  20261121T093011-000005-2.html",

@@ -14,9 +14,7 @@ from pytest_rageval.results.draws import (
     DrawRecord,
     StratumRecord,
     draws_chunks,
-    draws_file,
     known_records,
-    read_draws,
     read_records,
 )
 
@@ -38,11 +36,10 @@ def written(path: Path, plain: Any) -> Path:
 
 
 def test_draws_are_read_as_they_were_written(tmp_path: Path) -> None:
-    """All of them, or those of one metric, as a corrected mean needs them."""
+    """A corrected mean needs digests and strata of them."""
     path = written(tmp_path / "draws.json", "".join(draws_chunks([UNIFORM, BY_STRATA])))
     assert read_records(path) == [UNIFORM, BY_STRATA]
-    assert read_draws(path, "em") == [Draw({"a": "d1", "b": "d3"}, {"a": "s-1", "b": "s-2"})]
-    assert len(read_draws(path)) == 2
+    assert BY_STRATA.plain() == Draw({"a": "d1", "b": "d3"}, {"a": "s-1", "b": "s-2"})
     assert json.loads(path.read_text("utf-8"))["draws"][1]["strata"]["s-1"] == {
         "size": 1,
         "share": 0.25,
@@ -52,16 +49,7 @@ def test_draws_are_read_as_they_were_written(tmp_path: Path) -> None:
 
 def test_without_a_file_there_are_no_draws(tmp_path: Path) -> None:
     """Labels of chosen samples need none."""
-    assert read_draws(tmp_path / "draws.json") == []
-
-
-def test_the_file_beside_the_labels_comes_first(tmp_path: Path) -> None:
-    """It is the one that is in version control; the last one is where new draws go."""
-    labels = [str(tmp_path / "a" / "labels.csv"), str(tmp_path / "b" / "labels.csv")]
-    assert draws_file(labels, tmp_path) == tmp_path / "draws.json"
-    (tmp_path / "b").mkdir()
-    written(tmp_path / "b" / "draws.json", "{}")
-    assert draws_file(labels, tmp_path) == tmp_path / "b" / "draws.json"
+    assert read_records(tmp_path / "draws.json") == []
 
 
 def test_draws_of_two_places_are_put_together(tmp_path: Path) -> None:
@@ -95,6 +83,6 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path, plain: Any, message: 
     """With its path and the reason; it may hold what cannot be drawn again."""
     path = written(tmp_path / "draws.json", plain)
     with pytest.raises(ScenarioError) as caught:
-        read_draws(path)
+        read_records(path)
     assert str(caught.value).startswith(f"{path}: ")
     assert message in str(caught.value)

@@ -43,10 +43,7 @@ function comparisonTable(app, plan, compared, caption = say("comparison")) {
 function comparisonRow(app, found, reach, names) {
   const { run } = app;
   const p = (value) => (value === null || found.isOpen ? "–" : pFigure(value));
-  const asRun =
-    found.isStale && !found.isOpen
-      ? el("span", { class: "as-run", title: say("as_run_title") }, say("as_run"))
-      : null;
+  const asRun = found.isStale && !found.isOpen ? asRunMark() : null;
   const figures = [
     figure(found.a_mean),
     figure(found.b_mean),

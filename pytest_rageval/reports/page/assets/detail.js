@@ -49,6 +49,7 @@ function detailOf(app, at) {
     block("answer", textOrNone(run, data.answer[at])),
     block("references", listOf(run, data.references[at])),
     block("scores", detailScores(app, at, remarks)),
+    peopleBlock(run, at),
     block("contexts", listOf(run, data.contexts[at])),
     metadataBlock(run, at),
     ...of("details").map((remark) =>
@@ -78,31 +79,19 @@ function placeOf(text) {
   return line ? say("line_place", { row, line }) : say("row_place", { row });
 }
 
-function block(key, content) {
-  return el("section", { class: "block" }, el("h3", {}, say(key)), content);
-}
-
 function textOrNone(run, number) {
-  return number < 0 ? el("p", { class: "text none" }, say("missing_text")) : longText(run, number);
+  return number < 0 ? noText() : longText(run, number);
 }
 
 /** Numbers of texts as a list; a negative one at the end says how many more there are. */
 function listOf(run, numbers) {
-  if (numbers === null || !numbers.length)
-    return el("p", { class: "text none" }, say("missing_text"));
+  if (numbers === null || !numbers.length) return noText();
   const shown = numbers.filter((number) => number >= 0);
   const more =
     numbers.length > shown.length
       ? el("p", { class: "note" }, say("more_items", { n: -numbers.at(-1) }))
       : null;
-  return [
-    el(
-      "ol",
-      { class: "texts" },
-      shown.map((number) => el("li", {}, longText(run, number))),
-    ),
-    more,
-  ];
+  return [textList(shown.map((number) => longText(run, number))), more];
 }
 
 function detailScores({ run, state }, at, remarks) {

@@ -48,11 +48,33 @@ function textAt(run, number) {
 /** The whole text or its beginning, with a note where it was cut. */
 function longText(run, number) {
   const text = run.data.texts[number];
-  if (text === "") return el("p", { class: "text none" }, say("empty_text"));
-  if (typeof text === "string") return el("p", { class: "text", dir: "auto" }, text);
+  if (typeof text === "string") return plainText(text);
   const [shown, length] = text;
   const cut = say("cut_text", { shown: grouped([...shown].length), length: grouped(length) });
-  return [el("p", { class: "text", dir: "auto" }, shown), el("p", { class: "note" }, cut)];
+  return [plainText(shown), el("p", { class: "note" }, cut)];
+}
+
+function plainText(text) {
+  if (text === "") return el("p", { class: "text none" }, say("empty_text"));
+  return el("p", { class: "text", dir: "auto" }, text);
+}
+
+function noText() {
+  return el("p", { class: "text none" }, say("missing_text"));
+}
+
+/** A numbered list of texts that are made already. */
+function textList(made) {
+  return el(
+    "ol",
+    { class: "texts" },
+    made.map((text) => el("li", {}, text)),
+  );
+}
+
+/** A part of a sample, with its heading. */
+function block(key, content) {
+  return el("section", { class: "block" }, el("h3", {}, say(key)), content);
 }
 
 function grouped(count) {

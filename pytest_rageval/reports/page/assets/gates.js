@@ -29,6 +29,8 @@ function isForced({ data }) {
 
 function checked(state, gate, samples) {
   const leaf = leafOf(gate);
+  if (leaf.kind === "people")
+    return asItRan(gate, leaf.targets.some((target) => affects(state, target)));
   if (!CHECKS[leaf.kind]) return asItRan(gate, isAnythingChanged(state));
   if (leaf.kind === "no_regression" && gate.run) {
     if (!Object.keys(leaf.targets).some((target) => affects(state, target)))

@@ -45,7 +45,9 @@ function usageText(usage) {
 function notices(app) {
   const { scenario } = app.run.data;
   const found = [];
-  if (!scenario.complete) found.push(say("partial_run", { ran: app.run.n, total: scenario.total }));
+  const ran = app.run.n - scenario.not_asked;
+  const cut = scenario.not_asked ? "stopped_run" : "partial_run";
+  if (!scenario.complete) found.push(say(cut, { ran, total: scenario.total }));
   const invalid = app.run.data.samples.invalid.length;
   if (invalid) found.push(say("invalid_rows", { n: invalid, of: app.run.n }));
   if (scenario.beyond_budget) found.push(say("budget_spent", { n: scenario.beyond_budget }));
@@ -136,7 +138,8 @@ function countLine({ counts, run }) {
   );
 }
 
-function card({ state, run }, target) {
+function card(app, target) {
+  const { state, run } = app;
   const summary = state.summaries[target];
   const before = run.asRun.summaries[target].weighted_mean;
   const mean = summary.weighted_mean;
@@ -158,6 +161,7 @@ function card({ state, run }, target) {
     [figure(mean), " ", bandBadge(run, target, mean)],
     isSame(before, mean) ? null : el("p", { class: "was" }, say("was", { value: figure(before) })),
     intervalPlot(state, target, gateBounds(run, target)),
+    byPeople(app, target),
     definitions(rows),
     metric && !metric.higher_is_better ? el("p", { class: "note" }, say("lower_is_better")) : null,
   );
@@ -183,6 +187,11 @@ function gateBounds(run, target) {
     .filter((gate) => gate.kind === "mean" && gate.target === target)
     .flatMap((gate) => gate.ends)
     .filter((end) => end !== null);
+}
+
+/** Marks what is of the run, whatever the weights are now. */
+function asRunMark() {
+  return el("span", { class: "as-run", title: say("as_run_title") }, say("as_run"));
 }
 
 function gatesSection(app) {
@@ -217,9 +226,7 @@ function gateRow(gate, before) {
         ? el("span", { class: "was" }, say("flipped_from", { outcome: say(before) }))
         : null,
       " ",
-      gate.isAsRun
-        ? el("span", { class: "as-run", title: say("as_run_title") }, say("as_run"))
-        : null,
+      gate.isAsRun ? asRunMark() : null,
     ),
     el("td", { class: "number" }, figure(gate.observed ?? null)),
     el("td", { class: "number" }, figure(gate.bound ?? null)),

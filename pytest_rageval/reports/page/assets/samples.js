@@ -29,7 +29,7 @@ function samplesSection(app) {
 
 function drawSamples(app) {
   app.found = foundSamples(app);
-  app.filters.replaceChildren(...filterButtons(app));
+  app.filters.replaceChildren(...filterButtons(app).flat());
   app.rows.replaceChildren(...samplesPage(app));
 }
 
@@ -41,6 +41,7 @@ function foundSamples({ run, state, table: wanted }) {
       (!wanted.outcomes.size || wanted.outcomes.has(state.outcomes[at])) &&
       (!wanted.bands.size || wanted.bands.has(bandOf(run, WEIGHTED, state.weighted[at]))) &&
       (!wanted.slice || run.fields.get(wanted.slice.field).at[at] === wanted.slice.value) &&
+      (!wanted.cell || wanted.cell.samples.has(at)) &&
       (!wanted.flip ||
         (run.asRun.outcomes[at] === wanted.flip[0] && state.outcomes[at] === wanted.flip[1])) &&
       words.every((word) => haystack(run, at).includes(word)),
@@ -117,6 +118,7 @@ function filterButtons(app) {
         say("only_flipped", { before: say(wanted.flip[0]), after: say(wanted.flip[1]) }),
       ),
     );
+  if (wanted.cell) extra.push(dropButton(app, "cell", say("only_cell", wanted.cell)));
   const isFiltered = wanted.search || wanted.outcomes.size || wanted.bands.size || extra.length;
   const clear = isFiltered
     ? button(say("clear_filters"), () => app.clearFilters(), { class: "quiet" })
@@ -126,6 +128,7 @@ function filterButtons(app) {
     filterGroup(app, "bands", say("band"), BANDS, (band) => bands.get(band) ?? 0),
     extra.length ? el("div", { class: "group" }, extra) : null,
     clear,
+    labelButtons(app),
   ].filter(Boolean);
 }
 

@@ -53,6 +53,7 @@ function noFilters() {
     bands: new Set(),
     slice: null,
     flip: null,
+    cell: null,
     sort: "own index",
     isDescending: false,
     page: 0,
@@ -65,6 +66,7 @@ const DRAWN = {
   weights: panelSection,
   distributions,
   slices: slicesSection,
+  agreement: agreementSection,
   comparison: comparisonSection,
   trend: trendSection,
   samples: samplesSection,
@@ -99,6 +101,7 @@ function connect(app) {
   };
   app.showSlice = (field, value) => showFiltered(app, { slice: { field, value } });
   app.showFlipped = (before, after) => showFiltered(app, { flip: [before, after] });
+  app.showCell = (cell) => showFiltered(app, { cell });
   app.openSample = (at) => openDetail(app, at);
   app.drawPage = () => drawPage(app);
 }
@@ -141,7 +144,7 @@ function requestUpdate(app) {
 }
 
 function update(app) {
-  app.redraw("overview", "gates", "distributions", "slices", "comparison");
+  app.redraw("overview", "gates", "distributions", "slices", "agreement", "comparison");
   drawSamples(app);
   updatePanel(app);
   const bar = changedBar(app);
@@ -160,7 +163,8 @@ function openLinked(app) {
     // Not encoded: taken as it stands.
   }
   const at = app.run.data.samples.id.indexOf(id);
-  if (at >= 0) app.openSample(at);
+  // While samples are labelled blind the report is not there.
+  if (at >= 0 && app.dialog.isConnected) app.openSample(at);
 }
 
 start();

@@ -299,7 +299,7 @@ function decide(state) {
 function countsOf(state) {
   const counts = { passed: 0, failed: 0, error: 0, skipped: 0, xfailed: 0 };
   for (const outcome of state.outcomes) counts[outcome] += 1;
-  counts.ran = state.run.n;
+  counts.ran = state.run.n - state.run.data.scenario.not_asked;
   counts.scored = state.weighted.filter((score) => score !== null).length;
   return counts;
 }
@@ -309,9 +309,9 @@ function verdictOf(state) {
   const failedGates = state.gates.filter((gate) => gate.outcome === "failed").length;
   const openGates = state.gates.filter((gate) => gate.outcome === "skipped").length;
   const { failed: failedSamples, error: errorSamples } = state.counts;
-  const isComplete = state.run.data.scenario.complete;
+  const { complete, not_asked } = state.run.data.scenario;
   const isFailed = failedGates || failedSamples || errorSamples;
-  const outcome = isFailed ? "failed" : isComplete ? "passed" : "partial";
+  const outcome = isFailed ? "failed" : complete || not_asked ? "passed" : "partial";
   const isAsRun = state.gates.some((gate) => gate.isAsRun);
   return { outcome, failedGates, openGates, failedSamples, errorSamples, isAsRun };
 }

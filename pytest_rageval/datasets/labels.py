@@ -1,0 +1,249 @@
+"""Reads labels of people from files: each must be about an answer of the data, or it is refused.
+
+A label that cannot be used is a problem with its line, and all problems are found at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_rageval.datasets.base import BrokenRow, DataFile, Row, row_place
+from pytest_rageval.datasets.load import data_file, reader_of
+from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten, unknown_name
+from pytest_rageval.model import CHOSEN, RANDOM, Label, answer_digest
+from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.text.csv_text import unquoted
+
+SECTION: Final = "human"
+
+_DIGEST: Final = re.compile(r"[0-9a-f]{12}")
+_STRATUM: Final = re.compile(r"s-[0-9a-zA-Z]{1,32}")
+_YES: Final = frozenset(("yes", "y", "true", "pass", "是", "对"))
+_NO: Final = frozenset(("no", "n", "false", "fail", "否", "错"))
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """An answer that labels may be about; ``digest`` is None until a target has given it."""
+
+    digest: str | None
+    answer: str | None
+    contexts: Sequence[str] | None = None
+
+
+@dataclass(frozen=True)
+class LabelRules:
+    """What a label may be about, and what it may say.
+
+    ``metrics`` are those that labels are wanted of, ``others`` the scenario's other ones;
+    ``answers`` are by sample id.
+    """
+
+    metrics: Sequence[str]
+    others: Collection[str]
+    levels: Sequence[float]
+    answers: Mapping[str, Labelled]
+    annotators: Collection[str] = ()
+    drawn: str = CHOSEN
+    is_part: bool = False
+    """Whether samples were left out, so that labels may be about others."""
+
+
+@dataclass
+class LabelReading:
+    """What was read: labels by metric and sample id, problems, and what was left out."""
+
+    labels: dict[str, dict[str, list[Label]]] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    places: dict[tuple[str, str, str, str], str] = field(default_factory=dict)
+    """Where each label is: by sample, metric, annotator and digest."""
+
+    def add(self, sample_id: str, metric: str, label: Label) -> None:
+        """Keep a label; the second one of the same person about the same answer is a problem."""
+        key = (sample_id, metric, label.annotator, label.digest)
+        first = self.places.setdefault(key, label.place)
+        if first != label.place:
+            message = f"{label.annotator!r} has labelled {shorten(sample_id)!r} twice"
+            self.problems.append(Problem(label.place, f"{message} (first at {first}); keep one"))
+        else:
+            self.labels.setdefault(metric, {}).setdefault(sample_id, []).append(label)
+
+
+def read_label_file(
+    spec: DatasetSpec,
+    base_dir: Path,
+    shown: str,
+    where: str,
+    rules: LabelRules,
+    found: LabelReading,
+) -> None:
+    """Add the labels of the file that ``spec`` names to ``found``; messages call it ``shown``."""
+    try:
+        file = replace(data_file(spec, base_dir, where, SECTION), shown=shown)
+        reader = reader_of(file, where, SECTION)
+        rows = list(reader.read(file))
+    except ScenarioError as error:
+        found.problems += error.problems
+        return
+    first = next((row for row in rows if isinstance(row, Row)), None)
+    lacking = [] if first is None else [name for name in _NEEDED if name not in first.fields]
+    if first is not None and lacking:
+        hint = reader.hint(tuple(first.fields), spec).replace("dataset.", f"{SECTION}.")
+        found.problems.append(Problem(file.shown, _no_columns(lacking, first, hint)))
+        return
+    for row in rows:
+        _read_row(file, row, rules, found)
+
+
+_NEEDED: Final = ("id", "annotator", "label")
+
+
+def _no_columns(lacking: Sequence[str], row: Row, hint: str) -> str:
+    known = ", ".join(shorten(name, 40) for name in list(row.fields)[:20])
+    message = f"no column {' and no '.join(map(repr, lacking))}; it has: {known}."
+    usual = f"A label file has the columns that --rag-label N writes ({SECTION}.delimiter?)"
+    return f"{message} {hint or usual}"
+
+
+def _read_row(file: DataFile, row: Row | BrokenRow, rules: LabelRules, found: LabelReading) -> None:
+    place = row_place(file.shown, row.line, row.number)
+    if isinstance(row, BrokenRow):
+        found.problems.append(Problem(place, row.reason))
+        return
+    cells = dict.fromkeys(_NEEDED, "") | {name: _text(one) for name, one in row.fields.items()}
+    if not cells["label"]:
+        found.left_out["without a label"] += 1
+        return
+    metric = cells.get("metric") or (rules.metrics[0] if len(rules.metrics) == 1 else "")
+    annotator = cells["annotator"]
+    name = unquoted(cells["id"])
+    if rules.is_part and name and name not in rules.answers:
+        found.left_out["of samples that this run leaves out"] += 1
+    elif metric in rules.others:
+        found.left_out[f"of {metric}, which {SECTION}.of does not name"] += 1
+    elif annotator and rules.annotators and annotator not in rules.annotators:
+        found.left_out[f"by {annotator}, whom {SECTION}.annotators does not name"] += 1
+    else:
+        reasons = list(_wrong(cells, metric, rules))
+        if reasons:
+            found.problems.append(Problem(place, "; ".join(reasons)))
+        else:
+            value = level_of(cells["label"], rules.levels)
+            assert value is not None  # else there is a reason
+            drawn = cells.get("drawn") or rules.drawn
+            label = Label(value, annotator, drawn, _digest(cells, rules), place)
+            found.add(name, metric, label)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "" if value is None else str(value).strip()
+
+
+def _wrong(cells: Mapping[str, str], metric: str, rules: LabelRules) -> Iterator[str]:
+    """Yield what is wrong with a label; nothing where it can be used."""
+    name = unquoted(cells["id"])
+    if not name:
+        yield "no 'id'"
+    elif name not in rules.answers:
+        yield f"no sample {shorten(name)!r} in the data.{did_you_mean(name, rules.answers)}"
+    if metric not in rules.metrics:
+        yield _wrong_metric(metric, rules.metrics)
+    if not cells["annotator"]:
+        yield "no 'annotator'; write who says so"
+    if level_of(cells["label"], rules.levels) is None:
+        known = ", ".join(f"{level:g}" for level in rules.levels)
+        yield f"label {shorten(cells['label'])!r} is no declared level ({SECTION}.levels: {known})"
+    drawn = cells.get("drawn") or rules.drawn
+    if drawn not in (RANDOM, CHOSEN) and not _STRATUM.fullmatch(drawn):
+        yield f"drawn {shorten(drawn)!r}: expected 'random', 'chosen' or the code of a stratum"
+    yield from _wrong_digest(cells, name, rules)
+
+
+def _wrong_digest(cells: Mapping[str, str], name: str, rules: LabelRules) -> Iterator[str]:
+    digest = cells.get("digest", "")
+    if digest and not _DIGEST.fullmatch(digest):
+        yield f"digest {shorten(digest)!r}: expected 12 hexadecimal digits, as --rag-label writes"
+    elif not digest and name in rules.answers:
+        yield from _unknown_answer(cells, rules.answers[name])
+
+
+def _wrong_metric(metric: str, known: Sequence[str]) -> str:
+    if not metric:
+        return f"no 'metric', and {SECTION}.of names several: {', '.join(known)}"
+    return unknown_name("metric", metric, known)
+
+
+def _unknown_answer(cells: Mapping[str, str], sample: Labelled) -> Iterator[str]:
+    """Yield why it is not known that the label is about the present answer."""
+    if "answer" not in cells:
+        yield "no 'digest' and no 'answer': it is not known which answer was labelled"
+    elif sample.digest is None:
+        yield "no 'digest': the target gives the answers, and this one may be another"
+    elif _squeezed(unquoted(cells["answer"])) != _squeezed(sample.answer or ""):
+        yield "the answer has changed since it was labelled"
+
+
+def _squeezed(text: str) -> str:
+    """Return ``text`` as spreadsheets may leave it: line ends and blanks differ."""
+    return " ".join(text.split())
+
+
+def _digest(cells: Mapping[str, str], rules: LabelRules) -> str:
+    return cells.get("digest") or rules.answers[unquoted(cells["id"])].digest or ""
+
+
+def level_of(written: Any, levels: Sequence[float]) -> float | None:
+    """Return the declared level that is written, None if there is none.
+
+    Of two levels, yes and no are the higher and the lower one.
+
+    >>> level_of("1", [0.0, 1.0]), level_of("no", [0.0, 1.0]), level_of("2", [0.0, 1.0])
+    (1.0, 0.0, None)
+    """
+    word = str(written).strip().lower()
+    if len(levels) == 2 and word in _YES | _NO:
+        return levels[word in _YES]
+    try:
+        number = float(word)
+    except ValueError:
+        return None
+    return next((level for level in levels if abs(level - number) < 1e-9), None)
+
+
+def read_columns(
+    columns: Sequence[str],
+    values: Mapping[str, tuple[str, Sequence[Any]]],
+    rules: LabelRules,
+    found: LabelReading,
+) -> None:
+    """Add the labels that are in columns of the data to ``found``.
+
+    ``values`` holds by sample id the place of its row and its values of ``columns``; a list is
+    several annotators in one column.
+    """
+    metric = rules.metrics[0]
+    for sample_id, (place, cells) in values.items():
+        answer = rules.answers[sample_id]
+        digest = answer.digest or answer_digest(answer.answer, answer.contexts)
+        for column, cell in zip(columns, cells, strict=True):
+            several = cell if isinstance(cell, list | tuple) else [cell]
+            for at, written in enumerate(several):
+                if written is None or written == "":
+                    continue
+                value = level_of(written, rules.levels)
+                if value is None:
+                    known = ", ".join(f"{level:g}" for level in rules.levels)
+                    message = f"{column} {shorten(repr(written))} is no declared level"
+                    found.problems.append(Problem(place, f"{message} ({SECTION}.levels: {known})"))
+                    continue
+                annotator = f"{column}[{at}]" if isinstance(cell, list | tuple) else column
+                label = Label(value, annotator, rules.drawn, digest, place)
+                found.labels.setdefault(metric, {}).setdefault(sample_id, []).append(label)

@@ -1,0 +1,45 @@
+"""When a scenario stops asking: ``stop``, checked against the gates that are to be decided."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.engine.verdict.certainty import watch_of
+from pytest_rageval.engine.verdict.decide import gates_of
+from pytest_rageval.gates.slices import SliceWatch
+from pytest_rageval.gates.watch_mean import MeanWatch
+
+
+def bind_stop(binding: Binding, plan: Plan, *, is_tested: bool) -> float | None:
+    """Return when to stop: 0.0 once all gates are decided, at an error bound, or None for never.
+
+    It is said why a scenario with ``stop`` never stops early. ``is_tested``: a test function asks.
+    """
+    stop = binding.scenario.stop
+    if stop is None or binding.problems or binding.refusals:
+        return None
+    error = 0.0 if stop == "decided" else float(stop)
+    info = replace(plan.info, stop=error)
+    watches = {gate.name: watch_of(gate, info, plan.asked_samples) for gate in gates_of(info)}
+    means = [name for name, one in watches.items() if isinstance(one, MeanWatch | SliceWatch)]
+    late = [name for name, one in watches.items() if one is None]
+    if error:
+        late += [name for name, one in watches.items() if isinstance(one, SliceWatch)]
+    listed = ", ".join(map(repr, late))
+    if late and error:
+        message = f"an error bound is for gates on means and pass_rate, and there is {listed}"
+        binding.problem(f"stop: {message}; write 'stop: decided', or remove it", "stop")
+    elif late:
+        binding.remarks.append(f"stop: nothing stops early: gate {listed} needs every sample")
+    elif not means:
+        message = "needs a gate on a mean, or pass_rate: the others do not wait for scores"
+        binding.problem(f"stop: {message}", "stop")
+    elif is_tested:
+        binding.remarks.append("stop: nothing stops early: a test function does the asking")
+    elif not plan.is_asked:
+        binding.remarks.append("stop: has no effect: no model and no target is asked")
+    else:
+        return error
+    return None

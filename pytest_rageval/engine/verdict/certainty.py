@@ -1,0 +1,91 @@
+"""Whether the verdict of every gate is certain before all samples were asked about."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from pytest_rageval.gates.base import Asked, Foreseeing, Gate, Watch
+from pytest_rageval.gates.watch_mean import MeanWatch
+from pytest_rageval.model import Case, SampleResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.stats.verdict import passing_of
+
+Row = TypeVar("Row", bound=Case | SampleResult)
+
+
+class Certainty:
+    """Follows the samples of a scenario while they are scored.
+
+    ``asked`` are all samples that are to be asked about. At an error bound they count in their
+    random order only, however soon each of them is scored: fast ones may be better ones.
+    """
+
+    def __init__(self, info: ScenarioInfo, gates: Iterable[Gate], asked: Sequence[Asked]) -> None:
+        self._info = info
+        self._watches = {gate.name: watch_of(gate, info, asked) for gate in gates}
+        self._order = [one.index for one in in_random_order(info, asked)] if info.stop else None
+        self._scored: dict[int, SampleResult] = {}
+        self._counted = 0
+        self._may_fail = False
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether every gate is certain, and no sample can fail by itself."""
+        watches = self._watches.values()
+        return not self._may_fail and all(one is not None and one.is_certain for one in watches)
+
+    @property
+    def verdicts(self) -> dict[str, bool]:
+        """Whether each gate on a mean passes, by its name, where that is certain."""
+        return {
+            name: watch.mean.verdict
+            for name, watch in self._watches.items()
+            if isinstance(watch, MeanWatch) and watch.mean.verdict is not None
+        }
+
+    def add(self, sample: SampleResult) -> None:
+        """Note a sample that was scored, or an invalid row; each counts once."""
+        if sample.index in self._scored:
+            return
+        self._scored[sample.index] = sample
+        if self._order is None or sample.invalid is not None:
+            self._count(sample)
+            return
+        while self._counted < len(self._order) and self._order[self._counted] in self._scored:
+            self._count(self._scored[self._order[self._counted]])
+            self._counted += 1
+
+    def _count(self, sample: SampleResult) -> None:
+        for watch in self._watches.values():
+            if watch is not None:
+                watch.add(sample)
+        # A metric that passes or fails samples itself may fail one that is not asked about.
+        decides = any(passing_of(sample, name) is not None for name in sample.scores)
+        self._may_fail |= decides and not self._info.tolerates_shortfalls
+
+
+def watch_of(gate: Gate, info: ScenarioInfo, asked: Sequence[Asked]) -> Watch | None:
+    """Return what knows when a gate is certain; None for one that needs every sample."""
+    return gate.watch(info, asked, info.stop or 0.0) if isinstance(gate, Foreseeing) else None
+
+
+def certain_verdicts(result: ScenarioResult, gates: Iterable[Gate]) -> dict[str, bool]:
+    """Return the verdicts for which a run stopped at an error bound, by gate; {} for other runs.
+
+    What was asked besides, by other processes or because it was on its way, does not change them.
+    """
+    if not result.info.stop or not result.counts.not_asked:
+        return {}
+    ran = [one for one in result.samples if one.invalid is None and one.outcome != "skipped"]
+    left_out = [one for one in result.samples if one.is_left_out]
+    found = Certainty(result.info, gates, [*ran, *left_out])
+    for sample in ran:
+        found.add(sample)
+    return found.verdicts
+
+
+def in_random_order(info: ScenarioInfo, rows: Sequence[Row]) -> list[Row]:
+    """Return rows in an order that depends on nothing but the scenario and its data."""
+    seed = f"{info.snapshot_sha256} {info.dataset_sha256}"
+    return sorted(rows, key=lambda row: hashlib.sha256(f"{seed} {row.index}".encode()).digest())

@@ -1,0 +1,86 @@
+"""The gates ``mean`` and ``lower_bound`` with ``corrected: true``: the mean that people would give.
+
+The judge's scores of all samples are corrected by labels of some of them. Without enough labels
+the gate fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_rageval.errors import shorten
+from pytest_rageval.gates.base import GateOptionError, bound_result
+from pytest_rageval.model import Bound, Corrected, GateResult, HumanLabels, ScenarioResult
+from pytest_rageval.stats.wording import counted, label_range
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedGate:
+    """Compares the corrected mean, or the worse end of its interval, with a bound."""
+
+    name: str
+    target: str
+    bound: Bound
+    human: HumanLabels
+    takes_end: bool
+    confidence: float = 0.95
+
+    def check(self, result: ScenarioResult) -> GateResult:
+        """Fail also when there are too few labels for a corrected mean."""
+        # Not at the top: scenarios without labels need no statistics of them.
+        from pytest_rageval.stats.people import corrected_of
+
+        known = result.corrected.get(self.target) if self.confidence == 0.95 else None
+        found = known or corrected_of(result, self.human, self.confidence)
+        if found.mean is None or found.ci_low is None or found.ci_high is None:
+            why = found.why or "the labels give no interval"
+            return GateResult(self.name, "failed", None, self.bound.end, why)
+        observed = found.mean
+        if self.takes_end:
+            observed = found.ci_low if self.bound.min is not None else found.ci_high
+        remark = (
+            f"mean by people {found.mean:.4f}, {100 * self.confidence:.3g} % interval "
+            f"{found.ci_low:.4f}..{found.ci_high:.4f}, {counted(found.labels, 'label')}; "
+            f"by the judge alone {result.mean_of(self.target):.4f}"
+        )
+        verdict = bound_result(self.name, self.bound, observed, remark=remark)
+        if self.bound.holds(found.ci_low) == self.bound.holds(found.ci_high):
+            return verdict
+        return GateResult(
+            verdict.name,
+            verdict.outcome,
+            verdict.observed,
+            verdict.bound,
+            verdict.message + self._how_many_more(result, found),
+            verdict.margin,
+        )
+
+    def _how_many_more(self, result: ScenarioResult, found: Corrected) -> str:
+        """Return how many labels would decide, where the interval holds the bound."""
+        from pytest_rageval.stats.label_plan import labels_needed
+        from pytest_rageval.stats.people import Scale, pilot_of
+
+        scale = Scale.of(result.info, self.human)
+        assert found.mean is not None
+        distance = min(
+            abs(found.mean - end) for end in (self.bound.min, self.bound.max) if end is not None
+        )
+        needed = labels_needed(pilot_of(result, self.human), distance / scale.span)
+        if needed is None or needed[1] <= found.labels:
+            return "; the labels do not decide it"
+        count = label_range(max(needed[0], found.labels + 1), needed[1])
+        return f"; the labels do not decide it, {count} in all would"
+
+
+def takes_corrected(options: Any, path: tuple[str, ...]) -> tuple[Any, bool]:
+    """Return the options without ``corrected``, and whether it is set."""
+    if not isinstance(options, Mapping) or "corrected" not in options:
+        return options, False
+    rest = {key: value for key, value in options.items() if key != "corrected"}
+    value = options["corrected"]
+    if not isinstance(value, bool):
+        found = shorten(repr(value))
+        raise GateOptionError((*path, "corrected"), f"expected true or false, found {found}")
+    return rest, value

@@ -1,0 +1,300 @@
+// Answers labelled by people, blind and one at a time; kept in the browser, downloaded as a sheet.
+
+/** Shows a sheet in place of the page; `close` leads back to the page that asked for it. */
+function openLabels(sheet, theme, close = null) {
+  const app = { sheet, theme, record: recordOf(sheet), last: null, said: "" };
+  app.at = Math.max(nextWithout(app, 0), 0);
+  app.drawPage = () => drawLabels(app);
+  app.keys = labelKeys(app);
+  const press = (event) => pressedKey(app, event);
+  document.addEventListener("keydown", press);
+  app.close = () => {
+    document.removeEventListener("keydown", press);
+    close(app.theme);
+  };
+  app.canClose = close !== null;
+  keepLabels(app);
+  app.drawPage();
+}
+
+const RECORDS = new Map();
+
+/** Labels and notes by row, which of them are not downloaded, and whose: as kept here, or none. */
+function recordOf({ key, annotator }) {
+  if (!RECORDS.size) window.addEventListener("beforeunload", warnOfLabels);
+  if (!RECORDS.has(key))
+    RECORDS.set(key, { annotator, labels: {}, notes: {}, unsaved: {}, ...keptLabels(key) });
+  return RECORDS.get(key);
+}
+
+function warnOfLabels(event) {
+  const isOpen = ({ unsaved }) => Object.keys(unsaved).length > 0;
+  if ([...RECORDS.values()].some(isOpen)) event.preventDefault();
+}
+
+function keptLabels(key) {
+  try {
+    return JSON.parse(localStorage.getItem(key));
+  } catch {
+    return null; // no storage, as in some private windows and frames
+  }
+}
+
+function keepLabels(app) {
+  try {
+    localStorage.setItem(app.sheet.key, JSON.stringify(app.record));
+    app.isKept = true;
+  } catch {
+    app.isKept = false;
+  }
+}
+
+function rowKey({ sample_id: id, digest }) {
+  return `${id} ${digest}`;
+}
+
+function labelOf({ sheet, record }, row) {
+  const label = record.labels[rowKey(row)];
+  return sheet.levels.includes(label) ? label : null;
+}
+
+/** The next row without a label, from `start` on and then from the beginning; -1: there is none. */
+function nextWithout(app, start) {
+  const { rows } = app.sheet;
+  const isOpen = (row) => labelOf(app, row) === null;
+  const later = rows.findIndex((row, at) => at >= start && isOpen(row));
+  return later >= 0 ? later : rows.findIndex(isOpen);
+}
+
+/** The key of each level: its own digit where all have one, else its place. */
+function digitsOf(levels) {
+  const isDigit = (level) => Number.isInteger(level) && level >= 0 && level <= 9;
+  return levels.map((level, at) => String(levels.every(isDigit) ? level : at + 1));
+}
+
+function labelKeys(app) {
+  const { levels } = app.sheet;
+  const keys = new Map(digitsOf(levels).map((key, at) => [key, () => setLabel(app, levels[at])]));
+  if (levels.length === 2) {
+    keys.set("n", () => setLabel(app, levels[0]));
+    keys.set("y", () => setLabel(app, levels[1]));
+  }
+  keys.set("u", () => undoLabel(app));
+  keys.set("arrowleft", () => goTo(app, app.at - 1));
+  keys.set("arrowright", () => goTo(app, app.at + 1));
+  return keys;
+}
+
+function pressedKey(app, event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  if (event.target.closest("input, textarea")) {
+    if (event.key === "Escape") app.row.querySelector("h2").focus();
+    return;
+  }
+  const act = app.keys.get(event.key.toLowerCase());
+  if (act === undefined) return;
+  event.preventDefault();
+  act();
+}
+
+function setLabel(app, level) {
+  const row = app.sheet.rows[app.at];
+  app.record.labels[rowKey(row)] = level;
+  app.last = app.at;
+  noteChange(app, row);
+  const next = app.at + 1 < app.sheet.rows.length ? app.at + 1 : nextWithout(app, 0);
+  if (next < 0 || next === app.at) updateLabels(app);
+  else goTo(app, next);
+}
+
+/** Takes back the label of this row, or the one just given. */
+function undoLabel(app) {
+  const { rows } = app.sheet;
+  if (labelOf(app, rows[app.at]) === null && app.last !== null) goTo(app, app.last);
+  delete app.record.labels[rowKey(rows[app.at])];
+  app.last = null;
+  noteChange(app, rows[app.at]);
+  updateLabels(app);
+}
+
+function noteChange(app, row) {
+  app.record.unsaved[rowKey(row)] = true;
+  app.said = "";
+  keepLabels(app);
+}
+
+function goTo(app, to) {
+  if (to < 0 || to >= app.sheet.rows.length) return;
+  app.at = to;
+  drawLabelRow(app);
+  app.row.querySelector("h2").focus({ preventScroll: true });
+  app.row.scrollIntoView({ behavior: "instant" });
+}
+
+function drawLabels(app) {
+  nameLanguage();
+  app.row = el("article", { class: "label-row", "aria-labelledby": "label-title" });
+  const body = el("section", { "aria-label": say("labels") }, app.row, labelFoot(app));
+  const main = el("main", { id: "main", class: "labels", tabindex: "-1" }, body);
+  document.getElementById("page").replaceChildren(labelHead(app), main);
+  drawLabelRow(app);
+}
+
+function labelHead(app) {
+  const { sheet, record } = app;
+  app.annotator = el("input", {
+    type: "text",
+    autocomplete: "name",
+    dir: "auto",
+    value: record.annotator,
+    input: (event) => {
+      record.annotator = event.target.value;
+      keepLabels(app);
+      updateLabels(app);
+    },
+  });
+  const keys = [...digitsOf(sheet.levels), ...(sheet.levels.length === 2 ? ["n", "y"] : [])];
+  const facts = [
+    [say("metric"), given(sheet.metric)],
+    [say("levels"), sheet.levels.join(", ")],
+  ];
+  return el(
+    "header",
+    { class: "top" },
+    toolBar(app),
+    el("h1", {}, given(sheet.scenario)),
+    definitions(facts, { class: "facts" }),
+    hint(say("label_hint", { keys: keys.join(" ") })),
+    app.isKept ? null : notice(say("label_not_kept")),
+    sheet.rows.some((row) => row.drawn === "chosen") ? notice(say("label_chosen")) : null,
+    el("label", { class: "choice" }, el("span", {}, say("annotator")), app.annotator),
+  );
+}
+
+function drawLabelRow(app) {
+  const { sheet, record, at } = app;
+  const row = sheet.rows[at];
+  const title = say("label_at", { at: at + 1, of: sheet.rows.length });
+  const parts = [el("h2", { id: "label-title", tabindex: "-1" }, title)];
+  if (row.is_cut) parts.push(notice(say("label_cut")));
+  parts.push(
+    block("question", plainText(row.question)),
+    block("contexts", row.contexts.length ? textList(row.contexts.map(plainText)) : noText()),
+    block("answer", plainText(row.answer)),
+    el("label", { class: "block" }, say("label_note"), noteField(app, row)),
+  );
+  app.row.replaceChildren(...parts);
+  updateLabels(app);
+}
+
+function noteField(app, row) {
+  const key = rowKey(row);
+  const input = (event) => {
+    app.record.notes[key] = event.target.value;
+    noteChange(app, row);
+  };
+  return el("textarea", { rows: 2, dir: "auto", value: app.record.notes[key] ?? "", input });
+}
+
+/** What stays at hand below the row. */
+function labelFoot(app) {
+  const { levels, rows } = app.sheet;
+  const digits = digitsOf(levels);
+  const words = levels.join() === "0,1" ? [say("label_no"), say("label_yes")] : levels.map(() => "");
+  const labels = levels.map((level, at) =>
+    button(
+      [el("b", {}, String(level)), words[at] && ` ${words[at]}`, keyHint(digits[at], level)],
+      () => setLabel(app, level),
+      { class: "label", "aria-keyshortcuts": digits[at] },
+    ),
+  );
+  const step = (by) => () => goTo(app, app.at + by);
+  app.foot = {
+    labels,
+    previous: button(`← ${say("previous")}`, step(-1)),
+    next: button(`${say("next")} →`, step(1)),
+    progress: el("progress", { max: rows.length, "aria-label": say("labels") }),
+    count: el("span", { role: "status" }),
+    problem: el("p", { class: "problem", role: "alert" }),
+  };
+  const { previous, next, progress, count, problem } = app.foot;
+  const undo = button(say("label_undo"), () => undoLabel(app), { "aria-keyshortcuts": "u" });
+  const download = button(say("download"), () => downloadLabels(app), { class: "primary" });
+  return el(
+    "div",
+    { class: "label-foot" },
+    el("div", { class: "group", role: "group", "aria-label": say("label") }, labels),
+    el("div", { class: "group" }, previous, next, undo),
+    el("div", { class: "group" }, progress, count),
+    el(
+      "div",
+      { class: "group" },
+      download,
+      app.canClose ? button(say("close"), app.close) : null,
+    ),
+    problem,
+  );
+}
+
+/** The key to press, where it is one and not the level itself. */
+function keyHint(digit, level) {
+  return digit === String(level) || digit.length > 1 ? null : el("kbd", {}, digit);
+}
+
+/** Brings the foot up to date; its buttons stay, so that focus does. */
+function updateLabels(app) {
+  const { rows, levels } = app.sheet;
+  const label = labelOf(app, rows[app.at]);
+  app.foot.labels.forEach((made, at) =>
+    made.setAttribute("aria-pressed", String(levels[at] === label)),
+  );
+  app.foot.previous.disabled = app.at === 0;
+  app.foot.next.disabled = app.at === rows.length - 1;
+  const n = rows.filter((row) => labelOf(app, row) !== null).length;
+  app.foot.progress.value = n;
+  const figures = { n, of: rows.length };
+  app.foot.count.textContent = [say("labelled_of", figures), app.said && say(app.said)]
+    .filter(Boolean)
+    .join(" · ");
+  if (app.record.annotator.trim()) app.foot.problem.textContent = "";
+}
+
+function downloadLabels(app) {
+  if (!app.record.annotator.trim()) {
+    app.foot.problem.textContent = say("no_annotator");
+    app.annotator.focus();
+    return;
+  }
+  const url = URL.createObjectURL(new Blob([sheetCsv(app)], { type: "text/csv" }));
+  el("a", { href: url, download: app.sheet.file_name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+  for (const row of app.sheet.rows) delete app.record.unsaved[rowKey(row)];
+  app.said = "downloaded";
+  keepLabels(app);
+  updateLabels(app);
+}
+
+const SHEET_COLUMNS = "question,contexts,answer,id,metric,annotator,label,note,drawn,digest";
+
+/** The sheet as reports/label_sheet.py has it, with labels and notes. */
+function sheetCsv(app) {
+  const { sheet, record } = app;
+  const lines = sheet.rows.map((row) => {
+    const contexts = row.contexts.map((text, at) => `[${at + 1}] ${text}`).join("\n\n");
+    const own = [sheet.metric, record.annotator.trim()];
+    const texts = [row.question, contexts, row.answer, row.sample_id, ...own].map(harmless);
+    const note = harmless(record.notes[rowKey(row)] ?? "");
+    const cells = [...texts, String(labelOf(app, row) ?? ""), note, row.drawn, row.digest];
+    return cells.map(csvCell).join(",");
+  });
+  return `\ufeff${[SHEET_COLUMNS, ...lines].join("\r\n")}\r\n`;
+}
+
+/** A text that no spreadsheet takes for a formula, as `quoted` in text/csv_text.py. */
+function harmless(text) {
+  return /^'*[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+}
+
+function csvCell(text) {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

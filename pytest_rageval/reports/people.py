@@ -1,0 +1,68 @@
+"""Says in a few lines how a judge stands against people, for the terminal and the summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from pytest_rageval.errors import shorten
+from pytest_rageval.model import Agreement, Corrected, Disagreement, ScenarioResult
+from pytest_rageval.reports.figures import figure
+from pytest_rageval.stats.wording import counted
+
+SHOWN: Final = 3
+"""How many disagreements are shown where there is little room."""
+
+FEW: Final = 10
+_REASON: Final = 120
+
+
+def agreement_lines(result: ScenarioResult) -> Iterator[str]:
+    """Yield for each metric with labels how well it agrees, then the most surprising samples."""
+    for name, corrected in result.corrected.items():
+        if corrected.mean is None:
+            yield f"{name} by people: {corrected.why}"
+    for name, found in result.agreement.items():
+        yield f"{name} and people: {_agreement(found)}"
+        for one in found.disagreements[:SHOWN]:
+            yield f"{name} on {one.sample_id}: {disagreement_text(one)}"
+
+
+def corrected_figures(found: Corrected) -> str:
+    """Return how many labels a corrected mean rests on, or why there is none."""
+    if found.mean is None:
+        return found.why
+    worth = "" if found.worth is None else f", worth {found.worth:.0f}"
+    return f"{counted(found.labels, 'label')}{worth}"
+
+
+def disagreement_text(one: Disagreement) -> str:
+    """Return what judge and people say of a sample, with the judge's reason."""
+    people = f"people {one.human:g}"
+    if one.annotators > 1:
+        people += f" ({one.agreeing} of {one.annotators})"
+    reason = f": {shorten(' '.join(one.reason.split()), _REASON)}" if one.reason else ""
+    return f"judge {one.score:.4g}, {people}{reason}"
+
+
+def _agreement(found: Agreement) -> str:
+    parts = [counted(found.n, "label") + (" (too few)" if found.n < FEW else "")]
+    if found.confusion and found.n:
+        same = sum(row[at] for at, row in enumerate(found.confusion))
+        parts.append(f"{same} agree")
+    if found.kappa is not None:
+        ends = f" ({figure(found.kappa_low)}..{figure(found.kappa_high)})"
+        parts.append(f"kappa {figure(found.kappa)}{ends}")
+        parts.append(f"AC1 {figure(found.ac1)}")
+    elif "kappa" in found.why:
+        parts.append(f"no kappa: {found.why['kappa']}")
+    if len(found.levels) > 2 and found.weighted_kappa is not None:
+        parts.append(f"weighted kappa {figure(found.weighted_kappa)}")
+    if found.ceiling is not None:
+        parts.append(f"people among themselves {figure(found.ceiling)}")
+    if found.bias is not None:
+        parts.append(f"bias {found.bias:+.4f}")
+    left_out = {"of earlier answers": found.stale, "split": found.split}
+    left_out["without a score"] = found.unscored
+    parts += [f"{n} {what} not counted" for what, n in left_out.items() if n]
+    return ", ".join(parts)

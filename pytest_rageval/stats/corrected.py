@@ -1,0 +1,312 @@
+"""Means of a judge's scores, corrected by what people say of a part of the samples.
+
+Prediction-powered means in a form for small samples. With Y and f people's and the judge's scores
+of the n labelled samples and F the judge's of the N others, all in 0..1,
+
+    lambda = cov(Y, f) / ((1 + n/N) var(f and F together)), cut to 0..1
+    m = mean(Y) - lambda (mean(f) - mean(F))
+    v = max(S/(n - 1), (S + 1)/(n + 1))/n + lambda² var(F)/N, S = Σ(r - mean r)², r = Y - lambda f
+
+The second of the two variances is as if one more label were wrong altogether: a judge that is right
+on ten samples is not right always. The interval is Wilson's at the effective size m(1 - m)/v, with
+Student's quantile of n - 1 degrees. (Angelopoulos et al. 2023, Prediction-powered inference; the
+choice of lambda: Angelopoulos, Duchi and Zrnic 2023, PPI++.)
+
+Weights: means are weighted, and a residual x - mean counts w/mean(w) times, in lambda, too; n and N
+are numbers of samples. Groups: residuals are summed by group, a group has the residuals of both its
+labelled and its other samples, and n in v (not in the means) is the number of groups. Strata: with
+W a stratum's share of the weight, m is Σ W m and v is Σ W² v + Σ W (m of the stratum - m)²/(n + N):
+the strata's sizes are a matter of chance, too, as var(F) says of a single one (Cochran 1977, 12.2,
+double sampling). Groups that lie in several strata add their covariance; the degrees are those of
+all strata. Without weights, groups and strata all of this is the formula above.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import mul
+from typing import Final
+
+from pytest_rageval.model import Corrected
+from pytest_rageval.stats.student import LARGEST_PROBABILITY, t_quantile
+from pytest_rageval.stats.summary import NO_VARIANCE, effective_size, wilson_interval
+from pytest_rageval.stats.wording import counted
+
+LEAST_LABELS: Final = 10
+"""With fewer labels there is no corrected mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A sample with the judge's score and, where it is labelled, people's; both in 0..1.
+
+    Differences of two runs lie in -1..1. Samples of one ``group`` depend on each other; one without
+    a group is a group of its own.
+    """
+
+    judge: float
+    human: float | None = None
+    weight: float = 1.0
+    group: int | None = None
+
+
+def corrected_mean(
+    strata: Sequence[Sequence[Judged]],
+    *,
+    differences: bool = False,
+    confidence: float = 0.95,
+    exact: Collection[int] = (),
+) -> Corrected:
+    """Return the corrected mean of all samples, and its interval.
+
+    ``strata`` are parts of which the labelled samples were drawn apart, at random. A stratum
+    in which every sample is labelled is known exactly if there are others, or if its index is in
+    ``exact``; else its samples stand for more like them. ``differences`` lie in -1..1 and have the
+    t interval m ± t·√v.
+
+    Samples of weight 0 count for nothing. Without 10 labels in all, or two in each stratum that is
+    not labelled throughout, there is no mean; with all labels of one group, no interval.
+    """
+    parts = _parts(strata)
+    labels = sum(len(part.human) for part in parts)
+    if labels < LEAST_LABELS:
+        return _no_mean(labels, f"{counted(labels, 'label')}, fewer than {LEAST_LABELS}")
+    lacking = [part for part in parts if part.lacks(2)]
+    if lacking:
+        found = counted(len(lacking[0].human), "label")
+        return _no_mean(labels, f"stratum {lacking[0].index} has {found}, fewer than 2")
+    known = set(exact) if len(parts) == 1 else {part.index for part in parts}
+    total = math.fsum(part.weight for part in parts)
+    estimates = [_estimate(part, total, known) for part in parts]
+    return _result(estimates, labels, confidence, differences=differences)
+
+
+def lacking_labels(strata: Sequence[Sequence[Judged]], least: int = 2) -> list[int]:
+    """Return the indexes of strata that have fewer than ``least`` labels, and samples without."""
+    return [part.index for part in _parts(strata) if part.lacks(least)]
+
+
+def residuals(values: Sequence[float], weights: Sequence[float]) -> list[float]:
+    """Return w(x - mean)/mean(w): what each value adds to the error of the weighted mean.
+
+    >>> residuals([1.0, 0.0], [3.0, 1.0])
+    [0.375, -0.375]
+    """
+    total = math.fsum(weights)
+    mean, scale = math.fsum(map(mul, values, weights)) / total, len(values) / total
+    return [weight * scale * (value - mean) for value, weight in zip(values, weights, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The judge's scores of samples, their weights, and the groups that they are of."""
+
+    judge: list[float]
+    weights: list[float]
+    groups: list[Hashable]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The samples of a stratum that have a weight: the labelled ones, and the others."""
+
+    index: int
+    human: list[float]
+    labelled: _Rows
+    others: _Rows
+
+    @property
+    def weight(self) -> float:
+        return math.fsum(self.labelled.weights) + math.fsum(self.others.weights)
+
+    def lacks(self, least: int) -> bool:
+        return len(self.human) < least and bool(self.others.weights)
+
+
+def _parts(strata: Sequence[Sequence[Judged]]) -> list[_Part]:
+    """Return the strata that hold samples; weights are shares of the largest of all."""
+    largest = max((one.weight for stratum in strata for one in stratum), default=0.0)
+    parts = []
+    for index, stratum in enumerate(strata):
+        kept = [(at, one) for at, one in enumerate(stratum) if one.weight > 0.0]
+        labelled = [(at, one) for at, one in kept if one.human is not None]
+        others = [(at, one) for at, one in kept if one.human is None]
+        human = [one.human for _, one in labelled if one.human is not None]
+        rows = (_rows(index, samples, largest) for samples in (labelled, others))
+        if kept:
+            parts.append(_Part(index, human, *rows))
+    return parts
+
+
+def _rows(index: int, samples: Sequence[tuple[int, Judged]], largest: float) -> _Rows:
+    return _Rows(
+        [one.judge for _, one in samples],
+        [one.weight / largest for _, one in samples],
+        [(index, at) if one.group is None else one.group for at, one in samples],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Error:
+    """The variance of an estimate, and its deviations by group."""
+
+    variance: float
+    by_group: Mapping[Hashable, float]
+
+
+_NO_ERROR: Final = _Error(0.0, {})
+
+
+@dataclass(frozen=True, slots=True)
+class _Estimate:
+    """The corrected mean of a stratum that has a share ``weight`` of all weight.
+
+    ``labels_only`` is the error of the mean of the labels. ``groups`` are those with labels, of
+    which ``size`` equal ones would be worth as much; none where the mean is known exactly.
+    ``held`` is the share of all weight that each group has in the stratum.
+    """
+
+    index: int
+    weight: float
+    mean: float
+    share: float = 0.0
+    error: _Error = _NO_ERROR
+    labels_only: _Error = _NO_ERROR
+    groups: frozenset[Hashable] = frozenset()
+    size: float = math.inf
+    held: Mapping[Hashable, float] = field(default_factory=dict)
+
+
+def _estimate(part: _Part, total: float, known: Collection[int]) -> _Estimate:
+    labelled, others = part.labelled, part.others
+    mean, weight = _weighted(part.human, labelled), part.weight / total
+    if not others.weights and part.index in known:
+        return _Estimate(part.index, weight, mean)
+    share = _share(part)
+    if share:
+        mean -= share * (_weighted(labelled.judge, labelled) - _weighted(others.judge, others))
+    sizes = _sums(labelled.weights, labelled.groups)
+    is_alone = len(sizes) < 2
+    return _Estimate(
+        index=part.index,
+        weight=weight,
+        mean=mean,
+        share=share,
+        error=_NO_ERROR if is_alone else _error(part, share),
+        labels_only=_NO_ERROR if is_alone else _error(part, 0.0),
+        groups=frozenset(sizes),
+        size=effective_size(list(sizes.values())),
+        held=_sums(
+            [one / total for one in labelled.weights + others.weights],
+            labelled.groups + others.groups,
+        ),
+    )
+
+
+def _share(part: _Part) -> float:
+    """Return lambda; 0 below two independent others, whose mean has no known variance."""
+    labelled, others = part.labelled, part.others
+    if len(set(others.groups)) < 2:
+        return 0.0
+    n, ratio = len(part.human), len(part.human) / len(others.judge)
+    both = residuals(labelled.judge + others.judge, labelled.weights + others.weights)
+    spread = _squares(both) / (len(both) - 1)
+    if spread < NO_VARIANCE:
+        return 0.0
+    human = residuals(part.human, labelled.weights)
+    judge = residuals(labelled.judge, labelled.weights)
+    covariance = math.fsum(map(mul, human, judge)) / (n - 1)
+    return min(max(covariance / ((1.0 + ratio) * spread), 0.0), 1.0)
+
+
+def _error(part: _Part, share: float) -> _Error:
+    """Return the error of the mean that believes the judge to ``share``."""
+    rest = [y - share * f for y, f in zip(part.human, part.labelled.judge, strict=True)]
+    ours = _deviations(rest, part.labelled)
+    theirs = _deviations([share * f for f in part.others.judge], part.others) if share else {}
+    k, squares = len(ours), _squares(ours.values())
+    variance = max(squares * k / (k - 1), (squares + 1.0 / k**2) * k / (k + 1))
+    if not theirs:
+        return _Error(variance, ours)
+    variance += _squares(theirs.values()) * len(theirs) / (len(theirs) - 1)
+    by_group = {**theirs, **{group: one + theirs.get(group, 0.0) for group, one in ours.items()}}
+    shared = math.fsum(one * theirs[group] for group, one in ours.items() if group in theirs)
+    # At least k/(k - 1) times the squares of the groups' deviations: never below 0.
+    variance += 2.0 * shared * len(by_group) / (len(by_group) - 1)
+    return _Error(variance, by_group)
+
+
+def _result(
+    estimates: Sequence[_Estimate], labels: int, confidence: float, *, differences: bool
+) -> Corrected:
+    low = -1.0 if differences else 0.0
+    mean = math.fsum(one.weight * one.mean for one in estimates)
+    mean = min(max(mean, low), 1.0)
+    share = math.fsum(one.weight * one.share for one in estimates)
+    drawn = [one for one in estimates if one.groups]
+    if not drawn:
+        return Corrected(mean, mean, mean, share, labels, None)
+    if any(len(one.groups) < 2 for one in drawn):
+        why = "all labels of a stratum are of one group: no interval"
+        return Corrected(mean, None, None, share, labels, None, why)
+    variance = _variance(drawn, lambda one: one.error)
+    groups = frozenset[Hashable]().union(*(one.groups for one in drawn))
+    quantile = t_quantile(
+        min(0.5 + confidence / 2.0, LARGEST_PROBABILITY), max(len(groups) - len(drawn), 1)
+    )
+    if differences:
+        half = quantile * math.sqrt(variance)
+        ends = max(mean - half, low), min(mean + half, 1.0)
+    else:
+        size = 1.0 / math.fsum(one.weight**2 / one.size for one in drawn)
+        ends = wilson_interval(mean, variance, size, quantile)
+    worth = labels * _variance(drawn, lambda one: one.labels_only) / variance
+    return Corrected(mean, *ends, share, labels, worth)
+
+
+def _variance(drawn: Sequence[_Estimate], error_of: Callable[[_Estimate], _Error]) -> float:
+    """Return the variance of the strata's mean."""
+    inside = math.fsum(one.weight**2 * error_of(one).variance for one in drawn)
+    if len(drawn) == 1:
+        return inside
+    centre = math.fsum(one.weight * one.mean for one in drawn) / math.fsum(
+        one.weight for one in drawn
+    )
+    errors: defaultdict[Hashable, list[float]] = defaultdict(list)
+    sizes: defaultdict[Hashable, list[float]] = defaultdict(list)
+    for one in drawn:
+        for group, deviation in error_of(one).by_group.items():
+            errors[group].append(one.weight * deviation)
+        for group, share in one.held.items():
+            sizes[group].append(share * (one.mean - centre))
+    shared = math.fsum(
+        math.fsum(found) ** 2 - _squares(found) for found in errors.values() if len(found) > 1
+    )
+    return inside + shared + math.fsum(math.fsum(found) ** 2 for found in sizes.values())
+
+
+def _no_mean(labels: int, why: str) -> Corrected:
+    return Corrected(None, None, None, None, labels, None, why)
+
+
+def _weighted(values: Sequence[float], rows: _Rows) -> float:
+    return math.fsum(map(mul, values, rows.weights)) / math.fsum(rows.weights)
+
+
+def _deviations(values: Sequence[float], rows: _Rows) -> dict[Hashable, float]:
+    n = len(values)
+    return _sums([one / n for one in residuals(values, rows.weights)], rows.groups)
+
+
+def _sums(values: Sequence[float], groups: Sequence[Hashable]) -> dict[Hashable, float]:
+    found: defaultdict[Hashable, list[float]] = defaultdict(list)
+    for value, group in zip(values, groups, strict=True):
+        found[group].append(value)
+    return {group: math.fsum(terms) for group, terms in found.items()}
+
+
+def _squares(values: Collection[float]) -> float:
+    return math.fsum(value * value for value in values)

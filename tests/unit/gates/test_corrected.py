@@ -1,0 +1,162 @@
+"""F4: gates on means and differences that labels correct."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from pytest_rageval.gates.base import GateOptionError, make_gates
+from pytest_rageval.model import (
+    RANDOM,
+    Baseline,
+    GateResult,
+    HumanLabels,
+    Label,
+    MetricColumn,
+    SampleResult,
+    ScenarioResult,
+    answer_digest,
+)
+
+Result = Callable[..., ScenarioResult]
+
+NOW, BEFORE = (answer_digest(answer, None) for answer in ("now", "before"))
+
+
+def check(result: Result, gates: Mapping[str, Any], labels: Any, **fields: Any) -> GateResult:
+    """Return the verdict on 100 samples that the judge scores 1, but for the last 20.
+
+    ``columns`` may say more of the judge; ``labels`` are by number of the sample.
+    """
+    column = MetricColumn("judge", **fields.pop("column", {}))
+    low, high = column.range
+    samples = [
+        SampleResult(f"s{at}", at, scores={"judge": high if at < 80 else low}, answer="now")
+        for at in range(100)
+    ]
+    said = {f"s{at}": found for at, found in labels.items()}
+    human = HumanLabels("judge", (low, high), "l.csv", said)
+    run = result(samples, column, human=(human,), **fields)
+    (gate,) = make_gates(gates, run.info)
+    return gate.check(run)
+
+
+def people(values: Mapping[int, float]) -> dict[int, list[Label]]:
+    return {at: [Label(value, "ann", RANDOM, NOW)] for at, value in values.items()}
+
+
+# The judge is constant on the labelled: lambda is 0, and the mean that of the labels, 12 of 16.
+SIXTEEN = {at: float(at % 4 > 0) for at in range(16)}
+
+
+def test_the_mean_that_people_would_give_is_compared(result: Result) -> None:
+    """F4: 0.75, where the judge alone says 0.8."""
+    found = check(result, {"judge": {"min": 0.78, "corrected": True}}, people(SIXTEEN))
+    assert (found.name, found.outcome) == ("judge.mean", "failed")
+    assert found.observed == pytest.approx(0.75)
+    assert "16 labels; by the judge alone 0.8000" in found.message
+    assert found.message.endswith("in all would")  # how many labels decide it
+
+
+def test_the_lower_end_of_its_interval_is_compared(result: Result) -> None:
+    """F4: S = 3, so v = 4/17/16 = 0.014706 and n_eff = 0.1875/v = 12.75; t(15) = 2.1314."""
+    gates = {"judge": {"lower_bound": {"min": 0.5, "corrected": True}}}
+    found = check(result, gates, people(SIXTEEN))
+    # centre (0.75 + 4.5430/25.5)/(1 + 4.5430/12.75) = 0.684324; half width 2.1314/1.35631 *
+    # sqrt(0.014706 + 4.5430/650.25) = 0.23145
+    assert found.observed == pytest.approx(0.45287, abs=5e-5)
+    assert found.outcome == "failed"
+
+
+def test_nine_labels_fail(result: Result) -> None:
+    """F4: the gate does not fall back on the judge."""
+    nine = people(dict.fromkeys(range(9), 1.0))
+    found = check(result, {"judge": {"min": 0.1, "corrected": True}}, nine)
+    assert (found.outcome, found.observed) == ("failed", None)
+
+
+def test_a_scale_other_than_0_to_1_keeps_its_unit(result: Result) -> None:
+    """F4: of labels from 1 to 5, three quarters are 5: a mean of 4."""
+    labels = people({at: 1.0 + 4.0 * value for at, value in SIXTEEN.items()})
+    gates = {"judge": {"mean": {"min": 4, "corrected": True}}}
+    found = check(result, gates, labels, column={"range": (1.0, 5.0)})
+    assert found.observed == pytest.approx(4.0)
+
+
+def regression(result: Result, labels: Any, **options: Any) -> GateResult:
+    """Return the verdict against a run in which every answer was another, all scored 1."""
+    names = [f"s{at}" for at in range(100)]
+    before = Baseline(
+        "main",
+        names,
+        {"judge": dict.fromkeys(names, 1.0)},
+        digests=dict.fromkeys(names, BEFORE),
+    )
+    given = {"baseline": "main", "metrics": ["judge"], "corrected": True, **options}
+    return check(result, {"no_regression": given}, labels, baselines={"main": before})
+
+
+def pairs(values: Mapping[int, tuple[float, float]]) -> dict[int, list[Label]]:
+    return {
+        at: [Label(now, "ann", RANDOM, NOW), Label(before, "ann", RANDOM, BEFORE)]
+        for at, (now, before) in values.items()
+    }
+
+
+# Twenty pairs, one in four from good to bad: d = -0.25, S = 20 * 3/16 = 3.75, v = 3.75/19/20 is
+# below (S + 1)/21/20 = 0.01131; t(19) = 2.0930: -0.25 +- 0.2226. The judge is constant.
+FALL = {at: (float(at % 4 > 0), 1.0) for at in range(20)}
+
+
+@pytest.mark.parametrize(
+    ("options", "outcome"),
+    [
+        ({}, "failed"),
+        ({"max_drop": 0.3}, "passed"),
+        ({"mode": "exceeds", "max_drop": 0.02}, "failed"),
+        ({"mode": "exceeds", "max_drop": 0.03}, "passed"),
+        ({"mode": "non_inferior", "max_drop": 0.47}, "failed"),
+        ({"mode": "non_inferior", "max_drop": 0.48}, "passed"),
+        ({"mode": "any", "max_drop": 0.2}, "failed"),
+    ],
+)
+def test_a_fall_that_people_see_is_judged_by_its_interval(
+    result: Result, options: Mapping[str, Any], outcome: str
+) -> None:
+    """F4: from -0.4726 to -0.0274, where the judge alone saw -0.2."""
+    found = regression(result, pairs(FALL), **options)
+    assert found.outcome == outcome
+    assert found.observed == pytest.approx(-0.25)
+    assert "by people -0.2500 against main" in found.message
+    assert "by the judge alone -0.2000" in found.message
+
+
+def test_without_labels_on_both_sides_it_fails(result: Result) -> None:
+    """F4: closed, and names the answers to label."""
+    found = regression(result, people(SIXTEEN))
+    assert found.outcome == "failed"
+    assert "label both answers of 10 of these: s0, s1" in found.message
+    assert regression(result, people(SIXTEEN), undecided="pass").outcome == "passed"
+
+
+def test_lost_samples_fail(result: Result) -> None:
+    """F4: labels do not make up for rows that are gone."""
+    names = [f"s{at}" for at in range(200)]
+    before = Baseline(
+        "main",
+        names,
+        {"judge": dict.fromkeys(names, 1.0)},
+        digests=dict.fromkeys(names, NOW),
+    )
+    gate = {"no_regression": {"baseline": "main", "metrics": ["judge"], "corrected": True}}
+    found = check(result, gate, {}, baselines={"main": before})
+    assert found.outcome == "failed"
+    assert "only 100 of the 200 samples of main have a score in both runs" in found.message
+
+
+def test_per_cent_of_the_judges_mean_is_refused(result: Result) -> None:
+    """F4: people's mean of the baseline is not known."""
+    with pytest.raises(GateOptionError, match="give the fall as a number"):
+        regression(result, pairs(FALL), max_drop="5%")

@@ -1,0 +1,84 @@
+"""The sheet of answers to label: as CSV, and as a page that knows nothing of the judge."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from typing import Any
+
+import pytest
+
+from pytest_rageval.reports.label_sheet import LabelRow, LabelSheet, sheet_csv
+from pytest_rageval.reports.page import assemble
+from pytest_rageval.reports.page.label_page import LABEL_SCRIPTS, label_page_chunks
+from pytest_rageval.text.csv_text import unquoted
+
+HOSTILE = "</script><script>x()</script>\u2028<!-- {{policy}} {{data}}"
+ROWS = (
+    LabelRow("a", "How long?", ("Five days.", "Two,\nor three."), "Five.", "d" * 12, "random"),
+    LabelRow("=b", "-1?", (), HOSTILE, "e" * 12, "s-0123abcd"),
+)
+SHEET = LabelSheet("bot", "faithfulness", (0.0, 1.0), ROWS, "20261121T093011.csv", "@ann")
+
+
+def data_of(page: str) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    data: dict[str, Any] = json.loads(found[1])
+    return data
+
+
+def test_a_sheet_has_a_blank_label_for_each_row() -> None:
+    """Excel takes UTF-8 for what it is by the mark; lines end as RFC 4180 has them."""
+    text = "".join(sheet_csv(SHEET))
+    assert text.startswith(
+        "\ufeffquestion,contexts,answer,id,metric,annotator,label,note,drawn,digest\r\n"
+        'How long?,"[1] Five days.\n\n[2] Two,\nor three.",Five.,'
+        "a,faithfulness,'@ann,,,random,dddddddddddd\r\n"
+    )
+    assert text.endswith(",s-0123abcd,eeeeeeeeeeee\r\n")
+
+
+def test_no_cell_of_a_sheet_is_a_formula() -> None:
+    text = "".join(sheet_csv(SHEET)).removeprefix("\ufeff")
+    first, second = csv.DictReader(io.StringIO(text, newline=""))
+    assert not [cell for cell in (*first.values(), *second.values()) if cell[:1] in set("=+-@\t\r")]
+    assert [unquoted(second[name]) for name in ("id", "question", "answer")] == [
+        "=b",
+        "-1?",
+        HOSTILE,
+    ]
+
+
+def test_the_page_has_the_rows_and_nothing_of_a_judge() -> None:
+    page = "".join(label_page_chunks(SHEET))
+    assert page.count("<script>") == 1
+    data = data_of(page)
+    assert data.keys() == {*LabelSheet.__dataclass_fields__, "key"}
+    assert [row.keys() for row in data["rows"]] == [LabelRow.__dataclass_fields__.keys()] * 2
+    assert data["rows"][1]["answer"] == HOSTILE
+    assert "<title>bot: faithfulness · rageval</title>" in page
+    assert "此页面需要 JavaScript" in page
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        LabelSheet("bot", "faithfulness", (0.0, 1.0), ROWS, "later.csv"),
+        LabelSheet("bot", "helpfulness", (0.0, 1.0), ROWS, SHEET.file_name),
+        LabelSheet("bot", "faithfulness", (0.0, 1.0), ROWS[:1], SHEET.file_name),
+    ],
+)
+def test_another_sheet_keeps_its_labels_elsewhere(other: LabelSheet) -> None:
+    first, second = (data_of("".join(label_page_chunks(sheet))) for sheet in (SHEET, other))
+    assert first["key"] != second["key"]
+
+
+def test_the_page_takes_no_script_that_needs_another() -> None:
+    """The report's other scripts are not there, and a call of theirs would fail."""
+    rest = "\n".join(assemble.asset(name) for name in set(assemble.SCRIPTS) - set(LABEL_SCRIPTS))
+    foreign = set(re.findall(r"^(?:async )?function (\w+)", rest, re.MULTILINE))
+    own = assemble.asset("label.js") + assemble.asset("label_start.js")
+    assert set(re.findall(r"(?<![.\w])(\w+)\(", own)) & foreign == set()

@@ -1,0 +1,252 @@
+"""F3, F4: scores against labels: levels, strata of changed answers, differences of two runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pytest_rageval.model import (
+    CHOSEN,
+    RANDOM,
+    Baseline,
+    Bound,
+    Draw,
+    HumanLabels,
+    Label,
+    MetricColumn,
+    SampleResult,
+    ScenarioResult,
+    answer_digest,
+)
+from pytest_rageval.stats.people import agreement_of, corrected_difference, corrected_of
+
+Result = Callable[..., ScenarioResult]
+
+JUDGE = MetricColumn("judge")
+
+
+def digest(answer: str) -> str:
+    return answer_digest(answer, None)
+
+
+def judged(
+    scores: Sequence[float | None], answer: str = "now", **fields: Any
+) -> list[SampleResult]:
+    """Return the samples s0, s1, ... with these scores of the judge, all with one answer."""
+    return [
+        SampleResult(f"s{at}", at, scores={"judge": score}, answer=answer)
+        for at, score in enumerate(scores)
+    ]
+
+
+def labelled(
+    values: Mapping[int, float], drawn: str = RANDOM, answer: str = "now"
+) -> dict[str, list[Label]]:
+    return {f"s{at}": [Label(value, "ann", drawn, digest(answer))] for at, value in values.items()}
+
+
+def people(labels: Mapping[str, Sequence[Label]], levels: Any = (0.0, 1.0), **fields: Any) -> Any:
+    return HumanLabels("judge", levels, "l.csv", labels, **fields)
+
+
+def test_a_score_that_is_no_level_is_cut_at_the_threshold(result: Result) -> None:
+    """F3: 0.7 and 0.6 are high from 0.6 on, 0.5 is low; people accept the first alone."""
+    run = result(judged([0.7, 0.6, 0.5]), JUDGE, thresholds={"judge": Bound(min=0.6)})
+    found = agreement_of(run, people(labelled({0: 1.0, 1: 0.0, 2: 0.0})))
+    assert found.confusion == ((1, 1), (0, 1))
+
+
+def test_a_cut_of_its_own_goes_before_the_threshold(result: Result) -> None:
+    """F3: from 0.65 on only the first is high."""
+    run = result(judged([0.7, 0.6, 0.5]), JUDGE, thresholds={"judge": Bound(min=0.6)})
+    found = agreement_of(run, people(labelled({0: 1.0, 1: 0.0, 2: 0.0}), cut=0.65))
+    assert found.confusion == ((2, 0), (0, 1))
+
+
+def test_without_a_threshold_there_are_no_classes(result: Result) -> None:
+    """F3: rank correlations need none; the rest says what to write."""
+    found = agreement_of(result(judged([0.7, 0.2]), JUDGE), people(labelled({0: 1.0, 1: 0.0})))
+    assert found.kappa is None
+    assert found.spearman == pytest.approx(1.0)
+    assert found.why["kappa"] == (
+        "0.7 is no level, and nothing says where to cut: write human.cut, or a threshold of judge"
+    )
+
+
+def test_a_score_between_several_levels_goes_to_the_nearest(result: Result) -> None:
+    """F3: 0.7 is nearer to 0.5 than to 1."""
+    run = result(judged([0.7, 0.8]), JUDGE)
+    found = agreement_of(run, people(labelled({0: 0.5, 1: 1.0}), (0.0, 0.5, 1.0)))
+    assert found.confusion == ((0, 0, 0), (0, 1, 0), (0, 0, 1))
+
+
+def test_two_levels_stand_for_bad_and_good_on_any_scale(result: Result) -> None:
+    """F3: on a scale of 1 to 5 a score of 1 is not the level 1."""
+    rubric = MetricColumn("judge", range=(1.0, 5.0))
+    run = result(judged([1.0, 5.0]), rubric, thresholds={"judge": Bound(min=3.0)})
+    found = agreement_of(run, people(labelled({0: 0.0, 1: 1.0})))
+    assert found.confusion == ((1, 0), (0, 1))
+    assert found.bias == 0.0
+
+
+def test_what_is_not_counted_is_said(result: Result) -> None:
+    """F3: labels of an earlier answer, and samples that the judge did not score."""
+    labels = labelled({0: 1.0, 1: 0.0, 2: 1.0}) | labelled({3: 1.0}, answer="before")
+    found = agreement_of(result(judged([1.0, 0.0, None, 1.0]), JUDGE), people(labels))
+    assert (found.n, found.stale, found.unscored) == (2, 1, 1)
+
+
+def test_agreement_is_given_by_slice(result: Result) -> None:
+    """F3: for a field with a few values."""
+    samples = [
+        replace(sample, metadata={"lang": "zh" if sample.index else "en"})
+        for sample in judged([1.0, 1.0, 1.0])
+    ]
+    run = result(samples, JUDGE, metadata_columns=("lang",))
+    found = agreement_of(run, people(labelled({0: 1.0, 1: 1.0, 2: 0.0}))).slices["lang"]
+    assert {value: part.n for value, part in found.items()} == {"en": 1, "zh": 2}
+
+
+# Twelve labels of 24 samples; of those labelled, people accept all but the first.
+TWELVE = {at: float(at > 0) for at in range(12)}
+
+
+def test_labels_that_were_chosen_correct_nothing(result: Result) -> None:
+    """F4: twelve labels, none of them drawn; ten would do."""
+    run = result(judged([1.0] * 24), JUDGE)
+    found = corrected_of(run, people(labelled(TWELVE, CHOSEN)))
+    assert (found.mean, found.labels) == (None, 0)
+    assert corrected_of(run, people(labelled(TWELVE))).mean == pytest.approx(11 / 12)
+
+
+def test_when_all_are_labelled_it_does_not_matter_how_they_were_drawn(result: Result) -> None:
+    """F4: the mean of the labels, 11 of 12."""
+    found = corrected_of(result(judged([1.0] * 12), JUDGE), people(labelled(TWELVE, CHOSEN)))
+    assert found.mean == pytest.approx(11 / 12)
+
+
+def test_without_labels_it_says_how_to_get_some(result: Result) -> None:
+    """F5."""
+    found = corrected_of(result(judged([1.0] * 12), JUDGE), people({}))
+    assert found.why == "judge has no labels yet: pytest --rag-label 30 draws samples to label"
+
+
+def changed_run(result: Result, *, since: Draw | None, new: Mapping[int, float]) -> Any:
+    """Return the corrected mean of a run whose samples from s12 on have changed since a draw.
+
+    Of the 12 unchanged ones s0 to s9 have labels, all 1; ``new`` are labels of present answers.
+    """
+    old = [
+        SampleResult(f"s{at}", at, scores={"judge": 1.0}, answer="now" if at < 12 else "new")
+        for at in range(24)
+    ]
+    labels = labelled(dict.fromkeys(range(10), 1.0)) | labelled({20: 1.0})
+    labels |= labelled(new, answer="new", drawn="s-b")
+    draws = [] if since is None else [since]
+    draws += (
+        [
+            Draw(
+                {f"s{at}": digest("now" if at < 12 else "new") for at in range(24)},
+                {f"s{at}": "s-a" if at < 12 else "s-b" for at in range(24)},
+            )
+        ]
+        if new
+        else []
+    )
+    return corrected_of(result(old, JUDGE), people(labels, draws=draws))
+
+
+FIRST = Draw({f"s{at}": digest("now") for at in range(24)})
+
+
+def test_changed_answers_need_labels_of_their_own(result: Result) -> None:
+    """F4: the labels left are of the easy half; ten of the changed answers must be labelled."""
+    found = changed_run(result, since=FIRST, new={})
+    assert found.mean is None
+    assert found.why.startswith(
+        "12 of 24 answers changed since they were labelled: label 10 of these: s12, s13, "
+    )
+
+
+def test_changed_answers_are_a_stratum(result: Result) -> None:
+    """F4: half of the samples have the mean 1, the other half 0.5: 0.75 together."""
+    new = {at: float(at % 2) for at in range(12, 22)}
+    assert changed_run(result, since=FIRST, new=new).mean == pytest.approx(0.75)
+
+
+def test_too_few_labels_of_changed_answers_say_how_many_more(result: Result) -> None:
+    """F4: seven are there."""
+    new = {at: float(at % 2) for at in range(12, 19)}
+    assert (
+        "label 3 of these: s19, s20, s21, s22, s23 ("
+        in changed_run(result, since=FIRST, new=new).why
+    )
+
+
+def test_a_label_of_an_answer_that_is_not_on_record_fails(result: Result) -> None:
+    """F4: it is not known which of the others have changed."""
+    found = changed_run(result, since=None, new={})
+    assert found.mean is None
+    assert "1 labelled answers have changed (s20)" in found.why
+
+
+def test_strata_without_their_sizes_fail(result: Result) -> None:
+    """F4: the draw must be on record."""
+    found = corrected_of(result(judged([1.0] * 24), JUDGE), people(labelled(TWELVE, "s-a1")))
+    assert found.mean is None
+    assert "draws.json" in found.why
+
+
+def difference(result: Result, labels: Mapping[str, Sequence[Label]]) -> Any:
+    """Return the difference from a baseline in which s0 to s11 had other answers.
+
+    The judge scored the 24 samples 1, and in the baseline 0.
+    """
+    samples = [
+        SampleResult(f"s{at}", at, scores={"judge": 1.0}, answer="new" if at < 12 else "now")
+        for at in range(24)
+    ]
+    names = [sample.sample_id for sample in samples]
+    scores = {"judge": dict.fromkeys(names, 0.0)}
+    before = Baseline("main", names, scores, digests=dict.fromkeys(names, digest("now")))
+    run = result(samples, JUDGE, baselines={"main": before})
+    return corrected_difference(run, people(labels), before)
+
+
+def both(values: Mapping[int, tuple[float, float]]) -> dict[str, list[Label]]:
+    """Return labels of the new and of the old answer."""
+    return {
+        f"s{at}": [
+            Label(new, "ann", RANDOM, digest("new")),
+            Label(old, "ann", RANDOM, digest("now")),
+        ]
+        for at, (new, old) in values.items()
+    }
+
+
+def test_equal_answers_are_no_difference(result: Result) -> None:
+    """F4: half of the answers changed; ten pairs, all from good to bad: -1 in that half."""
+    found = difference(result, both(dict.fromkeys(range(10), (0.0, 1.0))))
+    assert found.mean == pytest.approx(-0.5)
+    assert found.labels == 10
+    assert found.ci_low < -0.5 < found.ci_high < 0.0
+
+
+def test_all_changed_answers_labelled_are_known_exactly(result: Result) -> None:
+    """F4: six of the twelve fell: -0.5 in half of the samples, without an interval's width."""
+    values = {at: (0.0, 1.0) if at < 6 else (1.0, 1.0) for at in range(12)}
+    found = difference(result, both(values))
+    assert (found.mean, found.ci_low, found.ci_high) == pytest.approx((-0.25, -0.25, -0.25))
+
+
+def test_too_few_pairs_say_which_to_label(result: Result) -> None:
+    """F4: four pairs, and one answer that is labelled on one side only."""
+    labels = both(dict.fromkeys(range(4), (1.0, 1.0))) | labelled({5: 1.0}, answer="new")
+    found = difference(result, labels)
+    assert found.mean is None
+    assert found.why.startswith(
+        "12 of 24 answers differ from those of main: label both answers of 6 of these: s4, s5, s6"
+    )
