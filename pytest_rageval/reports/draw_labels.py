@@ -13,7 +13,7 @@ from pytest_rageval.errors import Problem, UserError
 from pytest_rageval.model import RANDOM, Draw, HumanLabels, ScenarioInfo
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.reports.history import trend_of
-from pytest_rageval.reports.label_pairs import OtherRun, other_run
+from pytest_rageval.reports.label_pairs import OtherRun, Pairs, other_run
 from pytest_rageval.reports.label_population import (
     SavedSample,
     digest_of,
@@ -21,7 +21,7 @@ from pytest_rageval.reports.label_population import (
     label_row,
     population,
 )
-from pytest_rageval.reports.label_sheet import LabelRow, LabelSheet, sheet_csv
+from pytest_rageval.reports.label_sheet import LabelSheet, sheet_csv
 from pytest_rageval.reports.page.label_page import label_page_chunks
 from pytest_rageval.reports.run_info import run_id
 from pytest_rageval.results.draws import (
@@ -116,12 +116,15 @@ def draw_labels(
     """
     source = _source(wanted, run_paths)
     human, other = wanted.human, source.other
-    halves = {} if other is None else other.halves(source.population, n, seed)
-    drawing = _drawing(source, n - len(halves), seed)
+    pairs = Pairs() if other is None else other.pairs(source.population)
+    halves = pairs.halves_to_label(n, seed)
+    apart = pairs.differing if len(halves) < pairs.lacking else ()
+    drawing = _drawing(source, n - len(halves), seed, apart)
     rows = [label_row(source.samples[name], drawing.of.get(name, RANDOM)) for name in drawing.ids]
     records = [_record(source, drawing, seed, now)]
     if other is not None:
-        rows += other.rows(_pairs(other, rows) | halves)
+        drawn = {row.sample_id: row.drawn for row in rows if row.sample_id in pairs.differing}
+        rows += other.rows(drawn | halves)
         if other.digests not in [one.digests for one in source.draws]:
             records.insert(0, other.record(human.metric, seed, now))
     random.Random(seed).shuffle(rows)
@@ -157,24 +160,17 @@ def _source(wanted: Wanted, run_paths: RunPaths) -> _Source:
     return _Source(wanted, run, samples, found, ours, other_run(info, human, run_paths))
 
 
-def _drawing(source: _Source, n: int, seed: int) -> Drawing:
+def _drawing(source: _Source, n: int, seed: int, apart: Collection[str]) -> Drawing:
     draws, human = source.draws, source.wanted.human
     last = next((one.plain() for one in reversed(draws) if _bears_labels(one, human)), None)
     last = last or _labelled_baseline(source.wanted.info, human)
-    if last is None and source.other is not None:
-        last = Draw(source.other.digests)  # equal answers are no news to a comparison
     kinds = {code: one.kind for record in draws for code, one in record.strata.items()}
-    return draw(source.population, n, seed, last, kinds)
+    return draw(source.population, n, seed, last, kinds, apart)
 
 
 def _needed(population: Sequence[Candidate]) -> tuple[int, int] | None:
     pilot = [Judged(one.score, one.human, one.weight) for one in population]
     return labels_needed(pilot, HALF_WIDTH)
-
-
-def _pairs(other: OtherRun, rows: Sequence[LabelRow]) -> dict[str, str]:
-    """Return the samples that the other run answers differently, and how they were drawn."""
-    return {row.sample_id: row.drawn for row in rows if other.differs(row.sample_id, row.digest)}
 
 
 def _record(source: _Source, drawing: Drawing, seed: int, now: datetime) -> DrawRecord:

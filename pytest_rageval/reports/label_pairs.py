@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
@@ -24,6 +24,26 @@ from pytest_rageval.stats.drawing import Candidate
 
 _LEAST_PAIRS: Final = 10
 _CODE: Final = "s-saved"
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Samples that two runs answer differently.
+
+    ``halves`` have a label of the present answer only, by how that was drawn; ``lacking`` pairs
+    with both labels are missing to be enough.
+    """
+
+    differing: Collection[str] = frozenset()
+    halves: Mapping[str, str] = field(default_factory=dict)
+    lacking: int = 0
+
+    def halves_to_label(self, n: int, seed: int) -> dict[str, str]:
+        """Return up to ``n`` halves, as many as are lacking."""
+        count = min(n, self.lacking, len(self.halves))
+        return {
+            name: self.halves[name] for name in random.Random(seed).sample([*self.halves], count)
+        }
 
 
 @dataclass(frozen=True)
@@ -46,20 +66,18 @@ class OtherRun:
             if not drawn_labels(self.human, name, row.digest):
                 yield row
 
-    def halves(self, population: Sequence[Candidate], n: int, seed: int) -> dict[str, str]:
-        """Return up to ``n`` samples with a label on one side only, and how these were drawn.
-
-        As many as bring the pairs that have both to ten: labels of both sides are what counts.
-        """
+    def pairs(self, population: Sequence[Candidate]) -> Pairs:
+        """Return the pairs of answers that differ, and which of them have labels."""
         differing = [one for one in population if self.differs(one.sample_id, one.digest)]
         labelled = [one for one in differing if one.human is not None]
-        open_ = [one for one in labelled if not self._is_labelled(one.sample_id)]
-        lacking = min(_LEAST_PAIRS, len(differing)) - (len(labelled) - len(open_))
-        picked = random.Random(seed).sample(open_, max(0, min(n, lacking, len(open_))))
-        return {
+        halves = {
             one.sample_id: drawn_labels(self.human, one.sample_id, one.digest)[0].drawn
-            for one in picked
+            for one in labelled
+            if not self._is_labelled(one.sample_id)
         }
+        whole = len(labelled) - len(halves)
+        lacking = max(0, min(_LEAST_PAIRS, len(differing)) - whole)
+        return Pairs({one.sample_id for one in differing}, halves, lacking)
 
     def record(self, metric: str, seed: int, now: datetime) -> DrawRecord:
         """Return the answers as a draw of which there are no labels.

@@ -72,16 +72,18 @@ def draw(
     seed: int,
     last: Draw | None = None,
     kinds: Mapping[str, str] | None = None,
+    apart: Collection[str] = (),
 ) -> Drawing:
     """Draw ``n`` samples without a label, or all there are.
 
     ``last`` is the newest draw that bears labels, ``kinds`` are those of all earlier strata by
     code. The first FIRST labels are drawn uniformly. Then, or as soon as answers have changed, the
     draw is by strata: changed answers, and the judge's verdict or what the last draw made of it, so
-    that a judge who wavers does not split strata any further.
+    that a judge who wavers does not split strata any further. The samples ``apart`` are wanted as
+    much as changed ones, and are a stratum, too.
     """
     rng, kinds = random.Random(seed), kinds or {}
-    parts = _parts(population, last, kinds)
+    parts = _parts(population, last, kinds, apart)
     if not parts:
         free = [one.sample_id for one in population if one.human is None]
         return Drawing(rng.sample(free, min(n, len(free))))
@@ -172,19 +174,24 @@ def _allocated(parts: Sequence[_Part], n: int) -> list[int]:
 
 
 def _parts(
-    population: Sequence[Candidate], last: Draw | None, kinds: Mapping[str, str]
+    population: Sequence[Candidate],
+    last: Draw | None,
+    kinds: Mapping[str, str],
+    apart: Collection[str],
 ) -> list[_Part]:
     """Return the strata, changed answers first; [] if the draw is to be uniform."""
-    is_new = [last is not None and _has_changed(one, last) for one in population]
-    changed = [one for one, new in zip(population, is_new, strict=True) if new]
-    same = [one for one, new in zip(population, is_new, strict=True) if not new]
+    wanted: dict[str, list[Candidate]] = {"changed": [], "apart": [], "": []}
+    for one in population:
+        is_new = last is not None and _has_changed(one, last)
+        wanted["changed" if is_new else "apart" if one.sample_id in apart else ""].append(one)
+    same = wanted.pop("")
+    parts = [_Part(CHANGED, members) for members in wanted.values() if members]
     if last is not None and last.strata:
         kept = _split(same, {one.sample_id: last.strata[one.sample_id] for one in same}, kinds)
-    elif changed or sum(one.human is not None for one in population) >= FIRST:
+    elif parts or sum(one.human is not None for one in population) >= FIRST:
         kept = _split(same, {one.sample_id: "high" if one.is_high else "low" for one in same}, {})
     else:
         return []
-    parts = [_Part(CHANGED, changed)] if changed else []
     while len(kept) > MOST_STRATA - len(parts):
         kept.sort(key=lambda part: (part.lacks * part.least, len(part.members)))
         kept[:2] = [_Part("several", [*kept[0].members, *kept[1].members])]

@@ -242,6 +242,24 @@ def test_the_verdict_is_the_threshold_the_middle_or_the_median(
     samples = zip(IDS, scores, strict=True)
     project.ran(*(answered(name, scores={"f1": score}) for name, score in samples))
     assert kinds(project.drawn(1, human(*IDS[:30]), **fields)) == sizes
+    cut = human(*IDS[:30], cut=0.7)  # comes first
+    assert kinds(project.drawn(1, cut, **fields)) == {"high": (10, 1), "low": (40, 0)}
+
+
+def test_labels_of_a_saved_run_tell_what_has_changed(project: Project) -> None:
+    """Two answers are others than in the run whose answers were labelled, without a draw."""
+    project.ran(*map(answered, IDS[:-2]), answered(IDS[-2], "Rome"), answered(IDS[-1], "Rome"))
+    digests = dict.fromkeys(IDS, answer_digest("Paris", ["one", "two"]))
+    saved = {"main": Baseline("main", (), {}, digests=digests)}
+    assert kinds(project.drawn(3, human(*LABELLED), baselines=saved))["changed"] == (2, 2)
+    assert project.drawn(3, baselines=saved).drawing.strata == {}
+
+
+def test_scores_are_taken_to_one_scale(project: Project) -> None:
+    """1 of 0..5 is 0.2: how many labels are needed depends on it."""
+    project.ran()
+    found = project.drawn(metrics=(MetricColumn("f1", range=(0.0, 5.0)),))
+    assert {one.score for one in found.population} == {0.2}
 
 
 def test_draws_beside_the_labels_are_taken_over(project: Project) -> None:
@@ -318,6 +336,23 @@ def test_half_a_pair_comes_before_new_ones(project: Project) -> None:
     (new,) = found.drawing.ids
     assert new in IDS[14:]
     assert len(rows) == 8
+
+
+def test_answers_that_differ_are_drawn_until_there_are_ten_pairs(project: Project) -> None:
+    """12 of 50 differ, and none has a label: 10 are drawn, then one of the others.
+
+    With ten pairs they are nothing special, and the draw is uniform, as it is without other labels.
+    """
+    differing = IDS[:12]
+    project.ran(*(answered(name, "Rome") for name in differing), name="baselines/main.json")
+    project.ran()
+    found = project.drawn(11, **COMPARED)
+    assert kinds(found) == {"changed": (12, 10), "high": (38, 1)}
+    labels = {
+        name: [*human(name).labels[name], *human(name, answer="Rome").labels[name]]
+        for name in differing[:10]
+    }
+    assert project.drawn(5, replace(human(), labels=labels), **COMPARED).drawing.strata == {}
 
 
 def test_several_metrics_have_several_sheets(project: Project) -> None:
