@@ -406,7 +406,8 @@ def corrected_difference(
         return _no_mean(why, labelled)
     strata = [[one.judged for one in part] for part in parts.values()]
     strata += [equal] if equal else []
-    found = corrected_mean(strata, differences=True, confidence=confidence)
+    exact = (len(parts),)  # equal answers are no sample of others
+    found = corrected_mean(strata, differences=True, confidence=confidence, exact=exact)
     return replace(_scaled(found, 0.0, scale.span), labels=labelled)
 
 

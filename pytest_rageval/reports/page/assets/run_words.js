@@ -28,6 +28,7 @@ const RUN_WORDS = [
   [/; by the judge alone /, "；仅按裁判 "],
   [/; the labels do not decide it, (\d+) to (\d+) in all would/, "；标注尚不足以判定，共需 $1 至 $2 个"],
   [/; the labels do not decide it, (\d+) in all would/, "；标注尚不足以判定，共需 $1 个"],
+  [/; with these labels, a (?:fall|rise) below (\S+) may go unseen \(power 80 %\)/, "；以这些标注，小于 $1 的变差可能看不出来（功效 80%）"],
   [/; the labels do not decide it/, "；标注尚不足以判定"],
   [/the labels give no interval/, "标注不足以计算区间"],
   [/(\d+) of (\d+) answers changed since they were labelled: label (\d+) of these: /, "$2 个答案中有 $1 个在标注后改变，请标注其中 $3 个："],
