@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import Literal
 
 from pytest_rageval.gates.regression import FEW_PAIRS, UNDECIDED, RegressionGate
@@ -19,7 +20,6 @@ from pytest_rageval.model import (
     HumanLabels,
     ScenarioResult,
 )
-from pytest_rageval.stats.kappa import Z_95
 from pytest_rageval.stats.paired import power_factor
 from pytest_rageval.stats.weights import is_scored, weighted_mean
 from pytest_rageval.stats.wording import counted
@@ -98,7 +98,8 @@ class CorrectedRegressionGate(RegressionGate):
         if fell or self.mode == "any" or found.ci_low is None or found.ci_high is None:
             return text
         half = (found.ci_high - found.ci_low) / 2.0
-        smallest = half * power_factor(self.test.alpha) / Z_95
+        alpha = self.test.alpha / len(self.targets)
+        smallest = half * power_factor(alpha) / NormalDist().inv_cdf(1.0 - alpha / 2.0)
         return (
             f"{text}; with these labels, a {worse} below {smallest:.4f} may go unseen (power 80 %)"
         )
