@@ -311,7 +311,7 @@ def _lost(members: Sequence[_Member], draws: Sequence[Draw]) -> str:
     ]
     if stale:
         return (
-            f"{len(stale)} labelled answers have changed ({_listed(stale)}), and no draws.json "
+            f"{len(stale)} of the labelled answers changed ({_listed(stale)}), and no draws.json "
             "beside the labels says which others have: draw labels anew (pytest --rag-label 30)"
         )
     known = {code for draw in draws for code in draw.strata.values()}
