@@ -222,7 +222,7 @@ SAID = (
     "9 labels of present answers, 50 are needed: label 41 more (pytest --rag-label 41 draws them)",
     "kappa is undefined: people and the judge use one level only (12 labels)",
     "0.6583 >= 0.6000 (mean by people 0.6583, 95 % interval 0.5246..0.7702, 40 labels; by the "
-    "judge alone 0.8000); the labels do not decide it, 60 to 120 would",
+    "judge alone 0.8000); the labels do not decide it, 60 to 120 in all would",
     "57 of 300 answers changed since they were labelled: label 10 of these: t1, t2 and 3 more "
     "(pytest --rag-label 10 draws them)",
     "f1: no such fall shown (mode significant): by people +0.0300 against main, 95 % interval "
