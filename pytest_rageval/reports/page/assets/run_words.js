@@ -35,6 +35,18 @@ const RUN_WORDS = [
   [/(\d+) of (\d+) answers differ from those of (.+?): label both answers of (\d+) of these: /, "$2 个答案中有 $1 个与 $3 不同，请为其中 $4 个样本的两个答案标注："],
   [/ and (\d+) more(?=（|$)/, " 等，另有 $1 个"],
   [/(\S+) has no labels yet: pytest --rag-label (\d+) draws samples to label/, "$1 尚无标注：可用 pytest --rag-label $2 抽取样本"],
+  [/a stratum of (\d+) samples has (\d+) labels: draw more \(pytest --rag-label (\d+)\)/, "某层有 $1 个样本，只有 $2 个标注：请再抽取（pytest --rag-label $3）"],
+  [
+    /(\d+) labelled answers have changed \((.*?)\), and no draws.json beside the labels says which others have: draw labels anew \(pytest --rag-label (\d+)\)/,
+    "$1 个已标注的答案已改变（$2），标注旁没有 draws.json 说明其他答案是否改变：请重新抽样标注（pytest --rag-label $3）",
+  ],
+  [
+    /the labels were drawn by strata, and the draws.json with their sizes is not beside them \(no (.*?)\)/,
+    "标注为分层抽样，但旁边没有记录各层大小的 draws.json（缺少 $1）",
+  ],
+  [/all labels of a stratum are of one group: no interval/, "某层的标注同属一组：无法计算区间"],
+  [/(\S+) has no upper end: its mean cannot be corrected/, "$1 没有上限，无法校正均值"],
+  [/no sample has a (\S+) and an answer in both runs/, "没有样本在两次运行中都有 $1 和答案"],
   [/: a (?:fall|rise) beyond max_drop (\S+) \(mode (\w+)\): by people /, "：变差超过 max_drop $1（模式 $2）：按人工 "],
   [/: no such (?:fall|rise) shown \(mode (\w+)\): by people /, "：未发现变差（模式 $1）：按人工 "],
   [/(\S+) against (.+?), (\S+) % interval /, "$1（对比 $2），$3% 置信区间 "],
