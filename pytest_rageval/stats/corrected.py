@@ -33,7 +33,7 @@ from typing import Final
 
 from pytest_rageval.model import Corrected
 from pytest_rageval.stats.student import t_quantile
-from pytest_rageval.stats.summary import NO_VARIANCE, effective_size, wilson_interval
+from pytest_rageval.stats.summary import NO_VARIANCE, wilson_interval
 from pytest_rageval.stats.wording import counted
 
 LEAST_LABELS: Final = 10
@@ -251,7 +251,7 @@ def _result(estimates: Sequence[_Estimate], labels: int, *, differences: bool) -
         half = quantile * math.sqrt(variance)
         ends = max(mean - half, low), min(mean + half, 1.0)
     else:
-        size = effective_size(list(map(math.fsum, labelled)))
+        size = 1.0 / _squares([math.fsum(one) for one in labelled])
         most = 2.0 * mean * (1.0 - mean) / size
         ends = wilson_interval(mean, min(variance, most), size, quantile)
     worth = labels * _variance(drawn, lambda one: one.labels_only) / variance
@@ -275,7 +275,7 @@ def _variance(drawn: Sequence[_Estimate], error_of: Callable[[_Estimate], _Error
 def _gathered(
     strata: Iterable[tuple[float, Mapping[Hashable, float]]],
 ) -> Collection[list[float]]:
-    """Return for each group its values in the strata, times the factor of the stratum."""
+    """Return for each group its values in the strata, each times the stratum's factor."""
     found: defaultdict[Hashable, list[float]] = defaultdict(list)
     for factor, by_group in strata:
         for group, value in by_group.items():

@@ -107,6 +107,7 @@ def test_corrected_means_hold_the_truth_where_the_judges_own_do_not() -> None:
 
     96 to 97 % in 4,000 draws; 2 · √(0.965 · 0.035/200) = 0.026.
     """
+    others_data("data/evouna-nq")
     for both in (people_and_judges.openqa("gpt-4"), people_and_judges.evouna("fid")):
         found = compared(Uniform(both), 30, 200)
         assert 0.94 <= found.corrected.held <= 0.99

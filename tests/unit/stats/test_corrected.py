@@ -181,6 +181,14 @@ def test_all_labels_right_in_two_strata_are_as_many_labels() -> None:
     assert ends(found)[0] == pytest.approx(1 / (1 + T_975[18] ** 2 / 20), rel=1e-9)
 
 
+def test_all_labels_right_in_a_part_are_more_labels_for_the_whole() -> None:
+    """3/4 of the run have 10 labels, the rest is known: the variance is that of 10/(3/4)²."""
+    drawn = labelled([1.0] * 10) + others([1.0] * 20)
+    found = corrected_mean([drawn, labelled([1.0] * 10)])
+    low = 1 / (1 + T_975[9] ** 2 * 0.5625 / 10)
+    assert ends(found) == (pytest.approx(low, rel=1e-9), 1.0)
+
+
 def test_labels_of_a_group_count_once() -> None:
     """Five groups of two equal labels, 3 right: deviations are (x - .6)/5; the guard adds 1/25.
 
