@@ -116,13 +116,15 @@ def _read_row(file: DataFile, row: Row | BrokenRow, rules: LabelRules, found: La
     if isinstance(row, BrokenRow):
         found.problems.append(Problem(place, row.reason))
         return
-    cells = dict.fromkeys(_NEEDED, "") | {name: _text(one) for name, one in row.fields.items()}
+    # Texts are quoted against formulas, by --rag-label and by the page.
+    cells = dict.fromkeys(_NEEDED, "")
+    cells |= {name: unquoted(_text(value)) for name, value in row.fields.items()}
     if not cells["label"]:
         found.left_out["without a label"] += 1
         return
     metric = cells.get("metric") or (rules.metrics[0] if len(rules.metrics) == 1 else "")
     annotator = cells["annotator"]
-    name = unquoted(cells["id"])
+    name = cells["id"]
     if rules.is_part and name and name not in rules.answers:
         found.left_out["of samples that this run leaves out"] += 1
     elif metric in rules.others:
@@ -149,7 +151,7 @@ def _text(value: Any) -> str:
 
 def _wrong(cells: Mapping[str, str], metric: str, rules: LabelRules) -> Iterator[str]:
     """Yield what is wrong with a label; nothing where it can be used."""
-    name = unquoted(cells["id"])
+    name = cells["id"]
     if not name:
         yield "no 'id'"
     elif name not in rules.answers:
@@ -187,7 +189,7 @@ def _unknown_answer(cells: Mapping[str, str], sample: Labelled) -> Iterator[str]
         yield "no 'digest' and no 'answer': it is not known which answer was labelled"
     elif sample.digest is None:
         yield "no 'digest': the target gives the answers, and this one may be another"
-    elif _squeezed(unquoted(cells["answer"])) != _squeezed(sample.answer or ""):
+    elif _squeezed(cells["answer"]) != _squeezed(sample.answer or ""):
         yield "the answer has changed since it was labelled"
 
 
@@ -197,7 +199,7 @@ def _squeezed(text: str) -> str:
 
 
 def _digest(cells: Mapping[str, str], rules: LabelRules) -> str:
-    return cells.get("digest") or rules.answers[unquoted(cells["id"])].digest or ""
+    return cells.get("digest") or rules.answers[cells["id"]].digest or ""
 
 
 def level_of(written: Any, levels: Sequence[float]) -> float | None:

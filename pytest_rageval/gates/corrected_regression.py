@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import Literal
 
 from pytest_rageval.gates.regression import FEW_PAIRS, UNDECIDED, RegressionGate
@@ -19,6 +20,7 @@ from pytest_rageval.model import (
     HumanLabels,
     ScenarioResult,
 )
+from pytest_rageval.stats.paired import power_factor
 from pytest_rageval.stats.weights import is_scored, weighted_mean
 from pytest_rageval.stats.wording import counted
 
@@ -87,11 +89,19 @@ class CorrectedRegressionGate(RegressionGate):
         confidence = 100 * (1.0 - self.test.alpha / len(self.targets))
         worse = "fall" if self.higher_is_better[name] else "rise"
         word = f"a {worse} beyond max_drop {self.max_drop:g}" if fell else f"no such {worse} shown"
-        return (
+        text = (
             f"{name}: {word} (mode {self.mode}): by people {found.mean:+.4f} against "
             f"{self.baseline.name}, {confidence:.3g} % interval {found.ci_low:+.4f}.."
             f"{found.ci_high:+.4f}, {counted(found.labels, 'changed answer')} labelled on both "
             f"sides; by the judge alone {by_judge:+.4f}"
+        )
+        if fell or self.mode == "any" or found.ci_low is None or found.ci_high is None:
+            return text
+        half = (found.ci_high - found.ci_low) / 2.0
+        alpha = self.test.alpha / len(self.targets)
+        smallest = half * power_factor(alpha) / NormalDist().inv_cdf(1.0 - alpha / 2.0)
+        return (
+            f"{text}; with these labels, a {worse} below {smallest:.4f} may go unseen (power 80 %)"
         )
 
 

@@ -124,12 +124,13 @@ class Disagreement:
 class Agreement:
     """How well a judge agrees with people, over ``n`` samples that both rated.
 
-    ``confusion`` counts samples: a row for each level of people, a column for each of the judge. A
-    coefficient is None where it is undefined, and ``why`` says why by its name. ``kappa`` and
-    ``ac1`` are unweighted, ``weighted_kappa`` and ``ac2`` have quadratic weights. ``bias`` is judge
-    minus people, in the metric's unit. ``alpha`` (Krippendorff's) and ``ceiling`` (kappa) are those
-    of people among themselves. ``split`` samples have no majority among people, ``stale`` labels
-    are of earlier answers, ``unscored`` samples have labels and no score.
+    ``confusion`` counts samples: a row for each level of people, a column for each of the judge; it
+    is empty where scores are no levels. A coefficient is None where it is undefined, and ``why``
+    says why by its name. ``kappa`` and ``ac1`` are unweighted, ``weighted_kappa`` and ``ac2`` have
+    quadratic weights. ``bias`` is judge minus people, both as 0..1. ``alpha`` (Krippendorff's) and
+    ``ceiling`` (kappa) are those of people among themselves. ``split`` samples have no majority
+    among people, ``stale`` labels are of earlier answers, ``unscored`` samples have labels and no
+    score.
     """
 
     levels: tuple[float, ...]
@@ -176,7 +177,7 @@ class Corrected:
 
     ``share`` (lambda) is how far the judge is believed, from 0 to 1. ``labels`` counts the samples
     whose labels were used; ``worth`` how many labels would say as much without the judge. ``why``
-    says why there is no mean.
+    says why there is no mean, or no interval.
     """
 
     mean: float | None

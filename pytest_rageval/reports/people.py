@@ -23,6 +23,8 @@ def agreement_lines(result: ScenarioResult) -> Iterator[str]:
         if corrected.mean is None:
             yield f"{name} by people: {corrected.why}"
     for name, found in result.agreement.items():
+        if not found.n and not found.stale:
+            continue
         yield f"{name} and people: {_agreement(found)}"
         for one in found.disagreements[:SHOWN]:
             yield f"{name} on {one.sample_id}: {disagreement_text(one)}"

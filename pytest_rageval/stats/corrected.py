@@ -9,7 +9,8 @@ of the n labelled samples and F the judge's of the N others, all in 0..1,
 
 The second of the two variances is as if one more label were wrong altogether: a judge that is right
 on ten samples is not right always. The interval is Wilson's at the effective size m(1 - m)/v, with
-Student's quantile of n - 1 degrees. (Angelopoulos et al. 2023, Prediction-powered inference; the
+Student's quantile of n - 1 degrees. Near 0 and 1 that size is lost to the one more label: it is at
+least n/2, and n where m is 0 or 1. (Angelopoulos et al. 2023, Prediction-powered inference; the
 choice of lambda: Angelopoulos, Duchi and Zrnic 2023, PPI++.)
 
 Weights: means are weighted, and a residual x - mean counts w/mean(w) times, in lambda, too; n and N
@@ -25,14 +26,14 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import mul
 from typing import Final
 
 from pytest_rageval.model import Corrected
 from pytest_rageval.stats.student import LARGEST_PROBABILITY, t_quantile
-from pytest_rageval.stats.summary import NO_VARIANCE, effective_size, wilson_interval
+from pytest_rageval.stats.summary import NO_VARIANCE, wilson_interval
 from pytest_rageval.stats.wording import counted
 
 LEAST_LABELS: Final = 10
@@ -164,46 +165,40 @@ _NO_ERROR: Final = _Error(0.0, {})
 class _Estimate:
     """The corrected mean of a stratum that has a share ``weight`` of all weight.
 
-    ``labels_only`` is the error of the mean of the labels. ``groups`` are those with labels, of
-    which ``size`` equal ones would be worth as much; none where the mean is known exactly.
-    ``held`` is the share of all weight that each group has in the stratum.
+    ``labels_only`` is the error of the mean of the labels. ``labelled`` is each group's share of
+    the weight of the labels; empty where the mean is known exactly.
     """
 
-    index: int
+    part: _Part
     weight: float
     mean: float
     share: float = 0.0
     error: _Error = _NO_ERROR
     labels_only: _Error = _NO_ERROR
-    groups: frozenset[Hashable] = frozenset()
-    size: float = math.inf
-    held: Mapping[Hashable, float] = field(default_factory=dict)
+    labelled: Mapping[Hashable, float] = field(default_factory=dict)
+
+    @property
+    def held(self) -> Mapping[Hashable, float]:
+        """Each group's share of all weight."""
+        labelled, others, scale = self.part.labelled, self.part.others, self.part.weight
+        weights = [self.weight * one / scale for one in labelled.weights + others.weights]
+        return _sums(weights, labelled.groups + others.groups)
 
 
 def _estimate(part: _Part, total: float, known: Collection[int]) -> _Estimate:
     labelled, others = part.labelled, part.others
     mean, weight = _weighted(part.human, labelled), part.weight / total
     if not others.weights and part.index in known:
-        return _Estimate(part.index, weight, mean)
+        return _Estimate(part, weight, mean)
     share = _share(part)
     if share:
         mean -= share * (_weighted(labelled.judge, labelled) - _weighted(others.judge, others))
-    sizes = _sums(labelled.weights, labelled.groups)
-    is_alone = len(sizes) < 2
-    return _Estimate(
-        index=part.index,
-        weight=weight,
-        mean=mean,
-        share=share,
-        error=_NO_ERROR if is_alone else _error(part, share),
-        labels_only=_NO_ERROR if is_alone else _error(part, 0.0),
-        groups=frozenset(sizes),
-        size=effective_size(list(sizes.values())),
-        held=_sums(
-            [one / total for one in labelled.weights + others.weights],
-            labelled.groups + others.groups,
-        ),
-    )
+    whole = math.fsum(labelled.weights)
+    by_group = _sums([one / whole for one in labelled.weights], labelled.groups)
+    if len(by_group) < 2:
+        return _Estimate(part, weight, mean, share, labelled=by_group)
+    errors = _error(part, share), _error(part, 0.0)
+    return _Estimate(part, weight, mean, share, *errors, by_group)
 
 
 def _share(part: _Part) -> float:
@@ -246,23 +241,23 @@ def _result(
     mean = math.fsum(one.weight * one.mean for one in estimates)
     mean = min(max(mean, low), 1.0)
     share = math.fsum(one.weight * one.share for one in estimates)
-    drawn = [one for one in estimates if one.groups]
+    drawn = [one for one in estimates if one.labelled]
     if not drawn:
         return Corrected(mean, mean, mean, share, labels, None)
-    if any(len(one.groups) < 2 for one in drawn):
+    if any(len(one.labelled) < 2 for one in drawn):
         why = "all labels of a stratum are of one group: no interval"
         return Corrected(mean, None, None, share, labels, None, why)
     variance = _variance(drawn, lambda one: one.error)
-    groups = frozenset[Hashable]().union(*(one.groups for one in drawn))
-    quantile = t_quantile(
-        min(0.5 + confidence / 2.0, LARGEST_PROBABILITY), max(len(groups) - len(drawn), 1)
-    )
+    labelled = _gathered((one.weight, one.labelled) for one in drawn)
+    probability = min(0.5 + confidence / 2.0, LARGEST_PROBABILITY)
+    quantile = t_quantile(probability, max(len(labelled) - len(drawn), 1))
     if differences:
         half = quantile * math.sqrt(variance)
         ends = max(mean - half, low), min(mean + half, 1.0)
     else:
-        size = 1.0 / math.fsum(one.weight**2 / one.size for one in drawn)
-        ends = wilson_interval(mean, variance, size, quantile)
+        size = 1.0 / _squares([math.fsum(one) for one in labelled])
+        most = 2.0 * mean * (1.0 - mean) / size
+        ends = wilson_interval(mean, min(variance, most), size, quantile)
     worth = labels * _variance(drawn, lambda one: one.labels_only) / variance
     return Corrected(mean, *ends, share, labels, worth)
 
@@ -275,17 +270,21 @@ def _variance(drawn: Sequence[_Estimate], error_of: Callable[[_Estimate], _Error
     centre = math.fsum(one.weight * one.mean for one in drawn) / math.fsum(
         one.weight for one in drawn
     )
-    errors: defaultdict[Hashable, list[float]] = defaultdict(list)
-    sizes: defaultdict[Hashable, list[float]] = defaultdict(list)
-    for one in drawn:
-        for group, deviation in error_of(one).by_group.items():
-            errors[group].append(one.weight * deviation)
-        for group, share in one.held.items():
-            sizes[group].append(share * (one.mean - centre))
-    shared = math.fsum(
-        math.fsum(found) ** 2 - _squares(found) for found in errors.values() if len(found) > 1
-    )
-    return inside + shared + math.fsum(math.fsum(found) ** 2 for found in sizes.values())
+    errors = _gathered((one.weight, error_of(one).by_group) for one in drawn)
+    sizes = _gathered((one.mean - centre, one.held) for one in drawn)
+    shared = math.fsum(math.fsum(one) ** 2 - _squares(one) for one in errors if len(one) > 1)
+    return inside + shared + math.fsum(math.fsum(one) ** 2 for one in sizes)
+
+
+def _gathered(
+    strata: Iterable[tuple[float, Mapping[Hashable, float]]],
+) -> Collection[list[float]]:
+    """Return for each group its values in the strata, each times the stratum's factor."""
+    found: defaultdict[Hashable, list[float]] = defaultdict(list)
+    for factor, by_group in strata:
+        for group, value in by_group.items():
+            found[group].append(factor * value)
+    return found.values()
 
 
 def _no_mean(labels: int, why: str) -> Corrected:

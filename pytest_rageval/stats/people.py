@@ -311,7 +311,7 @@ def _lost(members: Sequence[_Member], draws: Sequence[Draw]) -> str:
     ]
     if stale:
         return (
-            f"{len(stale)} labelled answers have changed ({_listed(stale)}), and no draws.json "
+            f"{len(stale)} of the labelled answers changed ({_listed(stale)}), and no draws.json "
             "beside the labels says which others have: draw labels anew (pytest --rag-label 30)"
         )
     known = {code for draw in draws for code in draw.strata.values()}
@@ -406,7 +406,8 @@ def corrected_difference(
         return _no_mean(why, labelled)
     strata = [[one.judged for one in part] for part in parts.values()]
     strata += [equal] if equal else []
-    found = corrected_mean(strata, differences=True, confidence=confidence)
+    exact = (len(parts),)  # equal answers are no sample of others
+    found = corrected_mean(strata, differences=True, confidence=confidence, exact=exact)
     return replace(_scaled(found, 0.0, scale.span), labels=labelled)
 
 

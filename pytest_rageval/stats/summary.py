@@ -169,16 +169,6 @@ def wilson_interval(
     return min(max(centre - half, 0.0), mean), max(min(centre + half, 1.0), mean)
 
 
-def effective_size(weights: Sequence[float]) -> float:
-    """Return how many equal weights are worth as much: (Σw)²/Σw² (Kish).
-
-    >>> effective_size([1.0, 1.0, 2.0])
-    2.6666666666666665
-    """
-    total = math.fsum(weights)
-    return total * total / math.fsum(weight * weight for weight in weights)
-
-
 def group_sums(terms: Sequence[float], groups: Groups) -> list[float]:
     """Return the sum of ``terms`` for each group, in the order of their first terms.
 
@@ -197,7 +187,8 @@ def _weighted_wilson_interval(
     pairs: list[tuple[float, float]], quantile: float, groups: Groups
 ) -> tuple[float, float]:
     mean, variance = _ratio_mean_and_variance(pairs, groups)
-    size = effective_size(group_sums([weight for _, weight in pairs], groups))
+    sizes = group_sums([weight for _, weight in pairs], groups)
+    size = math.fsum(sizes) ** 2 / math.fsum(weight * weight for weight in sizes)
     return wilson_interval(mean, variance, size, quantile)
 
 

@@ -11,8 +11,13 @@ import pytest
 
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.model import (
+    CHOSEN,
     WEIGHTED_SCORE,
+    Agreement,
     Bound,
+    Disagreement,
+    HumanLabels,
+    Label,
     MetricColumn,
     SampleResult,
     ScenarioInfo,
@@ -50,6 +55,19 @@ HUGE = "<b onclick=window.pwned=1>long</b> " * 30_000  # 1 MB
 NAME = "</title></style><script>window.pwned = 1</script>" + ATTACKS[3]
 
 
+FIRST = f"0 {ATTACKS[0]}"
+LABEL = Label(1.0, ATTACKS[3], CHOSEN, "")
+AGREEMENT = Agreement(
+    (0.0, 1.0),
+    1,
+    ((0, 0), (1, 0)),
+    why={"kappa": ATTACKS[0]},
+    disagreements=[Disagreement(FIRST, 1.0, 0.0, 0.0, 1.0, 1, 1, ATTACKS[3])],
+    cells={"1,0": [0]},
+    slices={ATTACKS[4]: {ATTACKS[5]: Agreement((0.0, 1.0), 12, ())}},
+)
+
+
 @cache
 def hostile() -> ScenarioResult:
     columns = tuple(
@@ -67,11 +85,13 @@ def hostile() -> ScenarioResult:
         overridden=(ATTACKS[5],),
         warnings=(ATTACKS[0],),
         metadata_columns=(ATTACKS[1], "constructor"),
+        human=(HumanLabels(ATTACKS[1], (0.0, 1.0), ATTACKS[0], {FIRST: [LABEL]}),),
         total=len(samples),
         selected=len(samples),
     )
     result = summarize_scenario(info, samples, complete=True)
-    return decide_gates(result, Extent(len(samples), len(samples), len(samples)))
+    result = decide_gates(result, Extent(len(samples), len(samples), len(samples)))
+    return replace(result, agreement={ATTACKS[1]: AGREEMENT})
 
 
 def sample(index: int, text: str, columns: tuple[MetricColumn, ...]) -> SampleResult:
@@ -122,11 +142,16 @@ def test_hostile_rows_run_no_script(page: Any) -> None:
     assert opened == len(ATTACKS) + 1
     page.get_by_role("button", name="中文").click()
     page.get_by_role("searchbox").fill(ATTACKS[0])
-    assert page.evaluate("window.pwned") is None
     strange = "script:not([src]), img, iframe, link, base, object, embed, a[href^='javascript' i]"
-    assert page.locator(f"#page :is({strange})").count() == 0
-    assert page.locator("[onclick], [onerror], [onload]").count() == 0
     assert page.locator("#samples tbody tr").count() == 1
+    assert page.locator("[data-agreement] .message").first.text_content() == ATTACKS[0]
+    for view in ("report", "labels"):
+        if view == "labels":
+            page.locator("[data-label]").click()
+        assert page.locator(f"#page :is({strange})").count() == 0
+        assert page.locator("[onclick], [onerror], [onload]").count() == 0
+    assert page.locator(".label-row .text").first.text_content() == ATTACKS[0]
+    assert page.evaluate("window.pwned") is None
 
 
 def test_hostile_texts_are_shown_as_they_are(page: Any) -> None:

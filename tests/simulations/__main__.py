@@ -149,6 +149,8 @@ def labels(draws: int) -> None:
         ("openqa, gpt-4", Uniform(gpt_4)),
         ("evouna, fid", Uniform(fid)),
         ("openqa, F1", Uniform(f1)),
+        ("openqa, gpt-4, a good system", Uniform(labelled.good(gpt_4))),
+        ("evouna, fid, a good system", Uniform(labelled.good(fid))),
         ("openqa, gpt-4, weights 1, 1.5, 2", Uniform(gpt_4, WEIGHTS)),
         ("evouna, fid, weights 1, 1.5, 2", Uniform(fid, WEIGHTS)),
         ("openqa, gpt-4 by question", Grouped(labelled.openqa_groups("gpt-4"))),

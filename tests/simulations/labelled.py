@@ -185,6 +185,13 @@ def kappa_coverage(table: Sequence[Sequence[int]], n: int, draws: int, *, seed: 
     return _found(ends, [truth or 0.0] * len(ends))
 
 
+def good(both: Both, mean: float = 0.9) -> Both:
+    """Return the answers that people accept, and so many others that they accept ``mean``."""
+    right = [one for one in both if one[0]]
+    wrong = [one for one in both if not one[0]]
+    return right + wrong[: round(len(right) * (1.0 - mean) / mean)]
+
+
 def openqa_groups(judge: str) -> list[Both]:
     """Return the answers of OpenQA-eval to each question."""
     found: dict[str, Both] = {}

@@ -133,6 +133,14 @@ def test_a_fall_that_people_see_is_judged_by_its_interval(
     assert "by the judge alone -0.2000" in found.message
 
 
+def test_a_fall_that_may_go_unseen_is_named(result: Result) -> None:
+    """F4: the interval is 0.2226 wide on either side, of which 80 % power takes 2.80/1.96."""
+    found = regression(result, pairs(FALL), max_drop=0.3)
+    assert found.message.endswith(
+        "; with these labels, a fall below 0.3182 may go unseen (power 80 %)"
+    )
+
+
 def test_without_labels_on_both_sides_it_fails(result: Result) -> None:
     """F4: closed, and names the answers to label."""
     found = regression(result, people(SIXTEEN))

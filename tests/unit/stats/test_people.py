@@ -190,7 +190,7 @@ def test_a_label_of_an_answer_that_is_not_on_record_fails(result: Result) -> Non
     """F4: it is not known which of the others have changed."""
     found = changed_run(result, since=None, new={})
     assert found.mean is None
-    assert "1 labelled answers have changed (s20)" in found.why
+    assert "1 of the labelled answers changed (s20)" in found.why
 
 
 def test_strata_without_their_sizes_fail(result: Result) -> None:

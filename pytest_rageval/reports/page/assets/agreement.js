@@ -180,7 +180,7 @@ function byPeople({ run, state }, name) {
   const said =
     mean === null
       ? runSaid(why)
-      : [`${fixed(mean)}${ends}`, say("n_labels", { n: labels }), worthWords(worth)]
+      : [`${fixed(mean)}${ends}`, say("n_labels", { n: labels }), worthWords(worth), runSaid(why)]
           .filter(Boolean)
           .join(say("comma"));
   const text = say("labelled", { name: say("by_people"), value: said });

@@ -8,11 +8,11 @@ function openLabels(sheet, theme, close = null) {
   app.keys = labelKeys(app);
   const press = (event) => pressedKey(app, event);
   document.addEventListener("keydown", press);
-  app.close = () => {
+  const leave = () => {
     document.removeEventListener("keydown", press);
     close(app.theme);
   };
-  app.canClose = close !== null;
+  app.close = close && leave;
   keepLabels(app);
   app.drawPage();
 }
@@ -198,26 +198,16 @@ function noteField(app, row) {
 
 /** What stays at hand below the row. */
 function labelFoot(app) {
-  const { levels, rows } = app.sheet;
-  const digits = digitsOf(levels);
-  const words = levels.join() === "0,1" ? [say("label_no"), say("label_yes")] : levels.map(() => "");
-  const labels = levels.map((level, at) =>
-    button(
-      [el("b", {}, String(level)), words[at] && ` ${words[at]}`, keyHint(digits[at], level)],
-      () => setLabel(app, level),
-      { class: "label", "aria-keyshortcuts": digits[at] },
-    ),
-  );
   const step = (by) => () => goTo(app, app.at + by);
   app.foot = {
-    labels,
+    labels: levelButtons(app),
     previous: button(`← ${say("previous")}`, step(-1)),
     next: button(`${say("next")} →`, step(1)),
-    progress: el("progress", { max: rows.length, "aria-label": say("labels") }),
+    progress: el("progress", { max: app.sheet.rows.length, "aria-label": say("labels") }),
     count: el("span", { role: "status" }),
     problem: el("p", { class: "problem", role: "alert" }),
   };
-  const { previous, next, progress, count, problem } = app.foot;
+  const { labels, previous, next, progress, count, problem } = app.foot;
   const undo = button(say("label_undo"), () => undoLabel(app), { "aria-keyshortcuts": "u" });
   const download = button(say("download"), () => downloadLabels(app), { class: "primary" });
   return el(
@@ -226,19 +216,25 @@ function labelFoot(app) {
     el("div", { class: "group", role: "group", "aria-label": say("label") }, labels),
     el("div", { class: "group" }, previous, next, undo),
     el("div", { class: "group" }, progress, count),
-    el(
-      "div",
-      { class: "group" },
-      download,
-      app.canClose ? button(say("close"), app.close) : null,
-    ),
+    el("div", { class: "group" }, download, app.close && button(say("close"), app.close)),
     problem,
   );
 }
 
-/** The key to press, where it is one and not the level itself. */
-function keyHint(digit, level) {
-  return digit === String(level) || digit.length > 1 ? null : el("kbd", {}, digit);
+/** A button for each level, with the key to press where that is not the level itself. */
+function levelButtons(app) {
+  const { levels } = app.sheet;
+  const digits = digitsOf(levels);
+  const words = levels.join() === "0,1" ? ["label_no", "label_yes"].map((key) => say(key)) : [];
+  return levels.map((level, at) => {
+    const isHinted = digits[at] !== String(level) && digits[at].length === 1;
+    const parts = [el("b", {}, String(level)), words[at] && ` ${words[at]}`];
+    if (isHinted) parts.push(el("kbd", {}, digits[at]));
+    return button(parts, () => setLabel(app, level), {
+      class: "label",
+      "aria-keyshortcuts": digits[at],
+    });
+  });
 }
 
 /** Brings the foot up to date; its buttons stay, so that focus does. */

@@ -1,0 +1,137 @@
+"""How many samples to label, and where."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+
+import pytest
+
+from pytest_rageval.stats.corrected import Judged
+from pytest_rageval.stats.label_plan import Stratum, allocation, labels_needed
+from pytest_rageval.stats.student import t_quantile
+
+
+def pilot(n: int, size: int, wrong: int = 0) -> list[Judged]:
+    """Return ``size`` samples; half of ``n`` labels are 1, and the judge misjudges ``wrong``."""
+    labels = [Judged(float((at % 2 > 0) != (at < wrong)), float(at % 2)) for at in range(n)]
+    return labels + [Judged(float(at % 2)) for at in range(size - n)]
+
+
+def smallest(variance: float, rho: float, size: int, half_width: float) -> int:
+    """Return the smallest number of labels that is enough, by trying each."""
+    for n in range(10, size):
+        left = variance / n * (1 - rho * rho * (size - n) / size)
+        if t_quantile(0.975, n - 1) * math.sqrt(left) <= half_width:
+            return n
+    return size
+
+
+def test_the_range_is_that_of_the_judges_correlation() -> None:
+    """50 labels, 4 misjudged in each class of 25: rho 42/50; Fisher's half width 1.96/√47."""
+    found = labels_needed(pilot(50, 2000, 8), 0.05)
+    rho, half = (50 - 2 * 8) / 50, 1.959963984540054 / math.sqrt(47)
+    few, many = (math.tanh(math.atanh(rho) + sign * half) for sign in (1, -1))
+    variance = 12.5 / 49
+    assert found == (
+        smallest(variance, few, 2000, 0.05),
+        smallest(variance, many, 2000, 0.05),
+    )
+    assert found[0] < 270 < found[1] < 381
+
+
+def test_a_judge_that_knows_nothing_spares_no_label() -> None:
+    """Neither does one that errs more often than not."""
+    plain = smallest(12.5 / 49, 0.0, 5000, 0.05)
+    constant = [replace(one, judge=0.5) for one in pilot(50, 5000)]
+    assert labels_needed(constant, 0.05) == (plain, plain)
+    assert labels_needed(pilot(50, 5000, 45), 0.05) == (plain, plain)
+
+
+def test_a_perfect_judge_leaves_what_its_own_mean_is_uncertain() -> None:
+    """t² .2551/5000 is .0142², so ± .02 needs no more than ten."""
+    assert labels_needed(pilot(50, 5000), 0.02) == (10, 10)
+
+
+def test_a_run_has_no_more_labels_than_samples() -> None:
+    assert labels_needed(pilot(50, 60, 25), 0.01) == (60, 60)
+
+
+def test_ten_labels_are_a_pilot() -> None:
+    assert labels_needed(pilot(9, 100), 0.05) is None
+    assert labels_needed(pilot(10, 100), 0.05) is not None
+    weightless = [*pilot(9, 100), Judged(1.0, 1.0, weight=0.0)]
+    assert labels_needed(weightless, 0.05) is None
+
+
+def test_labels_that_are_all_the_same_have_some_variance() -> None:
+    """1/21, as of twenty labels and one that differs."""
+    run = [Judged(at % 2, 1.0 if at < 20 else None) for at in range(500)]
+    needed = smallest(1 / 21, 0.0, 500, 0.05)
+    assert labels_needed(run, 0.05) == (needed, needed)
+    assert needed > 40
+
+
+def test_labels_of_a_group_say_less() -> None:
+    """Two equal labels a group: the variance is that of 20 groups, 2 · 10/40 · 20/19."""
+    run = [
+        replace(one, judge=0.5, group=at // 4 * 2 + at % 2)
+        for at, one in enumerate(pilot(40, 5000))
+    ]
+    needed = smallest(20 / 40 * 20 / 19, 0.0, 1000, 0.05)
+    assert labels_needed(run, 0.05) == (needed, needed)
+    alone = [replace(one, group=1) for one in pilot(40, 1000)]
+    assert labels_needed(alone, 0.05) is None
+
+
+def test_weights_count_as_in_the_mean() -> None:
+    """Weights 3 and 1 in turn: residuals 1.5 · .25 and .5 · .75 are both .375."""
+    run = [
+        replace(one, judge=0.5, weight=1.0 + 2.0 * (at % 2))
+        for at, one in enumerate(pilot(40, 900))
+    ]
+    needed = smallest(40 * 0.375**2 / 39, 0.0, 900, 0.05)
+    assert labels_needed(run, 0.05) == (needed, needed)
+
+
+@pytest.mark.parametrize(
+    ("strata", "labels", "shares"),
+    [
+        # In proportion to size times deviation, 40 to 20; the labels that are there count.
+        ([Stratum(100, 5, 0.4), Stratum(100, 5, 0.2)], 20, [15, 5]),
+        ([Stratum(100, 15, 0.4), Stratum(100, 5, 0.2)], 10, [5, 5]),
+        ([Stratum(300, 10, 0.2), Stratum(100, 10, 0.2)], 20, [20, 0]),
+        # Five each come first, the emptiest before the others.
+        ([Stratum(100, 0, 0.0), Stratum(900, 3, 0.5)], 8, [5, 3]),
+        ([Stratum(100, 0, 0.0), Stratum(900, 3, 0.5)], 3, [3, 0]),
+        ([Stratum(100, 0, 0.0), Stratum(900, 5, 0.5)], 6, [5, 1]),
+        # A small stratum is labelled throughout, the rest goes elsewhere.
+        ([Stratum(3, 0, 0.5), Stratum(100, 0, 0.1)], 10, [3, 7]),
+        ([Stratum(3, 0, 0.5), Stratum(4, 1, 0.1)], 10, [3, 3]),
+        # Without any deviation they are labelled in proportion.
+        ([Stratum(100, 5, 0.0), Stratum(300, 15, 0.0)], 4, [1, 3]),
+        ([Stratum(10, 0, 0.1)], 0, [0]),
+    ],
+)
+def test_labels_go_where_they_tell_most(
+    strata: list[Stratum], labels: int, shares: list[int]
+) -> None:
+    assert allocation(strata, labels) == shares
+
+
+def test_no_other_allocation_has_a_smaller_variance() -> None:
+    """All ways to divide 12 labels over three strata that have five."""
+    draw = random.Random(5)
+    for _ in range(5):
+        strata = [Stratum(draw.randrange(20, 200), 5, draw.random()) for _ in range(3)]
+
+        def variance(more: list[int], strata: list[Stratum] = strata) -> float:
+            return sum(
+                (one.size * one.deviation) ** 2 / (5 + extra)
+                for one, extra in zip(strata, more, strict=True)
+            )
+
+        ways = [[a, b, 12 - a - b] for a in range(13) for b in range(13 - a)]
+        best = min(map(variance, ways))
+        assert variance(allocation(strata, 12)) == pytest.approx(best, rel=1e-12)
