@@ -127,10 +127,10 @@ class Agreement:
     ``confusion`` counts samples: a row for each level of people, a column for each of the judge; it
     is empty where scores are no levels. A coefficient is None where it is undefined, and ``why``
     says why by its name. ``kappa`` and ``ac1`` are unweighted, ``weighted_kappa`` and ``ac2`` have
-    quadratic weights. ``bias`` is judge minus people in the metric's unit. ``alpha`` (Krippendorff's) and
-    ``ceiling`` (kappa) are those of people among themselves. ``split`` samples have no majority
-    among people, ``stale`` labels are of earlier answers, ``unscored`` samples have labels and no
-    score.
+    quadratic weights. ``bias`` is judge minus people in the metric's unit. ``alpha``
+    (Krippendorff's) and ``ceiling`` (kappa) are those of people among themselves. ``split`` samples
+    have no majority among people, ``stale`` labels are of earlier answers, ``unscored`` samples
+    have labels and no score.
     """
 
     levels: tuple[float, ...]

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pytest_rageval.model import Draw
+from pytest_rageval.stats import label_plan
+from pytest_rageval.stats.corrected import LEAST_LABELS
+from pytest_rageval.stats.label_plan import LEAST_IN_STRATUM, allocation
 
 FIRST: Final = 30
 """So many labels are drawn uniformly before the judge's verdict decides where to look."""
@@ -18,9 +21,6 @@ MOST_STRATA: Final = 3
 
 CHANGED: Final = "changed"
 """The kind of a stratum whose answers changed after the last draw that was labelled."""
-
-_LEAST: Final = 5
-_LEAST_CHANGED: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def draw(
     if not parts:
         free = [one.sample_id for one in population if one.human is None]
         return Drawing(rng.sample(free, min(n, len(free))))
-    counts = _allocated(parts, n)
+    counts = allocation([part.plan for part in parts], n)
     total = math.fsum(part.weight for part in parts) or 1.0
     ids: list[str] = []
     strata: dict[str, Stratum] = {}
@@ -100,35 +100,6 @@ def draw(
         size = len(part.members)
         strata[code] = Stratum(part.kind, size, part.weight / total, size - len(free), count)
     return Drawing(ids, strata, of)
-
-
-def allocation(
-    sizes: Sequence[int],
-    labelled: Sequence[int],
-    spreads: Sequence[float],
-    n: int,
-    least: Sequence[int],
-) -> list[int]:
-    """Return how many of ``n`` further labels each stratum gets, all that is left at most.
-
-    First each stratum gets what it lacks of ``least``, in their order. Then each label goes where
-    it lowers the variance Σ spread²/labels most: Neyman's allocation in whole numbers (Wright
-    2012). ``spread`` is the stratum's share times the standard deviation of its labels.
-
-    >>> allocation([100, 100], [0, 0], [0.3, 0.1], 40, [5, 5])
-    [30, 10]
-    """
-    counts = list(labelled)
-    for _ in range(min(n, sum(sizes) - sum(labelled))):
-        free = [at for at, size in enumerate(sizes) if counts[at] < size]
-        lacking = [at for at in free if counts[at] < least[at]]
-        at = lacking[0] if lacking else max(free, key=lambda at: _gain(spreads[at], counts[at]))
-        counts[at] += 1
-    return [now - before for now, before in zip(counts, labelled, strict=True)]
-
-
-def _gain(spread: float, labels: int) -> float:
-    return spread * spread / (labels * (labels + 1)) if labels else math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,29 +119,23 @@ class _Part:
 
     @property
     def least(self) -> int:
-        return _LEAST_CHANGED if self.kind == CHANGED else _LEAST
+        return LEAST_LABELS if self.kind == CHANGED else LEAST_IN_STRATUM
 
     @property
     def lacks(self) -> bool:
         return len(self.labels) < min(self.least, len(self.members))
 
     @property
-    def deviation(self) -> float:
-        """The standard deviation of the labels, as if one more were 1/2 away from their mean."""
-        labels = self.labels
+    def plan(self) -> label_plan.Stratum:
+        """What decides how much of it is labelled.
+
+        The deviation of the labels is taken as if one more were 1/2 away from their mean.
+        """
+        labels, size = self.labels, len(self.members)
         mean = math.fsum(labels) / max(len(labels), 1)
         squares = math.fsum((label - mean) ** 2 for label in labels)
-        return math.sqrt((squares + 0.25) / (len(labels) + 1))
-
-
-def _allocated(parts: Sequence[_Part], n: int) -> list[int]:
-    return allocation(
-        [len(part.members) for part in parts],
-        [len(part.labels) for part in parts],
-        [part.weight * part.deviation for part in parts],
-        n,
-        [part.least for part in parts],
-    )
+        deviation = math.sqrt((squares + 0.25) / (len(labels) + 1))
+        return label_plan.Stratum(size, len(labels), deviation * self.weight / size, self.least)
 
 
 def _parts(

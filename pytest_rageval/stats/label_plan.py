@@ -21,11 +21,15 @@ _LARGEST_CORRELATION: Final = 1.0 - 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """Samples to label from: all that it holds, those that are labelled, and the labels' spread."""
+    """Samples to label from: all that it holds, those that are labelled, and the labels' spread.
+
+    It gets ``least`` labels before the others get more.
+    """
 
     size: int
     labelled: int
     deviation: float
+    least: int = LEAST_IN_STRATUM
 
 
 def labels_needed(pilot: Sequence[Judged], half_width: float) -> tuple[int, int] | None:
@@ -59,7 +63,8 @@ def labels_needed(pilot: Sequence[Judged], half_width: float) -> tuple[int, int]
 def allocation(strata: Sequence[Stratum], labels: int) -> list[int]:
     """Return how many of ``labels`` more samples to label in each stratum, by Neyman's rule.
 
-    Each first gets five in all, the least labelled first. Then each label goes where it lowers the
+    Each first gets its least in all, the largest of these numbers first, and of equal ones where
+    the fewest labels are. Then each label goes where it lowers the
     variance Σ (size·deviation)²/labelled most, among equals where the smaller share is labelled. No
     stratum gets more than it holds, so the sum may be less than ``labels``.
 
@@ -76,8 +81,8 @@ def allocation(strata: Sequence[Stratum], labels: int) -> list[int]:
 
 
 def _urgency(stratum: Stratum, labelled: int) -> tuple[float, ...]:
-    if labelled < LEAST_IN_STRATUM:
-        return math.inf, -labelled
+    if labelled < stratum.least:
+        return math.inf, stratum.least, -labelled
     gain = (stratum.size * stratum.deviation) ** 2 / (labelled * (labelled + 1))
     return gain, -labelled / stratum.size
 

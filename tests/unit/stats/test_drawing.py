@@ -11,7 +11,7 @@ from itertools import combinations
 import pytest
 
 from pytest_rageval.model import Draw
-from pytest_rageval.stats.drawing import Candidate, Drawing, allocation, draw
+from pytest_rageval.stats.drawing import Candidate, Drawing, draw
 
 
 def answers(count: int, *, labelled: int = 0, high: Collection[int] = ()) -> list[Candidate]:
@@ -50,33 +50,6 @@ def test_a_uniform_draw_has_no_strata() -> None:
 
 
 # By strata
-
-
-@pytest.mark.parametrize(
-    ("sizes", "labelled", "spreads", "n", "least", "expected"),
-    [
-        # The first gets its 5 before the second has 3 of its own.
-        ([50, 50], [0, 0], [1.0, 9.0], 8, [5, 5], [5, 3]),
-        # Equal spreads want equal numbers: 30 + 0 and 0 + 12.
-        ([50, 50], [30, 0], [1.0, 1.0], 12, [5, 5], [0, 12]),
-        # From 5 and 5 on, spread²/(m(m+1)): .16/30 down to .16/110 = .00145 is above .04/30 =
-        # .00133, .16/132 = .00121 is not. So six for the first, then one for the second.
-        ([50, 50], [5, 5], [0.4, 0.2], 7, [5, 5], [6, 1]),
-        # Never more than there are, though 10 are wanted.
-        ([3, 100], [0, 0], [1.0, 1.0], 20, [10, 5], [3, 17]),
-        ([3, 4], [2, 4], [1.0, 1.0], 20, [5, 5], [1, 0]),
-    ],
-)
-def test_labels_go_where_they_say_most(
-    sizes: list[int],
-    labelled: list[int],
-    spreads: list[float],
-    n: int,
-    least: list[int],
-    expected: list[int],
-) -> None:
-    """Least numbers first, then Neyman's allocation, counting what is labelled already."""
-    assert allocation(sizes, labelled, spreads, n, least) == expected
 
 
 def test_from_30_labels_on_the_verdict_makes_strata() -> None:

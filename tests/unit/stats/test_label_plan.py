@@ -106,6 +106,8 @@ def test_weights_count_as_in_the_mean() -> None:
         ([Stratum(100, 0, 0.0), Stratum(900, 3, 0.5)], 8, [5, 3]),
         ([Stratum(100, 0, 0.0), Stratum(900, 3, 0.5)], 3, [3, 0]),
         ([Stratum(100, 0, 0.0), Stratum(900, 5, 0.5)], 6, [5, 1]),
+        # Ten for one of them come before the five of the other.
+        ([Stratum(100, 0, 0.5), Stratum(100, 4, 0.0, 10)], 8, [2, 6]),
         # A small stratum is labelled throughout, the rest goes elsewhere.
         ([Stratum(3, 0, 0.5), Stratum(100, 0, 0.1)], 10, [3, 7]),
         ([Stratum(3, 0, 0.5), Stratum(4, 1, 0.1)], 10, [3, 3]),
