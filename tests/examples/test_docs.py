@@ -30,9 +30,11 @@ from pytest_rageval.metrics.base import MetricDefinition, MetricInfo
 from pytest_rageval.metrics.lexical import Tokenizer
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import (
+    Agreement,
     Comparison,
     Correction,
     Counts,
+    Disagreement,
     MetricComparison,
     MetricSummary,
     RunInfo,
@@ -49,6 +51,7 @@ from pytest_rageval.results.layout import (
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.scenario.data_specs import CorpusSpec, DatasetSpec
 from pytest_rageval.scenario.fields import FIELD_ALIASES
+from pytest_rageval.scenario.human_spec import HumanSpec
 from pytest_rageval.scenario.loader import inspect_scenario
 from pytest_rageval.scenario.model_specs import EmbeddingSpec, JudgeSpec, PriceSpec
 from pytest_rageval.scenario.schema import BandsSpec, CompareSpec, MarkSpec, Scenario, TargetSpec
@@ -78,6 +81,7 @@ ROW = {
     "reference_contexts": ["Books are lent for four weeks."],
     "retrieved_ids": ["loans"],
     "reference_ids": ["loans"],
+    "human_ok": "yes",
 }
 
 
@@ -120,6 +124,7 @@ SPECS = [
     CompareSpec,
     MarkSpec,
     BandsSpec,
+    HumanSpec,
     JudgeSpec,
     EmbeddingSpec,
     PriceSpec,
@@ -175,6 +180,12 @@ def test_scenario_page_names_every_option_and_mode_of_no_regression() -> None:
     words = (regression_options.Mode, Correction, regression_options.Undecided)
     values = [value for kind in words for value in get_args(kind)]
     assert undocumented("scenario-file.md", [*names, *values]) == []
+
+
+def test_scenario_page_names_every_coefficient_of_agreement() -> None:
+    keys = GATE_REGISTRY.get("agreement").keys
+    assert {"kappa", "min_labels"} < set(keys)
+    assert undocumented("scenario-file.md", keys) == []
 
 
 def test_command_line_page_names_every_option(pytestconfig: pytest.Config) -> None:
@@ -261,12 +272,15 @@ def test_files_page_names_every_file_and_every_key_of_results_json() -> None:
         field.name for record in (Counts, MetricSummary) for field in dataclasses.fields(record)
     ]
     keys += [field.name for field in dataclasses.fields(Usage)]
+    keys += [field.name for kind in (Agreement, Disagreement) for field in dataclasses.fields(kind)]
+    keys = [key for key in keys if not re.search("._(low|high)$", key) or key.startswith("ci_")]
     gate = inspect.getsource(gate_dict)
     keys += [*sample, *re.findall(r'"(\w+)": gate', gate), *_comparison_keys()]
     assert undocumented("files.md", keys) == []
 
 
 COMPARED = ROOT / "examples" / "retrieval" / "worse.rageval.yaml"
+LABELLED = ROOT / "examples" / "judge_and_people" / "judge_and_people.rageval.yaml"
 
 
 def test_files_page_names_no_key_that_results_json_lacks() -> None:
@@ -279,7 +293,12 @@ def test_files_page_names_no_key_that_results_json_lacks() -> None:
     run = RunInfo("run", "a", "b", "v", usage=dataclasses.asdict(Usage()))
     found: set[str] = set()
     grouped = ROOT / "examples" / "failing_gate" / "failing_gate.rageval.yaml"
-    for result in (evaluate(COMPARED), evaluate(grouped, {"group_by": "doc_name"})):
+    results = (
+        evaluate(COMPARED),
+        evaluate(grouped, {"group_by": "doc_name"}),
+        evaluate(LABELLED),
+    )
+    for result in results:
         marked = dataclasses.replace(result.samples[0], xfail="known", judged_by={"x": "1"})
         whole = dataclasses.replace(result, samples=[marked, *result.samples[1:]])
         found |= _all_keys(json.loads("".join(results_chunks(whole, run))))
@@ -448,6 +467,11 @@ def _with_stand_ins(data: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return the scenario with data that are there: one row, one query, one saved run."""
     own = dict(data)
     files = {"corpus": json.dumps({"doc_name": "loans.md", "text": "Books."})}
+    human = data.get("human", {})
+    for name in [human["file"]] if isinstance(human.get("file"), str) else human.get("file", []):
+        label = f"sample-1,{name},{human.get('levels', [0])[0]},{ROW['answer']}\n"
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(f"id,annotator,label,answer\n{label}", encoding="utf-8")
     if "qrels_path" in data:
         files |= {"qrels_path": "q1 0 loans 1\n", "run_path": "q1 Q0 loans 1 1.5 stand-in\n"}
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shlex
@@ -31,6 +32,7 @@ NAMES = {
     "retrieval/worse": "retrieval-worse",
     "context_retrieval_zh": "context-retrieval-zh",
     "judge": "judge",
+    "judge_and_people": "judge-and-people",
     "rag_app": "rag-app",
     "rag_app/by_http": "rag-app-by-http",
     "rag_app/by_fixture": "rag-app-by-fixture",
@@ -326,6 +328,57 @@ def test_judge_is_green_from_its_recording_alone(run_example: RunExample) -> Non
     assert "灯塔只有楼梯" in wheelchair["reasons"]["llm_answer_relevancy"]
 
 
+def test_judge_and_people_is_green_by_the_judge_and_red_by_people(run_example: RunExample) -> None:
+    """F3, F4: 80 verdicts, 73 of them 1; two people labelled 40 of the answers."""
+    run = run_example("judge_and_people")
+    assert run.status == 1
+    assert run.outcomes == {"passed": 80 + 3, "failed": 4}
+    assert {name for name, outcome in run.gates().items() if outcome == "passed"} == {
+        "weighted_score",
+        "grounded.agreement.sensitivity",
+        "unscored",
+    }
+    assert run.mean("grounded") == pytest.approx(73 / 80, abs=1e-12)
+    found = run.results["agreement"]["grounded"]
+    # Counted in the files by hand; on pay-crowns, which both labelled, the two are split.
+    assert found["confusion"] == [[3, 7], [1, 28]]
+    assert (found["n"], found["split"]) == (39, 1)
+    assert found["sensitivity"] == pytest.approx(28 / 29)
+    assert found["specificity"] == pytest.approx(3 / 10)
+    # Cohen: observed (3 + 28)/39, by chance (10·4 + 29·35)/39². Both labelled 16 answers: 3 times
+    # 0 and 12 times 1 together, once they differ: observed 15/16, by chance (3·4 + 13·12)/16².
+    chance = (10 * 4 + 29 * 35) / 39**2
+    assert found["kappa"] == pytest.approx((31 / 39 - chance) / (1 - chance))
+    assert found["ceiling"] == pytest.approx((15 / 16 - 168 / 256) / (1 - 168 / 256))
+    assert found["cells"]["1,0"] == ["board-time"]
+
+
+def test_judge_and_people_corrects_the_mean_as_the_formula_says(run_example: RunExample) -> None:
+    """F4: prediction-powered, from the sums of the 40 labelled and the 40 other answers."""
+    run = run_example("judge_and_people")
+    found = run.results["metrics"]["grounded"]["corrected"]
+    n = 40
+    # Of people: 29 times 1, once 1/2 (split). Of the judge: 36 of these 40 and 37 of the others.
+    human, judge, others, all_80 = 29.5 / n, 36 / n, 37 / n, 73 / 80
+    both = 28.5 - n * human * judge  # sums of products about the means
+    of_human, of_judge = 29.25 - n * human**2, 36 - n * judge**2
+    share = both / (n - 1) / (2 * (73 - 80 * all_80**2) / 79)
+    mean = human - share * (judge - others)
+    assert found["lambda"] == pytest.approx(share)
+    assert found["mean"] == pytest.approx(mean)
+    rest = of_human - 2 * share * both + share**2 * of_judge
+    variance = max(rest / (n - 1), (rest + 1) / (n + 1)) / n
+    variance += share**2 * (37 - n * others**2) / (n - 1) / n
+    # Wilson's interval at n' = m(1 - m)/v, with Student's quantile of 39 degrees.
+    t, size = 2.0226909, mean * (1 - mean) / variance
+    half = t * math.sqrt(variance + t**2 / (4 * size**2)) / (1 + t**2 / size)
+    low = (mean + t**2 / (2 * size)) / (1 + t**2 / size) - half
+    assert (found["ci_low"], found["ci_high"]) == pytest.approx((low, low + 2 * half), abs=1e-7)
+    # The mean is h = 0.1152 above 0.63. rho = 0.375 (0.073..0.615 by Fisher), N of the n + N = 80
+    # have no label: t² 0.1921/n (1 - rho² N/80) <= h² from n = 51 (0.01312) or 58 (0.01327) on.
+    assert "51 to 58" in run.output
+
+
 @pytest.mark.parametrize("example", ["rag_app", "rag_app/by_http", "rag_app/by_fixture"])
 def test_a_live_system_is_asked(run_example: RunExample, example: str) -> None:
     """The answers are in no file: a search without "Mondays" finds another document."""
@@ -378,7 +431,7 @@ def test_the_recording_of_judge_holds_no_more_than_its_replies() -> None:
 
 
 def test_results_are_the_same_with_two_workers(run_example: RunExample, tmp_path: Path) -> None:
-    """All commands of the READMEs as one, which is red, for two of them are."""
+    """All commands of the READMEs as one, which is red, for three of them are."""
     has_http = extras.installed("aiohttp")
     names = [name for name in NAMES if name != OVER_HTTP or has_http]
     commands = readme_commands()
