@@ -95,6 +95,8 @@ def test_a_part_of_the_samples_decides_nothing(stopping: JudgedProject) -> None:
     stopping.pytest("--rag-limit=6").assert_outcomes(passed=6, skipped=2)
     assert len(stopping.asked) == 6
     assert set(stopping.project.gates().values()) == {"skipped"}
+    stopping.pytest("--deselect=qa.rageval.yaml::s0").assert_outcomes(passed=7, skipped=2)
+    assert set(stopping.project.gates().values()) == {"skipped"}
 
 
 def test_an_error_is_followed_by_all_others(stopping: JudgedProject) -> None:

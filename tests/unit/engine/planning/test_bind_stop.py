@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.planning.plan_scenario import make_plan
 
 MakePlan = Callable[..., Plan]
 Problems = Callable[..., list[str]]
@@ -85,6 +87,13 @@ def test_gates_on_means_can_stop_early(plan: MakePlan, text: str, stop: float) -
 )
 def test_what_can_never_be_certain_is_refused(problems: Problems, text: str, message: str) -> None:
     assert problems(BASE + text) == [f"s.yaml:5: stop: {message}"]
+
+
+def test_a_test_function_asks_about_every_sample(write: Callable[..., Path]) -> None:
+    path = write(BASE + "gates: {rubric: 3}\nstop: decided\n")
+    found = make_plan(path, shown="s.yaml", answers_given=True)
+    assert found.info.stop is None
+    assert found.info.remarks == ("stop: nothing stops early: a test function does the asking",)
 
 
 @pytest.mark.parametrize(
