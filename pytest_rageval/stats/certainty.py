@@ -42,12 +42,12 @@ class GrowingMean:
     def add(self, value: float | None, weight: float = 1.0, *, may_come: bool = False) -> None:
         """Note the score of one more sample, None where it has none.
 
-        ``may_come``: something failed, and the sample may be scored when it is run again.
+        ``may_come``: something failed, and a missing score may come when the sample is run again.
         """
         if value is not None:
             self._total += weight * value
             self._weight += weight
-        if not may_come:
+        if value is not None or not may_come:
             self._rest -= weight
         for bets, _ in self._bets:
             bets.add(None if value is None else self._unit(value))

@@ -38,6 +38,27 @@ def test_many_samples_are_judged_at_once(judged: JudgedProject) -> None:
     assert judged.server.most_in_flight == 3
 
 
+@pytest.mark.parametrize("stop", ["decided", 0.05])
+def test_it_stops_when_the_verdict_is_certain(judged: JudgedProject, stop: object) -> None:
+    """[F6] 22 of 40 are enough, or fewer; those that are not asked are skipped, in their place."""
+    judged.server.options.latency_s = 0.01
+    answers = [f"0.9{at:02}" for at in range(40)]
+    path = judged.scenario(answers, gates={"graded": 0.5}, judge={"concurrency": 2}, stop=stop)
+    done: list[int] = []
+    result = evaluate(path, progress=lambda count, total: done.append(count))
+    asked = len(judged.asked)
+    assert asked < 40
+    assert asked >= 22 or stop != "decided"
+    assert (result.complete, result.counts.ran, result.counts.not_asked) == (
+        False,
+        asked,
+        40 - asked,
+    )
+    assert [sample.index for sample in result.samples] == list(range(40))
+    assert [gate.outcome for gate in result.gates] == ["passed", "passed"]
+    assert done[-1] == 40
+
+
 def test_a_running_event_loop_is_no_obstacle(judged: JudgedProject) -> None:
     """[E8] As in a notebook: the judges have a loop of their own; its tasks go on afterwards."""
     path = judged.scenario(["0.9", "0.2"], metrics=["graded", "fourfold"])

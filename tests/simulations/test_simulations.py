@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import people_and_judges
 import populations
 import pytest
@@ -131,3 +132,20 @@ def test_corrected_means_hold_the_truth_where_the_judges_own_do_not() -> None:
         assert 0.94 <= found.corrected.held <= 0.99
         assert found.corrected.width <= found.labels_only.width
         assert found.judge_only.held < 0.9
+
+
+@pytest.mark.parametrize(
+    ("error", "saved", "in_flight"),
+    [(0.0, 0.167, None), (0.05, 0.849, 0.796), (0.001, 0.723, 0.670)],
+)
+def test_as_much_is_saved_as_others_found(
+    error: float, saved: float, in_flight: float | None
+) -> None:
+    """F6: 300 samples of 0 and 1 with the mean 0.9 at a bound of 0.75.
+
+    The figures are those of code that was written separately, on 2,000 draws (simulations,
+    sequential_gate_mean_0.75, of the reference file calibration.json).
+    """
+    found = stopped(np.repeat([0.0, 1.0], [1, 9]), 300, 150, error)
+    assert found.saved == pytest.approx(saved, abs=0.03)
+    assert in_flight is None or found.in_flight == pytest.approx(in_flight, abs=0.03)

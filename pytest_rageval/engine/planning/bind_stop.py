@@ -18,7 +18,7 @@ def bind_stop(binding: Binding, plan: Plan, *, is_tested: bool) -> float | None:
     It is said why a scenario with ``stop`` never stops early. ``is_tested``: a test function asks.
     """
     stop = binding.scenario.stop
-    if stop is None or binding.problems or binding.refusals:
+    if stop is None or not plan.info.gates or binding.problems or binding.refusals:
         return None
     error = 0.0 if stop == "decided" else float(stop)
     info = replace(plan.info, stop=error)

@@ -29,6 +29,7 @@ def point_dict(
         "complete": point.complete,
         "verdict": "partial" if verdict == "empty" else verdict,
         "counts": asdict(point.counts),
+        "not_asked": point.counts.not_asked,
         "gates_passed": point.gates_passed,
         "gates_failed": point.gates_failed,
         "gates_skipped": point.gates_skipped,

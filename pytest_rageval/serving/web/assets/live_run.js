@@ -213,7 +213,12 @@ function outcomeView(app, live) {
     verdictLine(endVerdict(live, point)),
     point === null || point.complete
       ? null
-      : notice(say("partial_run", { ran: point.counts.ran, total: point.counts.samples })),
+      : notice(
+          say(point.not_asked ? "stopped_run" : "partial_run", {
+            ran: point.counts.ran,
+            total: point.counts.samples,
+          }),
+        ),
     (live?.problems ?? []).map((text) => notice(given(text))),
     point === null ? null : pointView(app, point),
     gateView(live === null ? lastGates(app, point) : (live.result?.gates ?? [])),

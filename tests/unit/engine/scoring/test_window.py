@@ -9,6 +9,8 @@ from concurrent.futures import CancelledError
 
 import pytest
 
+from pytest_rageval.clients.limits.limits import Limits
+from pytest_rageval.clients.limits.slots import LocalPool, Slots
 from pytest_rageval.engine.scoring import window as ahead_module
 from pytest_rageval.engine.scoring.event_loop import EventLoop
 from pytest_rageval.engine.scoring.window import Judgement, SampleWindow
@@ -233,6 +235,30 @@ def test_what_a_judge_raises_is_raised_to_who_waits(
     with pytest.raises(type(error)):
         ahead.wait(SAMPLES[0], for_ever)
     assert ahead.wait(SAMPLES[1], for_ever).scores["m"].value == 0.1
+
+
+def test_what_is_cut_is_forgotten_but_for_what_is_on_its_way(
+    judge: FakeJudge, runner: EventLoop
+) -> None:
+    """F6: s0 has a slot for its request, s1 and s2 wait for one, s3 to s6 have not begun."""
+    slots = Slots(LocalPool(1))
+
+    async def ask(sample: Sample) -> Judgement:
+        async with Limits(slots, None).slot():
+            return await judge(sample)
+
+    judge.holds = True
+    ahead = SampleWindow(runner, ask, window=3)
+    ahead.feed(SAMPLES[:7])
+    settle(runner)
+    ahead.cut(kept=SAMPLES[2])
+    settle(runner)
+    assert [ahead.has(sample) for sample in SAMPLES[:4]] == [True, False, True, False]
+    runner.call(lambda: judge.release(*(sample.id for sample in SAMPLES)))
+    assert ahead.wait(SAMPLES[0], nothing).scores["m"].value == 0.0
+    assert ahead.wait(SAMPLES[2], nothing).scores["m"].value == 0.2
+    assert judge.began == ["s0", "s2"]
+    assert ahead.wait(SAMPLES[3], nothing).scores["m"].value == 0.3  # it can still be asked for
 
 
 def test_closing_cancels_what_is_in_work_and_begins_nothing_more(

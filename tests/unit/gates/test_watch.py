@@ -1,0 +1,135 @@
+"""F6: which gates can be certain before all samples were asked about, and when they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pytest_rageval.gates.base import Asked, Foreseeing, Watch, make_gates
+from pytest_rageval.model import Bound, MetricColumn, Sample, SampleResult, ScenarioInfo
+
+Info = Callable[..., ScenarioInfo]
+
+
+def scored(at: int, score: float | None, **fields: Any) -> SampleResult:
+    found = SampleResult(f"s{at}", at, weighted_score=score, scores={"f1": score, "em": score})
+    return replace(found, **fields)
+
+
+def watch(
+    info: ScenarioInfo, options: dict[str, Any], asked: list[Asked] | int = 4
+) -> Watch | None:
+    (gate,) = make_gates(options, info)
+    if not isinstance(gate, Foreseeing):
+        return None
+    samples = (
+        [Sample(f"s{at}", index=at) for at in range(asked)] if isinstance(asked, int) else asked
+    )
+    return gate.watch(info, samples, 0.0)
+
+
+def certain(found: Watch | None, *samples: SampleResult) -> list[bool]:
+    """Return after each of the samples whether the gate is certain."""
+    assert found is not None
+    said = []
+    for sample in samples:
+        found.add(sample)
+        said.append(found.is_certain)
+    return said
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"f1": {"lower_bound": 0.5}},
+        {"f1": {"quantile": {0.1: 0.5}}},
+        {"by": {"doc_name": {"f1": {"lower_bound": 0.5}}}},
+        {"by": {"doc_name": {"unscored": 0.5}}},
+    ],
+)
+def test_other_gates_than_means_need_every_sample(info: Info, options: dict[str, Any]) -> None:
+    assert watch(info(), options) is None
+
+
+def test_a_mean_without_ends_needs_every_sample(info: Info) -> None:
+    open_ended = MetricColumn("f1", range=(0.0, math.inf))
+    assert watch(info(open_ended), {"f1": 0.5}) is None
+    assert watch(info(open_ended), {"weighted_score": 0.5}) is None
+
+
+@pytest.mark.parametrize("options", [{"f1": 0.5}, {"weighted_score": 0.5}, {"fail_under": 0.5}])
+def test_a_mean_is_certain_when_the_rest_cannot_change_it(
+    info: Info, options: dict[str, Any]
+) -> None:
+    """(1 + 1 + 0 + 0) / 4."""
+    assert certain(watch(info(), options), scored(0, 1.0), scored(1, 1.0)) == [False, True]
+
+
+def test_samples_weigh_as_their_documents(info: Info) -> None:
+    """The first weighs 3 of 6: (3 · 1 + 3 · 0) / 6."""
+    asked: list[Asked] = [
+        Sample(f"s{at}", index=at, doc_name="d" if at else "a") for at in range(4)
+    ]
+    found = watch(info(doc_weights={"a": 3.0}), {"f1": 0.5}, asked)
+    assert certain(found, scored(0, 1.0, sample_weight=3.0)) == [True]
+
+
+def test_a_cosine_alone_may_be_a_weighted_score(info: Info) -> None:
+    """Where f1 does not apply, it is the cosine, -1 at worst: (1 + 1 - 1) / 3 < 0.5."""
+    columns = MetricColumn("f1"), MetricColumn("cos", range=(-1.0, 1.0), as_is=True)
+    found = watch(info(*columns), {"weighted_score": 0.5}, 3)
+    assert certain(found, scored(0, 1.0), scored(1, 1.0), scored(2, 0.0)) == [False, False, True]
+
+
+def test_a_pass_rate_counts_samples(info: Info) -> None:
+    """Three of four pass at best, then two: 0.5 < 0.6."""
+    found = watch(info(thresholds={"f1": Bound(min=0.5)}), {"pass_rate": 0.6})
+    assert certain(found, scored(0, 0.4), scored(1, 0.3)) == [False, True]
+
+
+def test_invalid_rows_are_known_beforehand(info: Info) -> None:
+    found = watch(info(), {"invalid": 0.1})
+    assert found is not None
+    assert found.is_certain
+    mean = watch(info(), {"f1": 0.5}, 1)
+    assert certain(mean, scored(9, None, invalid="no answer"), scored(0, 1.0)) == [False, True]
+
+
+def test_missing_scores_are_certain_while_they_are_few_enough(info: Info) -> None:
+    """None may fail; then 1 of 2, and 1 of 3 at a bound of 0.4."""
+    lost = scored(1, None, errors={"f1": "down"}, outcome="error")
+    assert certain(watch(info(), {"unscored": 0.0}), scored(0, 1.0), lost, scored(2, 1.0)) == [
+        True,
+        False,
+        False,
+    ]
+    assert certain(watch(info(), {"unscored": 0.4}), scored(0, 1.0), lost, scored(2, 1.0)) == [
+        True,
+        False,
+        True,
+    ]
+
+
+def test_missing_scores_of_a_metric_are_counted_for_it(info: Info) -> None:
+    """A threshold needs a score to judge: em has one with the third."""
+    shares = info(gates={"unscored": {"em": 0.7}}, thresholds={"em": Bound(min=0.1)})
+    half = {"f1": 1.0, "em": None}
+    rows = [scored(at, None, scores=half, errors={"em": "down"}) for at in (0, 1)]
+    found = watch(shares, {"unscored": {"em": 0.7}})
+    assert certain(found, *rows, scored(2, 1.0)) == [False, False, True]
+
+
+def test_every_value_of_a_field_must_be_certain_or_one_fail(info: Info) -> None:
+    """Two documents with two samples each: 0.5 of a passes with its first; b fails with both 0."""
+    asked: list[Asked] = [Sample(f"s{at}", index=at, doc_name="aabb"[at]) for at in range(4)]
+    options = {"by": {"doc_name": {"f1": 0.5}}}
+    passing = [scored(at, 1.0) for at in (0, 1, 2)]
+    assert certain(watch(info(), options, asked), *passing) == [False, False, True]
+    failing = [scored(at, 0.0) for at in (0, 1)]
+    assert certain(watch(info(), options, asked), scored(2, 1.0), *failing) == [False, False, True]
+    beside = scored(9, None, invalid="no answer")
+    assert certain(watch(info(), options, asked), beside) == [False]
