@@ -85,11 +85,6 @@ def corrected_mean(
     return _result(estimates, labels, confidence, differences=differences)
 
 
-def lacking_labels(strata: Sequence[Sequence[Judged]], least: int = 2) -> list[int]:
-    """Return the indexes of strata that have fewer than ``least`` labels, and samples without."""
-    return [part.index for part in _parts(strata) if part.lacks(least)]
-
-
 def residuals(values: Sequence[float], weights: Sequence[float]) -> list[float]:
     """Return w(x - mean)/mean(w): what each value adds to the error of the weighted mean.
 

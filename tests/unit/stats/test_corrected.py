@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_rageval.model import Corrected
-from pytest_rageval.stats.corrected import Judged, corrected_mean, lacking_labels
+from pytest_rageval.stats.corrected import Judged, corrected_mean
 
 # Student's 97.5 % quantiles by degrees of freedom, from scipy.
 T_975 = {4: 2.7764451051977987, 9: 2.2621571628540993, 18: 2.10092204024096}
@@ -111,13 +111,6 @@ def test_without_enough_labels_there_is_no_mean(strata: list[list[Judged]], why:
         *[None] * 4,
         why,
     )
-
-
-def test_strata_that_lack_labels_are_named() -> None:
-    """One that is labelled throughout lacks none, and neither does an empty one."""
-    strata = [others([1.0]), labelled([1.0]), [], labelled([1.0]) + others([1.0]), RUN]
-    assert lacking_labels(strata) == [0, 3]
-    assert lacking_labels(strata, 11) == [0, 3, 4]
 
 
 def test_a_run_that_is_labelled_throughout_stands_for_more_like_it() -> None:
