@@ -251,7 +251,8 @@ def test_labels_of_a_saved_run_tell_what_has_changed(project: Project) -> None:
     project.ran(*map(answered, IDS[:-2]), answered(IDS[-2], "Rome"), answered(IDS[-1], "Rome"))
     digests = dict.fromkeys(IDS, answer_digest("Paris", ["one", "two"]))
     saved = {"main": Baseline("main", (), {}, digests=digests)}
-    assert kinds(project.drawn(3, human(*LABELLED), baselines=saved))["changed"] == (2, 2)
+    people = human(*LABELLED, IDS[-1])
+    assert kinds(project.drawn(3, people, baselines=saved))["changed"] == (2, 2)
     assert project.drawn(3, baselines=saved).drawing.strata == {}
 
 
