@@ -21,7 +21,7 @@ from pytest_rageval.text.csv_text import unquoted
 
 SECTION: Final = "human"
 
-_DIGEST: Final = re.compile(r"[0-9a-f]{12}")
+_DIGEST: Final = re.compile(r"x[0-9a-f]{12}")
 _STRATUM: Final = re.compile(r"s-[0-9a-zA-Z]{1,32}")
 _YES: Final = frozenset(("yes", "y", "true", "pass", "是", "对"))
 _NO: Final = frozenset(("no", "n", "false", "fail", "否", "错"))
@@ -172,7 +172,8 @@ def _wrong(cells: Mapping[str, str], metric: str, rules: LabelRules) -> Iterator
 def _wrong_digest(cells: Mapping[str, str], name: str, rules: LabelRules) -> Iterator[str]:
     digest = cells.get("digest", "")
     if digest and not _DIGEST.fullmatch(digest):
-        yield f"digest {shorten(digest)!r}: expected 12 hexadecimal digits, as --rag-label writes"
+        expected = "an x and 12 hexadecimal digits, as --rag-label writes"
+        yield f"digest {shorten(digest)!r}: expected {expected}"
     elif not digest and name in rules.answers:
         yield from _unknown_answer(cells, rules.answers[name])
 

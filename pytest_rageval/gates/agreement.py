@@ -113,20 +113,26 @@ class AgreementGate:
             parts.append(f"judge minus people {found.bias:+.4f}")
         if low is not None and high is not None:
             parts.append(f"95 % interval {low:.4f}..{high:.4f}")
-        parts.append(counted(found.n, "label"))
+        parts.append(self._labels(found))
         if self.coefficient in ("kappa", "weighted_kappa") and found.ceiling is not None:
             parts.append(f"people among themselves {found.ceiling:.4f}")
         return ", ".join(parts) + _left_out(found)
 
+    def _labels(self, found: Agreement) -> str:
+        """Return how many labels the coefficient rests on: for a share, those of one level."""
+        row = {"sensitivity": -1, "specificity": 0}.get(self.coefficient)
+        if row is None:
+            return counted(found.n, "label")
+        return f"{sum(found.confusion[row])} of {counted(found.n, 'label')}"
+
 
 def _left_out(found: Agreement) -> str:
     """Return which labels are not counted, and why."""
-    counts = {
-        "of earlier answers": found.stale,
-        "samples on which people are split": found.split,
-        "labelled samples without a score": found.unscored,
-    }
-    listed = [f"{n} {what}" for what, n in counts.items() if n]
+    listed = [f"{found.stale} of earlier answers"] if found.stale else []
+    if found.split:
+        listed.append(f"{counted(found.split, 'sample')} on which people are split")
+    if found.unscored:
+        listed.append(f"{counted(found.unscored, 'labelled sample')} without a score")
     return f"; not counted: {', '.join(listed)}" if listed else ""
 
 

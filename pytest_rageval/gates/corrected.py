@@ -67,11 +67,14 @@ class CorrectedGate:
         distance = min(
             abs(found.mean - end) for end in (self.bound.min, self.bound.max) if end is not None
         )
-        needed = labels_needed(pilot_of(result, self.human), distance / scale.span)
-        if needed is None or needed[1] <= found.labels:
+        pilot = pilot_of(result, self.human)
+        needed = labels_needed(pilot, distance / scale.span)
+        if needed is None:
             return "; the labels do not decide it"
-        count = label_range(max(needed[0], found.labels + 1), needed[1])
-        return f"; the labels do not decide it, {count} in all would"
+        more = found.labels + 1
+        count = label_range(max(needed[0], more), max(needed[1], more), len(pilot))
+        would = f"{count} in all would" if count else f"nor would all {len(pilot)}"
+        return f"; the labels do not decide it, {would}"
 
 
 def takes_corrected(options: Any, path: tuple[str, ...]) -> tuple[Any, bool]:

@@ -96,10 +96,11 @@ class HumanLabels:
 def answer_digest(answer: str | None, contexts: Sequence[str] | None) -> str:
     """Return the digest of an answer with its contexts: what a person looks at to label it.
 
-    Twelve hexadecimal digits of SHA-256. No contexts and an empty list of them are the same.
+    An x, so that no spreadsheet takes it for a number, and twelve hexadecimal digits of SHA-256. No
+    contexts and an empty list of them are the same.
     """
     seen = json.dumps([answer or "", list(contexts or ())], ensure_ascii=True)
-    return hashlib.sha256(seen.encode()).hexdigest()[:12]
+    return f"x{hashlib.sha256(seen.encode()).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ def _agreement(found: Agreement) -> str:
     if found.ceiling is not None:
         parts.append(f"people among themselves {figure(found.ceiling)}")
     if found.bias is not None:
-        parts.append(f"bias {found.bias:+.4f}")
+        parts.append(f"judge minus people {found.bias:+.4f}")
     left_out = {"of earlier answers": found.stale, "split": found.split}
     left_out["without a score"] = found.unscored
     parts += [f"{n} {what} not counted" for what, n in left_out.items() if n]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
 from pytest_rageval.scenario.data_specs import Delimiter
 from pytest_rageval.scenario.spec import Encoding, Name, Number, Spec
@@ -14,7 +14,8 @@ def _listed(value: Any) -> Any:
     return [value] if isinstance(value, str | int | float) else value
 
 
-Names = Annotated[list[Name], BeforeValidator(_listed)]
+_NAMES = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+Names = Annotated[list[Name], BeforeValidator(_listed), WithJsonSchema(_NAMES)]
 """A name, or a list of them."""
 
 

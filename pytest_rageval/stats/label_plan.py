@@ -38,8 +38,8 @@ def labels_needed(pilot: Sequence[Judged], half_width: float) -> tuple[int, int]
     ``pilot`` is the whole population, of which 10 samples at least are labelled; else None. With
     Y and f people's and the judge's scores and N of the n + N samples without a label, n is the
     smallest with t² var(Y)/n (1 - rho² N/(n + N)) <= ``half_width``². Both ends come from the 95 %
-    interval of rho by Fisher; a judge of rho below 0 is not believed. All samples are the most that
-    can be labelled. Where all people say the same, one more is taken to differ.
+    interval of rho by Fisher; a judge of rho below 0 is not believed. One more than there are means
+    that not even all samples would do. Where all people say the same, one more is taken to differ.
     """
     rows = [one for one in pilot if one.weight > 0.0]
     labelled = [(one, one.human) for one in rows if one.human is not None]
@@ -103,7 +103,7 @@ def _smallest(variance: float, rho: float, size: int, half_width: float) -> int:
         left = variance / n * (1.0 - rho * rho * (size - n) / size)
         return t_quantile(0.975, n - 1) ** 2 * left <= half_width * half_width
 
-    return LEAST_LABELS + bisect_left(range(LEAST_LABELS, size), True, key=is_enough)
+    return LEAST_LABELS + bisect_left(range(LEAST_LABELS, size + 1), True, key=is_enough)
 
 
 def _dot(one: Sequence[float], other: Sequence[float]) -> float:

@@ -31,6 +31,7 @@ from pytest_rageval.stats.corrected import LEAST_LABELS, Judged, corrected_mean
 from pytest_rageval.stats.groups import field_value, group_numbers
 from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import is_scored
+from pytest_rageval.stats.wording import counted
 
 CHANGED: Final = "changed"
 """The code of an answer that is not the one of the draw."""
@@ -44,7 +45,7 @@ Key = tuple[str, ...]
 class Scale:
     """How scores and labels of one metric become numbers from 0 to 1.
 
-    Levels within the metric's range are on its scale; others stand for its lower and upper end.
+    More than two levels are on the metric's scale; two stand for its lower and its upper end.
     """
 
     low: float
@@ -59,8 +60,7 @@ class Scale:
         ends = (human.levels[0], human.levels[-1])
         if math.isinf(high - low):
             return cls(*ends, *ends)
-        is_inside = low <= ends[0] and ends[1] <= high
-        return cls(low, high, *((low, high) if is_inside else ends))
+        return cls(low, high, *((low, high) if len(human.levels) > 2 else ends))
 
     @property
     def span(self) -> float:
@@ -279,9 +279,9 @@ def _strata(
         return [list(members)]
     if not human.labels:
         return f"{human.metric} has no labels yet: pytest --rag-label 30 draws samples to label"
-    lost = _lost(members, [*human.draws, *saved])
-    if lost:
-        return lost
+    reason = _undrawn(members, labelled) or _lost(members, [*human.draws, *saved])
+    if reason:
+        return reason
     parts: dict[Key, list[_Member]] = {}
     draws = bearing_draws(members, human, saved)
     for one in members:
@@ -313,6 +313,17 @@ def bearing_draws(
     if bearing or earlier:
         return [*bearing, *earlier]
     return [draw for draw in human.draws if _bears(draw, members, is_current=False)]
+
+
+def _undrawn(members: Sequence[_Member], labelled: Sequence[_Member]) -> str:
+    """Return why no label counts though there are some, else ''."""
+    chosen = [one for one in members if any(label.digest == one.digest for label in one.labels)]
+    if labelled or not chosen:
+        return ""
+    return (
+        f"{counted(len(chosen), 'label')}, none known to be drawn at random: say 'drawn: random' "
+        "if they were, or draw some (pytest --rag-label 30)"
+    )
 
 
 def _lost(members: Sequence[_Member], draws: Sequence[Draw]) -> str:

@@ -46,12 +46,16 @@ def counted(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def label_range(few: int, many: int) -> str:
-    """Return how many labels are needed, from the fewest to the most.
+def label_range(few: int, many: int, there: int) -> str:
+    """Return how many labels are needed of ``there`` samples; "" if all of them are too few.
 
-    >>> label_range(149, 306), label_range(50, 50)
-    ('149 to 306', '50')
+    >>> label_range(149, 306, 1000), label_range(50, 50, 60), label_range(50, 61, 60)
+    ('149 to 306', '50', '50 or more')
     """
+    if few > there:
+        return ""
+    if many > there:
+        return f"{few} or more"
     return f"{few} to {many}" if few < many else f"{many}"
 
 

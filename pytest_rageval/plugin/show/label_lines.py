@@ -32,8 +32,9 @@ def label_lines(
         what = "without an answer or a score, or not in the data any more"
         yield f"      {counted(drawn.left_out, 'sample')} left out: {what}"
     if drawn.needed is not None:
-        count = label_range(*drawn.needed)
-        yield f"      a corrected mean within ±{HALF_WIDTH:g} takes {count} labels in all"
+        count = label_range(*drawn.needed, len(drawn.population))
+        takes = f"takes {count} labels in all" if count else "takes more answers than there are"
+        yield f"      a corrected mean within ±{HALF_WIDTH:g} {takes}"
     if files is None:
         return
     table, page = files

@@ -57,7 +57,8 @@ def test_the_mean_that_people_would_give_is_compared(result: Result) -> None:
     assert (found.name, found.outcome) == ("judge.mean", "failed")
     assert found.observed == pytest.approx(0.75)
     assert "16 labels; by the judge alone 0.8000" in found.message
-    assert found.message.endswith("in all would")  # how many labels decide it
+    # With all 100 labelled the interval is 1.98 * sqrt(0.2/100) = 0.089 wide on either side.
+    assert found.message.endswith("; the labels do not decide it, nor would all 100")
 
 
 def test_the_lower_end_of_its_interval_is_compared(result: Result) -> None:

@@ -374,7 +374,7 @@ def test_what_is_printed_tells_nothing_of_the_judge(project: Project) -> None:
     assert list(label_lines(found, found.write(), lambda path: path.name)) == [
         "s: 6 of 50 answers drawn for f1; 12 have a label",
         "run   r2",
-        "      a corrected mean within ±0.05 takes 50 labels in all",
+        "      a corrected mean within ±0.05 takes more answers than there are",
         "drawn 3 of 3 changed answers, 1 of 23, 2 of 24",
         "table 20261121T093011-000005-2.csv",
         "page  20261121T093011-000005-2.html",

@@ -54,8 +54,8 @@ def test_a_perfect_judge_leaves_what_its_own_mean_is_uncertain() -> None:
     assert labels_needed(pilot(50, 5000), 0.02) == (10, 10)
 
 
-def test_a_run_has_no_more_labels_than_samples() -> None:
-    assert labels_needed(pilot(50, 60, 25), 0.01) == (60, 60)
+def test_one_more_than_there_are_means_that_all_are_too_few() -> None:
+    assert labels_needed(pilot(50, 60, 25), 0.01) == (61, 61)
 
 
 def test_ten_labels_are_a_pilot() -> None:
