@@ -120,12 +120,18 @@ def test_what_the_last_draw_did_not_have_is_drawn() -> None:
 
 
 def test_strata_stay_as_they_were_drawn() -> None:
-    """The judge now finds every sample high; the classes are those of the last draw."""
-    population = answers(40, labelled=30, high=range(40))
+    """The judge now finds every sample high; the classes are those of the last draw.
+
+    So it is with fewer than 30 labels, and what the last draw calls them counts.
+    """
+    population = answers(40, labelled=20, high=range(40))
     digests = {one.sample_id: one.digest for one in population}
-    last = Draw(digests, {f"a{at}": "s-1" if at < 15 else "s-2" for at in range(40)})
-    found = draw(population, 4, 1, [last], {"s-1": "high", "s-2": "low"})
-    assert sizes(found) == {"high": (15, 15, 0), "low": (25, 15, 4)}
+    first = Draw(digests, {f"a{at}": "s-1" if at < 15 else "s-2" for at in range(40)})
+    last = Draw(digests, {f"a{at}": "s-3" if at < 15 else "s-4" for at in range(40)})
+    kinds = {"s-1": "high", "s-2": "low", "s-3": "several", "s-4": "low"}
+    for bearing, name in (([first], "high"), ([first, last], "several")):
+        found = draw(population, 4, 1, bearing, kinds)
+        assert sizes(found) == {name: (15, 15, 0), "low": (25, 5, 4)}
 
 
 def test_there_are_three_strata_at_most() -> None:
