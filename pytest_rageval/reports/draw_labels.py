@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 from pytest_rageval.errors import Problem, UserError
-from pytest_rageval.model import RANDOM, Draw, HumanLabels, ScenarioInfo
+from pytest_rageval.model import RANDOM, HumanLabels, ScenarioInfo
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.reports.history import trend_of
 from pytest_rageval.reports.label_pairs import OtherRun, Pairs, other_run
@@ -36,7 +36,7 @@ from pytest_rageval.run_paths import RunPaths, folder_name
 from pytest_rageval.stats.corrected import Judged
 from pytest_rageval.stats.drawing import Candidate, Drawing, draw
 from pytest_rageval.stats.label_plan import labels_needed
-from pytest_rageval.stats.people import is_on_record
+from pytest_rageval.stats.people import bearing_draws, saved_draws
 
 HALF_WIDTH: Final = 0.05
 """Of the range of a metric: so exact a mean is worth labels."""
@@ -161,11 +161,11 @@ def _source(wanted: Wanted, run_paths: RunPaths) -> _Source:
 
 
 def _drawing(source: _Source, n: int, seed: int, apart: Collection[str]) -> Drawing:
-    draws, human = source.draws, source.wanted.human
-    last = next((one.plain() for one in reversed(draws) if _bears_labels(one, human)), None)
-    last = last or _labelled_baseline(source.wanted.info, human)
-    kinds = {code: one.kind for record in draws for code, one in record.strata.items()}
-    return draw(source.population, n, seed, last, kinds, apart)
+    known = [one.plain() for one in source.draws]
+    human = replace(source.wanted.human, draws=known)
+    bearing = bearing_draws(source.population, human, saved_draws(source.wanted.info))
+    kinds = {code: one.kind for record in source.draws for code, one in record.strata.items()}
+    return draw(source.population, n, seed, bearing, kinds, apart)
 
 
 def _needed(population: Sequence[Candidate]) -> tuple[int, int] | None:
@@ -193,26 +193,6 @@ def _newest_run(info: ScenarioInfo, run_paths: RunPaths) -> Path:
         message = f"no complete run in {place} to draw from. Run it first: pytest {info.nodeid}"
         raise UserError([Problem(info.path, message)])
     return base / complete[-1].folder
-
-
-def _bears_labels(record: DrawRecord, human: HumanLabels) -> bool:
-    """Return whether a label comes from this draw."""
-    return any(
-        label.drawn in record.strata
-        if record.strata
-        else label.drawn == RANDOM and record.digests.get(name) == label.digest
-        for name, labels in human.labels.items()
-        for label in labels
-    )
-
-
-def _labelled_baseline(info: ScenarioInfo, human: HumanLabels) -> Draw | None:
-    """Return a saved run as a draw, if labels are of its answers and of no draw on record."""
-    saved = (Draw(found.digests) for found in info.baselines.values() if found.digests)
-    labels = [(name, one) for name, found in human.labels.items() for one in found]
-    return next(
-        (d for d in saved if any(is_on_record(name, one, [d]) for name, one in labels)), None
-    )
 
 
 def _new_name(wanted: Wanted, folder: Path, now: datetime) -> str:

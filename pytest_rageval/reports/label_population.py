@@ -44,6 +44,7 @@ def population(
             samples[name].get("sample_weight", 1.0),
             _mean([scale.label(one.value) for one in drawn_labels(human, name, digest)]),
             scale.score(score),
+            human.labels.get(name, ()),
         )
         for name, score in scores.items()
     ]

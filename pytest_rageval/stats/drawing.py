@@ -9,18 +9,21 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from pytest_rageval.model import Draw
+from pytest_rageval.model import Draw, Label
 from pytest_rageval.stats import label_plan
 from pytest_rageval.stats.corrected import LEAST_LABELS
 from pytest_rageval.stats.label_plan import LEAST_IN_STRATUM, allocation
+from pytest_rageval.stats.people import CHANGED, code_in
 
 FIRST: Final = 30
 """So many labels are drawn uniformly before the judge's verdict decides where to look."""
 
 MOST_STRATA: Final = 3
 
-CHANGED: Final = "changed"
-"""The kind of a stratum whose answers changed after the last draw that was labelled."""
+HIGH: Final = "high"
+LOW: Final = "low"
+SEVERAL: Final = "several"
+"""Kinds of strata besides CHANGED: by the judge's verdict, and such as were put together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,8 @@ class Candidate:
     """An answer of the population; ``is_high`` is the judge's verdict, ``weight`` its sample's.
 
     ``human`` is what people say of it, from 0 to 1: None without labels that were drawn. So is
-    ``score`` what the judge says; no draw depends on it.
+    ``score`` what the judge says; no draw depends on it. ``labels`` are all of its sample, also of
+    other answers.
     """
 
     sample_id: str
@@ -37,6 +41,7 @@ class Candidate:
     weight: float = 1.0
     human: float | None = None
     score: float = 0.0
+    labels: Sequence[Label] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +75,20 @@ def draw(
     population: Sequence[Candidate],
     n: int,
     seed: int,
-    last: Draw | None = None,
+    bearing: Sequence[Draw] = (),
     kinds: Mapping[str, str] | None = None,
     apart: Collection[str] = (),
 ) -> Drawing:
     """Draw ``n`` samples without a label, or all there are.
 
-    ``last`` is the newest draw that bears labels, ``kinds`` are those of all earlier strata by
-    code. The first FIRST labels are drawn uniformly. Then, or as soon as answers have changed, the
-    draw is by strata: changed answers, and the judge's verdict or what the last draw made of it, so
-    that a judge who wavers does not split strata any further. The samples ``apart`` are wanted as
-    much as changed ones, and are a stratum, too.
+    ``bearing`` are earlier draws that bear labels, ``kinds`` those of all earlier strata by code.
+    The first FIRST labels are drawn uniformly. Then, or as soon as answers have changed, the draw
+    is by strata: changed answers, and the judge's verdict or what the last draw made of it, so that
+    a judge who wavers does not split strata any further. The samples ``apart`` are wanted as much
+    as changed ones, and are a stratum, too.
     """
     rng, kinds = random.Random(seed), kinds or {}
-    parts = _parts(population, last, kinds, apart)
+    parts = _parts(population, bearing, kinds, apart)
     if not parts:
         free = [one.sample_id for one in population if one.human is None]
         return Drawing(rng.sample(free, min(n, len(free))))
@@ -140,43 +145,40 @@ class _Part:
 
 def _parts(
     population: Sequence[Candidate],
-    last: Draw | None,
+    bearing: Sequence[Draw],
     kinds: Mapping[str, str],
     apart: Collection[str],
 ) -> list[_Part]:
-    """Return the strata, changed answers first; [] if the draw is to be uniform."""
-    wanted: dict[str, list[Candidate]] = {"changed": [], "apart": [], "": []}
+    """Return the strata, changed answers first; [] if the draw is to be uniform.
+
+    They are those within which a corrected mean takes labels for drawn uniformly. Where these are
+    too many, some that have their labels are drawn from together.
+    """
+    found: defaultdict[tuple[str, ...], list[Candidate]] = defaultdict(list)
+    has_strata = any(one.strata for one in bearing)
     for one in population:
-        is_new = last is not None and _has_changed(one, last)
-        wanted["changed" if is_new else "apart" if one.sample_id in apart else ""].append(one)
-    same = wanted.pop("")
-    parts = [_Part(CHANGED, members) for members in wanted.values() if members]
-    if last is not None and last.strata:
-        kept = _split(same, {one.sample_id: last.strata[one.sample_id] for one in same}, kinds)
-    elif parts or sum(one.human is not None for one in population) >= FIRST:
-        kept = _split(same, {one.sample_id: "high" if one.is_high else "low" for one in same}, {})
-    else:
+        key = [code_in(earlier, one) for earlier in bearing]
+        if one.sample_id in apart:
+            key.append(CHANGED)
+        elif CHANGED not in key and not has_strata:
+            key.append(HIGH if one.is_high else LOW)
+        found[tuple(key)].append(one)
+    parts = [_Part(_kind(key, kinds), found[key]) for key in sorted(found)]
+    labelled = sum(one.human is not None for one in population)
+    if labelled < FIRST and not has_strata and {one.kind for one in parts} <= {HIGH, LOW}:
         return []
-    while len(kept) > MOST_STRATA - len(parts):
-        kept.sort(key=lambda part: (part.lacks * part.least, len(part.members)))
-        kept[:2] = [_Part("several", [*kept[0].members, *kept[1].members])]
-    return sorted([*parts, *kept], key=lambda part: part.kind != CHANGED)
+    while len(parts) > MOST_STRATA:
+        parts.sort(key=lambda part: (part.lacks * part.least, len(part.members)))
+        parts[:2] = [_Part(SEVERAL, [*parts[0].members, *parts[1].members])]
+    return sorted(parts, key=lambda part: part.kind != CHANGED)
 
 
-def _has_changed(one: Candidate, last: Draw) -> bool:
-    """Return whether the answer is not that of the last draw, or was not in its population."""
-    known = last.digests.get(one.sample_id) == one.digest
-    return not known or bool(last.strata and one.sample_id not in last.strata)
-
-
-def _split(
-    members: Sequence[Candidate], classes: Mapping[str, str], kinds: Mapping[str, str]
-) -> list[_Part]:
-    """Return a part for each class, sorted so that a seed always draws the same."""
-    found: defaultdict[str, list[Candidate]] = defaultdict(list)
-    for one in members:
-        found[classes[one.sample_id]].append(one)
-    return [_Part(kinds.get(name, name), found[name]) for name in sorted(found)]
+def _kind(key: Sequence[str], kinds: Mapping[str, str]) -> str:
+    """Return what a stratum is: changed, or as the newest draw that knows it has it."""
+    if CHANGED in key:
+        return CHANGED
+    named = [kinds.get(code, code) for code in key if code]
+    return named[-1] if named else SEVERAL
 
 
 def _code(rng: random.Random, taken: Collection[str]) -> str:

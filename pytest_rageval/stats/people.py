@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Protocol
 
 from pytest_rageval.model import (
     CHOSEN,
@@ -33,7 +33,8 @@ from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import counted
 
-_CHANGED: Final = "changed"
+CHANGED: Final = "changed"
+"""The code of an answer that is not the one of the draw."""
 _MOST_SLICES: Final = 20
 _LISTED: Final = 10
 
@@ -214,7 +215,7 @@ def corrected_of(result: ScenarioResult, human: HumanLabels, confidence: float =
     if math.isinf(column_of(result.info, human.metric).range[1]):
         return _no_mean(f"{human.metric} has no upper end: its mean cannot be corrected")
     members = list(_members(result, human, scale))
-    strata = _strata(members, human, _saved_draws(result.info))
+    strata = _strata(members, human, saved_draws(result.info))
     if isinstance(strata, str):
         return _no_mean(strata, sum(one.is_labelled for one in members))
     found = corrected_mean([[m.judged for m in part] for part in strata], confidence=confidence)
@@ -264,7 +265,7 @@ def _mean(values: Sequence[float]) -> float | None:
     return math.fsum(values) / len(values) if values else None
 
 
-def _saved_draws(info: ScenarioInfo) -> list[Draw]:
+def saved_draws(info: ScenarioInfo) -> list[Draw]:
     """Return each baseline as a draw: its answers are on record, and were drawn from as a whole."""
     return [Draw(found.digests) for found in info.baselines.values() if found.digests]
 
@@ -282,13 +283,26 @@ def _strata(
     if reason:
         return reason
     parts: dict[Key, list[_Member]] = {}
-    draws = _bearing(members, human, saved)
+    draws = bearing_draws(members, human, saved)
     for one in members:
-        parts.setdefault(tuple(_code(draw, one) for draw in draws), []).append(one)
+        parts.setdefault(tuple(code_in(draw, one) for draw in draws), []).append(one)
     return _lacking(parts, len(members)) or list(parts.values())
 
 
-def _bearing(members: Sequence[_Member], human: HumanLabels, saved: Sequence[Draw]) -> list[Draw]:
+class HasLabels(Protocol):
+    """An answer with all labels of its sample, also those of other answers."""
+
+    @property
+    def sample_id(self) -> str: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def labels(self) -> Sequence[Label]: ...
+
+
+def bearing_draws(
+    members: Sequence[HasLabels], human: HumanLabels, saved: Sequence[Draw]
+) -> list[Draw]:
     """Return the draws that labels of present answers come from.
 
     A baseline counts only if it explains labels of earlier answers. Without any label of a present
@@ -335,7 +349,7 @@ def _lost(members: Sequence[_Member], draws: Sequence[Draw]) -> str:
     return ""
 
 
-def _bears(draw: Draw, members: Sequence[_Member], *, is_current: bool) -> bool:
+def _bears(draw: Draw, members: Sequence[HasLabels], *, is_current: bool) -> bool:
     """Return whether labels of this draw are used: of present answers, or of earlier ones."""
     return any(
         label.drawn == draw.strata.get(one.sample_id, RANDOM)
@@ -346,16 +360,17 @@ def _bears(draw: Draw, members: Sequence[_Member], *, is_current: bool) -> bool:
     )
 
 
-def _code(draw: Draw, member: _Member) -> str:
+def code_in(draw: Draw, member: HasLabels) -> str:
+    """Return the code of an answer's stratum in a draw, CHANGED if it was another answer then."""
     if draw.digests.get(member.sample_id) != member.digest:
-        return _CHANGED
+        return CHANGED
     return draw.strata.get(member.sample_id, "")
 
 
 def _lacking(parts: Mapping[Key, Sequence[_Member]], total: int) -> str:
     """Return which labels are missing for a mean, else ''."""
-    changed = [one for key, part in parts.items() if _CHANGED in key for one in part]
-    short = [part for key, part in parts.items() if _CHANGED in key and _is_short(part, 10)]
+    changed = [one for key, part in parts.items() if CHANGED in key for one in part]
+    short = [part for key, part in parts.items() if CHANGED in key and _is_short(part, 10)]
     if short:
         missing = [one.sample_id for part in short for one in part if not one.is_labelled]
         needed = sum(

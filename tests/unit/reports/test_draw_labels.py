@@ -246,12 +246,25 @@ def test_the_verdict_is_the_threshold_the_middle_or_the_median(
     assert kinds(project.drawn(1, cut, **fields)) == {"high": (10, 1), "low": (40, 0)}
 
 
+def test_draws_of_another_metric_say_nothing(project: Project) -> None:
+    """They are kept, but labels of this one do not come from them."""
+    project.ran(*(answered(name, scores={"f1": 1.0, "em": 1.0}) for name in IDS))
+    project.drawn(people=replace(human(), metric="em")).write()
+    project.ran(*(answered(name, "Rome") for name in IDS[-3:]), *map(answered, IDS[:-3]))
+    found = project.drawn(4, human(*LABELLED))
+    assert found.drawing.strata == {}
+    found.write()
+    records = read_records(project.home / "labels" / "draws.json")
+    assert [one.metric for one in records] == ["em", "f1"]
+
+
 def test_labels_of_a_saved_run_tell_what_has_changed(project: Project) -> None:
     """Two answers are others than in the run whose answers were labelled, without a draw."""
     project.ran(*map(answered, IDS[:-2]), answered(IDS[-2], "Rome"), answered(IDS[-1], "Rome"))
     digests = dict.fromkeys(IDS, answer_digest("Paris", ["one", "two"]))
     saved = {"main": Baseline("main", (), {}, digests=digests)}
-    assert kinds(project.drawn(3, human(*LABELLED), baselines=saved))["changed"] == (2, 2)
+    people = human(*LABELLED, IDS[-1])
+    assert kinds(project.drawn(3, people, baselines=saved))["changed"] == (2, 2)
     assert project.drawn(3, baselines=saved).drawing.strata == {}
 
 

@@ -103,29 +103,35 @@ def test_changed_answers_come_first() -> None:
     before = {one.sample_id: one.digest for one in population} | {
         f"a{at}": "old" for at in range(88, 100)
     }
-    found = draw(population, 11, 1, Draw(before))
+    found = draw(population, 11, 1, [Draw(before)])
     assert sizes(found)["changed"] == (12, 0, 10)
     assert sizes(found)["low"] == (38, 0, 1)
     names = {name for name, code in found.of.items() if found.strata[code].kind == "changed"}
     assert names == {f"a{at}" for at in range(88, 100)}
 
 
-def test_what_the_last_draw_did_not_have_has_changed() -> None:
-    """A new sample, and one that had no score then: 2 of 2 are drawn."""
+def test_what_the_last_draw_did_not_have_is_drawn() -> None:
+    """A new sample has changed; one that had no score then is a stratum, too."""
     population = answers(30, labelled=28)
     digests = {one.sample_id: one.digest for one in population[:29]}
     last = Draw(digests, {f"a{at}": "s-1" for at in range(28)})
-    found = draw(population, 2, 1, last, {"s-1": "low"})
-    assert sizes(found) == {"changed": (2, 0, 2), "low": (28, 28, 0)}
+    found = draw(population, 2, 1, [last], {"s-1": "low"})
+    assert sizes(found) == {"changed": (1, 0, 1), "several": (1, 0, 1), "low": (28, 28, 0)}
 
 
 def test_strata_stay_as_they_were_drawn() -> None:
-    """The judge now finds every sample high; the classes are those of the last draw."""
-    population = answers(40, labelled=30, high=range(40))
+    """The judge now finds every sample high; the classes are those of the last draw.
+
+    So it is with fewer than 30 labels, and what the last draw calls them counts.
+    """
+    population = answers(40, labelled=20, high=range(40))
     digests = {one.sample_id: one.digest for one in population}
-    last = Draw(digests, {f"a{at}": "s-1" if at < 15 else "s-2" for at in range(40)})
-    found = draw(population, 4, 1, last, {"s-1": "high", "s-2": "low"})
-    assert sizes(found) == {"high": (15, 15, 0), "low": (25, 15, 4)}
+    first = Draw(digests, {f"a{at}": "s-1" if at < 15 else "s-2" for at in range(40)})
+    last = Draw(digests, {f"a{at}": "s-3" if at < 15 else "s-4" for at in range(40)})
+    kinds = {"s-1": "high", "s-2": "low", "s-3": "several", "s-4": "low"}
+    for bearing, name in (([first], "high"), ([first, last], "several")):
+        found = draw(population, 4, 1, bearing, kinds)
+        assert sizes(found) == {name: (15, 15, 0), "low": (25, 5, 4)}
 
 
 def test_there_are_three_strata_at_most() -> None:
@@ -139,7 +145,7 @@ def test_there_are_three_strata_at_most() -> None:
     parts = {"s-1": range(12), "s-2": range(12, 60), "s-3": range(60, 100)}
     last = Draw(digests, {f"a{at}": code for code, part in parts.items() for at in part})
     kinds = {"s-1": "changed", "s-2": "high", "s-3": "low"}
-    found = draw(population, 13, 1, last, kinds)
+    found = draw(population, 13, 1, [last], kinds)
     changed = [one for one in found.strata.values() if one.kind == "changed"]
     assert [(one.size, one.drawn) for one in changed] == [(1, 1), (12, 10)]
     assert sizes(found)["several"] == (48 + 39, 0, 2)
@@ -147,4 +153,4 @@ def test_there_are_three_strata_at_most() -> None:
         Candidate(one.sample_id, one.digest, one.is_high, human=1.0 if at < 12 else None)
         for at, one in enumerate(population)
     ]
-    assert sizes(draw(labelled, 13, 1, last, kinds))["several"] == (12 + 39, 12, 0)
+    assert sizes(draw(labelled, 13, 1, [last], kinds))["several"] == (12 + 39, 12, 0)
