@@ -61,18 +61,23 @@ class LabelReading:
     labels: dict[str, dict[str, list[Label]]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
-    places: dict[tuple[str, str, str, str], str] = field(default_factory=dict)
-    """Where each label is: by sample, metric, annotator and digest."""
 
     def add(self, sample_id: str, metric: str, label: Label) -> None:
-        """Keep a label; the second one of the same person about the same answer is a problem."""
-        key = (sample_id, metric, label.annotator, label.digest)
-        first = self.places.setdefault(key, label.place)
-        if first != label.place:
-            message = f"{label.annotator!r} has labelled {shorten(sample_id)!r} twice"
-            self.problems.append(Problem(label.place, f"{message} (first at {first}); keep one"))
+        """Keep a label; the second one of the same person about the same answer is a problem.
+
+        Except if it says the same, and only one of them was drawn: then that one is kept.
+        """
+        found = self.labels.setdefault(metric, {}).setdefault(sample_id, [])
+        mine = (label.annotator, label.digest)
+        first = next((one for one in found if (one.annotator, one.digest) == mine), None)
+        if first is None:
+            found.append(label)
+        elif first.value == label.value and (first.drawn == CHOSEN) != (label.drawn == CHOSEN):
+            found[found.index(first)] = label if first.drawn == CHOSEN else first
         else:
-            self.labels.setdefault(metric, {}).setdefault(sample_id, []).append(label)
+            message = f"{label.annotator!r} has labelled {shorten(sample_id)!r} twice"
+            message += f" (first at {first.place}); keep one"
+            self.problems.append(Problem(label.place, message))
 
 
 def read_label_file(

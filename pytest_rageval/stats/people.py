@@ -337,7 +337,8 @@ def _lost(members: Sequence[_Member], draws: Sequence[Draw]) -> str:
     if stale:
         return (
             f"{len(stale)} of the labelled answers changed ({_listed(stale)}), and no draws.json "
-            "beside the labels says which others have: draw labels anew (pytest --rag-label 30)"
+            "beside the labels says which others have: remove their labels, write 'chosen' as "
+            "'drawn' of the others of that time, and draw anew (pytest --rag-label 30)"
         )
     known = {code for draw in draws for code in draw.strata.values()}
     codes = {label.drawn for _, label in drawn} - {RANDOM} - known

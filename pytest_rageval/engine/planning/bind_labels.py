@@ -215,5 +215,6 @@ def refuse_stale(binding: Binding, plan: Plan) -> None:
 
 _STALE = (
     "the answer has changed since it was labelled, and no draws.json beside the labels says which "
-    "others have; draw labels anew (pytest --rag-label N), or remove this one"
+    "others have; remove this label, write 'chosen' as 'drawn' of the others of that time, and "
+    "draw anew (pytest --rag-label N)"
 )

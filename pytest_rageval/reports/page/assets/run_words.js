@@ -40,8 +40,8 @@ const RUN_WORDS = [
   [/(\S+) has no labels yet: pytest --rag-label (\d+) draws samples to label/, "$1 尚无标注：可用 pytest --rag-label $2 抽取样本"],
   [/a stratum of (\d+) samples has (\d+) labels: draw more \(pytest --rag-label (\d+)\)/, "某层有 $1 个样本，只有 $2 个标注：请再抽取（pytest --rag-label $3）"],
   [
-    /(\d+) labelled answers have changed \((.*?)\), and no draws.json beside the labels says which others have: draw labels anew \(pytest --rag-label (\d+)\)/,
-    "$1 个已标注的答案已改变（$2），标注旁没有 draws.json 说明其他答案是否改变：请重新抽样标注（pytest --rag-label $3）",
+    /(\d+) of the labelled answers changed \((.*?)\), and no draws.json beside the labels says which others have: remove their labels, write 'chosen' as 'drawn' of the others of that time, and draw anew \(pytest --rag-label (\d+)\)/,
+    "$1 个已标注的答案已改变（$2），标注旁没有 draws.json 说明其他答案是否改变：请删除这些标注，将同期其他标注的 drawn 改为 chosen，并重新抽样标注（pytest --rag-label $3）",
   ],
   [
     /the labels were drawn by strata, and the draws.json with their sizes is not beside them \(no (.*?)\)/,

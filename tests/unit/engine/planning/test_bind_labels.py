@@ -181,3 +181,12 @@ def test_gates_about_people_need_labels(problems: Problems, gate: str) -> None:
     """F3, F4: without the section there is nothing to decide by."""
     (found,) = problems(ONE + f"gates: {{em: {{{gate}}}}}\n")
     assert "needs labels of people: write human: {file: labels.csv, of: em}" in found
+
+
+def test_a_drawn_label_takes_the_place_of_a_chosen_one(plan: MakePlan, problems: Problems) -> None:
+    """F5: of the same person, about the same answer, if it says the same."""
+    file = f"id,annotator,label,drawn,digest\na,ann,1,chosen,{X}\na,ann,1,random,{X}\n"
+    scenario = ONE + "human: {file: l.csv, of: em}\n"
+    assert said(labels_of(plan(scenario, {"l.csv": file}))) == {"a": [(1.0, "ann", RANDOM)]}
+    (found,) = problems(scenario, {"l.csv": file.replace("ann,1,random", "ann,0,random")})
+    assert "'ann' has labelled 'a' twice" in found
