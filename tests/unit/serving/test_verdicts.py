@@ -10,14 +10,16 @@ from pytest_rageval.serving.verdicts import point_verdict, run_verdict
 from pytest_rageval.serving.web.live_runs import verdict_of
 
 
-def point(*, complete: bool = True, skipped: int = 0, **counts: int) -> RunPoint:
+def point(
+    *, complete: bool = True, skipped: int = 0, skipped_cases: int = 0, **counts: int
+) -> RunPoint:
     return RunPoint(
         "qa/1",
         "1",
         "qa",
         "2026",
         complete,
-        Counts(**{"samples": 2, "ran": 2, "scored": 2, **counts}),
+        Counts(**{"samples": 2, "ran": 2, "scored": 2, "skipped": skipped_cases, **counts}),
         WeightedSummary(None, 0, 0, None, None),
         {},
         gates_skipped=skipped,
@@ -29,6 +31,8 @@ def point(*, complete: bool = True, skipped: int = 0, **counts: int) -> RunPoint
     [
         (0, [point()], "passed"),
         (0, [point(complete=False)], "partial"),
+        (0, [point(complete=False, ran=1, passed=1)], "partial"),
+        (0, [point(complete=False, ran=1, passed=1, skipped_cases=1)], "passed"),  # stop
         (0, [point(skipped=1)], "partial"),
         (0, [point(), point(skipped=1)], "partial"),
         (0, [point(scored=0)], "empty"),
