@@ -97,7 +97,7 @@ class FakeApp:
         ready = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(ready,), name="fake-app")
         self._thread.start()
-        if not ready.wait(10.0):
+        if not ready.wait(30.0):
             raise RuntimeError("the fake service does not start")
         return self
 
@@ -106,7 +106,7 @@ class FakeApp:
         assert self._loop is not None
         assert self._stop is not None
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(10.0)
+        self._thread.join(30.0)
 
     def _run(self, ready: threading.Event) -> None:
         asyncio.run(self._serve(ready))

@@ -152,7 +152,7 @@ class FakeOpenAI:
         ready = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(ready,), name="fake-openai")
         self._thread.start()
-        if not ready.wait(10.0):
+        if not ready.wait(30.0):
             raise RuntimeError("the fake server does not start")
         return self
 
@@ -160,7 +160,7 @@ class FakeOpenAI:
         assert self._thread is not None
         assert self._loop is not None
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(10.0)
+        self._thread.join(30.0)
 
     def _run(self, ready: threading.Event) -> None:
         asyncio.run(self.serve(ready.set))

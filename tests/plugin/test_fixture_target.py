@@ -30,7 +30,7 @@ CONFTEST = """
             with self.lock:
                 self.open += 1
                 self.most = max(self.most, self.open)
-            time.sleep(0.05)
+            time.sleep(0.2)
             with self.lock:
                 self.open -= 1
             return {"answer": question.split()[-1], "contexts": [question]}

@@ -120,13 +120,13 @@ def test_what_is_loaded_once_is_no_time_of_the_first_case(
 
     @cache
     def slow() -> dict[int, str]:
-        time.sleep(0.5)
+        time.sleep(1.5)
         return {}
 
     run = BatchScores._run
 
     def slow_run(self: BatchScores, *args: Any) -> None:
-        time.sleep(0.5)
+        time.sleep(1.5)
         run(self, *args)
 
     monkeypatch.setattr("pytest_rageval.text.normalize._unicode_punctuation", slow)
@@ -142,4 +142,4 @@ def test_what_is_loaded_once_is_no_time_of_the_first_case(
     project.pytest("--junitxml=junit.xml").assert_outcomes(passed=2)
     assert slow.cache_info().misses == 1
     times = [float(case.get("time", "nan")) for case in cases(project).values()]
-    assert max(times) < 0.4
+    assert max(times) < 1.4

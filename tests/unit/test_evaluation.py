@@ -60,7 +60,7 @@ def _no_thread_is_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     before = set(threading.enumerate())
     yield
     for thread in set(threading.enumerate()) - before:
-        thread.join(5.0)  # one that has handed its answer over may not have ended yet
+        thread.join(30.0)  # one that has handed its answer over may not have ended yet
     assert set(threading.enumerate()) <= before  # one from before may have ended
 
 
@@ -359,7 +359,7 @@ def test_the_files_of_a_run_say_when_and_of_what_it_was(
     latest = in_folder / "runs" / "s" / "latest"
     took = json.loads((latest / "results.json").read_text())["run"]["answer_latency_s"]
     assert list(took) == ["a", "b"]
-    assert all(0.01 <= seconds < 1 for seconds in took.values())
+    assert all(0.01 <= seconds < 20 for seconds in took.values())
     assert json.loads((latest / "metadata.json").read_text())["commit"] == "c0ffee1"
 
 

@@ -34,7 +34,7 @@ def ask(app: FakeApp) -> Ask:
         given = HttpOptions.model_validate({"url": app.url(), **options})
 
         async def run() -> Answer:
-            target = HttpTarget(given, TargetContext(timeout_s=5.0))
+            target = HttpTarget(given, TargetContext(timeout_s=30.0))
             try:
                 return await target.answer(Sample("s", question=question, metadata={"lang": "en"}))
             finally:

@@ -39,7 +39,7 @@ def ask(server: FakeOpenAI, tmp_path: Path) -> Callable[..., Answer]:
     def once(sample: Sample = SAMPLE, **options: Any) -> Answer:
         given = {"model": "m", "base_url": server.base_url, **options}
         made = ChatOptions.model_validate(given)
-        limits = ClientSettings("", timeout_s=5.0, retries=0)
+        limits = ClientSettings("", timeout_s=30.0, retries=0)
 
         async def run() -> Answer:
             clients = Clients(RunSettings(shared_dir=tmp_path))

@@ -73,7 +73,7 @@ def ask(app: FakeApp) -> Ask:
         given = DbgptOptions.model_validate({"dbgpt": app.url(""), **options})
 
         async def run() -> list[Answer]:
-            target = DbgptTarget(given, TargetContext(timeout_s=5.0))
+            target = DbgptTarget(given, TargetContext(timeout_s=30.0))
             try:
                 samples = [Sample("s", question=question) for question in questions or ("AWEL?",)]
                 return await asyncio.gather(*map(target.answer, samples))
