@@ -181,7 +181,7 @@ def test_weights_are_changed_run_compared_and_written(
     rows = page.locator("#run .gates tbody tr").all_inner_texts()
     assert rows[0].split("\t")[0] == "weighted_score"
     assert wanted.gates[0].message in rows[0]
-    assert mean in page.locator("[aria-current]").inner_text()
+    page.locator("[aria-current]", has_text=mean).wait_for()
 
     page.locator("#history tbody tr").nth(2).wait_for()
     weights = page.locator("#history .overridden bdi").first.inner_text()
@@ -221,7 +221,7 @@ def test_a_run_is_followed_over_a_reload_and_stopped(open_app: Callable[..., Any
     page.reload()
     page.get_by_text("2 of 4").wait_for(timeout=RUN_MS)
     assert page.locator("#run .badge").inner_text() == "✓ passed"
-    assert "running" in page.locator("[aria-current]").inner_text()
+    page.locator("[aria-current]", has_text="running").wait_for()
 
     choose(page, "bot")
     bar = page.get_by_role("region", name="Progress")
@@ -255,7 +255,13 @@ def test_a_run_that_does_not_come_to_its_end_is_an_error(open_app: Callable[...,
     assert page.locator("#run .card").count() == 0
 
 
-@pytest.mark.parametrize("bypass", [False, True], ids=["with policy", "without policy"])
+@pytest.mark.parametrize(
+    "bypass",
+    [
+        pytest.param(False, id="with policy", marks=pytest.mark.full),
+        pytest.param(True, id="without policy"),
+    ],
+)
 def test_hostile_names_are_shown_as_they_are(open_app: Callable[..., Any], bypass: bool) -> None:
     """[A24] Also in a browser that ignores the policy."""
     page = open_app("evil", bypass_csp=bypass)
@@ -292,7 +298,7 @@ def test_all_is_done_by_keyboard(open_app: Callable[..., Any], folder: Path) -> 
     page.locator("#run .ended h3", has_text="This run").wait_for(timeout=RUN_MS)
     # Where Stop was, Run is again.
     assert focused(page) == "Run with these weights"
-    assert "The run has ended: " in page.locator("#announced").inner_text()
+    page.locator("#announced", has_text="The run has ended: ").wait_for(state="attached")
 
 
 def tab_to(page: Any, condition: str) -> None:
@@ -307,14 +313,14 @@ def focused(page: Any) -> str:
     return str(page.evaluate("document.activeElement.textContent"))
 
 
-WINDOWS = {
-    "light": {"color_scheme": "light"},
-    "dark": {"color_scheme": "dark"},
-    "phone, Chinese": {"locale": "zh-CN", **PHONE},
-}
+WINDOWS = [
+    pytest.param({"color_scheme": "light"}, id="light"),
+    pytest.param({"color_scheme": "dark"}, id="dark", marks=pytest.mark.full),
+    pytest.param({"locale": "zh-CN", **PHONE}, id="phone, Chinese"),
+]
 
 
-@pytest.mark.parametrize("options", WINDOWS.values(), ids=WINDOWS)
+@pytest.mark.parametrize("options", WINDOWS)
 def test_axe_finds_nothing(open_app: Callable[..., Any], axe: str, options: dict[str, Any]) -> None:
     """[A24] In the list, and in a scenario with weights changed and two runs compared."""
     page = open_app(reduced_motion="reduce", bypass_csp=True, **options)
@@ -433,7 +439,13 @@ def elsewhere() -> Iterator[int]:
     server.server_close()
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"], ids=["same site", "another site"])
+@pytest.mark.parametrize(
+    "host",
+    [
+        pytest.param("127.0.0.1", id="same site"),
+        pytest.param("localhost", id="another site", marks=pytest.mark.full),
+    ],
+)
 def test_a_page_of_another_origin_can_do_nothing(
     open_app: Callable[..., Any],
     app: WebClient,

@@ -25,11 +25,11 @@ from pytest_rageval.reports.write_run import write_run
 
 COLUMNS = (MetricColumn("f1", 0.6), MetricColumn("faithfulness", 0.4))
 SERIOUS = ("serious", "critical")
-WINDOWS = {
-    "light": {"color_scheme": "light"},
-    "dark": {"color_scheme": "dark"},
-    "phone, Chinese": {"locale": "zh-CN", **PHONE},
-}
+WINDOWS = [
+    pytest.param({"color_scheme": "light"}, id="light"),
+    pytest.param({"color_scheme": "dark"}, id="dark", marks=pytest.mark.full),
+    pytest.param({"locale": "zh-CN", **PHONE}, id="phone, Chinese"),
+]
 
 
 def made_result(weigh: Callable[..., ScenarioResult], n: int = 24) -> ScenarioResult:
@@ -74,7 +74,7 @@ def made_result(weigh: Callable[..., ScenarioResult], n: int = 24) -> ScenarioRe
     return weigh(info, samples, {"f1": 0.6, "faithfulness": 0.4}, {"returns.pdf": 2.0})
 
 
-@pytest.mark.parametrize("options", WINDOWS.values(), ids=WINDOWS)
+@pytest.mark.parametrize("options", WINDOWS)
 def test_axe_finds_no_serious_violation(
     open_report: Any, weigh: Callable[..., ScenarioResult], axe: str, options: dict[str, Any]
 ) -> None:
@@ -272,6 +272,7 @@ def test_the_trend_is_drawn_from_two_runs_on(
     assert second.get_by_role("img", name=label).locator("circle").count() == 2
 
 
+@pytest.mark.full
 def test_5000_samples_open_in_two_seconds(
     open_report: Any, weigh: Callable[..., ScenarioResult], tmp_path: Path
 ) -> None:

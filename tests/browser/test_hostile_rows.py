@@ -129,7 +129,12 @@ OPEN_ALL = """async () => {
 }"""
 
 
-@pytest.fixture(params=[False, True], ids=["with policy", "without policy"])
+@pytest.fixture(
+    params=[
+        pytest.param(False, id="with policy", marks=pytest.mark.full),
+        pytest.param(True, id="without policy"),
+    ]
+)
 def page(request: Any, open_report: Any) -> Any:
     """The page, also in a browser that ignores the policy: escaping alone must do."""
     return open_report(hostile(), bypass_csp=request.param)

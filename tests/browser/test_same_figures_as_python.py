@@ -178,9 +178,10 @@ def made_weights(
         (2, True, "level"),
         (12, False, "level"),
         (12, True, None),
-        (200, False, None),
-        (200, False, "level"),
-        (200, True, None),
+        *(
+            pytest.param(200, *case, marks=pytest.mark.full)
+            for case in [(False, None), (False, "level"), (True, None)]
+        ),
         (200, True, "level"),
     ],
 )

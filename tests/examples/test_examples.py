@@ -430,6 +430,7 @@ def test_the_recording_of_judge_holds_no_more_than_its_replies() -> None:
     assert len(lines) == 8
 
 
+@pytest.mark.full
 def test_results_are_the_same_with_two_workers(run_example: RunExample, tmp_path: Path) -> None:
     """All commands of the READMEs as one, which is red, for three of them are."""
     has_http = extras.installed("aiohttp")

@@ -9,6 +9,7 @@ import json
 import os
 import pkgutil
 import signal
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -122,8 +123,9 @@ def _own_environment(
 ) -> None:
     """Keep the user's settings, the outer run and unrelated plugins away from inner runs."""
     gc.freeze()  # inner runs need not look through all that the outer one has loaded
-    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
-    monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(_compiled))
+    if sys.dont_write_bytecode:  # else they find what the outer run has compiled
+        monkeypatch.delenv("PYTHONDONTWRITEBYTECODE")
+        monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(_compiled))
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("PYTEST_ADDOPTS", " ".join(f"-p no:{name}" for name in UNRELATED))
     for name in ("CI", "BUILD_NUMBER"):  # where pytest cuts nothing off

@@ -377,6 +377,7 @@ def test_a_metric_that_was_not_saved_is_refused(saved: Project, plain: Run) -> N
     assert "has no acc" in text
 
 
+@pytest.mark.full
 def test_one_scenario_of_two_that_cannot_be_compared_ends_the_run(
     saved: Project, workers: Run
 ) -> None:
@@ -634,6 +635,7 @@ def test_the_environment_stands_in_for_the_options(
     assert (saved.path / MAIN.replace("main", "next")).exists()
 
 
+@pytest.mark.full
 def test_workers_give_the_same_comparison(saved: Project, workers: Run) -> None:
     """[E2] To the last byte, also where the test is sampled."""
     answers = [f"{'yes it is' if at % 3 else 'no'} {'word ' * (at % 5)}" for at in range(60)]

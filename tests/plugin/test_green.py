@@ -103,6 +103,7 @@ def test_what_failed_is_never_green(asked: Project, fault: str, judge: str) -> N
     assert all(found["metrics"][name]["failed"] >= 19 for name in names)
 
 
+@pytest.mark.full
 def test_nor_is_it_with_workers(asked: Project, workers: Run) -> None:
     """[G1] The controller decides the same."""
     write(asked, **FAULTS["95 % failures"], **JUDGES["by"])

@@ -223,6 +223,7 @@ def pytest_rageval_summary():
         four.file("deep/down/qa.rageval.yaml", text)
         return four
 
+    @pytest.mark.full
     def test_one_that_is_named_is_loaded_everywhere(self, deep: Project, workers: Run) -> None:
         result = workers("--rag-scenario=deep/down/qa.rageval.yaml")
         result.assert_outcomes(passed=5)

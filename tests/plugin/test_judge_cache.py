@@ -186,6 +186,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 """
 
 
+@pytest.mark.full
 def test_replay_opens_no_socket_in_workers_either(recorded: JudgedProject) -> None:
     """[E9] That they are noted is seen when there is something to ask."""
     recorded.with_conftest(SOCKETS)

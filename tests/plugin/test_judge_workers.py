@@ -93,6 +93,7 @@ def test_the_budget_holds_over_all_workers(judged: JudgedProject) -> None:
     assert (counts["scored"], counts["error"]) == (usage["calls"], 30 - usage["calls"])
 
 
+@pytest.mark.full
 def test_what_went_wrong_on_a_worker_is_told(judged: JudgedProject) -> None:
     """[E9] A cache that cannot be written costs nobody a score."""
     (judged.path / "taken").write_text("a file, no folder")

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 SCENARIO = "name: {}\nmetrics: [em]\ndataset: [{{id: a, answer: x, references: [x]}}]\n"
 
 
-@pytest.mark.parametrize("args", [(), ("-n", "2")], ids=["plain", "xdist"])
+@pytest.mark.parametrize(
+    "args", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)], ids=["plain", "xdist"]
+)
 def test_two_files_of_one_name_are_refused_with_both_places(
     project: Project, args: tuple[str, ...]
 ) -> None:

@@ -98,7 +98,9 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize("args", [(), ("-n", "2")], ids=["plain", "xdist"])
+@pytest.mark.parametrize(
+    "args", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)], ids=["plain", "xdist"]
+)
 def test_odd_ids_make_distinct_cases(project: Project, args: tuple[str, ...]) -> None:
     """[A2] 14 ids that terminals, node ids or xdist could stumble over; results keep them raw."""
     project.scenario(SCENARIO)

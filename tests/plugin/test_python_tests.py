@@ -81,6 +81,7 @@ def test_results_are_those_of_the_scenario_file(bot: Project) -> None:
     assert from_test["gates"] == from_file["gates"]
 
 
+@pytest.mark.full
 def test_workers_give_the_same(bot: Project, workers: Run) -> None:
     """[E2]"""
     bot.pytest("test_bot.py")

@@ -96,6 +96,7 @@ def test_an_unknown_report_is_wrong_use(reporting: Project) -> None:
     assert reporting.wrote_nothing
 
 
+@pytest.mark.full
 def test_what_others_read_is_the_same_with_workers(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -109,6 +109,7 @@ def test_the_files_show_that_something_was_at_stake(busy: Project) -> None:
 
 
 @pytest.mark.parametrize("dist", ["loadfile", "worksteal"])
+@pytest.mark.full
 def test_every_way_to_distribute_gives_the_same_verdicts(
     busy: Project, workers: Run, dist: str
 ) -> None:

@@ -106,6 +106,7 @@ def test_the_file_gives_the_same_scores_without_the_target(
     assert means(online) == figures
 
 
+@pytest.mark.full
 def test_the_rows_are_those_of_the_data_in_their_order(online: Project, workers: Run) -> None:
     """[A21] Their columns and metadata, the answer as given, contexts with their documents."""
     workers("--rag-save-answers", "answers.jsonl")

@@ -223,6 +223,7 @@ def test_an_offline_run_has_no_latencies_of_answers(project: Project, scenario: 
     assert project.results()["run"]["answer_latency_s"] is None
 
 
+@pytest.mark.full
 def test_two_workers_ask_no_more_and_say_the_same(
     project: Project, scenario: Scenario, app: FakeApp, workers: Run
 ) -> None:

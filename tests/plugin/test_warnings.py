@@ -19,7 +19,9 @@ WARNS = """
 """
 
 
-@pytest.mark.parametrize("args", [(), ("-n", "2")], ids=["plain", "xdist"])
+@pytest.mark.parametrize(
+    "args", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)], ids=["plain", "xdist"]
+)
 def test_warnings_are_in_pytests_summary_and_on_record(
     project: Project, args: tuple[str, ...]
 ) -> None:

@@ -213,14 +213,6 @@ def test_other_paths_and_bodies_are_envelopes_too(app: WebClient) -> None:
         assert (reply.status, reply.body["err_code"]) == (400, "E0001")
 
 
-def test_without_a_key_the_endpoint_is_off(folder: Path) -> None:
-    """[B12] The page's own key opens nothing here."""
-    with served(folder) as client:
-        reply = send(client, RECALL)
-        assert reply.status == 404
-        assert "set RAGEVAL_API_KEY" in reply.body["err_msg"]
-
-
 def test_one_run_at_a_time_which_ends_with_its_client(app: WebClient, folder: Path) -> None:
     """[B12] The page shows it; when the client has gone, the next request is run."""
     client = http.client.HTTPConnection("127.0.0.1", app.port)
@@ -243,6 +235,7 @@ def test_one_run_at_a_time_which_ends_with_its_client(app: WebClient, folder: Pa
         time.sleep(0.05)
 
 
+@pytest.mark.full
 def test_a_scenario_that_was_renamed_is_found(app: WebClient, folder: Path) -> None:
     """[B12] Files may change while the server runs."""
     path = folder / "handbook.rageval.yaml"
@@ -253,6 +246,7 @@ def test_a_scenario_that_was_renamed_is_found(app: WebClient, folder: Path) -> N
         path.write_text(HANDBOOK)
 
 
+@pytest.mark.full
 def test_a_run_that_takes_too_long_is_ended(folder: Path) -> None:
     """[B12]"""
     project = Project(sys.executable, folder, (), RunPaths(folder))

@@ -54,6 +54,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(path, "bot.rageval.yaml", SCENARIO)
     write(path, "broken.rageval.yaml", "name: broken\nmetrics: [em\n")
     write(path, "wrong.rageval.yaml", "name: wrong\ndataset: rows.jsonl\nmetrics: [f11]\n")
+    for name in "ab":
+        write(path, f"{name}.rageval.yaml", SCENARIO.replace("bot", "twin"))
     (path / "slow").mkdir()
     write(path, "slow/conftest.py", SLOW)
     write(
@@ -96,6 +98,8 @@ def test_the_scenarios_are_those_that_pytest_finds(app: WebClient) -> None:
     """[A24] With the ini file of the project; a broken one says where."""
     listed = {one["shown"]: one for one in app.get("/api/scenarios?fresh=1")["scenarios"]}
     assert listed.keys() == {
+        "a.rageval.yaml",
+        "b.rageval.yaml",
         "bot.rageval.yaml",
         "broken.rageval.yaml",
         "slow/slow.rageval.yaml",
@@ -248,6 +252,7 @@ def test_what_is_no_weight_is_refused(app: WebClient, body: object, message: str
     assert app.get("/api/scenarios")["running"] is None
 
 
+@pytest.mark.full
 def test_the_end_of_the_server_is_the_end_of_its_run(folder: Path) -> None:
     """[A24] Ctrl-C: exit status 0, no process left."""
     with served(folder, "slow") as client:
@@ -258,6 +263,7 @@ def test_the_end_of_the_server_is_the_end_of_its_run(folder: Path) -> None:
     assert processes(folder) == []
 
 
+@pytest.mark.full
 def test_a_run_ends_when_its_server_is_killed(folder: Path) -> None:
     """[A24] Nobody is left to follow it."""
     with served(folder, "slow") as client:
@@ -281,6 +287,7 @@ def test_a_port_that_is_taken_is_a_usage_error(pytester: pytest.Pytester) -> Non
     result.stderr.fnmatch_lines(["*--rag-serve evals: expected a port*write --rag-serve=PORT*"])
 
 
+@pytest.mark.full
 def test_what_was_named_on_the_command_line_is_what_is_served(folder: Path) -> None:
     """[A24] A file by its name, whatever else is spelled like it; and it alone is run."""
     write(folder, "test_other.py", "def test_other():\n    assert False\n")
@@ -292,18 +299,16 @@ def test_what_was_named_on_the_command_line_is_what_is_served(folder: Path) -> N
         assert client.events(reply.body["run"])[-1]["verdict"] == "passed"
 
 
-def test_two_scenarios_of_one_name_are_not_run(tmp_path: Path) -> None:
+def test_two_scenarios_of_one_name_are_not_run(app: WebClient) -> None:
     """[A24] As pytest refuses them: they would share runs and history."""
-    write(tmp_path, "pytest.ini", "[pytest]\n")
-    for name in "ab":
-        write(tmp_path, f"{name}.rageval.yaml", SCENARIO)
-    with served(tmp_path) as client:
-        a, _ = client.get("/api/scenarios")["scenarios"]
-        assert a["problem"].startswith("a.rageval.yaml: name: 'bot' is also the name of b.rageval")
-        assert client.get(f"/api/scenarios/{a['id']}")["problems"] == [a["problem"]]
-        assert client.send("POST", f"/api/scenarios/{a['id']}/runs", {}).status == 400
+    listed = app.get("/api/scenarios")["scenarios"]
+    a = next(one for one in listed if one["shown"] == "a.rageval.yaml")
+    assert a["problem"].startswith("a.rageval.yaml: name: 'twin' is also the name of b.rageval")
+    assert app.get(f"/api/scenarios/{a['id']}")["problems"] == [a["problem"]]
+    assert app.send("POST", f"/api/scenarios/{a['id']}/runs", {}).status == 400
 
 
+@pytest.mark.full
 def test_pytest_that_cannot_collect_is_shown(tmp_path: Path) -> None:
     """[A24] With what it printed."""
     write(tmp_path, "pytest.ini", "[pytest]\n")

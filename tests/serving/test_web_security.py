@@ -12,7 +12,7 @@ pytest.importorskip("aiohttp", reason="the web app needs aiohttp")
 pytest.importorskip("ruamel.yaml", reason="the web app needs ruamel.yaml")
 
 from pytest_rageval.serving.web.refusals import MAX_BODY
-from pytest_rageval.serving.web.routes import ROUTES
+from pytest_rageval.serving.web.routes import DBGPT_ROUTES, ROUTES
 
 GOOD_PATHS = {
     ("GET", "/"): "/",
@@ -152,3 +152,12 @@ def test_what_every_answer_forbids(app: WebClient, method: str, path: str) -> No
 
 def test_other_methods_are_refused(app: WebClient) -> None:
     assert app.send("PUT", "/api/scenarios", {}).status == 405
+
+
+def test_without_a_key_of_its_own_the_endpoint_of_dbgpt_is_off(app: WebClient) -> None:
+    """[B12] The page's own key opens nothing there."""
+    for path in {route.path for route in DBGPT_ROUTES}:
+        for change in ({}, {"Authorization": f"Bearer {app.key}"}):
+            reply = app.send("POST", path, {}, change)
+            assert reply.status == 404
+            assert "set RAGEVAL_API_KEY" in reply.body["err_msg"]

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import people_and_judges
 import populations
@@ -26,6 +28,10 @@ from simulated import (
 )
 
 others_data("data/openqa-eval")
+
+
+def full(n: int) -> Any:
+    return pytest.param(n, marks=pytest.mark.full)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +55,7 @@ def test_intervals_hold_the_true_mean(n: int, weights: tuple[float, ...]) -> Non
         assert found.above <= 0.05
 
 
-@pytest.mark.parametrize("n_groups", [10, 20, 50])
+@pytest.mark.parametrize("n_groups", [full(10), 20, full(50)])
 def test_intervals_by_group_hold_the_true_mean(n_groups: int) -> None:
     """S2: ten systems' answers to a question are right and wrong together."""
     found = populations.openqa_by_question().by_group
@@ -57,6 +63,7 @@ def test_intervals_by_group_hold_the_true_mean(n_groups: int) -> None:
     assert grouped_coverage(found, n_groups, 200, by_group=False).held < 0.75
 
 
+@pytest.mark.full
 def test_flips_by_group_give_no_more_alarms_than_promised() -> None:
     """S2: 5 % where whole groups have their signs by chance; by sample many more."""
     best = populations.openqa("f1", "FiD-KD")
@@ -66,7 +73,7 @@ def test_flips_by_group_give_no_more_alarms_than_promised() -> None:
     assert grouped_alarms(groups, 30, 200, by_group=False) >= 0.12
 
 
-@pytest.mark.parametrize("n", [20, 50, 100, 300])
+@pytest.mark.parametrize("n", [20, 50, full(100), full(300)])
 def test_a_fall_of_the_margin_is_hardly_ever_excluded(n: int) -> None:
     """G3: non_inferior at a true fall of exactly max_drop, nothing but losses: at most 8 %."""
     right = populations.openqa("em", "FiD-KD")
@@ -75,6 +82,7 @@ def test_a_fall_of_the_margin_is_hardly_ever_excluded(n: int) -> None:
     assert 1 - loss_failures(right, 0.02, n, draws, options) <= 0.08
 
 
+@pytest.mark.full
 def test_a_fall_of_just_what_is_allowed_exceeds_nothing(large: Pairs) -> None:
     """S3: alpha 0.05 is two-sided, so 2.5 % of false alarms; ``significant`` fails in half of them.
 
@@ -91,6 +99,7 @@ def test_equal_systems_fail_as_rarely_as_alpha_promises(large: Pairs) -> None:
         assert failures(equal(large), 50, 400, {"mode": mode}) <= 0.048
 
 
+@pytest.mark.full
 def test_max_t_finds_more_than_holm_and_is_wrong_as_rarely() -> None:
     """S4: four metrics that say nearly the same."""
     names = ("f1", "em", "acc", "stringem")

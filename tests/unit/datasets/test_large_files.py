@@ -8,6 +8,7 @@ import time
 import tracemalloc
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,10 @@ from tests.unit.datasets.conftest import Load
 
 MB = 2**20
 LONG = "longer than 16 MB (dataset.max_row_mb)"
+
+
+def full(name: str) -> Any:
+    return pytest.param(name, marks=pytest.mark.full)
 
 
 def packed(part: bytes, times: int, head: bytes = b"") -> bytes:
@@ -50,7 +55,8 @@ def parquet_of_zeros(*, is_one_value: bool) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "name", ["r.json.gz", "r.xlsx", "r.parquet", "r.pq", "r.csv.gz", "r.jsonl.gz", "r.tsv.gz"]
+    "name",
+    ["r.json.gz", "r.xlsx", "r.parquet", "r.pq", "r.csv.gz", "r.jsonl.gz", full("r.tsv.gz")],
 )
 def test_zeros_end_in_a_message_soon_and_in_little_memory(load: Load, name: str) -> None:
     """[R3] 64 MB where a packed file is read whole; elsewhere a row of 16 MB is the limit."""
@@ -105,7 +111,7 @@ def test_a_corpus_has_the_limit_too(tmp_path: Path) -> None:
         load_corpus(CorpusSpec(path="c.jsonl", max_mb=1), tmp_path, "s.yaml:1")
 
 
-@pytest.mark.parametrize("name", ["r.jsonl.gz", "r.csv.gz"])
+@pytest.mark.parametrize("name", ["r.jsonl.gz", full("r.csv.gz")])
 def test_a_file_of_line_breaks_ends_in_a_message(load: Load, name: str) -> None:
     """[R3] 1 GB of them was read for minutes: a million in a row is no data."""
     raw = packed(b"\n" * MB, 64, b"" if "json" in name else b"answer\n")

@@ -196,7 +196,9 @@ def test_a_path_with_a_back_quote_does_not_end_the_code(result: Made) -> None:
 
 
 # The second one grows most when it is escaped: each character becomes six.
-@pytest.mark.parametrize("long", ["@#1|&lt;" * 2000, "|" * 16_000])
+@pytest.mark.parametrize(
+    "long", [pytest.param("@#1|&lt;" * 2000, marks=pytest.mark.full), "|" * 16_000]
+)
 def test_no_run_is_too_long_for_a_comment(result: Made, long: str) -> None:
     """65,536 characters are what GitHub takes; everything here is as long as it can be."""
     metrics = [MetricColumn(f"m{at}{long}") for at in range(500)]
