@@ -236,6 +236,7 @@ def test_a_run_is_followed_over_a_reload_and_stopped(open_app: Callable[..., Any
     page.locator("[aria-current]", has_text="undecided").wait_for()
 
 
+@pytest.mark.full
 def test_a_broken_scenario_says_where(open_app: Callable[..., Any]) -> None:
     """[A24] With file and line; nothing offers to run it."""
     page = open_app("broken")
@@ -245,6 +246,7 @@ def test_a_broken_scenario_says_where(open_app: Callable[..., Any]) -> None:
     assert "broken" in page.locator("[aria-current] .badge").inner_text()
 
 
+@pytest.mark.full
 def test_a_run_that_does_not_come_to_its_end_is_an_error(open_app: Callable[..., Any]) -> None:
     """[A24] With what the terminal says."""
     page = open_app("ends")
@@ -314,7 +316,7 @@ def focused(page: Any) -> str:
 
 
 WINDOWS = [
-    pytest.param({"color_scheme": "light"}, id="light"),
+    pytest.param({"color_scheme": "light"}, id="light", marks=pytest.mark.full),
     pytest.param({"color_scheme": "dark"}, id="dark", marks=pytest.mark.full),
     pytest.param({"locale": "zh-CN", **PHONE}, id="phone, Chinese"),
 ]

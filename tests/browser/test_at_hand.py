@@ -26,7 +26,7 @@ from pytest_rageval.reports.write_run import write_run
 COLUMNS = (MetricColumn("f1", 0.6), MetricColumn("faithfulness", 0.4))
 SERIOUS = ("serious", "critical")
 WINDOWS = [
-    pytest.param({"color_scheme": "light"}, id="light"),
+    pytest.param({"color_scheme": "light"}, id="light", marks=pytest.mark.full),
     pytest.param({"color_scheme": "dark"}, id="dark", marks=pytest.mark.full),
     pytest.param({"locale": "zh-CN", **PHONE}, id="phone, Chinese"),
 ]
