@@ -23,6 +23,7 @@ SECTION: Final = "human"
 
 _DIGEST: Final = re.compile(r"x[0-9a-f]{12}")
 _STRATUM: Final = re.compile(r"s-[0-9a-zA-Z]{1,32}")
+_MOST_GUESSED: Final = 5_000
 _YES: Final = frozenset(("yes", "y", "true", "pass", "是", "对"))
 _NO: Final = frozenset(("no", "n", "false", "fail", "否", "错"))
 
@@ -160,7 +161,9 @@ def _wrong(cells: Mapping[str, str], metric: str, rules: LabelRules) -> Iterator
     if not name:
         yield "no 'id'"
     elif name not in rules.answers:
-        yield f"no sample {shorten(name)!r} in the data.{did_you_mean(name, rules.answers)}"
+        # Of many names, the nearest one takes a second to find.
+        guess = did_you_mean(name, rules.answers) if len(rules.answers) <= _MOST_GUESSED else ""
+        yield f"no sample {shorten(name)!r} in the data.{guess}"
     if metric not in rules.metrics:
         yield _wrong_metric(metric, rules.metrics)
     if not cells["annotator"]:

@@ -30,7 +30,7 @@ class CorrectedGate:
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when there are too few labels for a corrected mean."""
         # Not at the top: scenarios without labels need no statistics of them.
-        from pytest_rageval.stats.people import corrected_of
+        from pytest_rageval.stats.people import agreement_of, corrected_of
 
         known = result.corrected.get(self.target) if self.confidence == 0.95 else None
         found = known or corrected_of(result, self.human, self.confidence)
@@ -45,6 +45,9 @@ class CorrectedGate:
             f"{found.ci_low:.4f}..{found.ci_high:.4f}, {counted(found.labels, 'label')}; "
             f"by the judge alone {result.mean_of(self.target):.4f}"
         )
+        unscored = agreement_of(result, self.human).unscored
+        if unscored:
+            remark += f"; not counted: {counted(unscored, 'labelled sample')} without a score"
         verdict = bound_result(self.name, self.bound, observed, remark=remark)
         if self.bound.holds(found.ci_low) == self.bound.holds(found.ci_high):
             return verdict

@@ -16,8 +16,6 @@ from pytest_rageval.reports.history import trend_of
 from pytest_rageval.reports.label_pairs import OtherRun, Pairs, other_run
 from pytest_rageval.reports.label_population import (
     SavedSample,
-    digest_of,
-    is_answered,
     label_row,
     population,
 )
@@ -179,7 +177,8 @@ def _record(source: _Source, drawing: Drawing, seed: int, now: datetime) -> Draw
         source.wanted.human.metric,
         seed,
         now.isoformat(),
-        {name: digest_of(one) for name, one in source.samples.items() if is_answered(one)},
+        # Only of those that could be drawn: others count as changed once they can.
+        {one.sample_id: one.digest for one in source.population},
         {code: StratumRecord(o.size, o.share, o.kind) for code, o in drawing.strata.items()},
         drawing.of,
     )

@@ -100,7 +100,8 @@ def _record(plain: Mapping[str, Any]) -> DrawRecord:
     """Return a draw; raises if it lacks something, or has a code of no stratum."""
     strata = {code: StratumRecord(**one) for code, one in plain["strata"].items()}
     found = DrawRecord(**{**plain, "strata": strata})
-    texts = [found.metric, *found.digests.values(), *found.of.values()]
+    names = [found.metric, found.run, found.drawn_at]
+    texts = [*names, *found.digests.values(), *found.of.values()]
     if not all(isinstance(text, str) for text in texts):
         raise TypeError("a digest or code is not text")
     if not set(found.of.values()) <= strata.keys():

@@ -184,7 +184,9 @@ def _add_bias(figures: _Figures, rated: Sequence[Rated], unit: Callable[[float],
     n = len(rated)
     above = [one.unit - unit(math.fsum(one.votes.values()) / len(one.votes)) for one in rated]
     bias = math.fsum(above) / n
-    half = t_quantile(0.975, n - 1) * (standard_deviation(above) or 0.0) / math.sqrt(n)
+    # As if one more were wrong altogether: a judge that is right on ten samples may not always be.
+    variance = (standard_deviation(above) or 0.0) ** 2 or 1.0 / (n + 1)
+    half = t_quantile(0.975, n - 1) * math.sqrt(variance / n)
     figures.add("bias", bias, "", (bias - half, bias + half))
 
 

@@ -212,12 +212,19 @@ def corrected_of(result: ScenarioResult, human: HumanLabels, confidence: float =
     enough of them are labelled, there is no mean.
     """
     scale = Scale.of(result.info, human)
-    if math.isinf(column_of(result.info, human.metric).range[1]):
-        return _no_mean(f"{human.metric} has no upper end: its mean cannot be corrected")
+    low, high = column_of(result.info, human.metric).range
+    if not math.isfinite(high - low):
+        end = "upper" if math.isinf(high) else "lower"
+        return _no_mean(f"{human.metric} has no {end} end: its mean cannot be corrected")
     members = list(_members(result, human, scale))
     strata = _strata(members, human, saved_draws(result.info))
+    labelled = sum(one.is_labelled for one in members)
+    unscored = agreement_of(result, human).unscored if labelled < LEAST_LABELS else 0
+    if unscored and isinstance(strata, list):
+        strata = f"{counted(labelled, 'label')}, fewer than {LEAST_LABELS}; {unscored} more are of "
+        strata += "samples without a score"
     if isinstance(strata, str):
-        return _no_mean(strata, sum(one.is_labelled for one in members))
+        return _no_mean(strata, labelled)
     found = corrected_mean([[m.judged for m in part] for part in strata], confidence=confidence)
     return _scaled(found, scale.low, scale.span)
 
@@ -246,16 +253,15 @@ def _members(result: ScenarioResult, human: HumanLabels, scale: Scale) -> Iterat
     everyone = all(
         _current(sample, human.labels.get(sample.sample_id, ()))
         for sample in expected
-        if is_scored(score_of(sample, human.metric))
+        if sample.sample_weight > 0.0
     )
     for at, sample in enumerate(expected):
         score = score_of(sample, human.metric)
         if not is_scored(score) or sample.sample_weight == 0.0:
             continue
         labels = human.labels.get(sample.sample_id, ())
-        current = _current(sample, labels)
-        counts = everyone or any(label.drawn != CHOSEN for label in current)
-        said = _mean([scale.label(label.value) for label in current]) if counts else None
+        counting = [one for one in _current(sample, labels) if everyone or one.drawn != CHOSEN]
+        said = _mean([scale.label(label.value) for label in counting])
         group = None if groups is None else groups[at]
         judged = Judged(scale.score(score), said, sample.sample_weight, group)
         yield _Member(sample.sample_id, judged, digest_of(sample), labels)
@@ -305,13 +311,20 @@ def bearing_draws(
 ) -> list[Draw]:
     """Return the draws that labels of present answers come from.
 
-    A baseline counts only if it explains labels of earlier answers. Without any label of a present
-    answer, the draws of the earlier ones tell how many have changed.
+    A baseline counts if it explains labels that no draw on record does: of its own answers, or of
+    earlier ones. Without any label of a present answer, the draws of the earlier ones tell how many
+    have changed.
     """
-    earlier = [draw for draw in saved if _bears(draw, members, is_current=False)]
     bearing = [draw for draw in human.draws if _bears(draw, members, is_current=True)]
-    if bearing or earlier:
-        return [*bearing, *earlier]
+    unknown = [
+        (one.sample_id, label)
+        for one in members
+        for label in one.labels
+        if label.drawn == RANDOM and not is_on_record(one.sample_id, label, human.draws)
+    ]
+    saved = [draw for draw in saved if any(is_on_record(*one, [draw]) for one in unknown)]
+    if bearing or saved:
+        return [*bearing, *saved]
     return [draw for draw in human.draws if _bears(draw, members, is_current=False)]
 
 
@@ -340,14 +353,25 @@ def _lost(members: Sequence[_Member], draws: Sequence[Draw]) -> str:
             "beside the labels says which others have: remove their labels, write 'chosen' as "
             "'drawn' of the others of that time, and draw anew (pytest --rag-label 30)"
         )
-    known = {code for draw in draws for code in draw.strata.values()}
-    codes = {label.drawn for _, label in drawn} - {RANDOM} - known
+    codes = {
+        label.drawn
+        for one, label in drawn
+        if label.drawn != RANDOM and not _is_of_a_draw(one.sample_id, label, draws)
+    }
     if codes:
         return (
             "the labels were drawn by strata, and the draws.json with their sizes is not beside "
             f"them (no {', '.join(sorted(codes)[:3])})"
         )
     return ""
+
+
+def _is_of_a_draw(sample_id: str, label: Label, draws: Iterable[Draw]) -> bool:
+    """Return whether a draw has this answer in the stratum that the label names."""
+    return any(
+        draw.strata.get(sample_id) == label.drawn and draw.digests.get(sample_id) == label.digest
+        for draw in draws
+    )
 
 
 def _bears(draw: Draw, members: Sequence[HasLabels], *, is_current: bool) -> bool:
@@ -422,6 +446,9 @@ def corrected_difference(
     labelled = sum(one.is_labelled for one in changed)
     if not equal and not changed:
         return _no_mean(f"no sample has a {human.metric} and an answer in both runs")
+    lost = _lost(changed, [*human.draws, *saved_draws(result.info)])
+    if lost:
+        return _no_mean(lost, labelled)
     if labelled < min(LEAST_LABELS, len(changed)):
         missing = [one.sample_id for one in changed if not one.is_labelled]
         needed = min(LEAST_LABELS, len(changed)) - labelled
@@ -465,7 +492,5 @@ def _pairs(
 
 def _drawn_mean(labels: Sequence[Label], digest: str, scale: Scale) -> float | None:
     """Return what people say of one answer on average, if it was drawn to be labelled."""
-    found = [label for label in labels if label.digest == digest]
-    if all(label.drawn == CHOSEN for label in found):
-        return None
+    found = [label for label in labels if label.digest == digest and label.drawn != CHOSEN]
     return _mean([scale.label(label.value) for label in found])

@@ -165,3 +165,10 @@ def test_the_most_surprising_disagreements_come_first() -> None:
 def test_ten_disagreements_are_enough() -> None:
     found = agreement([rate(1, 0, sample_id=str(at)) for at in range(12)], BINARY)
     assert [one.sample_id for one in found.disagreements] == [str(at) for at in range(10)]
+
+
+def test_the_bias_of_a_judge_that_is_always_right_keeps_an_interval() -> None:
+    """As if one more of twenty were wrong: variance 1/21, t of 19 is 2.093024."""
+    found = agreement([rate(0, 0), rate(1, 1)] * 10, BINARY)
+    half = 2.093024054408263 * (1 / 21 / 20) ** 0.5
+    assert (found.bias, found.bias_low, found.bias_high) == pytest.approx((0.0, -half, half))

@@ -250,3 +250,55 @@ def test_too_few_pairs_say_which_to_label(result: Result) -> None:
     assert found.why.startswith(
         "12 of 24 answers differ from those of main: label both answers of 6 of these: s4, s5, s6"
     )
+
+
+def test_a_chosen_label_beside_a_drawn_one_changes_no_mean(result: Result) -> None:
+    """F4: 12 drawn labels, 11 of them 1; somebody else says 1 of the one that is 0."""
+    labels: dict[str, list[Label]] = labelled(TWELVE)
+    labels["s0"] += [Label(1.0, "ben", CHOSEN, digest("now"))] * 3
+    assert corrected_of(result(judged([1.0] * 24), JUDGE), people(labels)).mean == pytest.approx(
+        11 / 12
+    )
+
+
+def test_samples_without_a_score_are_no_part_of_a_census(result: Result) -> None:
+    """F4: all that were scored have chosen labels, the others have none: nothing is corrected."""
+    run = result(judged([1.0] * 12 + [None] * 12), JUDGE)
+    assert corrected_of(run, people(labelled(TWELVE, CHOSEN))).mean is None
+
+
+def test_a_code_must_be_of_the_labelled_answer(result: Result) -> None:
+    """F4: a draw with the code, but of another answer, says nothing about this stratum."""
+    draw = Draw(
+        {f"s{at}": digest("before") for at in range(24)}, {f"s{at}": "s-a" for at in range(24)}
+    )
+    found = corrected_of(
+        result(judged([1.0] * 24), JUDGE), people(labelled(TWELVE, "s-a"), draws=[draw])
+    )
+    assert found.mean is None
+
+
+def test_a_baseline_tells_which_answers_changed_though_no_label_is_stale(result: Result) -> None:
+    """F4: the labels left are of the unchanged half, the others were taken out."""
+    samples = [
+        SampleResult(f"s{at}", at, scores={"judge": 1.0}, answer="now" if at < 12 else "new")
+        for at in range(24)
+    ]
+    names = [sample.sample_id for sample in samples]
+    scores = {"judge": dict.fromkeys(names, 1.0)}
+    before = Baseline("main", names, scores, digests=dict.fromkeys(names, digest("now")))
+    run = result(samples, JUDGE, baselines={"main": before})
+    found = corrected_of(run, people(labelled(TWELVE)))
+    assert found.mean is None
+    assert found.why.startswith("12 of 24 answers changed")
+
+
+def test_a_difference_needs_the_strata_of_its_labels(result: Result) -> None:
+    """F4: ten pairs, drawn from strata that no draw on record has."""
+    labels = {
+        name: [replace(label, drawn="s-x") for label in found]
+        for name, found in both(dict.fromkeys(range(10), (0.0, 1.0))).items()
+    }
+    found = difference(result, labels)
+    assert found.mean is None
+    assert "draws.json" in found.why
