@@ -6,6 +6,7 @@ A label that cannot be used is a problem with its line, and all problems are fou
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from typing import Any, Final
 from pytest_rageval.datasets.base import BrokenRow, DataFile, Row, row_place
 from pytest_rageval.datasets.load import data_file, reader_of
 from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten, unknown_name
-from pytest_rageval.model import CHOSEN, RANDOM, Label, answer_digest
+from pytest_rageval.model import CHOSEN, RANDOM, Label
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.text.csv_text import unquoted
 
@@ -35,6 +36,20 @@ class Labelled:
     digest: str | None
     answer: str | None
     contexts: Sequence[str] | None = None
+    question: str | None = None
+
+
+@dataclass(frozen=True)
+class LabelScale:
+    """What a label of one metric may be.
+
+    ``has_words``: yes and no are the higher and the lower of two levels. ``sees_contexts``: the
+    metric looks at contexts, and so must people.
+    """
+
+    levels: Sequence[float]
+    has_words: bool = True
+    sees_contexts: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,9 +60,8 @@ class LabelRules:
     ``answers`` are by sample id.
     """
 
-    metrics: Sequence[str]
+    metrics: Mapping[str, LabelScale]
     others: Collection[str]
-    levels: Sequence[float]
     answers: Mapping[str, Labelled]
     annotators: Collection[str] = ()
     drawn: str = CHOSEN
@@ -62,12 +76,17 @@ class LabelReading:
     labels: dict[str, dict[str, list[Label]]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+    annotators: dict[str, str] = field(default_factory=dict)
+    """How each annotator is written first: Anna is anna."""
 
     def add(self, sample_id: str, metric: str, label: Label) -> None:
         """Keep a label; the second one of the same person about the same answer is a problem.
 
         Except if it says the same, and only one of them was drawn: then that one is kept.
         """
+        written = unicodedata.normalize("NFC", label.annotator)
+        name = self.annotators.setdefault(written.casefold(), written)
+        label = replace(label, annotator=name)
         found = self.labels.setdefault(metric, {}).setdefault(sample_id, [])
         mine = (label.annotator, label.digest)
         first = next((one for one in found if (one.annotator, one.digest) == mine), None)
@@ -128,9 +147,9 @@ def _read_row(file: DataFile, row: Row | BrokenRow, rules: LabelRules, found: La
     if not cells["label"]:
         found.left_out["without a label"] += 1
         return
-    metric = cells.get("metric") or (rules.metrics[0] if len(rules.metrics) == 1 else "")
+    metric = cells.get("metric") or (next(iter(rules.metrics)) if len(rules.metrics) == 1 else "")
     annotator = cells["annotator"]
-    name = cells["id"]
+    name = cells["id"] = _known_id(cells["id"], rules.answers)
     if rules.is_part and name and name not in rules.answers:
         found.left_out["of samples that this run leaves out"] += 1
     elif metric in rules.others:
@@ -142,11 +161,17 @@ def _read_row(file: DataFile, row: Row | BrokenRow, rules: LabelRules, found: La
         if reasons:
             found.problems.append(Problem(place, "; ".join(reasons)))
         else:
-            value = level_of(cells["label"], rules.levels)
+            value = level_of(cells["label"], rules.metrics[metric])
             assert value is not None  # else there is a reason
             drawn = cells.get("drawn") or rules.drawn
             label = Label(value, annotator, drawn, _digest(cells, rules), place)
             found.add(name, metric, label)
+
+
+def _known_id(written: str, answers: Mapping[str, Labelled]) -> str:
+    """Return the id of the data that is written; macOS and spreadsheets compose letters anew."""
+    forms = (unicodedata.normalize(form, written) for form in ("NFC", "NFD"))
+    return written if written in answers else next((f for f in forms if f in answers), written)
 
 
 def _text(value: Any) -> str:
@@ -165,25 +190,34 @@ def _wrong(cells: Mapping[str, str], metric: str, rules: LabelRules) -> Iterator
         guess = did_you_mean(name, rules.answers) if len(rules.answers) <= _MOST_GUESSED else ""
         yield f"no sample {shorten(name)!r} in the data.{guess}"
     if metric not in rules.metrics:
-        yield _wrong_metric(metric, rules.metrics)
+        yield _wrong_metric(metric, list(rules.metrics))
+    elif level_of(cells["label"], rules.metrics[metric]) is None:
+        yield f"label {_no_level(cells['label'], rules.metrics[metric])}"
     if not cells["annotator"]:
         yield "no 'annotator'; write who says so"
-    if level_of(cells["label"], rules.levels) is None:
-        known = ", ".join(f"{level:g}" for level in rules.levels)
-        yield f"label {shorten(cells['label'])!r} is no declared level ({SECTION}.levels: {known})"
     drawn = cells.get("drawn") or rules.drawn
     if drawn not in (RANDOM, CHOSEN) and not _STRATUM.fullmatch(drawn):
         yield f"drawn {shorten(drawn)!r}: expected 'random', 'chosen' or the code of a stratum"
-    yield from _wrong_digest(cells, name, rules)
+    if name in rules.answers and metric in rules.metrics:
+        yield from _wrong_answer(cells, rules.answers[name], rules.metrics[metric])
 
 
-def _wrong_digest(cells: Mapping[str, str], name: str, rules: LabelRules) -> Iterator[str]:
+def _no_level(written: Any, scale: LabelScale) -> str:
+    known = ", ".join(f"{level:g}" for level in scale.levels)
+    return f"{shorten(repr(written))} is no declared level ({SECTION}.levels: {known})"
+
+
+def _wrong_answer(cells: Mapping[str, str], sample: Labelled, scale: LabelScale) -> Iterator[str]:
+    """Yield why the label is not, or may not be, about the present answer."""
+    question = _squeezed(cells.get("question", ""))
+    if question and sample.question is not None and question != _squeezed(sample.question):
+        yield "the question has changed since it was labelled"
     digest = cells.get("digest", "")
     if digest and not _DIGEST.fullmatch(digest):
         expected = "an x and 12 hexadecimal digits, as --rag-label writes"
         yield f"digest {shorten(digest)!r}: expected {expected}"
-    elif not digest and name in rules.answers:
-        yield from _unknown_answer(cells, rules.answers[name])
+    elif not digest:
+        yield from _unknown_answer(cells, sample, scale)
 
 
 def _wrong_metric(metric: str, known: Sequence[str]) -> str:
@@ -192,14 +226,19 @@ def _wrong_metric(metric: str, known: Sequence[str]) -> str:
     return unknown_name("metric", metric, known)
 
 
-def _unknown_answer(cells: Mapping[str, str], sample: Labelled) -> Iterator[str]:
-    """Yield why it is not known that the label is about the present answer."""
+def _unknown_answer(cells: Mapping[str, str], sample: Labelled, scale: LabelScale) -> Iterator[str]:
+    """Yield why it is not known, without a digest, that the label is about the present answer."""
+    seen = "\n\n".join(f"[{at}] {text}" for at, text in enumerate(sample.contexts or (), 1))
     if "answer" not in cells:
         yield "no 'digest' and no 'answer': it is not known which answer was labelled"
     elif sample.digest is None:
         yield "no 'digest': the target gives the answers, and this one may be another"
     elif _squeezed(cells["answer"]) != _squeezed(sample.answer or ""):
         yield "the answer has changed since it was labelled"
+    elif "contexts" in cells and _squeezed(cells["contexts"]) != _squeezed(seen):
+        yield "the contexts have changed since it was labelled"
+    elif "contexts" not in cells and seen and scale.sees_contexts:
+        yield "no 'digest' and no 'contexts': it is not known which contexts were seen"
 
 
 def _squeezed(text: str) -> str:
@@ -211,49 +250,46 @@ def _digest(cells: Mapping[str, str], rules: LabelRules) -> str:
     return cells.get("digest") or rules.answers[cells["id"]].digest or ""
 
 
-def level_of(written: Any, levels: Sequence[float]) -> float | None:
+def level_of(written: Any, scale: LabelScale) -> float | None:
     """Return the declared level that is written, None if there is none.
 
-    Of two levels, yes and no are the higher and the lower one.
-
-    >>> level_of("1", [0.0, 1.0]), level_of("no", [0.0, 1.0]), level_of("2", [0.0, 1.0])
-    (1.0, 0.0, None)
+    >>> level_of("1", LabelScale([0.0, 1.0])), level_of("no", LabelScale([0.0, 1.0]))
+    (1.0, 0.0)
     """
     word = str(written).strip().lower()
-    if len(levels) == 2 and word in _YES | _NO:
-        return levels[word in _YES]
+    if len(scale.levels) == 2 and scale.has_words and word in _YES | _NO:
+        return scale.levels[word in _YES]
     try:
         number = float(word)
     except ValueError:
         return None
-    return next((level for level in levels if abs(level - number) < 1e-9), None)
+    return next((level for level in scale.levels if abs(level - number) < 1e-9), None)
 
 
 def read_columns(
     columns: Sequence[str],
     values: Mapping[str, tuple[str, Sequence[Any]]],
+    digests: Mapping[str, str],
     rules: LabelRules,
     found: LabelReading,
 ) -> None:
     """Add the labels that are in columns of the data to ``found``.
 
     ``values`` holds by sample id the place of its row and its values of ``columns``; a list is
-    several annotators in one column.
+    several annotators in one column. ``digests`` are those of the answers in the data.
     """
-    metric = rules.metrics[0]
+    (metric, scale), *_ = rules.metrics.items()
     for sample_id, (place, cells) in values.items():
-        answer = rules.answers[sample_id]
-        digest = answer.digest or answer_digest(answer.answer, answer.contexts)
+        digest = digests.get(sample_id, "")
         for column, cell in zip(columns, cells, strict=True):
             several = cell if isinstance(cell, list | tuple) else [cell]
             for at, written in enumerate(several):
                 if written is None or written == "":
                     continue
-                value = level_of(written, rules.levels)
+                value = level_of(written, scale)
                 if value is None:
-                    known = ", ".join(f"{level:g}" for level in rules.levels)
-                    message = f"{column} {shorten(repr(written))} is no declared level"
-                    found.problems.append(Problem(place, f"{message} ({SECTION}.levels: {known})"))
+                    message = f"{column} {_no_level(written, scale)}"
+                    found.problems.append(Problem(place, message))
                     continue
                 annotator = f"{column}[{at}]" if isinstance(cell, list | tuple) else column
                 label = Label(value, annotator, rules.drawn, digest, place)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.planning.bind_labels import levels_of
 from pytest_rageval.errors import Problem, UserError
 from pytest_rageval.model import HumanLabels
 from pytest_rageval.plugin.quality_options import where_scenarios_are
@@ -18,8 +19,6 @@ from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.plugin.show.label_lines import label_lines
 from pytest_rageval.reports.draw_labels import DrawnLabels, Wanted, draw_labels
 from pytest_rageval.text.printable import printable
-
-_LEVELS = (0.0, 1.0)
 
 
 def label_instead(config: pytest.Config, given: str) -> None:
@@ -99,9 +98,15 @@ class Labelling:
 
 def _wanted(plan: Plan) -> HumanLabels:
     """Return what to label where the scenario does not say: the metric that asks a model."""
-    names = [metric.column.name for metric in plan.judged or plan.metrics]
+    metrics = plan.judged or plan.metrics
+    names = [metric.column.name for metric in metrics]
+    levels = levels_of(metrics[0])
+    if len(names) == 1 and levels is not None:
+        return HumanLabels(names[0], tuple(levels))
     if len(names) == 1:
-        return HumanLabels(names[0], _LEVELS)
+        message = f"say what a label of {names[0]} may be; for bad and good write "
+        line = f"human: {{of: {names[0]}, levels: [0, 1]}}"
+        raise UserError([Problem(plan.info.path, message + line)])
     what = "metrics that ask a model" if plan.judged else "metrics"
     message = f"{len(names)} {what}: {', '.join(names)}. Say which of them people are to label: "
     raise UserError(

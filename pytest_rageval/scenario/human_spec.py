@@ -30,8 +30,10 @@ class HumanSpec(Spec):
     of: Names = Field(
         [], description="the metrics that the labels are about; the only judged one when absent"
     )
-    levels: list[Number] = Field(
-        [0.0, 1.0], min_length=2, description="what a label may be; the highest is positive"
+    levels: Annotated[list[Number], Field(min_length=2)] | None = Field(
+        None,
+        description="what a label may be; the highest is positive; those of a rubric, or 0 and 1, "
+        "when absent",
     )
     cut: Number | None = Field(
         None, description="from this score on the higher of two levels is meant; else the threshold"
@@ -45,10 +47,10 @@ class HumanSpec(Spec):
 
     @field_validator("levels")
     @classmethod
-    def _levels_differ(cls, levels: list[float]) -> list[float]:
-        if len(set(levels)) < len(levels):
+    def _levels_differ(cls, levels: list[float] | None) -> list[float] | None:
+        if levels is not None and len(set(levels)) < len(levels):
             raise ValueError("names a level twice; each is one of the values that a label may have")
-        return sorted(levels)
+        return None if levels is None else sorted(levels)
 
     @model_validator(mode="after")
     def _has_one_source(self) -> HumanSpec:

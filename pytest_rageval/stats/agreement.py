@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import mul
 from typing import Any, Final
 
 from pytest_rageval.model import Agreement, Disagreement
@@ -12,7 +13,7 @@ from pytest_rageval.stats.annotators import human_ceiling, krippendorff_alpha, m
 from pytest_rageval.stats.kappa import Z_95, Table, cohen_kappa, gwet_ac, kappa_interval
 from pytest_rageval.stats.rank_correlation import area_under_curve, kendall, spearman
 from pytest_rageval.stats.student import t_quantile
-from pytest_rageval.stats.summary import standard_deviation, wilson_interval
+from pytest_rageval.stats.summary import wilson_interval
 
 MOST_DISAGREEMENTS: Final = 10
 
@@ -30,7 +31,8 @@ class Rated:
 
     ``votes`` holds a declared level for each annotator, one at least. ``score`` is the judge's own
     figure, ``unit`` the same as 0..1, ``judge`` the level that it amounts to, None where it is
-    none. ``position`` is the sample's in the run.
+    none. ``position`` is the sample's in the run. ``weight`` counts the samples that it stands for,
+    where labels were not drawn alike from all.
     """
 
     sample_id: str
@@ -40,6 +42,7 @@ class Rated:
     judge: float | None
     unit: float
     reason: str = ""
+    weight: float = 1.0
 
 
 def agreement(
@@ -55,7 +58,8 @@ def agreement(
     levels, to 0..1. People's view of a sample is the majority of its votes. Samples that are split
     count for ``alpha``, ``ceiling`` and ``bias`` alone. Where a sample has no level of the judge,
     the coefficients that compare levels are None, because of ``unclassed``, and there is no
-    confusion table. Below two samples there are only counts.
+    confusion table. Below two samples there are only counts. The coefficients that compare levels,
+    and the bias, weigh the samples; the table counts them.
     """
     views = [majority(one.votes.values(), levels) for one in rated]
     seen = [_Seen(one, view) for one, view in zip(rated, views, strict=True) if view is not None]
@@ -67,7 +71,7 @@ def agreement(
         figures.refuse((*_CLASSES, *_OTHERS), _TOO_FEW)
     else:
         if is_classed:
-            _compare_levels(figures, table, levels)
+            _compare_levels(figures, _weighted(seen, levels), levels)
         else:
             figures.refuse(_CLASSES, unclassed)
         _compare_order(figures, seen, levels)
@@ -135,6 +139,19 @@ def _cells(seen: Sequence[_Seen], levels: Sequence[float]) -> dict[tuple[float, 
     return cells
 
 
+def _weighted(seen: Sequence[_Seen], levels: Sequence[float]) -> Table:
+    """Return the table with weights, scaled to the number of samples that say as much (Kish)."""
+    weights = [one.of.weight for one in seen]
+    total = math.fsum(weights)
+    scale = total / math.fsum(weight * weight for weight in weights)
+    place = {level: at for at, level in enumerate(levels)}
+    table = [[0.0] * len(levels) for _ in levels]
+    for one in seen:
+        assert one.of.judge is not None  # else levels are not compared
+        table[place[one.human]][place[one.of.judge]] += one.of.weight * scale
+    return table
+
+
 def _compare_levels(figures: _Figures, table: Table, levels: Sequence[float]) -> None:
     for name, at in (("sensitivity", -1), ("specificity", 0)):
         if len(levels) > 2:
@@ -181,12 +198,14 @@ def _compare_annotators(figures: _Figures, rated: Sequence[Rated], levels: Seque
 
 def _add_bias(figures: _Figures, rated: Sequence[Rated], unit: Callable[[float], float]) -> None:
     """Add the mean of the judge minus people, whose votes are not cut to a majority here."""
-    n = len(rated)
+    n, total = len(rated), math.fsum(one.weight for one in rated)
     above = [one.unit - unit(math.fsum(one.votes.values()) / len(one.votes)) for one in rated]
-    bias = math.fsum(above) / n
+    bias = math.fsum(map(mul, above, (one.weight for one in rated))) / total
+    terms = (one.weight * (found - bias) for one, found in zip(rated, above, strict=True))
+    squares = math.fsum(term * term for term in terms) / total**2
     # As if one more were wrong altogether: a judge that is right on ten samples may not always be.
-    variance = (standard_deviation(above) or 0.0) ** 2 or 1.0 / (n + 1)
-    half = t_quantile(0.975, n - 1) * math.sqrt(variance / n)
+    variance = squares * n / (n - 1) or 1.0 / (n + 1) / n
+    half = t_quantile(0.975, n - 1) * math.sqrt(variance)
     figures.add("bias", bias, "", (bias - half, bias + half))
 
 

@@ -9,6 +9,7 @@ from typing import Final, Protocol
 
 from pytest_rageval.model import (
     CHOSEN,
+    NOTHING,
     RANDOM,
     TOLERANCE,
     WEIGHTED_SCORE,
@@ -109,9 +110,10 @@ def is_on_record(sample_id: str, label: Label, draws: Iterable[Draw]) -> bool:
 def agreement_of(result: ScenarioResult, human: HumanLabels) -> Agreement:
     """Return how well a metric agrees with people, over the samples that both rated.
 
-    Labels of earlier answers are not counted, only their number is given.
+    Labels of earlier answers are not counted, only their number is given. Where labels were drawn
+    by strata, each stands for as many samples as its stratum has for each label.
     """
-    info = result.info
+    info, weights = result.info, _drawn_weights(result, human)
     scale = Scale.of(info, human)
     bound = Bound(min=human.cut) if human.cut is not None else info.thresholds.get(human.metric)
     rated, unscored, stale = [], 0, 0
@@ -134,12 +136,27 @@ def agreement_of(result: ScenarioResult, human: HumanLabels) -> Agreement:
                 scale.level(score, human.levels, bound),
                 scale.score(score),
                 sample.reasons.get(human.metric, ""),
+                weights.get(sample.sample_id, 1.0),
             )
         )
     whole = _in_unit(_agreement(rated, human, scale), scale)
     return replace(
         whole, unscored=unscored, stale=stale, slices=_slices(result, rated, human, scale)
     )
+
+
+def _drawn_weights(result: ScenarioResult, human: HumanLabels) -> Mapping[str, float]:
+    """Return how many samples each labelled one stands for; {} unless all were drawn by strata."""
+    members = list(_members(result, human, Scale.of(result.info, human)))
+    strata = _strata(members, human, saved_draws(result.info)) if human.draws else ""
+    labelled = [any(label.digest == one.digest for label in one.labels) for one in members]
+    if isinstance(strata, str) or labelled != [one.is_labelled for one in members]:
+        return NOTHING
+    found: dict[str, float] = {}
+    for part in strata:
+        names = [one.sample_id for one in part if one.is_labelled]
+        found |= {name: len(part) / len(names) for name in names}
+    return found
 
 
 def _current(sample: SampleResult, labels: Sequence[Label]) -> list[Label]:

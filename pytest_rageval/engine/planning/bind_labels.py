@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_rageval.datasets.base import row_place
@@ -10,6 +10,7 @@ from pytest_rageval.datasets.labels import (
     Labelled,
     LabelReading,
     LabelRules,
+    LabelScale,
     read_columns,
     read_label_file,
 )
@@ -55,11 +56,10 @@ def bind_labels(
     names = _targets(binding, spec, metrics)
     if not names:
         return ()
-    _check_levels(binding, spec, [m.column for m in metrics if m.column.name in names])
+    scales = {name: _scale(binding, spec, metrics, name) for name in names}
     rules = LabelRules(
-        names,
+        scales,
         [metric.column.name for metric in metrics if metric.column.name not in names],
-        spec.levels,
         {case.id: _labelled(case, is_answered=is_answered) for case in cases},
         spec.annotators,
         spec.drawn,
@@ -71,7 +71,11 @@ def bind_labels(
     folder = binding.loaded.path.parent
     places = [("file", at, path) for at, path in enumerate(spec.file)]
     places += [("more", at, path) for at, path in enumerate(spec.more)]
+    read: set[Path] = set()
     for key, at, path in places:
+        if (folder / path).resolve() in read:
+            continue
+        read.add((folder / path).resolve())
         where = binding.loaded.where(_SECTION, key, at)
         options = DatasetSpec(path=path, encoding=spec.encoding, delimiter=spec.delimiter)
         shown = binding.run_paths.shown(Path(path)) if Path(path).is_absolute() else path
@@ -84,7 +88,7 @@ def bind_labels(
     return tuple(
         HumanLabels(
             name,
-            tuple(spec.levels),
+            tuple(scales[name].levels),
             shown,
             {sample: tuple(labels) for sample, labels in found.labels.get(name, {}).items()},
             _draws(binding, files, name),
@@ -118,23 +122,46 @@ def _targets(binding: Binding, spec: HumanSpec, metrics: Sequence[BoundMetric]) 
     return []
 
 
-def _check_levels(binding: Binding, spec: HumanSpec, columns: Iterable[MetricColumn]) -> None:
-    """Refuse levels beyond a metric's range; two of them stand for bad and good on any scale."""
-    for column in columns:
-        low, high = column.range
-        if len(spec.levels) > 2 and not low <= spec.levels[0] <= spec.levels[-1] <= high:
-            levels = ", ".join(f"{level:g}" for level in spec.levels)
-            message = f"{levels} leave the range {low:g}..{high:g} of {column.name}"
-            binding.problem(
-                f"{_SECTION}.levels: {message}; write them on its scale", _SECTION, "levels"
-            )
+def _scale(
+    binding: Binding, spec: HumanSpec, metrics: Sequence[BoundMetric], name: str
+) -> LabelScale:
+    """Return what labels of a metric may be; the levels must be clear, and within its range."""
+    bound = next((metric for metric in metrics if metric.column.name == name), None)
+    column = MetricColumn(WEIGHTED_SCORE) if bound is None else bound.column
+    levels = spec.levels or levels_of(bound)
+    low, high = column.range
+    if levels is None:
+        message = (
+            f"{_SECTION}: say what a label of {name} may be, for its range is {low:g}..{high:g}: "
+            "'levels: [0, 1]' for bad and good, or values on its scale"
+        )
+        binding.problem(message, _SECTION)
+    elif len(levels) > 2 and not low <= levels[0] <= levels[-1] <= high:
+        listed = ", ".join(f"{level:g}" for level in levels)
+        message = f"{listed} leave the range {low:g}..{high:g} of {name}; write them on its scale"
+        binding.problem(f"{_SECTION}.levels: {message}", _SECTION, "levels")
+    sees_contexts = bound is not None and "contexts" in bound.info.needs | bound.info.or_needs
+    return LabelScale(levels or (0.0, 1.0), column.higher_is_better, sees_contexts)
+
+
+def levels_of(metric: BoundMetric | None) -> Sequence[float] | None:
+    """Return what labels may be where ``human.levels`` does not say it; None if it must.
+
+    A rubric has levels of its own. On a scale from 0 to 1 they are 0 and 1; elsewhere a 1 might
+    mean the best of two, or the worst of five.
+    """
+    guide = None if metric is None else getattr(metric.metric, "guide", None)
+    own = sorted(getattr(guide, "meanings", ()))
+    if own or metric is None or metric.column.range == (0.0, 1.0):
+        return own or (0.0, 1.0)
+    return None
 
 
 def _labelled(case: Case, *, is_answered: bool) -> Labelled:
     if not isinstance(case, Sample):
         return Labelled(None, None)
     digest = None if is_answered else answer_digest(case.answer, case.contexts)
-    return Labelled(digest, case.answer, case.contexts)
+    return Labelled(digest, case.answer, case.contexts, case.question)
 
 
 def _read_columns(
@@ -170,7 +197,7 @@ def _read_columns(
         )
         binding.problem(message, _SECTION, "column")
         return
-    read_columns(spec.column, values, rules, found)
+    read_columns(spec.column, values, binding.row_digests, rules, found)
 
 
 def _cell(case: Case, column: str) -> object:

@@ -50,6 +50,8 @@ class Binding:
     warnings: list[str] = field(default_factory=list)
     is_part: bool = False
     """Whether a hook has left samples out."""
+    row_digests: dict[str, str] = field(default_factory=dict)
+    """The digests of the answers as the data have them, if labels are in columns beside them."""
 
     @property
     def scenario(self) -> Scenario:

@@ -40,8 +40,10 @@ from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Case,
+    Sample,
     ScenarioInfo,
     ScenarioView,
+    answer_digest,
 )
 from pytest_rageval.registry import Registry
 from pytest_rageval.run_paths import RunPaths
@@ -170,6 +172,13 @@ def _dataset(binding: Binding, view: ScenarioView) -> Dataset | None:
     dataset = bind_dataset(binding)
     if dataset is None:
         return None
+    human = binding.scenario.human
+    if human is not None and human.column:  # hooks may give other answers than were labelled
+        binding.row_digests = {
+            case.id: answer_digest(case.answer, case.contexts)
+            for case in dataset.cases
+            if isinstance(case, Sample)
+        }
     dataset = bind_samples(binding, dataset, view)
     if binding.scenario.empty_answer == "missing":
         dataset = replace(dataset, cases=without_empty_answers(dataset.cases))

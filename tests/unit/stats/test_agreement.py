@@ -172,3 +172,18 @@ def test_the_bias_of_a_judge_that_is_always_right_keeps_an_interval() -> None:
     found = agreement([rate(0, 0), rate(1, 1)] * 10, BINARY)
     half = 2.093024054408263 * (1 / 21 / 20) ** 0.5
     assert (found.bias, found.bias_low, found.bias_high) == pytest.approx((0.0, -half, half))
+
+
+def test_samples_count_for_as_many_as_they_stand_for() -> None:
+    """Five that both reject stand for two each: as ten of them, in figures that need no interval.
+
+    Table 10, 2 / 3, 5: sensitivity 5/8, specificity 10/12, kappa with 0.75 observed and
+    (12 * 13 + 8 * 7)/400 = 0.53 by chance. Bias (2 - 3)/20.
+    """
+    rejected = [replace(rate(0, 0), weight=2.0)] * 5
+    rest = [rate(0, 1)] * 2 + [rate(1, 0)] * 3 + [rate(1, 1)] * 5
+    found = agreement([*rejected, *rest], BINARY)
+    assert found.confusion == ((5, 2), (3, 5))
+    assert (found.sensitivity, found.specificity) == pytest.approx((5 / 8, 10 / 12))
+    assert found.kappa == pytest.approx((0.75 - 0.53) / 0.47)
+    assert found.bias == pytest.approx(-0.05)

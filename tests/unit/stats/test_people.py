@@ -302,3 +302,19 @@ def test_a_difference_needs_the_strata_of_its_labels(result: Result) -> None:
     found = difference(result, labels)
     assert found.mean is None
     assert "draws.json" in found.why
+
+
+def test_agreement_weighs_labels_that_were_drawn_by_strata(result: Result) -> None:
+    """F3: ten of 20 that the judge accepts, ten of 80 that it rejects; it is wrong about half.
+
+    People reject 5 labels of the 20 (for 10 samples) and 5 of the 80 (for 40): specificity 40/50.
+    """
+    digests = {f"s{at}": digest("now") for at in range(100)}
+    codes = {f"s{at}": "s-a" if at < 20 else "s-b" for at in range(100)}
+    labels: dict[str, list[Label]] = labelled({at: float(at % 2) for at in range(10)}, "s-a")
+    labels |= labelled({at: float(at % 2) for at in range(20, 30)}, "s-b")
+    run = result(judged([1.0] * 20 + [0.0] * 80), JUDGE)
+    found = agreement_of(run, people(labels, draws=[Draw(digests, codes)]))
+    assert found.confusion == ((5, 5), (5, 5))
+    assert found.specificity == pytest.approx(40 / 50)
+    assert found.sensitivity == pytest.approx(10 / 50)

@@ -190,3 +190,62 @@ def test_a_drawn_label_takes_the_place_of_a_chosen_one(plan: MakePlan, problems:
     assert said(labels_of(plan(scenario, {"l.csv": file}))) == {"a": [(1.0, "ann", RANDOM)]}
     (found,) = problems(scenario, {"l.csv": file.replace("ann,1,random", "ann,0,random")})
     assert "'ann' has labelled 'a' twice" in found
+
+
+def test_the_question_and_the_contexts_must_be_those_that_were_seen(problems: Problems) -> None:
+    """F5: as far as the file shows them."""
+    rows = "dataset:\n  - {id: a, question: Who?, answer: x, references: [x], contexts: [now]}\n"
+    scenario = "name: s\nmetrics: [em]\n" + rows + "human: {file: l.csv, of: em}\n"
+    file = (
+        "question,contexts,answer,id,annotator,label\n"
+        '"Who?",[1] now,x,a,ann,1\nWhen?,[1] now,x,a,bob,1\nWho?,[1] then,x,a,eva,1\n'
+    )
+    assert problems(scenario, {"l.csv": file}) == [
+        "l.csv:3: the question has changed since it was labelled",
+        "l.csv:4: the contexts have changed since it was labelled",
+    ]
+
+
+def test_one_person_may_be_written_in_several_ways(problems: Problems) -> None:
+    """F5: Anna is anna, and she contradicts herself."""
+    file = f"id,annotator,label,digest\na,anna,1,{X}\na,Anna,0,{X}\n"
+    (found,) = problems(ONE + "human: {file: l.csv, of: em}\n", {"l.csv": file})
+    assert "'anna' has labelled 'a' twice" in found
+
+
+def test_a_file_that_is_named_twice_counts_once(plan: MakePlan) -> None:
+    """F5: however its path is written."""
+    file = f"id,annotator,label,digest\na,ann,1,{X}\n"
+    found = labels_of(plan(ONE + "human: {file: [l.csv, ./l.csv], of: em}\n", {"l.csv": file}))
+    assert len(found.labels["a"]) == 1
+
+
+def test_an_id_may_be_composed_in_another_way(plan: MakePlan) -> None:
+    """F5: macOS writes é as two characters."""
+    rows = "dataset: [{id: caf\u00e9, answer: x, references: [x]}]\n"
+    scenario = "name: s\nmetrics: [em]\n" + rows + "human: {file: l.csv, of: em}\n"
+    file = f"id,annotator,label,digest\ncafe\u0301,ann,1,{X}\n"
+    assert list(labels_of(plan(scenario, {"l.csv": file})).labels) == ["caf\u00e9"]
+
+
+def test_levels_must_be_said_where_1_could_be_the_worst_of_five(problems: Problems) -> None:
+    """F3: on any scale but one from 0 to 1, unless it is a rubric's."""
+    scenario = (
+        "name: s\njudge: m\nmetrics: [{rubric: {levels: {1: bad, 2: fair, 3: good}, name: r}},"
+        " {rubric: {prompt: '{query} {context} {answer}', range: [1, 5], name: p}}]\n"
+        "dataset: [{id: a, question: q, answer: x, contexts: [c]}]\n"
+    )
+    (found,) = problems(scenario + "human: {of: [r, p]}\n")
+    assert "say what a label of p may be, for its range is 1..5: 'levels: [0, 1]'" in found
+
+
+def test_yes_and_no_say_nothing_where_lower_is_better(problems: Problems) -> None:
+    """F3: the highest level is the highest score there, too, and that is the worst."""
+    scenario = (
+        "name: s\nmetrics: [{use: 'lower_metric:g', name: g, higher_is_better: false}]\n"
+        "dataset: [{id: a, answer: x}]\nhuman: l.csv\n"
+    )
+    file = f"id,annotator,label,digest\na,ann,yes,{X}\na,bob,1,{X}\n"
+    code = "def g(sample):\n    return 0.5\n"
+    (found,) = problems(scenario, {"l.csv": file, "lower_metric.py": code})
+    assert found.startswith("l.csv:2: label 'yes' is no declared level")
