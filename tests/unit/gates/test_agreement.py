@@ -74,8 +74,7 @@ def test_too_few_labels_fail_and_say_how_many_more(result: Result) -> None:
     (found,) = check(result, {"kappa": 0.1, "min_labels": 50}, rated(TWENTY)).values()
     assert found.outcome == "failed"
     assert found.message == (
-        "20 labels of present answers, 50 are needed: label 30 more (pytest --rag-label 30 draws "
-        "them)"
+        "20 labelled answers, 50 are needed: label 30 more (pytest --rag-label 30 draws them)"
     )
     (alone,) = check(result, {"min_labels": 20}, rated(TWENTY)).values()
     assert (alone.name, alone.outcome) == ("judge.agreement.min_labels", "passed")

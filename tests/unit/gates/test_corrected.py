@@ -56,9 +56,9 @@ def test_the_mean_that_people_would_give_is_compared(result: Result) -> None:
     found = check(result, {"judge": {"min": 0.78, "corrected": True}}, people(SIXTEEN))
     assert (found.name, found.outcome) == ("judge.mean", "failed")
     assert found.observed == pytest.approx(0.75)
-    assert "16 labels; by the judge alone 0.8000" in found.message
+    assert "16 labelled answers; by the judge alone 0.8000" in found.message
     # With all 100 labelled the interval is 1.98 * sqrt(0.2/100) = 0.089 wide on either side.
-    assert found.message.endswith("; the labels do not decide it, nor would all 100")
+    assert found.message.endswith("; not sure yet, nor would labels of all 100 answers decide it")
 
 
 def test_the_lower_end_of_its_interval_is_compared(result: Result) -> None:
@@ -146,7 +146,10 @@ def test_without_labels_on_both_sides_it_fails(result: Result) -> None:
     """F4: closed, and names the answers to label."""
     found = regression(result, people(SIXTEEN))
     assert found.outcome == "failed"
-    assert "label both answers of 10 of these: s0, s1" in found.message
+    assert (
+        "draw both answers of 10 of them with 'pytest --rag-label 10' (for instance s0, s1, s2,"
+        in found.message
+    )
     assert regression(result, people(SIXTEEN), undecided="pass").outcome == "passed"
 
 
