@@ -71,6 +71,29 @@ def test_the_lower_end_of_its_interval_is_compared(result: Result) -> None:
     assert found.outcome == "failed"
 
 
+@pytest.mark.parametrize(
+    ("bound", "ending"),
+    [
+        (
+            {"min": 0.76},
+            "; people's mean 0.7500 is itself below 0.76: more labels will hardly help",
+        ),
+        (
+            {"max": 0.74},
+            "; people's mean 0.7500 is itself above 0.74: more labels will hardly help",
+        ),
+        ({"min": 0.45}, "by the judge alone 0.8000)"),
+        ({"min": 0.6}, " labelled answers in all would decide it"),
+    ],
+)
+def test_it_is_said_whether_more_labels_help(
+    result: Result, bound: Mapping[str, float], ending: str
+) -> None:
+    """F4: not where people's own mean misses the bound."""
+    gates = {"judge": {"lower_bound": {**bound, "corrected": True}}}
+    assert check(result, gates, people(SIXTEEN)).message.endswith(ending)
+
+
 def test_nine_labels_fail(result: Result) -> None:
     """F4: the gate does not fall back on the judge."""
     nine = people(dict.fromkeys(range(9), 1.0))

@@ -54,6 +54,7 @@ class Project:
     def __init__(self, root: Path, result: Callable[..., ScenarioResult]) -> None:
         self.root = root
         self.home = root / ".rageval" / "s"
+        self.paths = RunPaths(root)
         self._result = result
 
     def ran(
@@ -73,11 +74,11 @@ class Project:
         fields = {"metrics": (MetricColumn("f1"), MetricColumn("em")), **info}
         scenario = ScenarioInfo("s", "s.yaml", "s.yaml", **fields)
         wanted = Wanted(scenario, people or human(), IDS)
-        return draw_labels(wanted, RunPaths(self.root), n, seed=seed, now=NOW)
+        return draw_labels(wanted, self.paths, n, seed=seed, now=NOW)
 
-    def refused(self) -> str:
+    def refused(self, **info: Any) -> str:
         with pytest.raises(UserError) as caught:
-            self.drawn()
+            self.drawn(**info)
         return str(caught.value)
 
     def rows(self) -> list[dict[str, str]]:
@@ -145,6 +146,16 @@ def test_the_newest_complete_run_counts(project: Project) -> None:
     assert project.refused() == missing
     project.ran(answered("a1"), name="r3/results.json", complete=False)
     assert project.refused() == missing
+    assert project.refused(stop=0.0) == (
+        "s.yaml: no complete run in .rageval/s to draw from. The runs there stopped early; run all "
+        "samples once: pytest s.yaml --rag-set stop=null"
+    )
+    project.paths = RunPaths(project.root, project.root / "out")
+    assert project.refused(stop=0.0) == (
+        "s.yaml: no complete run in out/s to draw from. Run it first: pytest s.yaml "
+        "--rag-output=out"
+    )
+    project.paths = RunPaths(project.root)
     for name in ("r1", "r2"):
         project.ran(name=f"{name}/results.json")
     assert project.drawn().run == project.home / "r2"
