@@ -16,6 +16,19 @@ _SAMPLE_BYTES: Final = 2**16
 _PLAUSIBLE: Final = 0.6
 
 
+def sure_encoding(raw: bytes) -> str:
+    """Return the encoding that shows in the bytes of a whole text; "" where it does not.
+
+    ASCII shows nothing: other encodings use these bytes too.
+
+    >>> sure_encoding("标".encode()), sure_encoding("标".encode("gb18030")), sure_encoding(b"a")
+    ('utf-8', '', '')
+    """
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    return "utf-8" if not raw.isascii() and _decoded(raw, "utf-8") else ""
+
+
 def encoding_hint(raw: bytes, start: int, encoding: str, section: str) -> str:
     """Return what to do about bytes that are not in ``encoding`` from ``start`` on.
 
@@ -25,7 +38,7 @@ def encoding_hint(raw: bytes, start: int, encoding: str, section: str) -> str:
     has_mark = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     sure = "utf-16" if has_mark else "utf-8"
     if not _is_same(sure, encoding) and _decoded(raw, sure):
-        return f" (it can be read as {sure}: set {section}.encoding: {sure})"
+        return f" (it can be read as {sure}: {_to_set(section, sure)})"
     line, lines = _lines(raw, start), _lines(raw, start, _SAMPLE_BYTES)
     shares = {
         name: _plausible_share(text, name)
@@ -41,7 +54,13 @@ def encoding_hint(raw: bytes, start: int, encoding: str, section: str) -> str:
     if shares[best] < _PLAUSIBLE:
         read += ", which both look wrong" if len(names) > 1 else ", which looks wrong"
         return f" (the line reads {read}: set {section}.encoding to that of the file)"
-    return f" (the line reads {read}: set {section}.encoding: {best} if that is right)"
+    return f" (the line reads {read}: {_to_set(section, best)} if that is right)"
+
+
+def _to_set(section: str, encoding: str) -> str:
+    written = f"set {section}.encoding: {encoding}"
+    # Files of labels are named on the command line, too, where there may be no section yet.
+    return f"{written} or --rag-set human.encoding={encoding}" if section == "human" else written
 
 
 def _is_same(name: str, other: str) -> bool:

@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.datasets.base import BrokenRow, DataFile, Row, row_place
+from pytest_rageval.datasets.encodings import sure_encoding
 from pytest_rageval.datasets.load import data_file, reader_of
 from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten, unknown_name
 from pytest_rageval.model import CHOSEN, RANDOM, Label
 from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.csv_text import unquoted
 
 SECTION: Final = "human"
@@ -78,6 +80,8 @@ class LabelReading:
     left_out: Counter[str] = field(default_factory=Counter)
     annotators: dict[str, str] = field(default_factory=dict)
     """How each annotator is written first: Anna is anna."""
+    blank: list[str] = field(default_factory=list)
+    """The files that have rows, and no label in any: what to do about each."""
 
     def add(self, sample_id: str, metric: str, label: Label) -> None:
         """Keep a label; the second one of the same person about the same answer is a problem.
@@ -110,7 +114,7 @@ def read_label_file(
 ) -> None:
     """Add the labels of the file that ``spec`` names to ``found``; messages call it ``shown``."""
     try:
-        file = replace(data_file(spec, base_dir, where, SECTION), shown=shown)
+        file = _with_its_encoding(replace(data_file(spec, base_dir, where, SECTION), shown=shown))
         reader = reader_of(file, where, SECTION)
         rows = list(reader.read(file))
     except ScenarioError as error:
@@ -122,10 +126,24 @@ def read_label_file(
         hint = reader.hint(tuple(first.fields), spec).replace("dataset.", f"{SECTION}.")
         found.problems.append(Problem(file.shown, _no_columns(lacking, first, hint)))
         return
+    before = found.left_out[_BLANK]
     for row in rows:
         _read_row(file, row, rules, found)
+    if rows and found.left_out[_BLANK] - before == len(rows):
+        found.left_out -= Counter({_BLANK: len(rows)})
+        hint = "if you labelled in the browser, hand in the file that it downloaded"
+        count = counted(len(rows), "row")
+        found.blank.append(f"none of the {count} of {shown} has a label; {hint}")
 
 
+def _with_its_encoding(file: DataFile) -> DataFile:
+    """Return the file with the encoding that shows in its bytes: people save in different ones."""
+    with file.open() as stream:
+        sure = sure_encoding(stream.read())
+    return replace(file, spec=file.spec.model_copy(update={"encoding": sure})) if sure else file
+
+
+_BLANK: Final = "without a label"
 _NEEDED: Final = ("id", "annotator", "label")
 
 
@@ -145,11 +163,12 @@ def _read_row(file: DataFile, row: Row | BrokenRow, rules: LabelRules, found: La
     cells = dict.fromkeys(_NEEDED, "")
     cells |= {name: unquoted(_text(value)) for name, value in row.fields.items()}
     if not cells["label"]:
-        found.left_out["without a label"] += 1
+        found.left_out[_BLANK] += 1
         return
     metric = cells.get("metric") or (next(iter(rules.metrics)) if len(rules.metrics) == 1 else "")
+    cells["digest"] = cells.get("digest", "").lower()
     annotator = cells["annotator"]
-    name = cells["id"] = _known_id(cells["id"], rules.answers)
+    name = cells["id"] = _meant(cells, rules.answers)
     if rules.is_part and name and name not in rules.answers:
         found.left_out["of samples that this run leaves out"] += 1
     elif metric in rules.others:
@@ -168,10 +187,18 @@ def _read_row(file: DataFile, row: Row | BrokenRow, rules: LabelRules, found: La
             found.add(name, metric, label)
 
 
-def _known_id(written: str, answers: Mapping[str, Labelled]) -> str:
-    """Return the id of the data that is written; macOS and spreadsheets compose letters anew."""
-    forms = (unicodedata.normalize(form, written) for form in ("NFC", "NFD"))
-    return written if written in answers else next((f for f in forms if f in answers), written)
+def _meant(cells: Mapping[str, str], answers: Mapping[str, Labelled]) -> str:
+    """Return the sample's id, with letters composed as in the data.
+
+    Also with the zeros that a spreadsheet took from a number, if the digest tells which is meant.
+    """
+    forms = (unicodedata.normalize(form, cells["id"]) for form in ("NFC", "NFD"))
+    name = next((form for form in forms if form in answers), cells["id"])
+    if name in answers or not name.isdigit():
+        return name
+    same = [one for one in answers if one.lstrip("0") == name]
+    meant = [one for one in same if cells["digest"] and answers[one].digest == cells["digest"]]
+    return meant[0] if len(meant) == 1 else name
 
 
 def _text(value: Any) -> str:
@@ -212,7 +239,7 @@ def _wrong_answer(cells: Mapping[str, str], sample: Labelled, scale: LabelScale)
     question = _squeezed(cells.get("question", ""))
     if question and sample.question is not None and question != _squeezed(sample.question):
         yield "the question has changed since it was labelled"
-    digest = cells.get("digest", "")
+    digest = cells["digest"]
     if digest and not _DIGEST.fullmatch(digest):
         expected = "an x and 12 hexadecimal digits, as --rag-label writes"
         yield f"digest {shorten(digest)!r}: expected {expected}"
@@ -247,20 +274,22 @@ def _squeezed(text: str) -> str:
 
 
 def _digest(cells: Mapping[str, str], rules: LabelRules) -> str:
-    return cells.get("digest") or rules.answers[cells["id"]].digest or ""
+    return cells["digest"] or rules.answers[cells["id"]].digest or ""
 
 
 def level_of(written: Any, scale: LabelScale) -> float | None:
     """Return the declared level that is written, None if there is none.
 
-    >>> level_of("1", LabelScale([0.0, 1.0])), level_of("no", LabelScale([0.0, 1.0]))
+    Of two levels, yes and no are the higher and the lower one. A comma may stand for the point.
+
+    >>> level_of("1,0", LabelScale([0.0, 1.0])), level_of("no", LabelScale([0.0, 1.0]))
     (1.0, 0.0)
     """
     word = str(written).strip().lower()
     if len(scale.levels) == 2 and scale.has_words and word in _YES | _NO:
         return scale.levels[word in _YES]
     try:
-        number = float(word)
+        number = float(word.replace(",", "."))
     except ValueError:
         return None
     return next((level for level in scale.levels if abs(level - number) < 1e-9), None)

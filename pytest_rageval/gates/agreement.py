@@ -27,7 +27,7 @@ from pytest_rageval.model import (
     ScenarioInfo,
     ScenarioResult,
 )
-from pytest_rageval.stats.wording import counted
+from pytest_rageval.stats.wording import counted, not_counted
 
 FEW: Final = 10
 """Fewer labels than this say nothing, whatever ``min_labels`` asks for."""
@@ -86,7 +86,7 @@ class AgreementGate:
                 self.name, "failed", None, self.bound.end, self._too_few(result, found)
             )
         if not self.coefficient:
-            message = f"{counted(found.n, 'label')} >= {self.min_labels}"
+            message = f"{counted(found.n, 'labelled answer')} >= {self.min_labels}"
             return GateResult(self.name, "passed", found.n, self.min_labels, message)
         value = getattr(found, self.coefficient)
         if self.coefficient == "bias" and value is not None:
@@ -94,13 +94,14 @@ class AgreementGate:
         if self.takes_lower_end:
             value = getattr(found, f"{self.coefficient}_low")
         why = found.why.get(self.coefficient, "undefined")
-        missing = f"{self.coefficient} is undefined: {why} ({counted(found.n, 'label')})"
+        missing = f"{self.coefficient} is undefined: {why} ({counted(found.n, 'labelled answer')})"
         return bound_result(self.name, self.bound, value, missing, self._remark(found))
 
     def _too_few(self, result: ScenarioResult, found: Agreement) -> str:
         more = self.min_labels - found.n
-        labels = f"{counted(found.n, 'label')} of present answers, {self.min_labels} are needed"
+        labels = f"{counted(found.n, 'labelled answer')}, {self.min_labels} are needed"
         advice = f"label {more} more (pytest --rag-label {more} draws them)"
+        advice = self.human.blank or advice
         return f"{labels}: {advice}{_left_out(found)}"
 
     def _remark(self, found: Agreement) -> str:
@@ -119,21 +120,16 @@ class AgreementGate:
         return ", ".join(parts) + _left_out(found)
 
     def _labels(self, found: Agreement) -> str:
-        """Return how many labels the coefficient rests on: for a share, those of one level."""
+        """Return how many answers the coefficient rests on: for a share, those of one level."""
         row = {"sensitivity": -1, "specificity": 0}.get(self.coefficient)
         if row is None:
-            return counted(found.n, "label")
-        return f"{sum(found.confusion[row])} of {counted(found.n, 'label')}"
+            return counted(found.n, "labelled answer")
+        return f"{sum(found.confusion[row])} of {counted(found.n, 'labelled answer')}"
 
 
 def _left_out(found: Agreement) -> str:
-    """Return which labels are not counted, and why."""
-    listed = [f"{found.stale} of earlier answers"] if found.stale else []
-    if found.split:
-        listed.append(f"{counted(found.split, 'sample')} on which people are split")
-    if found.unscored:
-        listed.append(f"{counted(found.unscored, 'labelled sample')} without a score")
-    return f"; not counted: {', '.join(listed)}" if listed else ""
+    listed = ", ".join(not_counted(found))
+    return f"; not counted: {listed}" if listed else ""
 
 
 def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) -> list[Gate]:

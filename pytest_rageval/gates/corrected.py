@@ -42,7 +42,7 @@ class CorrectedGate:
             observed = found.ci_low if self.bound.min is not None else found.ci_high
         remark = (
             f"mean by people {found.mean:.4f}, {100 * self.confidence:.3g} % interval "
-            f"{found.ci_low:.4f}..{found.ci_high:.4f}, {counted(found.labels, 'label')}; "
+            f"{found.ci_low:.4f}..{found.ci_high:.4f}, {counted(found.labels, 'labelled answer')}; "
             f"by the judge alone {result.mean_of(self.target):.4f}"
         )
         unscored = agreement_of(result, self.human).unscored
@@ -62,22 +62,32 @@ class CorrectedGate:
 
     def _how_many_more(self, result: ScenarioResult, found: Corrected) -> str:
         """Return how many labels would decide, where the interval holds the bound."""
+        assert found.mean is not None
+        if self.takes_end and not self.bound.holds(found.mean):
+            side = (
+                f"below {self.bound.min:g}"
+                if self.bound.min is not None
+                else f"above {self.bound.max:g}"
+            )
+            return (
+                f"; people's mean {found.mean:.4f} is itself {side}: more labels will hardly help"
+            )
         from pytest_rageval.stats.label_plan import labels_needed
         from pytest_rageval.stats.people import Scale, pilot_of
 
         scale = Scale.of(result.info, self.human)
-        assert found.mean is not None
         distance = min(
             abs(found.mean - end) for end in (self.bound.min, self.bound.max) if end is not None
         )
         pilot = pilot_of(result, self.human)
         needed = labels_needed(pilot, distance / scale.span)
         if needed is None:
-            return "; the labels do not decide it"
+            return "; not sure yet"
         more = found.labels + 1
         count = label_range(max(needed[0], more), max(needed[1], more), len(pilot))
-        would = f"{count} in all would" if count else f"nor would all {len(pilot)}"
-        return f"; the labels do not decide it, {would}"
+        if not count:
+            return f"; not sure yet, nor would labels of all {len(pilot)} answers decide it"
+        return f"; not sure yet: {count} labelled answers in all would decide it"
 
 
 def takes_corrected(options: Any, path: tuple[str, ...]) -> tuple[Any, bool]:

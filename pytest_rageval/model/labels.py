@@ -62,6 +62,8 @@ class HumanLabels:
     """From which score on the higher of two levels is meant; None: from the threshold on."""
     files: Sequence[str] = ()
     """The paths of the label files."""
+    blank: str = ""
+    """Why there are no labels, where a file has rows for them."""
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> HumanLabels:
@@ -74,6 +76,7 @@ class HumanLabels:
             tuple(Draw(**draw) for draw in plain["draws"]),
             plain["cut"],
             tuple(plain["files"]),
+            plain["blank"],
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -90,6 +93,7 @@ class HumanLabels:
             "draws": [asdict(draw) for draw in self.draws],
             "cut": self.cut,
             "files": list(self.files),
+            "blank": self.blank,
         }
 
 
@@ -130,8 +134,8 @@ class Agreement:
     says why by its name. ``kappa`` and ``ac1`` are unweighted, ``weighted_kappa`` and ``ac2`` have
     quadratic weights. ``bias`` is judge minus people in the metric's unit. ``alpha``
     (Krippendorff's) and ``ceiling`` (kappa) are those of people among themselves. ``split`` samples
-    have no majority among people, ``stale`` labels are of earlier answers, ``unscored`` samples
-    have labels and no score.
+    have no majority among people, ``stale`` ones have labels of earlier answers only, ``unscored``
+    ones have labels and no score.
     """
 
     levels: tuple[float, ...]

@@ -27,9 +27,10 @@ def label_instead(config: pytest.Config, given: str) -> None:
     Raises pytest.UsageError for what is no number.
     """
     if not (given.isascii() and given.isdigit() and int(given)):
+        written = f"--rag-label {given}" if given else "--rag-label"
         raise pytest.UsageError(
-            f"--rag-label {given}: expected a whole number from 1 on; write --rag-label=20, and "
-            "test paths after it"
+            f"{written}: expected a whole number from 1 on; write --rag-label=20, and test paths "
+            "after it"
         )
     config.option.dist, config.option.tx = "no", []  # of xdist: there is nothing to spread
     config.option.continue_on_collection_errors = False

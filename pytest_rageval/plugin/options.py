@@ -155,6 +155,8 @@ def _add_commands(group: pytest.OptionGroup) -> None:
     group.addoption(
         "--rag-label",
         metavar="N",
+        nargs="?",
+        const="",
         help="draw N answers of each scenario's newest complete run for people to label, and exit",
     )
     group.addoption(

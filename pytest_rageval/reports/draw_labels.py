@@ -186,10 +186,16 @@ def _record(source: _Source, drawing: Drawing, seed: int, now: datetime) -> Draw
 
 def _newest_run(info: ScenarioInfo, run_paths: RunPaths) -> Path:
     base = run_paths.run_base(info.output_dir)
-    complete = [point for point in trend_of(base, info.name) if point.complete]
+    points = trend_of(base, info.name)
+    complete = [point for point in points if point.complete]
     if not complete:
         place = run_paths.shown(base / folder_name(info.name))
-        message = f"no complete run in {place} to draw from. Run it first: pytest {info.nodeid}"
+        stopped = bool(points) and info.stop is not None
+        hint = "The runs there stopped early; run all samples once" if stopped else "Run it first"
+        command = f"pytest {info.nodeid}" + " --rag-set stop=null" * stopped
+        if run_paths.output is not None:
+            command += f" --rag-output={run_paths.shown(run_paths.output)}"
+        message = f"no complete run in {place} to draw from. {hint}: {command}"
         raise UserError([Problem(info.path, message)])
     return base / complete[-1].folder
 

@@ -8,7 +8,7 @@ from typing import Final
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import Agreement, Corrected, Disagreement, ScenarioResult
 from pytest_rageval.reports.figures import figure
-from pytest_rageval.stats.wording import counted
+from pytest_rageval.stats.wording import counted, not_counted
 
 SHOWN: Final = 3
 """How many disagreements are shown where there is little room."""
@@ -18,9 +18,13 @@ _REASON: Final = 120
 
 
 def agreement_lines(result: ScenarioResult) -> Iterator[str]:
-    """Yield for each metric with labels how well it agrees, then the most surprising samples."""
+    """Yield for each metric with labels how well it agrees, then the most surprising samples.
+
+    Why there is no corrected mean is left to a gate that says it.
+    """
+    said = " ".join(gate.message for gate in result.gates)
     for name, corrected in result.corrected.items():
-        if corrected.mean is None:
+        if corrected.mean is None and corrected.why not in said:
             yield f"{name} by people: {corrected.why}"
     for name, found in result.agreement.items():
         if not found.n and not found.stale:
@@ -31,11 +35,11 @@ def agreement_lines(result: ScenarioResult) -> Iterator[str]:
 
 
 def corrected_figures(found: Corrected) -> str:
-    """Return how many labels a corrected mean rests on, or why there is none."""
+    """Return on how many answers with labels a corrected mean rests, or why there is none."""
     if found.mean is None:
         return found.why
     worth = "" if found.worth is None else f", worth {found.worth:.0f}"
-    return f"{counted(found.labels, 'label')}{worth}"
+    return f"{found.labels} labelled{worth}"
 
 
 def disagreement_text(one: Disagreement) -> str:
@@ -48,7 +52,7 @@ def disagreement_text(one: Disagreement) -> str:
 
 
 def _agreement(found: Agreement) -> str:
-    parts = [counted(found.n, "label") + (" (too few)" if found.n < FEW else "")]
+    parts = [counted(found.n, "labelled answer") + (" (too few)" if found.n < FEW else "")]
     if found.confusion and found.n:
         same = sum(row[at] for at, row in enumerate(found.confusion))
         parts.append(f"{same} agree")
@@ -64,7 +68,5 @@ def _agreement(found: Agreement) -> str:
         parts.append(f"people among themselves {figure(found.ceiling)}")
     if found.bias is not None:
         parts.append(f"judge minus people {found.bias:+.4f}")
-    left_out = {"of earlier answers": found.stale, "split": found.split}
-    left_out["without a score"] = found.unscored
-    parts += [f"{n} {what} not counted" for what, n in left_out.items() if n]
-    return ", ".join(parts)
+    left_out = ", ".join(not_counted(found))
+    return ", ".join(parts) + (f"; not counted: {left_out}" if left_out else "")

@@ -74,10 +74,10 @@ def corrected_mean(
     parts = _parts(strata)
     labels = sum(len(part.human) for part in parts)
     if labels < LEAST_LABELS:
-        return _no_mean(labels, f"{counted(labels, 'label')}, fewer than {LEAST_LABELS}")
+        return _no_mean(labels, f"{counted(labels, 'labelled answer')}, fewer than {LEAST_LABELS}")
     lacking = [part for part in parts if part.lacks(2)]
     if lacking:
-        found = counted(len(lacking[0].human), "label")
+        found = counted(len(lacking[0].human), "labelled answer")
         return _no_mean(labels, f"stratum {lacking[0].index} has {found}, fewer than 2")
     known = set(exact) if len(parts) == 1 else {part.index for part in parts}
     total = math.fsum(part.weight for part in parts)

@@ -37,7 +37,7 @@ from pytest_rageval.stats.wording import counted
 CHANGED: Final = "changed"
 """The code of an answer that is not the one of the draw."""
 _MOST_SLICES: Final = 20
-_LISTED: Final = 10
+_LISTED: Final = 3
 
 Key = tuple[str, ...]
 
@@ -110,7 +110,7 @@ def is_on_record(sample_id: str, label: Label, draws: Iterable[Draw]) -> bool:
 def agreement_of(result: ScenarioResult, human: HumanLabels) -> Agreement:
     """Return how well a metric agrees with people, over the samples that both rated.
 
-    Labels of earlier answers are not counted, only their number is given. Where labels were drawn
+    Of answers that have labels of earlier ones only, the number is given. Where labels were drawn
     by strata, each stands for as many samples as its stratum has for each label.
     """
     info, weights = result.info, _drawn_weights(result, human)
@@ -120,7 +120,7 @@ def agreement_of(result: ScenarioResult, human: HumanLabels) -> Agreement:
     for position, sample in enumerate(result.samples):
         labels = human.labels.get(sample.sample_id, ())
         current = _current(sample, labels)
-        stale += len(labels) - len(current)
+        stale += bool(labels) and not current
         score = score_of(sample, human.metric)
         if not current:
             continue
@@ -301,7 +301,8 @@ def _strata(
     if members and len(labelled) == len(members):
         return [list(members)]
     if not human.labels:
-        return f"{human.metric} has no labels yet: pytest --rag-label 30 draws samples to label"
+        usual = f"{human.metric} has no labels yet: pytest --rag-label 30 draws samples to label"
+        return human.blank or usual
     reason = _undrawn(members, labelled) or _lost(members, [*human.draws, *saved])
     if reason:
         return reason
@@ -351,8 +352,8 @@ def _undrawn(members: Sequence[_Member], labelled: Sequence[_Member]) -> str:
     if labelled or not chosen:
         return ""
     return (
-        f"{counted(len(chosen), 'label')}, none known to be drawn at random: say 'drawn: random' "
-        "if they were, or draw some (pytest --rag-label 30)"
+        f"{counted(len(chosen), 'labelled answer')}, none known to be drawn at random: say "
+        "'drawn: random' if they were, or draw some (pytest --rag-label 30)"
     )
 
 
@@ -377,8 +378,8 @@ def _lost(members: Sequence[_Member], draws: Sequence[Draw]) -> str:
     }
     if codes:
         return (
-            "the labels were drawn by strata, and the draws.json with their sizes is not beside "
-            f"them (no {', '.join(sorted(codes)[:3])})"
+            "the labels were drawn by strata, and no draws.json beside them has their sizes "
+            f"(no {_listed(sorted(codes))}): copy the newest one of --rag-label"
         )
     return ""
 
@@ -419,15 +420,15 @@ def _lacking(parts: Mapping[Key, Sequence[_Member]], total: int) -> str:
             min(LEAST_LABELS, len(part)) - sum(one.is_labelled for one in part) for part in short
         )
         return (
-            f"{len(changed)} of {total} answers changed since they were labelled: label {needed} "
-            f"of these: {_listed(missing)} (pytest --rag-label {needed} draws them)"
+            f"{len(changed)} of {total} answers changed since they were labelled: draw {needed} "
+            f"of them with 'pytest --rag-label {needed}' (for instance {_listed(missing)})"
         )
     for part in parts.values():
         if len(parts) > 1 and _is_short(part, 2):
             count = sum(one.is_labelled for one in part)
+            there = counted(count, "labelled answer")
             return (
-                f"a stratum of {len(part)} samples has {count} labels: draw more "
-                "(pytest --rag-label 10)"
+                f"a stratum of {len(part)} samples has {there}: draw more (pytest --rag-label 10)"
             )
     return ""
 
@@ -437,8 +438,7 @@ def _is_short(part: Sequence[_Member], least: int) -> bool:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return ", ".join(names[:_LISTED]) + more
+    return ", ".join([*names[:_LISTED], *["..."] * (len(names) > _LISTED)])
 
 
 def corrected_difference(
@@ -471,8 +471,8 @@ def corrected_difference(
         needed = min(LEAST_LABELS, len(changed)) - labelled
         why = (
             f"{len(changed)} of {len(equal) + len(changed)} answers differ from those of "
-            f"{baseline.name}: label both answers of {needed} of these: {_listed(missing)} "
-            f"(pytest --rag-label {needed} draws them)"
+            f"{baseline.name}: draw both answers of {needed} of them with "
+            f"'pytest --rag-label {needed}' (for instance {_listed(missing)})"
         )
         return _no_mean(why, labelled)
     strata = [[one.judged for one in part] for part in parts.values()]

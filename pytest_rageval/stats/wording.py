@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final, Literal
 
-from pytest_rageval.model import Correction, MetricComparison
+from pytest_rageval.model import Agreement, Correction, MetricComparison
 
 Word = Literal["better", "worse", "equal", "no difference shown", "undecided", "not judged"]
 
@@ -57,6 +58,16 @@ def label_range(few: int, many: int, there: int) -> str:
     if many > there:
         return f"{few} or more"
     return f"{few} to {many}" if few < many else f"{many}"
+
+
+def not_counted(found: Agreement) -> Iterator[str]:
+    """Yield how many answers with labels an agreement does not count, and why."""
+    reasons = {
+        "with labels of earlier answers only": found.stale,
+        "on which people are split": found.split,
+        "without a score": found.unscored,
+    }
+    yield from (f"{count} {why}" for why, count in reasons.items() if count)
 
 
 def correction_name(correction: Correction) -> str:

@@ -155,7 +155,7 @@ def test_corrected_means_stand_beside_the_judges_and_stay_those_of_the_run(
     name = "faithfulness.agreement.kappa"
     gate = SimpleNamespace(name=name, target="faithfulness", human=())
     monkeypatch.setattr(gates, "make_gates", lambda *_: [gate])
-    verdict = GateResult(name, "passed", 0.6591, 0.6, "0.6591 >= 0.6000 (40 labels)")
+    verdict = GateResult(name, "passed", 0.6591, 0.6, "0.6591 >= 0.6000 (40 labelled answers)")
     whole = Corrected(0.6127, 0.5202, 0.6981, 0.81, 40, None)
     corrected = {WEIGHTED_SCORE: whole, **CORRECTED}
     page = open_report(replace(labelled_result(), gates=[verdict], corrected=corrected))
@@ -163,10 +163,10 @@ def test_corrected_means_stand_beside_the_judges_and_stay_those_of_the_run(
     found = CORRECTED["faithfulness"]
     interval = f"({found.ci_low:.4f} – {found.ci_high:.4f})"
     assert card.locator(".figure").inner_text().startswith("0.8000")
-    said = f"By people: {found.mean:.4f} {interval}, 40 labels, worth 61"
+    said = f"By people: {found.mean:.4f} {interval}, 40 labelled, worth 61"
     assert card.locator(".by-people").inner_text() == said
     own = page.locator(".card.whole .by-people")
-    assert own.inner_text() == "By people: 0.6127 (0.5202 – 0.6981), 40 labels"
+    assert own.inner_text() == "By people: 0.6127 (0.5202 – 0.6981), 40 labelled"
     page.evaluate("rageval.weigh({metrics: {faithfulness: 2, helpfulness: 1}, docs: []})")
     own.wait_for(state="detached")
     assert card.locator(".by-people").inner_text() == said
@@ -217,20 +217,49 @@ def test_samples_of_the_report_are_labelled_blind(open_report: Any) -> None:
 
 
 SAID = (
-    "0.6591 >= 0.6000 (95 % interval 0.3881..0.8802, 40 labels, people among themselves 0.7436); "
-    "not counted: 1 of earlier answers, 2 samples on which people are split",
-    "9 labels of present answers, 50 are needed: label 41 more (pytest --rag-label 41 draws them)",
-    "kappa is undefined: people and the judge use one level only (12 labels)",
-    "0.6583 >= 0.6000 (mean by people 0.6583, 95 % interval 0.5246..0.7702, 40 labels; by the "
-    "judge alone 0.8000); the labels do not decide it, 60 to 120 in all would",
-    "57 of 300 answers changed since they were labelled: label 10 of these: t1, t2 and 3 more "
-    "(pytest --rag-label 10 draws them)",
+    "0.6591 >= 0.6000 (95 % interval 0.3881..0.8802, 40 labelled answers, people among themselves "
+    "0.7436); not counted: 1 with labels of earlier answers only, 2 on which people are split, "
+    "3 without a score",
+    "0.7000 >= 0.6000 (95 % interval 0.3881..0.8802, 7 of 40 labelled answers)",
+    "0.9000 >= 0.6000 (62 labelled answers, people among themselves 0.9392)",
+    "9 labelled answers, 50 are needed: label 41 more (pytest --rag-label 41 draws them)",
+    "0 labelled answers, 50 are needed: none of the 30 rows of t1 has a label; if you labelled in "
+    "the browser, hand in the file that it downloaded",
+    "kappa is undefined: people and the judge use one level only (12 labelled answers)",
+    "0.6583 >= 0.6000 (mean by people 0.6583, 95 % interval 0.5246..0.7702, 40 labelled answers; "
+    "by the judge alone 0.8000); not sure yet: 60 to 120 labelled answers in all would decide it",
+    "0.2 < 0.5; not sure yet, nor would labels of all 80 answers decide it",
+    "0.2 < 0.5; people's mean 0.4314 is itself below 0.5: more labels will hardly help",
+    "57 of 300 answers changed since they were labelled: draw 10 of them with "
+    "'pytest --rag-label 10' (for instance t1, t2, t3, ...)",
+    "f1: cannot be decided: 57 of 300 answers differ from those of main: draw both answers of 10 "
+    "of them with 'pytest --rag-label 10' (for instance t1, t2, t3, ...)",
+    "3 labelled answers, none known to be drawn at random: say 'drawn: random' if they were, or "
+    "draw some (pytest --rag-label 30)",
+    "a stratum of 12 samples has 1 labelled answer: draw more (pytest --rag-label 10)",
+    "the labels were drawn by strata, and no draws.json beside them has their sizes (no t1): copy "
+    "the newest one of --rag-label",
+    "0.6364 < 0.9000; of the 33 of 80 samples asked",
+    "0.6364 < 0.9000; of the 33 of 80 samples asked, of which the first, in random order, had "
+    "decided: passed",
     "f1: no such fall shown (mode significant): by people +0.0300 against main, 95 % interval "
     "-0.0100..+0.0700, 12 changed answers labelled on both sides; by the judge alone +0.0100",
 )
-KEPT = {"kappa", "pytest", "rag", "label", "significant", "main", "All", "claims", "are"} | {
-    *("supported", "of", "is", "not", "in", "the", "contexts")
-}
+KEPT = {
+    "kappa",
+    "drawn",
+    "random",
+    "draws",
+    "json",
+    "pytest",
+    "rag",
+    "label",
+    "significant",
+    "main",
+    "All",
+    "claims",
+    "are",
+} | {*("supported", "of", "is", "not", "in", "the", "contexts")}
 
 
 def test_labelling_and_agreement_fit_a_phone_and_read_well(open_report: Any, axe: str) -> None:

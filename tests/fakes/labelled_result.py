@@ -178,5 +178,5 @@ HELPFULNESS: Final = Agreement(
 )
 CORRECTED: Final = {
     "faithfulness": Corrected(0.6583, 0.5246, 0.7702, 0.68, 40, 61.2),
-    "helpfulness": Corrected(None, None, None, None, 4, None, "4 labels, fewer than 10"),
+    "helpfulness": Corrected(None, None, None, None, 4, None, "4 labelled answers, fewer than 10"),
 }

@@ -75,7 +75,7 @@ def test_two_labels_are_too_few_here(case: Callable[[str], Case]) -> None:
     one = case("degenerate-ppi-n2")
     assert one["proposed_formula_own_code_not_independent"]["refused"]
     found = corrected_mean([_given(one["inputs"])])
-    assert (found.mean, found.labels, found.why) == (None, 2, "2 labels, fewer than 10")
+    assert (found.mean, found.labels, found.why) == (None, 2, "2 labelled answers, fewer than 10")
 
 
 def test_weighted_means_are_ppi_pythons(case: Callable[[str], Case]) -> None:

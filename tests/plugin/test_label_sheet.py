@@ -50,7 +50,8 @@ def test_it_runs_no_test_and_asks_nobody(judged: JudgedProject) -> None:
             "drawn uniformly",
             f"table {place}",
             f"page  {place.with_suffix('.html')}",
-            f"label in either, then:  pytest qa.rageval.yaml --rag-labels={place}",
+            "label the table in a spreadsheet, or the page in a browser and press Download; then:",
+            "  pytest qa.rageval.yaml --rag-labels=THE-FILE.csv",
         ]
     )
     for table in (first, second):
@@ -107,6 +108,7 @@ def test_each_scenario_has_its_sheet_or_none_has(project: Project) -> None:
             ["--rag-label=0"],
             "--rag-label 0: expected a whole number from 1 on; write --rag-label=*",
         ),
+        (["--rag-label"], "--rag-label: expected a whole number from 1 on; write --rag-label=20*"),
         (["--rag-label", "a.rageval.yaml"], "--rag-label a.rageval.yaml: expected a whole number*"),
         (
             ["--rag-label=5", "--rag-strict", "test_it.py"],

@@ -70,8 +70,8 @@ def test_a_run_is_held_against_people(project: Any, workers: tuple[str, ...]) ->
     assert corrected["ci_low"] < 0.6 < corrected["ci_high"]
     run.stdout.fnmatch_lines(
         [
-            "em by people * 20 labels*",
-            "em and people: 20 labels, 16 agree, kappa 0.5833 *",
+            "em by people * 20 labelled*",
+            "em and people: 20 labelled answers, 16 agree, kappa 0.5833 *",
             "em on q10: judge 1, people 0",
         ]
     )
@@ -92,7 +92,8 @@ def test_changed_answers_fail_a_corrected_gate(project: Any) -> None:
     gates = {gate["name"]: gate for gate in project.results()["gates"]}
     assert gates["em.mean"]["outcome"] == "failed"
     assert gates["em.mean"]["message"].startswith(
-        "16 of 40 answers changed since they were labelled: label 10 of these: q12, q13, "
+        "16 of 40 answers changed since they were labelled: draw 10 of them with "
+        "'pytest --rag-label 10' (for instance q12, q13, q14, ...)"
     )
     assert gates["no_regression"]["message"].startswith("em: cannot be decided: 16 of 40 answers")
 

@@ -66,6 +66,21 @@ def test_a_run_that_stopped_is_no_baseline(stopping: JudgedProject) -> None:
     )
 
 
+def test_a_draw_from_runs_that_stopped_says_how_to_ask_all(stopping: JudgedProject) -> None:
+    """The command that it names makes a run to draw from."""
+    scenario(stopping)
+    stopping.pytest()
+    command = "qa.rageval.yaml --rag-set stop=null"
+    result = stopping.pytest("--rag-label=5")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        [f"*The runs there stopped early; run all samples once: pytest {command}"]
+    )
+    stopping.pytest(*command.split())
+    assert stopping.project.results()["complete"] is True
+    assert stopping.pytest("--rag-label=5").ret == pytest.ExitCode.OK
+
+
 def test_workers_stop_on_what_they_scored_together(stopping: JudgedProject) -> None:
     """Each scores 20 of 40 at most; 22 are needed."""
     stopping.server.options.latency_s = 0.05

@@ -20,6 +20,8 @@ from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.binding import Binding, resolve_metric
 from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten, unknown_name
 from pytest_rageval.model import (
+    CHOSEN,
+    RANDOM,
     WEIGHTED_SCORE,
     Case,
     Draw,
@@ -28,7 +30,7 @@ from pytest_rageval.model import (
     Sample,
     answer_digest,
 )
-from pytest_rageval.results.draws import known_records
+from pytest_rageval.results.draws import DRAWS, known_records, read_records
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.scenario.human_spec import HumanSpec
 from pytest_rageval.stats.people import is_on_record
@@ -68,19 +70,8 @@ def bind_labels(
     found = LabelReading()
     if spec.column:
         _read_columns(binding, spec, rules, dataset, cases, found)
-    folder = binding.loaded.path.parent
-    places = [("file", at, path) for at, path in enumerate(spec.file)]
-    places += [("more", at, path) for at, path in enumerate(spec.more)]
-    read: set[Path] = set()
-    for key, at, path in places:
-        if (folder / path).resolve() in read:
-            continue
-        read.add((folder / path).resolve())
-        where = binding.loaded.where(_SECTION, key, at)
-        options = DatasetSpec(path=path, encoding=spec.encoding, delimiter=spec.delimiter)
-        shown = binding.run_paths.shown(Path(path)) if Path(path).is_absolute() else path
-        read_label_file(options, folder, shown, where, rules, found)
-    files = [str(folder / path) for _, _, path in places]
+    _read_files(binding, spec, rules, found)
+    files = [str(binding.loaded.path.parent / path) for path in (*spec.file, *spec.more)]
     binding.problems += found.problems
     for why, count in found.left_out.items():
         binding.remarks.append(f"{_SECTION}: {counted(count, 'row')} {why}: left out")
@@ -94,9 +85,62 @@ def bind_labels(
             _draws(binding, files, name),
             spec.cut,
             tuple(files),
+            "" if found.labels else "; ".join(found.blank),
         )
         for name in names
     )
+
+
+def _read_files(binding: Binding, spec: HumanSpec, rules: LabelRules, found: LabelReading) -> None:
+    folder = binding.loaded.path.parent
+    read: set[Path] = set()
+    for key, paths in (("file", spec.file), ("more", spec.more)):
+        for at, path in enumerate(paths):
+            if (folder / path).resolve() in read:
+                continue
+            read.add((folder / path).resolve())
+            where = binding.loaded.where(_SECTION, key, at)
+            options = DatasetSpec(path=path, encoding=spec.encoding, delimiter=spec.delimiter)
+            shown = binding.run_paths.shown(Path(path)) if Path(path).is_absolute() else path
+            read_label_file(options, folder, shown, where, rules, found)
+        if key == "file":
+            _say_draws_to_copy(binding, spec.file, found)
+    if found.labels:  # else this is the reason why there are none
+        binding.remarks += [f"{_SECTION}: {line}" for line in found.blank]
+
+
+def _say_draws_to_copy(binding: Binding, files: Sequence[str], found: LabelReading) -> None:
+    """Say which draws of labels in the scenario's own files lack in the draws.json beside them.
+
+    The one that ``--rag-label`` writes stays on this machine: it is green here and red elsewhere.
+    """
+    by_id = [labels for by_sample in found.labels.values() for labels in by_sample.values()]
+    codes = {label.drawn for labels in by_id for label in labels} - {RANDOM, CHOSEN}
+    if not codes:
+        return
+    beside = [(binding.loaded.path.parent / name).with_name(DRAWS) for name in files]
+    folder = _drawn_in(binding)
+    try:
+        kept = {code for path in beside for one in read_records(path) for code in one.strata}
+        drawn = {code for one in read_records(folder / DRAWS) for code in one.strata}
+    except ScenarioError:
+        return  # said where the draws are read
+    shown = binding.run_paths.shown
+    lacking = sorted(codes - kept)
+    here = [code for code in lacking if code in drawn]
+    lost = [code for code in lacking if code not in drawn]
+    place = Path(files[0]).with_name(DRAWS).as_posix()
+    if here:
+        what = f"{place} lacks the draw of {', '.join(here)}, which is only in {shown(folder)}"
+        binding.remarks.append(f"{_SECTION}: {what}: copy it, or other machines fail")
+    if lost and any(path.is_file() for path in beside):
+        what = f"{place} is older than the labels (no draw of {', '.join(lost)})"
+        binding.remarks.append(f"{_SECTION}: {what}: copy the newest from {shown(folder)}")
+
+
+def _drawn_in(binding: Binding) -> Path:
+    scenario = binding.scenario
+    return binding.run_paths.labels_folder(scenario.name, scenario.output_dir)
 
 
 def _targets(binding: Binding, spec: HumanSpec, metrics: Sequence[BoundMetric]) -> list[str]:
@@ -212,10 +256,8 @@ def _cell(case: Case, column: str) -> object:
 
 def _draws(binding: Binding, files: Sequence[str], metric: str) -> tuple[Draw, ...]:
     """Return the draws on record: beside the label files, and where ``--rag-label`` keeps them."""
-    scenario = binding.scenario
-    folder = binding.run_paths.labels_folder(scenario.name, scenario.output_dir)
     try:
-        known = known_records(files, folder) if files else ()
+        known = known_records(files, _drawn_in(binding)) if files else ()
     except ScenarioError as error:
         binding.problems += error.problems
         return ()

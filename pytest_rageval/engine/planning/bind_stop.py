@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.engine.verdict.certainty import watch_of
 from pytest_rageval.engine.verdict.decide import gates_of
+from pytest_rageval.gates.base import Gate
 from pytest_rageval.gates.slices import SliceWatch
 from pytest_rageval.gates.watch_mean import MeanWatch
 
@@ -22,17 +24,20 @@ def bind_stop(binding: Binding, plan: Plan, *, is_tested: bool) -> float | None:
         return None
     error = 0.0 if stop == "decided" else float(stop)
     info = replace(plan.info, stop=error)
-    watches = {gate.name: watch_of(gate, info, plan.asked_samples) for gate in gates_of(info)}
+    gates = {gate.name: gate for gate in gates_of(info)}
+    watches = {name: watch_of(gate, info, plan.asked_samples) for name, gate in gates.items()}
     means = [name for name, one in watches.items() if isinstance(one, MeanWatch | SliceWatch)]
     late = [name for name, one in watches.items() if one is None]
     if error:
         late += [name for name, one in watches.items() if isinstance(one, SliceWatch)]
-    listed = ", ".join(map(repr, late))
     if late and error:
-        message = f"an error bound is for gates on means and pass_rate, and there is {listed}"
+        reasons = " and ".join(_reasons([gates[name] for name in late]))
+        message = f"an error bound is for gates on means and pass_rate, and {reasons}"
         binding.problem(f"stop: {message}; write 'stop: decided', or remove it", "stop")
     elif late:
-        binding.remarks.append(f"stop: nothing stops early: gate {listed} needs every sample")
+        binding.remarks.append(
+            f"stop: nothing stops early: gate {_listed(late)} needs every sample"
+        )
     elif not means:
         message = "needs a gate on a mean, or pass_rate: the others do not wait for scores"
         binding.problem(f"stop: {message}", "stop")
@@ -43,3 +48,18 @@ def bind_stop(binding: Binding, plan: Plan, *, is_tested: bool) -> float | None:
     else:
         return error
     return None
+
+
+def _reasons(late: Sequence[Gate]) -> Iterator[str]:
+    """Yield which gates an error bound is not for; why, where the name does not tell."""
+    by_people = [gate.name for gate in late if hasattr(gate, "human")]
+    others = [gate.name for gate in late if gate.name not in by_people]
+    if others:
+        yield f"there is {_listed(others)}"
+    if by_people:
+        verb = "is" if len(by_people) == 1 else "are"
+        yield f"{_listed(by_people)} {verb} judged by labels, which needs every sample"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))

@@ -16,7 +16,6 @@ from pytest_rageval.plugin.show.table_lines import MIN_NAME, Line, name_column, 
 from pytest_rageval.reports.figures import figure, interval
 from pytest_rageval.reports.missing import scored_figure
 from pytest_rageval.reports.people import agreement_lines, corrected_figures
-from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.cells import cells, pad, wrapped
 from pytest_rageval.text.printable import one_line, printable
 
@@ -120,7 +119,7 @@ def _corrected_row(found: Corrected) -> tuple[str, str, str, str]:
 
 
 def _labels(found: Corrected) -> str:
-    return corrected_figures(found) if found.mean is not None else counted(found.labels, "label")
+    return corrected_figures(found) if found.mean is not None else f"{found.labels} labelled"
 
 
 def _band(result: ScenarioResult, name: str) -> str:

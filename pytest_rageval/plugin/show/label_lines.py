@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from pytest_rageval.reports.draw_labels import HALF_WIDTH, DrawnLabels
-from pytest_rageval.stats.drawing import Stratum
 from pytest_rageval.stats.people import CHANGED
 from pytest_rageval.stats.wording import counted, label_range
 from pytest_rageval.text.printable import one_line
@@ -33,7 +32,11 @@ def label_lines(
         yield f"      {counted(drawn.left_out, 'sample')} left out: {what}"
     if drawn.needed is not None:
         count = label_range(*drawn.needed, len(drawn.population))
-        takes = f"takes {count} labels in all" if count else "takes more answers than there are"
+        takes = (
+            f"takes {count} labelled answers in all"
+            if count
+            else "takes more answers than there are"
+        )
         yield f"      a corrected mean within ±{HALF_WIDTH:g} {takes}"
     if files is None:
         return
@@ -41,24 +44,33 @@ def label_lines(
     yield f"drawn {_how(drawn)}"
     yield f"table {shown(table)}"
     yield f"page  {shown(page)}"
-    yield f"label in either, then:  pytest {info.nodeid} --rag-labels={shown(table)}"
+    yield "label the table in a spreadsheet, or the page in a browser and press Download; then:"
+    yield f"  pytest {info.nodeid} --rag-labels={_LABELLED}"
     if human.files:
-        yield f"to keep the labels, add the table to human.file of {info.path}"
+        yield f"to keep the labels, add that file to human.file of {info.path}"
         yield f"and copy {shown(drawn.draws)} beside it"
         return
     levels = ", ".join(f"{level:g}" for level in human.levels)
-    line = f"human: {{file: {table.name}, of: {human.metric}, levels: [{levels}]}}"
-    yield f"to keep the labels, put them and {shown(drawn.draws)} beside the scenario"
+    line = f"human: {{file: {_LABELLED}, of: {human.metric}, levels: [{levels}]}}"
+    yield f"to keep the labels, put that file and {shown(drawn.draws)} beside the scenario"
     yield f"and write in {info.path}:  {line}"
 
 
 def _how(drawn: DrawnLabels) -> str:
-    parts = list(map(_part, drawn.drawing.strata.values())) or ["uniformly"]
+    """Return how they were drawn; how large a stratum is tells nothing, but for changed answers."""
+    strata = drawn.drawing.strata.values()
+    how = "where labels help most" if strata else "uniformly"
+    changed = [one for one in strata if one.kind == CHANGED]
+    if changed:
+        count = sum(one.drawn for one in changed)
+        how += f": {count} of {counted(sum(one.size for one in changed), 'changed answer')}"
+        rest = len(drawn.drawing.ids) - count
+        how += f" and {counted(rest, 'other')}" * bool(rest)
     more = len(drawn.sheet.rows) - len(drawn.drawing.ids)
-    parts += [f"and {counted(more, 'answer')} of the saved run to the same questions"] * bool(more)
-    return ", ".join(parts)
+    return how + f", and {counted(more, 'answer')} of the saved run to the same questions" * bool(
+        more
+    )
 
 
-def _part(stratum: Stratum) -> str:
-    changed = " changed answers" if stratum.kind == CHANGED else ""
-    return f"{stratum.drawn} of {stratum.size}{changed}"
+_LABELLED = "THE-FILE.csv"
+"""Stands for the file that people hand in: the table, or what the page downloads."""

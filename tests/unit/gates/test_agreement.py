@@ -18,6 +18,7 @@ from pytest_rageval.model import (
     ScenarioResult,
     answer_digest,
 )
+from pytest_rageval.stats.people import corrected_of
 
 Result = Callable[..., ScenarioResult]
 
@@ -74,11 +75,33 @@ def test_too_few_labels_fail_and_say_how_many_more(result: Result) -> None:
     (found,) = check(result, {"kappa": 0.1, "min_labels": 50}, rated(TWENTY)).values()
     assert found.outcome == "failed"
     assert found.message == (
-        "20 labels of present answers, 50 are needed: label 30 more (pytest --rag-label 30 draws "
-        "them)"
+        "20 labelled answers, 50 are needed: label 30 more (pytest --rag-label 30 draws them)"
     )
     (alone,) = check(result, {"min_labels": 20}, rated(TWENTY)).values()
     assert (alone.name, alone.outcome) == ("judge.agreement.min_labels", "passed")
+
+
+def test_what_is_not_counted_are_answers(result: Result) -> None:
+    """F3: two people labelled an earlier answer, and two differ about another one."""
+    given = rated(TWENTY)
+    before = answer_digest("before", None)
+    given["labels"]["s0"] = [Label(1.0, one, RANDOM, before) for one in ("ann", "bo")]
+    given["labels"]["s1"].append(Label(0.0, "bo", RANDOM, NOW))
+    (found,) = check(result, {"min_labels": 50}, given).values()
+    assert found.message == (
+        "18 labelled answers, 50 are needed: label 32 more (pytest --rag-label 32 draws them); not "
+        "counted: 1 with labels of earlier answers only, 1 on which people are split"
+    )
+
+
+def test_a_file_without_labels_is_the_reason(result: Result) -> None:
+    """F5: rather than to draw more."""
+    human = HumanLabels("judge", (0.0, 1.0), "l.csv", blank="none of the 30 rows has a label")
+    run = result(rated(TWENTY)["samples"], JUDGE, human=(human,))
+    (gate,) = make_gates({"judge": {"agreement": {"kappa": 0.5}}}, run.info)
+    found = gate.check(run)
+    assert found.message == ("0 labelled answers, 10 are needed: none of the 30 rows has a label")
+    assert corrected_of(run, human).why == "none of the 30 rows has a label"
 
 
 def test_nine_labels_are_too_few_without_min_labels(result: Result) -> None:

@@ -56,9 +56,9 @@ def test_the_mean_that_people_would_give_is_compared(result: Result) -> None:
     found = check(result, {"judge": {"min": 0.78, "corrected": True}}, people(SIXTEEN))
     assert (found.name, found.outcome) == ("judge.mean", "failed")
     assert found.observed == pytest.approx(0.75)
-    assert "16 labels; by the judge alone 0.8000" in found.message
+    assert "16 labelled answers; by the judge alone 0.8000" in found.message
     # With all 100 labelled the interval is 1.98 * sqrt(0.2/100) = 0.089 wide on either side.
-    assert found.message.endswith("; the labels do not decide it, nor would all 100")
+    assert found.message.endswith("; not sure yet, nor would labels of all 100 answers decide it")
 
 
 def test_the_lower_end_of_its_interval_is_compared(result: Result) -> None:
@@ -69,6 +69,29 @@ def test_the_lower_end_of_its_interval_is_compared(result: Result) -> None:
     # sqrt(0.014706 + 4.5430/650.25) = 0.23145
     assert found.observed == pytest.approx(0.45287, abs=5e-5)
     assert found.outcome == "failed"
+
+
+@pytest.mark.parametrize(
+    ("bound", "ending"),
+    [
+        (
+            {"min": 0.76},
+            "; people's mean 0.7500 is itself below 0.76: more labels will hardly help",
+        ),
+        (
+            {"max": 0.74},
+            "; people's mean 0.7500 is itself above 0.74: more labels will hardly help",
+        ),
+        ({"min": 0.45}, "by the judge alone 0.8000)"),
+        ({"min": 0.6}, " labelled answers in all would decide it"),
+    ],
+)
+def test_it_is_said_whether_more_labels_help(
+    result: Result, bound: Mapping[str, float], ending: str
+) -> None:
+    """F4: not where people's own mean misses the bound."""
+    gates = {"judge": {"lower_bound": {**bound, "corrected": True}}}
+    assert check(result, gates, people(SIXTEEN)).message.endswith(ending)
 
 
 def test_nine_labels_fail(result: Result) -> None:
@@ -146,7 +169,10 @@ def test_without_labels_on_both_sides_it_fails(result: Result) -> None:
     """F4: closed, and names the answers to label."""
     found = regression(result, people(SIXTEEN))
     assert found.outcome == "failed"
-    assert "label both answers of 10 of these: s0, s1" in found.message
+    assert (
+        "draw both answers of 10 of them with 'pytest --rag-label 10' (for instance s0, s1, s2,"
+        in found.message
+    )
     assert regression(result, people(SIXTEEN), undecided="pass").outcome == "passed"
 
 

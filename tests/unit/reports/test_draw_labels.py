@@ -54,6 +54,7 @@ class Project:
     def __init__(self, root: Path, result: Callable[..., ScenarioResult]) -> None:
         self.root = root
         self.home = root / ".rageval" / "s"
+        self.paths = RunPaths(root)
         self._result = result
 
     def ran(
@@ -73,11 +74,11 @@ class Project:
         fields = {"metrics": (MetricColumn("f1"), MetricColumn("em")), **info}
         scenario = ScenarioInfo("s", "s.yaml", "s.yaml", **fields)
         wanted = Wanted(scenario, people or human(), IDS)
-        return draw_labels(wanted, RunPaths(self.root), n, seed=seed, now=NOW)
+        return draw_labels(wanted, self.paths, n, seed=seed, now=NOW)
 
-    def refused(self) -> str:
+    def refused(self, **info: Any) -> str:
         with pytest.raises(UserError) as caught:
-            self.drawn()
+            self.drawn(**info)
         return str(caught.value)
 
     def rows(self) -> list[dict[str, str]]:
@@ -145,6 +146,16 @@ def test_the_newest_complete_run_counts(project: Project) -> None:
     assert project.refused() == missing
     project.ran(answered("a1"), name="r3/results.json", complete=False)
     assert project.refused() == missing
+    assert project.refused(stop=0.0) == (
+        "s.yaml: no complete run in .rageval/s to draw from. The runs there stopped early; run all "
+        "samples once: pytest s.yaml --rag-set stop=null"
+    )
+    project.paths = RunPaths(project.root, project.root / "out")
+    assert project.refused(stop=0.0) == (
+        "s.yaml: no complete run in out/s to draw from. Run it first: pytest s.yaml "
+        "--rag-output=out"
+    )
+    project.paths = RunPaths(project.root)
     for name in ("r1", "r2"):
         project.ran(name=f"{name}/results.json")
     assert project.drawn().run == project.home / "r2"
@@ -285,7 +296,7 @@ def test_draws_beside_the_labels_are_taken_over(project: Project) -> None:
     found = project.drawn(5, people, seed=2)
     lines = list(label_lines(found, found.write(), lambda path: path.name))
     assert lines[-2:] == [
-        "to keep the labels, add the table to human.file of s.yaml",
+        "to keep the labels, add that file to human.file of s.yaml",
         "and copy draws.json beside it",
     ]
     assert [one.seed for one in read_records(project.home / "labels" / "draws.json")] == [1, 2]
@@ -316,7 +327,8 @@ def test_a_corrected_regression_wants_both_answers(project: Project) -> None:
     }
     lines = list(label_lines(found, found.write(), str))
     assert lines[2] == (
-        "drawn 2 of 2 changed answers, 1 of 1, and 1 answer of the saved run to the same questions"
+        "drawn where labels help most: 2 of 2 changed answers and 1 other, and 1 answer of the "
+        "saved run to the same questions"
     )
     plain = {"baseline": "main", "metrics": ["f1"]}
     for gate in (None, plain, {**plain, "corrected": True, "metrics": ["em"]}):
@@ -376,7 +388,7 @@ def test_several_metrics_have_several_sheets(project: Project) -> None:
 
 
 def test_what_is_printed_tells_nothing_of_the_judge(project: Project) -> None:
-    """Sizes of strata, but not what they are; changed answers are named as such."""
+    """Neither sizes of strata nor what they are; changed answers are named as such."""
     project.ran()
     project.drawn().write()
     samples = [answered(name, scores={"f1": float(at % 2)}) for at, name in enumerate(IDS[:-3])]
@@ -387,10 +399,11 @@ def test_what_is_printed_tells_nothing_of_the_judge(project: Project) -> None:
         "s: 6 of 50 answers drawn for f1; 12 have a label",
         "run   r2",
         "      a corrected mean within ±0.05 takes more answers than there are",
-        "drawn 3 of 3 changed answers, 1 of 23, 2 of 24",
+        "drawn where labels help most: 3 of 3 changed answers and 3 others",
         "table 20261121T093011-000005-2.csv",
         "page  20261121T093011-000005-2.html",
-        "label in either, then:  pytest s.yaml --rag-labels=20261121T093011-000005-2.csv",
-        "to keep the labels, put them and draws.json beside the scenario",
-        "and write in s.yaml:  human: {file: 20261121T093011-000005-2.csv, of: f1, levels: [0, 1]}",
+        "label the table in a spreadsheet, or the page in a browser and press Download; then:",
+        "  pytest s.yaml --rag-labels=THE-FILE.csv",
+        "to keep the labels, put that file and draws.json beside the scenario",
+        "and write in s.yaml:  human: {file: THE-FILE.csv, of: f1, levels: [0, 1]}",
     ]

@@ -98,11 +98,11 @@ def test_huge_weights_are_shares() -> None:
 @pytest.mark.parametrize(
     ("strata", "why"),
     [
-        ([], "0 labels, fewer than 10"),
-        ([labelled([1.0])], "1 label, fewer than 10"),
-        ([labelled(SAID[:9]) + others(OTHERS)], "9 labels, fewer than 10"),
-        ([RUN, others(OTHERS)], "stratum 1 has 0 labels, fewer than 2"),
-        ([labelled([1.0]) + others([1.0]), RUN], "stratum 0 has 1 label, fewer than 2"),
+        ([], "0 labelled answers, fewer than 10"),
+        ([labelled([1.0])], "1 labelled answer, fewer than 10"),
+        ([labelled(SAID[:9]) + others(OTHERS)], "9 labelled answers, fewer than 10"),
+        ([RUN, others(OTHERS)], "stratum 1 has 0 labelled answers, fewer than 2"),
+        ([labelled([1.0]) + others([1.0]), RUN], "stratum 0 has 1 labelled answer, fewer than 2"),
     ],
 )
 def test_without_enough_labels_there_is_no_mean(strata: list[list[Judged]], why: str) -> None:

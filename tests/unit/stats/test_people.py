@@ -167,7 +167,8 @@ def test_changed_answers_need_labels_of_their_own(result: Result) -> None:
     found = changed_run(result, since=FIRST, new={})
     assert found.mean is None
     assert found.why.startswith(
-        "12 of 24 answers changed since they were labelled: label 10 of these: s12, s13, "
+        "12 of 24 answers changed since they were labelled: draw 10 of them with "
+        "'pytest --rag-label 10' (for instance s12, s13, s14, ...)"
     )
 
 
@@ -181,7 +182,7 @@ def test_too_few_labels_of_changed_answers_say_how_many_more(result: Result) -> 
     """F4: seven are there."""
     new = {at: float(at % 2) for at in range(12, 19)}
     assert (
-        "label 3 of these: s19, s20, s21, s22, s23 ("
+        "draw 3 of them with 'pytest --rag-label 3' (for instance s19, s20, s21, ...)"
         in changed_run(result, since=FIRST, new=new).why
     )
 
@@ -247,8 +248,9 @@ def test_too_few_pairs_say_which_to_label(result: Result) -> None:
     labels = both(dict.fromkeys(range(4), (1.0, 1.0))) | labelled({5: 1.0}, answer="new")
     found = difference(result, labels)
     assert found.mean is None
-    assert found.why.startswith(
-        "12 of 24 answers differ from those of main: label both answers of 6 of these: s4, s5, s6"
+    assert found.why == (
+        "12 of 24 answers differ from those of main: draw both answers of 6 of them with "
+        "'pytest --rag-label 6' (for instance s4, s5, s6, ...)"
     )
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.model import CHOSEN, RANDOM, HumanLabels, answer_digest
+from pytest_rageval.results.draws import DrawRecord, StratumRecord, draws_chunks
+from pytest_rageval.run_paths import RunPaths
 
 MakePlan = Callable[..., Plan]
 Problems = Callable[..., list[str]]
@@ -114,7 +118,10 @@ def test_without_a_digest_the_answer_itself_is_compared(problems: Problems) -> N
     ("content", "words"),
     [
         ("id^annotator^label\na^ann^1\n", "no column 'id' and no 'annotator' and no 'label'"),
-        ("id,annotator,label\na,\xe4nn,1\n".encode("latin-1"), "set human.encoding: cp1252"),
+        (
+            "id,annotator,label\na,\xe4nn,1\n".encode("latin-1"),
+            "set human.encoding: cp1252 or --rag-set human.encoding=cp1252 if",
+        ),
     ],
 )
 def test_another_delimiter_or_encoding_is_named(
@@ -131,6 +138,104 @@ def test_a_semicolon_and_gb18030_are_read(plan: MakePlan) -> None:
     file = f"id;annotator;label;digest\na;张三;是;{X}\n".encode("gb18030")
     made = plan(ONE + "human: {file: l.csv, of: em, encoding: gb18030}\n", {"l.csv": file})
     assert said(labels_of(made)) == {"a": [(1.0, "张三", CHOSEN)]}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "gb18030"])
+def test_files_in_different_encodings_are_read_together(plan: MakePlan, encoding: str) -> None:
+    """F5: ``encoding`` is for those whose bytes do not show theirs."""
+    files = {
+        "ann.csv": f"id,annotator,label,digest\na,张三,1,{X}\n".encode("gb18030"),
+        "ben.csv": f"id,annotator,label,digest\na,李四,0,{X}\n".encode(encoding),
+    }
+    human = "human: {file: [ann.csv, ben.csv], of: em, encoding: gb18030}\n"
+    found = said(labels_of(plan(ONE + human, files)))
+    assert found == {"a": [(1.0, "张三", CHOSEN), (0.0, "李四", CHOSEN)]}
+
+
+def test_what_spreadsheets_make_of_a_cell_is_understood(plan: MakePlan) -> None:
+    """F5: a decimal comma, capitals, and an id without its zeros if the digest tells which."""
+    rows = (
+        "dataset:\n  - {id: '054', answer: x, references: [x]}\n"
+        "  - {id: '54x', answer: y, references: [x]}\n"
+        "  - {id: '0054', answer: z, references: [x]}\n"
+    )
+    file = f"id;annotator;label;digest\n54;ann;1,0;{X.upper()}\n"
+    made = plan("name: s\nmetrics: [em]\n" + rows + "human: l.csv\n", {"l.csv": file})
+    assert said(labels_of(made)) == {"054": [(1.0, "ann", CHOSEN)]}
+    assert labels_of(made).labels["054"][0].digest == X
+
+
+def test_an_id_without_zeros_needs_the_digest(problems: Problems) -> None:
+    """F5: else it is not known which sample was meant."""
+    rows = "dataset:\n  - {id: '054', answer: x, references: [x]}\n"
+    file = f"id,annotator,label,digest,answer\n54,ann,1,{Y},x\n54,ann,1,,x\n"
+    found = problems("name: s\nmetrics: [em]\n" + rows + "human: l.csv\n", {"l.csv": file})
+    assert found == [
+        f"l.csv:{line}: no sample '54' in the data. Did you mean '054'?" for line in (2, 3)
+    ]
+
+
+def test_a_file_without_any_label_is_named(plan: MakePlan) -> None:
+    """F5: as a remark, or as the reason why there are no labels at all."""
+    blank = f"id,annotator,label,digest\na,,,{X}\nb,ann,,{Y}\n"
+    reason = (
+        "none of the 2 rows of l.csv has a label; if you labelled in the browser, hand in the "
+        "file that it downloaded"
+    )
+    alone = plan(ONE + "human: l.csv\n", {"l.csv": blank})
+    assert (labels_of(alone).blank, alone.info.remarks) == (reason, ())
+    files = {"l.csv": blank, "m.csv": blank.replace("b,ann,,", "b,ann,1,")}
+    both = plan(ONE + "human: [l.csv, m.csv]\n", files)
+    assert labels_of(both).blank == ""
+    assert both.info.remarks == (f"human: {reason}", "human: 1 row without a label: left out")
+
+
+def draws(*codes: str) -> str:
+    """Return the file of a draw from these strata."""
+    strata = {code: StratumRecord(1, 0.5, "high") for code in codes}
+    record = DrawRecord("r", "em", 1, f"{codes}", {"a": X, "b": Y}, strata)
+    return "".join(draws_chunks([record]))
+
+
+@pytest.mark.parametrize(
+    ("beside", "local", "remarks"),
+    [
+        (["s-1", "s-2"], [], []),
+        (
+            ["s-1"],
+            ["s-1", "s-2"],
+            [
+                "l/draws.json lacks the draw of s-2, which is only in .rageval/s/labels: copy it, "
+                "or other machines fail"
+            ],
+        ),
+        (
+            ["s-1"],
+            [],
+            [
+                "l/draws.json is older than the labels (no draw of s-2): copy the newest from "
+                ".rageval/s/labels"
+            ],
+        ),
+        (None, [], []),  # the gate says it
+    ],
+)
+def test_a_draw_that_is_not_beside_the_labels_is_named(
+    tmp_path: Path, beside: Sequence[str] | None, local: Sequence[str], remarks: Sequence[str]
+) -> None:
+    """F5: the one of this machine is read, too, but no other machine has it."""
+    kept, drawn = tmp_path / "l", tmp_path / ".rageval" / "s" / "labels"
+    kept.mkdir()
+    drawn.mkdir(parents=True)
+    file = f"id,annotator,label,drawn,digest\na,ann,1,s-1,{X}\nb,ann,1,s-2,{Y}\n"
+    (kept / "ann.csv").write_text(file, "utf-8")
+    if beside is not None:
+        (kept / "draws.json").write_text(draws(*beside), "utf-8")
+    (drawn / "draws.json").write_text(draws(*local), "utf-8")
+    path = tmp_path / "s.yaml"
+    path.write_text(ONE + "human: l/ann.csv\n", "utf-8")
+    found = make_plan(path, shown="s.yaml", run_paths=RunPaths(tmp_path))
+    assert found.info.remarks == tuple(f"human: {line}" for line in remarks)
 
 
 def test_columns_of_the_data_are_annotators(plan: MakePlan) -> None:

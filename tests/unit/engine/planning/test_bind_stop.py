@@ -69,6 +69,18 @@ def test_gates_on_means_can_stop_early(plan: MakePlan, text: str, stop: float) -
             "an error bound is for gates on means and pass_rate, and there is "
             "'rubric.lower_bound', 'by.doc_name.rubric.mean'; write 'stop: decided', or remove it",
         ),
+        (
+            "stop: 0.01\nhuman: {of: rubric}\ngates: {rubric: {mean: {min: 3, corrected: true}}}\n",
+            "an error bound is for gates on means and pass_rate, and 'rubric.mean' is judged by "
+            "labels, which needs every sample; write 'stop: decided', or remove it",
+        ),
+        (
+            "stop: 0.01\nhuman: {of: rubric}\n"
+            "gates: {rubric: {agreement: {kappa: 0.5, ac1: 0.5}, lower_bound: 3}}\n",
+            "an error bound is for gates on means and pass_rate, and there is 'rubric.lower_bound' "
+            "and 'rubric.agreement.kappa', 'rubric.agreement.ac1' are judged by labels, which "
+            "needs every sample; write 'stop: decided', or remove it",
+        ),
         *(
             (
                 f"stop: {given}\ngates: {{rubric: 3}}\n",
