@@ -62,6 +62,10 @@ class HumanLabels:
     """From which score on the higher of two levels is meant; None: from the threshold on."""
     files: Sequence[str] = ()
     """The paths of the label files."""
+    meanings: Sequence[str] = ()
+    """What the levels mean, in their order and the metric's own words; empty if it has none."""
+    question: str = ""
+    """What the metric asks its judge, where it has words for that."""
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> HumanLabels:
@@ -74,6 +78,8 @@ class HumanLabels:
             tuple(Draw(**draw) for draw in plain["draws"]),
             plain["cut"],
             tuple(plain["files"]),
+            tuple(plain["meanings"]),
+            plain["question"],
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -90,6 +96,8 @@ class HumanLabels:
             "draws": [asdict(draw) for draw in self.draws],
             "cut": self.cut,
             "files": list(self.files),
+            "meanings": list(self.meanings),
+            "question": self.question,
         }
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.planning.bind_labels import guided
 from pytest_rageval.errors import Problem, UserError
 from pytest_rageval.model import HumanLabels
 from pytest_rageval.plugin.quality_options import where_scenarios_are
@@ -101,7 +102,7 @@ def _wanted(plan: Plan) -> HumanLabels:
     """Return what to label where the scenario does not say: the metric that asks a model."""
     names = [metric.column.name for metric in plan.judged or plan.metrics]
     if len(names) == 1:
-        return HumanLabels(names[0], _LEVELS)
+        return guided(HumanLabels(names[0], _LEVELS), plan.metrics)
     what = "metrics that ask a model" if plan.judged else "metrics"
     message = f"{len(names)} {what}: {', '.join(names)}. Say which of them people are to label: "
     raise UserError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_rageval.datasets.base import row_place
@@ -18,6 +19,7 @@ from pytest_rageval.engine.bound import BoundMetric
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.binding import Binding, resolve_metric
 from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten, unknown_name
+from pytest_rageval.metrics.base import LevelGuide
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Case,
@@ -82,17 +84,29 @@ def bind_labels(
         binding.remarks.append(f"{_SECTION}: {counted(count, 'row')} {why}: left out")
     shown = ", ".join([*spec.file, *spec.more, *spec.column])
     return tuple(
-        HumanLabels(
-            name,
-            tuple(spec.levels),
-            shown,
-            {sample: tuple(labels) for sample, labels in found.labels.get(name, {}).items()},
-            _draws(binding, files, name),
-            spec.cut,
-            tuple(files),
+        guided(
+            HumanLabels(
+                name,
+                tuple(spec.levels),
+                shown,
+                {sample: tuple(labels) for sample, labels in found.labels.get(name, {}).items()},
+                _draws(binding, files, name),
+                spec.cut,
+                tuple(files),
+            ),
+            metrics,
         )
         for name in names
     )
+
+
+def guided(human: HumanLabels, metrics: Sequence[BoundMetric]) -> HumanLabels:
+    """Return ``human`` with what its metric, if it is one of ``metrics``, says of the levels."""
+    metric = next((one.metric for one in metrics if one.column.name == human.metric), None)
+    guide = getattr(metric, "guide", None)
+    if not isinstance(guide, LevelGuide):
+        return human
+    return replace(human, meanings=guide.of(human.levels), question=guide.question)
 
 
 def _targets(binding: Binding, spec: HumanSpec, metrics: Sequence[BoundMetric]) -> list[str]:
