@@ -114,6 +114,27 @@ class CacheableMetric(JudgedMetric, Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class LevelGuide:
+    """What a judge is told of its levels: people who label follow it, too.
+
+    A metric that has words for its levels keeps it as its attribute ``guide``. ``question`` may be
+    empty, and so may ``meanings``.
+    """
+
+    meanings: Mapping[float, str]
+    question: str = ""
+
+    def of(self, levels: Sequence[float]) -> tuple[str, ...]:
+        """Return what ``levels`` mean, or () where they are not levels of this scale.
+
+        0 and 1 say something else of a scale from 0 to 5 than on it: the highest must be the same.
+        """
+        known = self.meanings
+        is_same = set(levels) <= known.keys() and max(levels) == max(known, default=None)
+        return tuple(known[level] for level in levels) if is_same else ()
+
+
 class NoOptions(BaseModel):
     """The options of a metric that has none, and the base of those that have some."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +13,14 @@ from pydantic_core import PydanticCustomError
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.metrics import rubric_prompts as prompts
-from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, Models, NoOptions, Role
+from pytest_rageval.metrics.base import (
+    LevelGuide,
+    MetricDefinition,
+    MetricInfo,
+    Models,
+    NoOptions,
+    Role,
+)
 from pytest_rageval.model import Sample, Score
 from pytest_rageval.text.tokenize import has_cjk
 
@@ -80,10 +88,11 @@ class Rubric:
 class RubricMetric:
     """Asks the judge once for a reason and a score; ``language`` None means the judge's."""
 
-    def __init__(self, name: str, rubric: Rubric, language: str | None = None) -> None:
+    def __init__(self, name: str, options: RubricOptions) -> None:
         self._name = name
-        self._rubric = rubric
-        self._language = language
+        self._rubric = options.rubric()
+        self._language = options.language
+        self.guide = options.guide()
 
     async def ascore(self, sample: Sample, models: Models) -> Score:
         """Return the judge's score with its reason; raises ClientError without a usable reply."""
@@ -221,6 +230,14 @@ class RubricOptions(NoOptions):
             of_blank=0.0 if is_default else None,
         )
 
+    def guide(self) -> LevelGuide:
+        """Return what people are told: the levels, and what the prompt says before its texts."""
+        asked, *_ = re.split(prompts.PLACEHOLDER, self.prompt or "", maxsplit=1)
+        question = asked.rpartition("\n")[0].strip()
+        is_default = self.prompt is None and self.levels is None
+        default = prompts.RELEVANCY_LEVELS["zh" if self.language == "zh" else "en"]
+        return LevelGuide(default if is_default else self.levels or {}, question)
+
     def _template(self, language: prompts.Language) -> str:
         if self.prompt is None:
             return prompts.TEMPLATES[language]
@@ -248,7 +265,7 @@ def _definition(name: str, *aliases: str) -> MetricDefinition:
     info = MetricInfo(name, _NEEDS, aliases, range=(0.0, 5.0), asks=asks, empty_is_worst=True)
     return MetricDefinition(
         info,
-        lambda shown, options: RubricMetric(shown, options.rubric(), options.language),
+        RubricMetric,
         RubricOptions,
     )
 

@@ -13,6 +13,8 @@ Language = Literal["en", "zh"]
 PLACEHOLDERS: Final = ("query", "context", "answer", "reference", "levels")
 """The names in braces that a prompt may have; other braces are text."""
 
+PLACEHOLDER: Final = re.compile(rf"\{{({'|'.join(PLACEHOLDERS)})\}}")
+
 _TAGS = {"query": "question", "context": "context", "answer": "answer", "reference": "reference"}
 
 
@@ -32,7 +34,7 @@ def fill_prompt(template: str, sample: Sample, levels: str, language: Language) 
     parts = {name: _tagged(_TAGS[name] + mark, part) for name, part in texts.items()}
     parts["context"] = parts["context"] or NO_CONTEXT[language]
     parts["levels"] = levels
-    return re.sub(rf"\{{({'|'.join(PLACEHOLDERS)})\}}", lambda name: parts[name[1]], template)
+    return PLACEHOLDER.sub(lambda name: parts[name[1]], template)
 
 
 def list_levels(levels: Mapping[float, str]) -> str:

@@ -64,6 +64,10 @@ class HumanLabels:
     """The paths of the label files."""
     blank: str = ""
     """Why there are no labels, where a file has rows for them."""
+    meanings: Sequence[str] = ()
+    """What the levels mean, in their order and the metric's own words; empty if it has none."""
+    question: str = ""
+    """What the metric asks its judge, where it has words for that."""
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> HumanLabels:
@@ -77,6 +81,8 @@ class HumanLabels:
             plain["cut"],
             tuple(plain["files"]),
             plain["blank"],
+            tuple(plain["meanings"]),
+            plain["question"],
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -94,6 +100,8 @@ class HumanLabels:
             "cut": self.cut,
             "files": list(self.files),
             "blank": self.blank,
+            "meanings": list(self.meanings),
+            "question": self.question,
         }
 
 

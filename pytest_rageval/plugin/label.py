@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.engine.planning.bind_labels import levels_of
+from pytest_rageval.engine.planning.bind_labels import guided, levels_of
 from pytest_rageval.errors import Problem, UserError
 from pytest_rageval.model import HumanLabels
 from pytest_rageval.plugin.quality_options import where_scenarios_are
@@ -103,7 +103,7 @@ def _wanted(plan: Plan) -> HumanLabels:
     names = [metric.column.name for metric in metrics]
     levels = levels_of(metrics[0])
     if len(names) == 1 and levels is not None:
-        return HumanLabels(names[0], tuple(levels))
+        return guided(HumanLabels(names[0], tuple(levels)), plan.metrics)
     if len(names) == 1:
         message = f"say what a label of {names[0]} may be; for bad and good write "
         line = f"human: {{of: {names[0]}, levels: [0, 1]}}"

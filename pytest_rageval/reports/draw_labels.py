@@ -128,7 +128,15 @@ def draw_labels(
     random.Random(seed).shuffle(rows)
     folder = source.run.parent / _FOLDER
     name = _new_name(wanted, folder, now)
-    sheet = LabelSheet(wanted.info.name, human.metric, human.levels, rows, name)
+    sheet = LabelSheet(
+        wanted.info.name,
+        human.metric,
+        human.levels,
+        rows,
+        name,
+        meanings=human.meanings,
+        question=human.question,
+    )
     left_out = len(source.samples) - len(source.population)
     return DrawnLabels(
         wanted,

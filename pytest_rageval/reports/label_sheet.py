@@ -40,6 +40,10 @@ class LabelSheet:
     rows: Sequence[LabelRow]
     file_name: str
     annotator: str = ""
+    meanings: Sequence[str] = ()
+    """What the levels mean, in their order, or nothing."""
+    question: str = ""
+    """What is asked about each answer."""
 
 
 def sheet_csv(sheet: LabelSheet) -> Iterator[str]:

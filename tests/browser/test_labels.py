@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from chromium import PHONE, violations
-from labelled_result import CELLS, CORRECTED, FAITHFULNESS, REASONS, labelled_result
+from labelled_result import CELLS, CORRECTED, FAITHFULNESS, REASONS, TEXTS, labelled_result
 
 from pytest_rageval.model import CHOSEN, WEIGHTED_SCORE, Corrected, GateResult, answer_digest
 from pytest_rageval.reports.label_sheet import LabelRow, LabelSheet, sheet_csv
@@ -52,6 +52,8 @@ def test_labels_given_by_keys_outlive_a_reload_and_fill_the_sheet(open_report: A
     page = opened(open_report, LabelSheet("bot", "faithfulness", (0.0, 1.0), ROWS, "bot.csv"))
     press, title = page.keyboard.press, page.locator("#label-title")
     foot = page.locator(".label-foot")
+    assert page.evaluate("document.activeElement === document.querySelector('.top input')")
+    press("Escape")
     for key in ("1", "n", "u"):  # the second one is taken back
         press(key)
     assert title.inner_text() == "Sample 2 of 3"
@@ -71,7 +73,7 @@ def test_labels_given_by_keys_outlive_a_reload_and_fill_the_sheet(open_report: A
     assert "2 of 3 labelled" in foot.inner_text()
 
     page.get_by_role("button", name="Download").click()
-    assert page.get_by_role("alert").inner_text() == "Enter your name first: labels need one."
+    assert foot.get_by_role("alert").inner_text() == "Enter your name first: labels need one."
     page.keyboard.type("Ann")
     name, content = downloaded(page)
     signed = LabelSheet("bot", "faithfulness", (0.0, 1.0), ROWS, "bot.csv", "Ann")
@@ -79,11 +81,47 @@ def test_labels_given_by_keys_outlive_a_reload_and_fill_the_sheet(open_report: A
     wanted = records(blank)
     wanted[0]["label"] = "1"
     wanted[1] |= {"label": "0", "note": "'=0, or 1?"}
-    assert name == "bot.csv"
+    assert name == "bot-Ann.csv"
     assert content.decode("utf-8") == "\ufeff" + "".join(
         csv_text([wanted[0].keys(), *(row.values() for row in wanted)])
     )
     page.reload()  # without a warning now
+    assert "2 of 3 labelled · downloaded, to hand in with --rag-labels" in foot.inner_text()
+
+
+def test_each_name_has_labels_of_its_own(open_report: Any) -> None:
+    """A new name asks whose the labels are; one that has some leads to them, even later."""
+    page = opened(open_report, LabelSheet("bot", "faithfulness", (0.0, 1.0), ROWS, "b.csv"))
+    press, foot, name = page.keyboard.press, page.locator(".label-foot"), page.locator(".top input")
+
+    def given() -> list[str]:
+        file, content = downloaded(page)
+        found = records(content.decode("utf-8"))
+        return [file, *(f"{row['annotator']} {row['label']}" for row in found)]
+
+    page.keyboard.type("anna")
+    for key in ("Enter", "1", "0", "0"):
+        press(key)
+    assert "All 3 labelled. Download the file and hand it in" in foot.inner_text()
+    assert given() == ["b-anna.csv", "anna 1", "anna 0", "anna 0"]
+    name.fill("ben")
+    page.get_by_role("button", name="Download").click()  # no file: whose it is must be said
+    press("1")  # nor a label
+    assert foot.get_by_role("alert").inner_text() == "Labels by anna in this browser: 3"
+    page.get_by_role("button", name="Start an empty sheet as ben").click()
+    assert "0 of 3 labelled" in foot.inner_text()
+    press("0")
+    assert given() == ["b-ben.csv", "ben 0", "ben ", "ben "]
+    page.reload()
+    assert name.input_value() == "ben"
+    name.fill("anna")
+    press("Enter")
+    assert "3 of 3 labelled · downloaded" in foot.inner_text()
+    name.fill("Anna L.")
+    press("Enter")
+    assert page.evaluate("document.activeElement.textContent") == "Start an empty sheet as Anna L."
+    page.get_by_role("button", name="Rename anna to Anna L.").click()
+    assert given() == ["b-Anna_L..csv", "Anna L. 1", "Anna L. 0", "Anna L. 0"]
 
 
 @pytest.mark.parametrize(("levels", "key"), [((0.0, 0.5, 1.0), "2"), ((1.0, 2.0, 5.0), "5")])
@@ -93,8 +131,12 @@ def test_a_level_has_its_own_digit_or_that_of_its_place(
     """Where the browser has no storage, the page says so, and works."""
     page = open_report.windows.window(locale="en-US")
     page.add_init_script("Storage.prototype.setItem = () => { throw 0; };")
-    sheet = LabelSheet("bot", "rubric", levels, ROWS, f"{key}.csv", "Bo")
+    meanings, question = ("poor <b>", "fair", "good"), "Is it polite?\nAsk yourself."
+    sheet = LabelSheet("bot", "rubric", levels, ROWS, f"{key}.csv", "Bo", meanings, question)
     page = opened(open_report, sheet, locale="en-US")
+    assert page.locator(".top .asked").inner_text() == question
+    words = page.locator("button.label bdi").all_inner_texts()
+    assert [word.strip() for word in words] == list(meanings)
     assert "This browser keeps nothing" in page.locator("header").inner_text()
     page.keyboard.press(key)
     first = records(downloaded(page)[1].decode("utf-8"))[0]
@@ -165,6 +207,9 @@ def test_corrected_means_stand_beside_the_judges_and_stay_those_of_the_run(
     assert card.locator(".figure").inner_text().startswith("0.8000")
     said = f"By people: {found.mean:.4f} {interval}, 40 labelled, worth 61"
     assert card.locator(".by-people").inner_text() == said
+    assert card.locator(".peoples").inner_text().split("\n")[:2] == ["By people", "0.6583"]
+    sizes = "marks => marks.map((mark) => getComputedStyle(mark).fontSize)"
+    assert len(set(card.locator(".figure, .peoples").evaluate_all(sizes))) == 1
     own = page.locator(".card.whole .by-people")
     assert own.inner_text() == "By people: 0.6127 (0.5202 – 0.6981), 40 labelled"
     page.evaluate("rageval.weigh({metrics: {faithfulness: 2, helpfulness: 1}, docs: []})")
@@ -201,7 +246,7 @@ def test_samples_of_the_report_are_labelled_blind(open_report: Any) -> None:
     page.get_by_role("button", name="1 yes").click()
     assert page.locator("#label-title").inner_text() == "Sample 2 of 10"
     name, content = downloaded(page)
-    assert name == "labels-faithfulness-20261121T093011-123456.csv"
+    assert name == "labels-faithfulness-20261121T093011-123456-Ann.csv"
     found = records(content.decode("utf-8"))
     samples = {sample.sample_id: sample for sample in ran.samples[9:19]}
     assert [row["id"] for row in found] == [*list(samples)[1:], "ticket-110"]
@@ -266,8 +311,13 @@ def test_labelling_and_agreement_fit_a_phone_and_read_well(open_report: Any, axe
     """In the dark, and in Chinese."""
     options = {"bypass_csp": True, "color_scheme": "dark", "locale": "zh-CN", **PHONE}
     decided = [GateResult(f"g{at}", "failed", None, None, text) for at, text in enumerate(SAID)]
-    page = open_report(replace(labelled_result(), gates=decided), **options)
+    ran = labelled_result()
+    info = replace(ran.info, path="evaluations/of/the/support/bot/in/all/its/languages/bot.yaml")
+    page = open_report(replace(ran, info=info, gates=decided), **options)
     page.evaluate(axe)
+    rows = "(range, term) => (range.selectNodeContents(term), range.getClientRects().length)"
+    lines = f"terms => terms.map((term) => ({rows})(new Range(), term))"
+    assert set(page.locator(".facts dt").evaluate_all(lines)) == {1}
     found = violations(page, "#agreement")
     wide = "document.documentElement.scrollWidth"
     assert page.evaluate(wide) <= 390
@@ -276,7 +326,10 @@ def test_labelling_and_agreement_fit_a_phone_and_read_well(open_report: Any, axe
     assert "只有一位标注者" in remarks
     for said in [*remarks, *page.locator(".gates .message, .by-people").all_inner_texts()]:
         assert set(re.findall(r"[A-Za-z]{2,}", said)) - KEPT == set(), said
+    row = page.locator("#agreement .judged tr", has_text="ticket-111")
+    assert row.locator(".asked").all_inner_texts() == list(TEXTS[0][:2])
     page.locator("[data-label]").first.tap()
+    assert not page.locator(".keys").is_visible()
     assert page.locator("#label-title").inner_text() == "第 1 个样本，共 60 个"
     assert page.evaluate(wide) <= 390
     assert found + violations(page) == []

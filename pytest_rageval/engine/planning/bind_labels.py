@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_rageval.datasets.base import row_place
@@ -19,6 +20,7 @@ from pytest_rageval.engine.bound import BoundMetric
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.binding import Binding, resolve_metric
 from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten, unknown_name
+from pytest_rageval.metrics.base import LevelGuide
 from pytest_rageval.model import (
     CHOSEN,
     RANDOM,
@@ -77,15 +79,18 @@ def bind_labels(
         binding.remarks.append(f"{_SECTION}: {counted(count, 'row')} {why}: left out")
     shown = ", ".join([*spec.file, *spec.more, *spec.column])
     return tuple(
-        HumanLabels(
-            name,
-            tuple(scales[name].levels),
-            shown,
-            {sample: tuple(labels) for sample, labels in found.labels.get(name, {}).items()},
-            _draws(binding, files, name),
-            spec.cut,
-            tuple(files),
-            "" if found.labels else "; ".join(found.blank),
+        guided(
+            HumanLabels(
+                name,
+                tuple(scales[name].levels),
+                shown,
+                {sample: tuple(labels) for sample, labels in found.labels.get(name, {}).items()},
+                _draws(binding, files, name),
+                spec.cut,
+                tuple(files),
+                "" if found.labels else "; ".join(found.blank),
+            ),
+            metrics,
         )
         for name in names
     )
@@ -143,6 +148,15 @@ def _drawn_in(binding: Binding) -> Path:
     return binding.run_paths.labels_folder(scenario.name, scenario.output_dir)
 
 
+def guided(human: HumanLabels, metrics: Sequence[BoundMetric]) -> HumanLabels:
+    """Return ``human`` with what its metric, if it is one of ``metrics``, says of the levels."""
+    metric = next((one.metric for one in metrics if one.column.name == human.metric), None)
+    guide = getattr(metric, "guide", None)
+    if not isinstance(guide, LevelGuide):
+        return human
+    return replace(human, meanings=guide.of(human.levels), question=guide.question)
+
+
 def _targets(binding: Binding, spec: HumanSpec, metrics: Sequence[BoundMetric]) -> list[str]:
     """Return the metrics that the labels are about; [] if that is a problem."""
     known = [*(metric.column.name for metric in metrics), WEIGHTED_SCORE]
@@ -195,7 +209,7 @@ def levels_of(metric: BoundMetric | None) -> Sequence[float] | None:
     mean the best of two, or the worst of five.
     """
     guide = None if metric is None else getattr(metric.metric, "guide", None)
-    own = sorted(getattr(guide, "meanings", ()))
+    own = sorted(guide.meanings) if isinstance(guide, LevelGuide) else []
     if own or metric is None or metric.column.range == (0.0, 1.0):
         return own or (0.0, 1.0)
     return None

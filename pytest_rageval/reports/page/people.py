@@ -69,6 +69,8 @@ def _human(
     return {
         "metric": found.metric,
         "levels": list(found.levels),
+        "meanings": list(found.meanings),
+        "question": found.question,
         "labels": [
             [place[name], cut(one.annotator, _WIDTH), one.value, one.digest != digests[place[name]]]
             for name, labels in found.labels.items()

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from pytest_rageval.clients.base import Accept, Message, Reply, ReplySchema
 from pytest_rageval.clients.errors import InvalidOutputError
-from pytest_rageval.metrics.base import Models
+from pytest_rageval.metrics.base import LevelGuide, Models
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import MetricColumn, Sample, Score
 
@@ -366,6 +366,18 @@ def test_options_that_make_no_rubric_are_refused(
     (error,) = caught.value.errors()
     assert error["loc"][0] == field
     assert message in error["msg"]
+
+
+def test_people_are_told_what_the_judge_is_told_of_its_levels() -> None:
+    """Of the prompt they get what comes before the line of its first placeholder."""
+    levels = {1: "polite", 0: "rude", 0.5: "dry"}
+    guide = make("rubric", levels=levels, prompt=f"Is it {{kind}}?\nAsk yourself.\n{PROMPT}").guide
+    assert guide.question == "Is it {kind}?\nAsk yourself."
+    assert guide.of((0.0, 1.0)) == ("rude", "polite")
+    assert guide.of((0.0, 0.5)) == guide.of((0.0, 1.0, 2.0)) == ()
+    assert make("rubric", prompt=PROMPT).guide == LevelGuide({})
+    assert make().guide.of((0.0, 5.0))[1].startswith("Everything that was asked for is there, ri")
+    assert make(language="zh").guide.of((0.0, 5.0))[0].startswith("没有回答问题")
 
 
 def test_a_scenario_says_where_its_prompt_is_wrong(problems: Callable[..., list[str]]) -> None:

@@ -126,6 +126,12 @@ def test_a_sheet_is_written_with_all_that_a_person_needs(project: Project) -> No
     assert record.drawn_at == "2026-11-21T09:30:11.000005+00:00"
 
 
+def test_a_sheet_says_what_the_levels_mean(project: Project) -> None:
+    project.ran()
+    sheet = project.drawn(2, human(meanings=("wrong", "right"), question="Right?")).sheet
+    assert (sheet.meanings, sheet.question) == (("wrong", "right"), "Right?")
+
+
 def test_nothing_is_overwritten(project: Project) -> None:
     """Two draws in the same microsecond have two tables, and the file of draws has both."""
     project.ran()

@@ -123,6 +123,9 @@ function confusionTable(app, metric, { levels, confusion, cells }) {
 
 function disagreementTable(app, metric, { disagreements }) {
   if (!disagreements.length) return null;
+  const { question, answer } = app.run.data;
+  const shown = (number) =>
+    el("td", { class: "asked" }, el("span", { dir: "auto" }, beginning(app.run, number)));
   const rows = disagreements.map((one) => {
     const id = app.run.data.samples.id[one.at];
     const open = button(given(id), () => app.openSample(one.at), {
@@ -135,6 +138,8 @@ function disagreementTable(app, metric, { disagreements }) {
       "tr",
       {},
       el("th", { scope: "row" }, open),
+      shown(question[one.at]),
+      shown(answer[one.at]),
       cell(
         "people",
         String(one.human),
@@ -146,7 +151,7 @@ function disagreementTable(app, metric, { disagreements }) {
     );
   });
   const figures = ["people", "judge", "score"].map((key) => numberHead(say(key)));
-  const heads = [say("id"), ...figures, say("reason")];
+  const heads = [say("id"), say("question"), say("answer"), ...figures, say("reason")];
   return agreementTable("disagreements", metric, heads, rows, "judged");
 }
 
@@ -172,10 +177,10 @@ function agreementSlices(metric, { slices }) {
  * The mean that labels give, under the judge's own; null where there is none, or where other
  * weights of metrics make other weighted scores.
  */
-function byPeople({ run, state }, name) {
-  const { corrected } = run.data;
-  if (!Object.hasOwn(corrected, name) || (name === WEIGHTED && state.changed.metrics)) return null;
-  const { mean, ci_low: low, ci_high: high, labels, worth, why } = corrected[name];
+function byPeople(app, name) {
+  const found = correctedOf(app, name);
+  if (!found) return null;
+  const { mean, ci_low: low, ci_high: high, labels, worth, why } = found;
   const ends = low === null ? "" : ` (${fixed(low)} – ${fixed(high)})`;
   const said =
     mean === null
@@ -184,7 +189,21 @@ function byPeople({ run, state }, name) {
           .filter(Boolean)
           .join(say("comma"));
   const text = say("labelled", { name: say("by_people"), value: said });
-  return el("p", { class: "by-people" }, text, state.changed.docs ? asRunMark() : null);
+  return el("p", { class: "by-people" }, text, app.state.changed.docs ? asRunMark() : null);
+}
+
+function correctedOf({ run, state }, name) {
+  const { corrected } = run.data;
+  const isOfRun = name === WEIGHTED && state.changed.metrics;
+  return Object.hasOwn(corrected, name) && !isOfRun ? corrected[name] : null;
+}
+
+/** The same mean as large as the judge's, beside it: where there is one, gates may judge it. */
+function peoplesFigure(app, name) {
+  const mean = correctedOf(app, name)?.mean ?? null;
+  if (mean === null) return null;
+  const words = el("span", { class: "note" }, say("by_people"));
+  return el("span", { class: "peoples" }, words, fixed(mean), " ", bandBadge(app.run, name, mean));
 }
 
 function worthWords(worth) {

@@ -45,6 +45,11 @@ function textAt(run, number) {
   return typeof text === "string" ? text : text[0];
 }
 
+/** As much of a text as a table shows. */
+function beginning(run, number) {
+  return number < 0 ? "" : textAt(run, number).slice(0, 300);
+}
+
 /** The whole text or its beginning, with a note where it was cut. */
 function longText(run, number) {
   const text = run.data.texts[number];

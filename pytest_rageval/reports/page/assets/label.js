@@ -2,8 +2,8 @@
 
 /** Shows a sheet in place of the page; `close` leads back to the page that asked for it. */
 function openLabels(sheet, theme, close = null) {
-  const app = { sheet, theme, record: recordOf(sheet), last: null, said: "" };
-  app.at = Math.max(nextWithout(app, 0), 0);
+  const app = { sheet, theme, kept: keptOf(sheet) };
+  openRecord(app, app.kept.annotator);
   app.drawPage = () => drawLabels(app);
   app.keys = labelKeys(app);
   const press = (event) => pressedKey(app, event);
@@ -15,21 +15,40 @@ function openLabels(sheet, theme, close = null) {
   app.close = close && leave;
   keepLabels(app);
   app.drawPage();
+  if (!app.record.annotator) app.annotator.focus();
 }
 
-const RECORDS = new Map();
+const KEPT = new Map();
 
-/** Labels and notes by row, which of them are not downloaded, and whose: as kept here, or none. */
-function recordOf({ key, annotator }) {
-  if (!RECORDS.size) window.addEventListener("beforeunload", warnOfLabels);
-  if (!RECORDS.has(key))
-    RECORDS.set(key, { annotator, labels: {}, notes: {}, unsaved: {}, ...keptLabels(key) });
-  return RECORDS.get(key);
+/** What is kept of a sheet: a record of each annotator, and whose was open last. */
+function keptOf({ key, annotator }) {
+  if (!KEPT.size) window.addEventListener("beforeunload", warnOfLabels);
+  if (!KEPT.has(key)) KEPT.set(key, keptLabels(key) ?? { annotator, records: [] });
+  return KEPT.get(key);
+}
+
+function recordOf({ records }, name) {
+  return records.find(({ annotator }) => annotator === name);
+}
+
+/** Turns to what one person said: labels and notes by row, and which of them are not downloaded. */
+function openRecord(app, annotator) {
+  const { kept } = app;
+  if (!recordOf(kept, annotator))
+    kept.records.push({ annotator, labels: {}, notes: {}, unsaved: {} });
+  app.record = recordOf(kept, annotator);
+  kept.annotator = annotator;
+  app.last = null;
+  app.at = Math.max(nextWithout(app, 0), 0);
 }
 
 function warnOfLabels(event) {
-  const isOpen = ({ unsaved }) => Object.keys(unsaved).length > 0;
-  if ([...RECORDS.values()].some(isOpen)) event.preventDefault();
+  const records = [...KEPT.values()].flatMap((kept) => kept.records);
+  if (records.some((record) => !isDownloaded(record))) event.preventDefault();
+}
+
+function isDownloaded({ unsaved }) {
+  return !Object.keys(unsaved).length;
 }
 
 function keptLabels(key) {
@@ -42,7 +61,7 @@ function keptLabels(key) {
 
 function keepLabels(app) {
   try {
-    localStorage.setItem(app.sheet.key, JSON.stringify(app.record));
+    localStorage.setItem(app.sheet.key, JSON.stringify(app.kept));
     app.isKept = true;
   } catch {
     app.isKept = false;
@@ -88,7 +107,8 @@ function labelKeys(app) {
 function pressedKey(app, event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
   if (event.target.closest("input, textarea")) {
-    if (event.key === "Escape") app.row.querySelector("h2").focus();
+    const isNamed = event.key === "Enter" && event.target === app.annotator;
+    if ((event.key === "Escape" || isNamed) && !event.isComposing) leaveField(app, event);
     return;
   }
   const act = app.keys.get(event.key.toLowerCase());
@@ -97,7 +117,15 @@ function pressedKey(app, event) {
   act();
 }
 
+/** Leaving the field of the name may ask something: that comes first. */
+function leaveField(app, event) {
+  event.preventDefault(); // else Enter also presses the button that gets the focus
+  event.target.blur();
+  (app.asked.querySelector("button") ?? app.row.querySelector("h2")).focus();
+}
+
 function setLabel(app, level) {
+  if (isAsked(app)) return;
   const row = app.sheet.rows[app.at];
   app.record.labels[rowKey(row)] = level;
   app.last = app.at;
@@ -109,6 +137,7 @@ function setLabel(app, level) {
 
 /** Takes back the label of this row, or the one just given. */
 function undoLabel(app) {
+  if (isAsked(app)) return;
   const { rows } = app.sheet;
   if (labelOf(app, rows[app.at]) === null && app.last !== null) goTo(app, app.last);
   delete app.record.labels[rowKey(rows[app.at])];
@@ -119,7 +148,7 @@ function undoLabel(app) {
 
 function noteChange(app, row) {
   app.record.unsaved[rowKey(row)] = true;
-  app.said = "";
+  app.foot.problem.textContent = "";
   keepLabels(app);
 }
 
@@ -147,12 +176,9 @@ function labelHead(app) {
     autocomplete: "name",
     dir: "auto",
     value: record.annotator,
-    input: (event) => {
-      record.annotator = event.target.value;
-      keepLabels(app);
-      updateLabels(app);
-    },
+    change: () => setAnnotator(app),
   });
+  app.asked = el("div", { role: "alert" });
   const keys = [...digitsOf(sheet.levels), ...(sheet.levels.length === 2 ? ["n", "y"] : [])];
   const facts = [
     [say("metric"), given(sheet.metric)],
@@ -164,11 +190,69 @@ function labelHead(app) {
     toolBar(app),
     el("h1", {}, given(sheet.scenario)),
     definitions(facts, { class: "facts" }),
-    hint(say("label_hint", { keys: keys.join(" ") })),
+    sheet.question ? el("p", { class: "asked", dir: "auto" }, sheet.question) : null,
+    hint(
+      say("label_hint"),
+      el("span", { class: "keys" }, ` ${say("label_keys", { keys: keys.join(" ") })}`),
+    ),
     app.isKept ? null : notice(say("label_not_kept")),
     sheet.rows.some((row) => row.drawn === "chosen") ? notice(say("label_chosen")) : null,
     el("label", { class: "choice" }, el("span", {}, say("annotator")), app.annotator),
+    app.asked,
   );
+}
+
+/** Another name has labels of its own; those here change hands only if the person says so. */
+function setAnnotator(app) {
+  const { kept, record } = app;
+  const name = app.annotator.value.trim();
+  app.asked.replaceChildren();
+  if (!name || name === record.annotator) {
+    app.annotator.value = record.annotator;
+    return;
+  }
+  const isEmpty = !Object.keys(record.labels).length && !Object.keys(record.notes).length;
+  if (recordOf(kept, name)) turnTo(app, name);
+  else if (isEmpty || !record.annotator) renameTo(app, name);
+  else askWhose(app, name);
+}
+
+function askWhose(app, name) {
+  const { annotator, labels } = app.record;
+  const names = { n: Object.keys(labels).length, annotator, name };
+  const answer = (key, act) =>
+    button(sayGiven(key, names), () => {
+      app.foot.problem.textContent = "";
+      act(app, name);
+    });
+  const [start, rename] = [answer("start_empty", turnTo), answer("rename", renameTo)];
+  const buttons = el("div", { class: "buttons" }, start, rename);
+  app.asked.replaceChildren(notice(sayGiven("labels_by_other", names)), buttons);
+}
+
+/** Whether it must first be said whose labels these are; leads there. */
+function isAsked(app) {
+  const start = app.asked.querySelector("button");
+  if (start === null) return false;
+  app.foot.problem.textContent = app.asked.firstChild.textContent;
+  start.focus();
+  return true;
+}
+
+function turnTo(app, name) {
+  openRecord(app, name);
+  keepLabels(app);
+  app.asked.replaceChildren();
+  goTo(app, app.at);
+}
+
+function renameTo(app, name) {
+  app.record.annotator = app.kept.annotator = name;
+  for (const row of app.sheet.rows)
+    if (labelOf(app, row) !== null) app.record.unsaved[rowKey(row)] = true;
+  keepLabels(app);
+  app.asked.replaceChildren();
+  updateLabels(app);
 }
 
 function drawLabelRow(app) {
@@ -213,7 +297,7 @@ function labelFoot(app) {
   return el(
     "div",
     { class: "label-foot" },
-    el("div", { class: "group", role: "group", "aria-label": say("label") }, labels),
+    el("div", { class: "group levels", role: "group", "aria-label": say("label") }, labels),
     el("div", { class: "group" }, previous, next, undo),
     el("div", { class: "group" }, progress, count),
     el("div", { class: "group" }, download, app.close && button(say("close"), app.close)),
@@ -223,12 +307,13 @@ function labelFoot(app) {
 
 /** A button for each level, with the key to press where that is not the level itself. */
 function levelButtons(app) {
-  const { levels } = app.sheet;
+  const { levels, meanings } = app.sheet;
   const digits = digitsOf(levels);
-  const words = levels.join() === "0,1" ? ["label_no", "label_yes"].map((key) => say(key)) : [];
+  const plain = levels.join() === "0,1" ? ["label_no", "label_yes"].map((key) => say(key)) : [];
+  const words = meanings.length ? meanings : plain;
   return levels.map((level, at) => {
     const isHinted = digits[at] !== String(level) && digits[at].length === 1;
-    const parts = [el("b", {}, String(level)), words[at] && ` ${words[at]}`];
+    const parts = [el("b", {}, String(level)), words[at] && el("bdi", {}, ` ${words[at]}`)];
     if (isHinted) parts.push(el("kbd", {}, digits[at]));
     return button(parts, () => setLabel(app, level), {
       class: "label",
@@ -249,25 +334,36 @@ function updateLabels(app) {
   const n = rows.filter((row) => labelOf(app, row) !== null).length;
   app.foot.progress.value = n;
   const figures = { n, of: rows.length };
-  app.foot.count.textContent = [say("labelled_of", figures), app.said && say(app.said)]
-    .filter(Boolean)
-    .join(" · ");
-  if (app.record.annotator.trim()) app.foot.problem.textContent = "";
+  const isDone = n > 0 && isDownloaded(app.record);
+  app.foot.count.textContent =
+    n === rows.length && !isDone
+      ? say("all_labelled", figures)
+      : [say("labelled_of", figures), isDone && say("downloaded")].filter(Boolean).join(" · ");
 }
 
 function downloadLabels(app) {
-  if (!app.record.annotator.trim()) {
+  if (isAsked(app)) return;
+  if (!app.record.annotator) {
     app.foot.problem.textContent = say("no_annotator");
     app.annotator.focus();
     return;
   }
   const url = URL.createObjectURL(new Blob([sheetCsv(app)], { type: "text/csv" }));
-  el("a", { href: url, download: app.sheet.file_name }).click();
+  el("a", { href: url, download: fileName(app) }).click();
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
-  for (const row of app.sheet.rows) delete app.record.unsaved[rowKey(row)];
-  app.said = "downloaded";
+  app.foot.problem.textContent = "";
+  app.record.unsaved = {};
   keepLabels(app);
   updateLabels(app);
+}
+
+/** The name of the sheet with that of the person, so that two files do not meet. */
+function fileName({ sheet, record }) {
+  return sheet.file_name.replace(/(?=\.csv$)/, `-${inFileName(record.annotator)}`);
+}
+
+function inFileName(text) {
+  return text.replace(/[^\p{L}\p{N}@.-]+/gu, "_");
 }
 
 const SHEET_COLUMNS = "question,contexts,answer,id,metric,annotator,label,note,drawn,digest";
@@ -277,7 +373,7 @@ function sheetCsv(app) {
   const { sheet, record } = app;
   const lines = sheet.rows.map((row) => {
     const contexts = row.contexts.map((text, at) => `[${at + 1}] ${text}`).join("\n\n");
-    const own = [sheet.metric, record.annotator.trim()];
+    const own = [sheet.metric, record.annotator];
     const texts = [row.question, contexts, row.answer, row.sample_id, ...own].map(harmless);
     const note = harmless(record.notes[rowKey(row)] ?? "");
     const cells = [...texts, String(labelOf(app, row) ?? ""), note, row.drawn, row.digest];

@@ -13,14 +13,15 @@ function labelButtons(app) {
 }
 
 /** Judge data are hidden meanwhile: the sheet takes the place of the whole page. */
-function labelFound(app, { metric, levels }, found) {
+function labelFound(app, { metric, levels, meanings, question }, found) {
   const { scenario, run } = app.run.data;
-  const name = metric.replace(/[^\p{L}\p{N}@.-]+/gu, "_");
   const sheet = {
     scenario: scenario.name,
     metric,
     levels,
-    file_name: `labels-${name}-${run.id}.csv`,
+    meanings,
+    question,
+    file_name: `labels-${inFileName(metric)}-${run.id}.csv`,
     annotator: "",
     key: `rageval ${scenario.name} ${metric} ${run.id}`,
     rows: shuffled(found).map((at) => labelRowOf(app.run, at)),

@@ -158,7 +158,7 @@ function card(app, target) {
   ].filter(Boolean);
   return cardFrame(
     target,
-    [figure(mean), " ", bandBadge(run, target, mean)],
+    [figure(mean), " ", bandBadge(run, target, mean), peoplesFigure(app, target)],
     isSame(before, mean) ? null : el("p", { class: "was" }, say("was", { value: figure(before) })),
     intervalPlot(state, target, gateBounds(run, target)),
     byPeople(app, target),

@@ -231,7 +231,7 @@ function sampleRow(app, at) {
     class: "link",
     "aria-label": say("open_sample", { id }),
   });
-  const question = data.question[at] < 0 ? "" : textAt(run, data.question[at]).slice(0, 300);
+  const question = beginning(run, data.question[at]);
   const doc = data.samples.doc[at];
   const docName = doc < 0 ? "" : data.samples.docs[doc].slice(0, 300);
   const cells = {

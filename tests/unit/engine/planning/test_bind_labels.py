@@ -54,6 +54,18 @@ def test_labels_are_read_from_a_file(plan: MakePlan) -> None:
     assert found.labels["a"][0].place == "l.csv:2"
 
 
+def test_labels_come_with_what_the_metric_says_of_the_levels(plan: MakePlan) -> None:
+    """They outlive the way to another process; a metric without words has none."""
+    rows = ROWS.replace("answer", "question: q, answer")
+    judged = "judge: {model: m, base_url: 'http://127.0.0.1:9/v1'}\n" + rows
+    judged += "metrics: [em, {rubric: {name: kind, levels: {0: rude, 1: polite}}}]\n"
+    file = f"id,metric,annotator,label,digest\na,kind,ann,1,{X}\n"
+    made = plan(f"name: s\n{judged}human: {{file: l.csv, of: [kind, em]}}\n", {"l.csv": file})
+    kind, exact = made.info.human
+    assert (kind.meanings, exact.meanings) == (("rude", "polite"), ())
+    assert HumanLabels.from_dict(kind.to_dict()) == kind
+
+
 def test_what_is_left_out_is_counted(plan: MakePlan) -> None:
     """F3: rows without a label, of other metrics, by others than the named annotators."""
     file = (
@@ -340,7 +352,8 @@ def test_levels_must_be_said_where_1_could_be_the_worst_of_five(problems: Proble
         " {rubric: {prompt: '{query} {context} {answer}', range: [1, 5], name: p}}]\n"
         "dataset: [{id: a, question: q, answer: x, contexts: [c]}]\n"
     )
-    (found,) = problems(scenario + "human: {of: [r, p]}\n")
+    said = problems(scenario + "human: {of: [r, p]}\n")
+    (found,) = (line for line in said if "human" in line)
     assert "say what a label of p may be, for its range is 1..5: 'levels: [0, 1]'" in found
 
 
