@@ -97,6 +97,7 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
         "guards_itself": not info.gates,
         "may_be_missing": list(info.tolerated),
         "judges_weighted": WEIGHTED_SCORE in required_names(info) or not required_names(info),
+        "diagnoses": info.diagnose is not None,
         "complete": result.complete,
         "not_asked": result.counts.not_asked,
         "total": result.counts.samples,

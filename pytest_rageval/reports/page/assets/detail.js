@@ -166,6 +166,7 @@ function thresholdText([, min, max]) {
 
 function metadataBlock(run, at) {
   const rows = [...run.fields.values()]
+    .filter((field) => !isCause(run, field.name)) // it has a block of its own
     .map((field) => [field.name, field.values[field.at[at]]])
     .filter(([, value]) => textAt(run, value) !== "(none)")
     .map(([name, value]) =>
