@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
     Bound,
     Cause,
@@ -76,7 +77,7 @@ def _retrieved(
 ) -> Found:
     """Return ``generation`` where what was retrieved is right, else the cause."""
     wanted = _wanted(sample)
-    if any(holds(sample.contexts or (), text) for text in wanted) or _in_expected(sample):
+    if holds(sample.contexts or (), wanted) or _in_expected(sample):
         return Found("generation", _HELD)
     judged = _judged(info, diagnosis.retrieval, result)
     if judged is not None:
@@ -86,16 +87,14 @@ def _retrieved(
         return Found("unknown", "no contexts")
     if not wanted:
         texts = sample.references or ()
-        return Found("unknown", f"no words to look for in {texts[0]!r}" if texts else _NO_REFERENCE)
+        said = f"no words to look for in {shorten(texts[0])!r}" if texts else "no references"
+        return Found("unknown", said)
     if not sample.contexts:
         return Found("retrieval", "there are no contexts")
     known = _words(sample.contexts)
     if any(_share(text, known) >= HELD for text in wanted):
         return Found("generation", _HELD)
     return Found("retrieval", "no context holds the reference")
-
-
-_NO_REFERENCE: Final = "no references"
 
 
 def _wanted(sample: Sample) -> list[str]:
@@ -106,11 +105,8 @@ def _wanted(sample: Sample) -> list[str]:
 
 def _in_expected(sample: Sample) -> bool:
     """Return whether a context is a part of an expected one."""
-    return any(
-        holds(sample.reference_contexts or (), text)
-        for text in sample.contexts or ()
-        if content_words(text)
-    )
+    parts = [text for text in sample.contexts or () if content_words(text)]
+    return holds(sample.reference_contexts or (), parts)
 
 
 def _words(texts: Sequence[str]) -> set[str]:

@@ -24,13 +24,13 @@ def test_a_reference_is_held_by_a_text_with_its_tokens_in_a_row(
     reference: str, is_held: bool
 ) -> None:
     """E21: whole tokens, in their order; case, punctuation and articles do not count."""
-    assert holds(["Soon.", "It came out on the May 18, 2018!"], reference) is is_held
+    assert holds(["Soon.", "It came out on the May 18, 2018!"], ["nothing", reference]) is is_held
 
 
 def test_chinese_references_are_held_character_by_character() -> None:
     """E21."""
-    assert holds(["由光荣和ω-force开发。"], "光荣和ω-Force")
-    assert not holds(["由光荣和ω-force开发。"], "光和荣")
+    assert holds(["由光荣和ω-force开发。"], ["光荣和ω-Force"])
+    assert not holds(["由光荣和ω-force开发。"], ["光和荣"])
 
 
 @pytest.mark.parametrize(
