@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
+from load_scenario import load_scenario
 
+from pytest_rageval.engine.bound import BoundMetric
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.model import Diagnosis, ScenarioInfo
+from pytest_rageval.engine.planning.bind_diagnosis import bind_diagnosis
+from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.metrics.base import MetricInfo
+from pytest_rageval.model import Bound, Diagnosis, MetricColumn, ScenarioInfo
 
 F1 = "name: s\nmetrics: [f1]\ndataset: [{answer: x, references: [x], contexts: [x]}]\n"
 
@@ -94,3 +102,28 @@ def test_slices_by_cause_need_causes(
     plan(f"{F1}diagnose: true\n{gate}")
     (problem,) = problems(F1 + gate)
     assert problem.endswith("causes are found with 'diagnose: true'")
+
+
+def test_a_target_may_give_the_contexts(plan: Callable[..., Plan]) -> None:
+    """E21: what it did not return is said of each low answer."""
+    rows = "dataset: [{question: q, references: [x]}]\n"
+    target = "target: http://127.0.0.1:9/ask\n"
+    assert plan(f"name: s\nmetrics: [f1]\n{rows}{target}diagnose: true\n").info.diagnose
+
+
+@pytest.mark.parametrize("written", ["{retrieval: lost}", "true"])
+def test_a_metric_without_a_middle_needs_a_threshold(
+    write: Callable[..., Path], written: str
+) -> None:
+    """E21: lost passages, without an upper end. ``context_recall`` is taken without being named."""
+    name = "lost" if "lost" in written else "context_recall"
+    column = MetricColumn(name, range=(0.0, math.inf), higher_is_better=False)
+    metric: Any = None
+    bound = BoundMetric(column, MetricInfo(name, frozenset({"contexts"})), metric, 0)
+    binding = Binding(load_scenario(write(f"{F1}diagnose: {written}\n"), shown="s.yaml"))
+    assert bind_diagnosis(binding, [bound], {}) == Diagnosis()
+    said = "no middle of its range to tell low scores by; give it a threshold"
+    assert [problem.message for problem in binding.problems] == (
+        [f"diagnose.retrieval: 'lost' has {said}"] if name == "lost" else []
+    )
+    assert bind_diagnosis(binding, [bound], {name: Bound(max=2.0)}) == Diagnosis(name)

@@ -48,7 +48,7 @@ SAYS = f"{HELD}, but not what the answer says:"
         (sample("Schiller"), "retrieval", "there are no contexts"),
         (sample("Goethe", WRONG), "retrieval", "no context holds the reference"),
         (sample("a play", WRONG, RIGHT), "generation", f"{HELD}, and the answer missed it"),
-        (sample("Faust, who?", RIGHT), "generation", f"{HELD}, and the answer missed it"),
+        (sample("Who wrote?", RIGHT), "generation", f"{HELD}, and the answer missed it"),
         (sample(" ", RIGHT), "generation", f"{HELD}, and the answer is empty"),
         (sample("I don't know.", RIGHT), "generation", f"{HELD}, and the answer refuses"),
         (sample("Schiller", RIGHT), "unfaithful", f"{SAYS} schiller"),
