@@ -34,11 +34,12 @@ LISTED = 10
 
 # In characters. A comment on GitHub holds 65,536: all tables (two of samples), lists and the text
 # around them together take less.
-_ROOM_MEANS = 14_000
+_ROOM_MEANS = 13_000
 _ROOM_COMPARISON = 13_000
 _ROOM_GATES = 11_000
 _ROOM_SAMPLES = 8_000
 _ROOM_LIST = 2_000
+_ROOM_CAUSES = 1_000
 _NAME_WIDTH = 120
 _MESSAGE_WIDTH = 400
 _QUESTION_WIDTH = 80
@@ -181,7 +182,7 @@ def _causes(result: ScenarioResult) -> Iterator[str]:
     """Yield how many low answers have which cause, with the first of each."""
     lines = [f"- {_cell(line, _MESSAGE_WIDTH)}" for line in cause_lines(result)]
     if lines:
-        yield from ("", "## Causes of low answers", "", *_fitting(lines, _ROOM_LIST))
+        yield from ("", "## Causes of low answers", "", *_fitting(lines, _ROOM_CAUSES))
 
 
 def _comparison(result: ScenarioResult, comparison: Comparison | None) -> Iterator[str]:
