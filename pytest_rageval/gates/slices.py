@@ -22,7 +22,7 @@ from pytest_rageval.gates.base import (
 )
 from pytest_rageval.gates.regression import RegressionGate
 from pytest_rageval.gates.watch_mean import MeanWatch
-from pytest_rageval.model import GateResult, SampleResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.model import CAUSE, GateResult, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.stats.aggregate import summarize_scenario
 from pytest_rageval.stats.groups import field_value
 
@@ -72,7 +72,9 @@ class SliceGate:
         return sorted(found, key=lambda sample: sample.index)
 
     def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> SliceWatch | None:
-        """Return what follows the means of all values; None for other gates than means."""
+        """Return what follows the means of all values; None by cause, and for other gates."""
+        if self.field == CAUSE and info.diagnose is not None:
+            return None  # it shows only when the samples are scored
         slices: dict[str, list[Asked]] = {}
         for one in asked:
             slices.setdefault(slice_value(one, self.field), []).append(one)
@@ -203,11 +205,12 @@ def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) 
     gates: list[Gate] = []
     for field, inner in options.items():
         here = (*path, field)
-        known = ("doc_name", *info.metadata_columns)
+        known = info.fields
         if field not in known and str(field).startswith("x-"):
             continue
         if field not in known:
             hint = f"{did_you_mean(field, known)} Known: {', '.join(known)}"
+            hint += "; causes are found with 'diagnose: true'" if field == CAUSE else ""
             raise GateOptionError(here, f"no row has a field {shorten(field)!r}.{hint}")
         if not isinstance(inner, Mapping) or not inner:
             raise GateOptionError(here, "expected gates, for instance weighted_score: 0.6")

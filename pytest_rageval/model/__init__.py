@@ -18,6 +18,8 @@ from pytest_rageval.model.labels import (
 )
 from pytest_rageval.model.names import (
     BUDGET,
+    CAUSE,
+    CAUSES,
     EMPTY_ANSWER,
     MAX_GRADE,
     NOT_ASKED,
@@ -28,6 +30,7 @@ from pytest_rageval.model.names import (
     TARGET,
     TOLERANCE,
     WEIGHTED_SCORE,
+    Cause,
     Correction,
     GateOutcome,
     Outcome,
@@ -50,6 +53,7 @@ from pytest_rageval.model.scenario import (
     Baseline,
     Bound,
     Comparing,
+    Diagnosis,
     MetricColumn,
     ScenarioInfo,
     ScenarioView,
@@ -58,6 +62,8 @@ from pytest_rageval.model.scenario import (
 
 __all__ = [
     "BUDGET",
+    "CAUSE",
+    "CAUSES",
     "CHOSEN",
     "EMPTY_ANSWER",
     "MAX_GRADE",
@@ -75,11 +81,13 @@ __all__ = [
     "Baseline",
     "Bound",
     "Case",
+    "Cause",
     "Comparing",
     "Comparison",
     "Corrected",
     "Correction",
     "Counts",
+    "Diagnosis",
     "Disagreement",
     "Draw",
     "GateOutcome",

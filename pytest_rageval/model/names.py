@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 # Scores and bounds are compared with this tolerance: a perfect context_precision of ragas is
 # 0.9999999999, and sums of weights round.
@@ -40,6 +40,12 @@ REPEATS: Final = "repeats"
 
 PASSING: Final = "passing"
 """The name under which the details of a score say whether its metric lets the sample pass."""
+
+CAUSE: Final = "cause"
+"""The field of a sample under which slices find why its answer is low."""
+
+Cause = Literal["retrieval", "generation", "unfaithful", "unknown"]
+CAUSES: Final[tuple[Cause, ...]] = get_args(Cause)
 
 Outcome = Literal["passed", "failed", "error", "skipped", "xfailed"]
 GateOutcome = Literal["passed", "failed", "skipped"]

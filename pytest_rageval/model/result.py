@@ -11,6 +11,7 @@ from pytest_rageval.model.labels import Agreement, Corrected
 from pytest_rageval.model.names import (
     NOT_ASKED,
     WEIGHTED_SCORE,
+    Cause,
     Correction,
     GateOutcome,
     Outcome,
@@ -54,6 +55,9 @@ class SampleResult:
     """By field, a digest of what the sample is judged by and no other field here holds in full."""
     expected: Sequence[str] | None = None
     """The expected contexts, where the run is asked for a report that shows them in full."""
+    cause: Cause | None = None
+    """Why the answer is low; None where it is not, or where the scenario does not ask."""
+    cause_reason: str = ""
 
     @property
     def is_expected(self) -> bool:

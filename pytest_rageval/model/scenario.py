@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
 from pytest_rageval.model.labels import HumanLabels
-from pytest_rageval.model.names import TOLERANCE, WEIGHTED_SCORE, Band, Correction, TestName
+from pytest_rageval.model.names import CAUSE, TOLERANCE, WEIGHTED_SCORE, Band, Correction, TestName
 from pytest_rageval.model.plain import NOTHING, nothing
 
 
@@ -105,6 +105,12 @@ class MetricColumn:
         return cls(**{**plain, "range": ends})
 
     @property
+    def middle(self) -> float | None:
+        """The middle of its range, None where that has no two ends."""
+        low, high = self.range
+        return (low + high) / 2.0 if math.isfinite(high - low) else None
+
+    @property
     def unit_range(self) -> tuple[float, float]:
         """The ends of what ``to_unit`` returns."""
         low, high = (0.0, 1.0) if self.is_stretched else self.range
@@ -146,6 +152,14 @@ class Baseline:
     """By metric, the samples on which it failed in that run: they have no weighted score."""
     digests: Mapping[str, str] = field(default_factory=nothing)
     """The digests of its answers by sample id, where labels are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The metrics that tell causes of low answers apart; None leaves it to the texts' words."""
+
+    retrieval: str | None = None
+    generation: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +209,14 @@ class ScenarioInfo:
     """When to ask no more: 0.0 once every gate is decided, else at this error bound; None never."""
     human: tuple[HumanLabels, ...] = ()
     """What people say of the same answers, for each metric that is held against them."""
+    diagnose: Diagnosis | None = None
+    """How the causes of low answers are found; None where they are not looked for."""
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields of samples by whose values results can be told apart."""
+        causes = () if self.diagnose is None else (CAUSE,)
+        return ("doc_name", *self.metadata_columns, *causes)
 
     @property
     def tolerated(self) -> Mapping[str, Any]:
@@ -248,6 +270,7 @@ class ScenarioInfo:
             ]
             for name, found in self.baselines.items()
         }
+        plain["diagnose"] = asdict(self.diagnose) if self.diagnose is not None else None
         plain["human"] = [one.to_dict() for one in self.human]
         return plain
 
@@ -260,6 +283,8 @@ class ScenarioInfo:
         for name in _TUPLES:
             known[name] = tuple(plain[name])
         known["human"] = tuple(map(HumanLabels.from_dict, plain["human"]))
+        if plain["diagnose"] is not None:
+            known["diagnose"] = Diagnosis(**plain["diagnose"])
         known["compare"] = _comparing(plain["compare"])
         known["baselines"] = {name: Baseline(*row) for name, row in plain["baselines"].items()}
         return cls(**known)

@@ -19,6 +19,7 @@ from pytest_rageval.model import (
     ScenarioResult,
 )
 from pytest_rageval.reports.base import Report, RunFolder
+from pytest_rageval.reports.causes import cause_lines
 from pytest_rageval.reports.figures import change, figure, interval
 from pytest_rageval.reports.missing import missing_figures, scored_figure, stopped_text
 from pytest_rageval.reports.people import agreement_lines, corrected_figures
@@ -33,11 +34,12 @@ LISTED = 10
 
 # In characters. A comment on GitHub holds 65,536: all tables (two of samples), lists and the text
 # around them together take less.
-_ROOM_MEANS = 14_000
+_ROOM_MEANS = 13_000
 _ROOM_COMPARISON = 13_000
 _ROOM_GATES = 11_000
 _ROOM_SAMPLES = 8_000
 _ROOM_LIST = 2_000
+_ROOM_CAUSES = 1_000
 _NAME_WIDTH = 120
 _MESSAGE_WIDTH = 400
 _QUESTION_WIDTH = 80
@@ -101,6 +103,7 @@ def _lines(result: ScenarioResult, run: RunInfo) -> Iterator[str]:
         yield "- **partial run**: the figures are of the samples that ran"
     yield from _means(result)
     yield from _people(result)
+    yield from _causes(result)
     yield from _comparison(result, result.comparison)
     yield from _fallen(result)
     yield from _gates(result)
@@ -173,6 +176,13 @@ def _people(result: ScenarioResult) -> Iterator[str]:
     yield from _table("Judge and people", head, rows, _ROOM_LIST)
     found = [f"- {_cell(line, _MESSAGE_WIDTH)}" for line in agreement_lines(result)]
     yield from ("", *_fitting(found, _ROOM_LIST))
+
+
+def _causes(result: ScenarioResult) -> Iterator[str]:
+    """Yield how many low answers have which cause, with the first of each."""
+    lines = [f"- {_cell(line, _MESSAGE_WIDTH)}" for line in cause_lines(result)]
+    if lines:
+        yield from ("", "## Causes of low answers", "", *_fitting(lines, _ROOM_CAUSES))
 
 
 def _comparison(result: ScenarioResult, comparison: Comparison | None) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
-from pytest_rageval.model import RunInfo, SampleResult, ScenarioResult
+from pytest_rageval.model import CAUSE, RunInfo, SampleResult, ScenarioResult
 from pytest_rageval.reports.base import Report, RunFolder
 from pytest_rageval.stats.verdict import shown_errors
 from pytest_rageval.text.csv_text import csv_text, quoted
@@ -22,8 +22,12 @@ def _write_scores(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> No
     metadata = result.info.metadata_columns
     taken = {*_LEADING, *metrics, *_TRAILING}
     shown = [f"metadata.{column}" if column in taken else column for column in metadata]
-    header = [*_LEADING, *shown, *metrics, *_TRAILING]
-    rows = (_score_row(sample, metadata, metrics) for sample in result.samples)
+    causes = [] if result.info.diagnose is None else [CAUSE]
+    header = [*_LEADING, *shown, *metrics, *_TRAILING, *causes]
+    rows = (
+        [*_score_row(sample, metadata, metrics), *(sample.cause for _ in causes)]
+        for sample in result.samples
+    )
     folder.put("scores.csv", csv_lines(header, rows))
 
 

@@ -228,6 +228,7 @@ def sample_dict(sample: SampleResult) -> dict[str, Any]:
         "reasons": sample.reasons or {},
         "details": json_plain(sample.details) if sample.details else {},
         "errors": sample.errors or {},
+        **({"cause": sample.cause, "cause_reason": sample.cause_reason} if sample.cause else {}),
     }
 
 

@@ -18,6 +18,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_va
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import Correction, TestName
 from pytest_rageval.scenario.data_specs import CorpusSpec, DatasetSpec
+from pytest_rageval.scenario.diagnose_spec import DiagnoseSpec, true_or_mapping
 from pytest_rageval.scenario.human_spec import HumanSpec
 from pytest_rageval.scenario.metric_specs import MetricSpec, ThresholdSpec
 from pytest_rageval.scenario.model_specs import (
@@ -207,6 +208,9 @@ class Scenario(Spec):
     human: HumanSpec | None = Field(
         None, description="labels of people, that a metric is held against: a file, or a mapping"
     )
+    diagnose: Annotated[DiagnoseSpec | None, BeforeValidator(true_or_mapping)] = Field(
+        None, description="why an answer is low: true, or the metrics that tell causes apart"
+    )
     output_dir: Name | None = Field(None, description="base folder, relative to the rootdir")
     save_path: Name | None = Field(None, description="also write UltraRAG's result JSON here")
 
@@ -323,6 +327,7 @@ def _allow_short_forms(schema: dict[str, Any]) -> None:
         "CompareSpec": [{"type": "string"}],
         "TargetSpec": [{"type": "string"}],
         "HumanSpec": [{"type": "string"}],
+        "DiagnoseSpec": [{"type": "boolean"}],
     }
     for role in ("JudgeSpec", "EmbeddingSpec"):
         del definitions[role]["required"]

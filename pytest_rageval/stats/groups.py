@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pytest_rageval.model import Case, InvalidRow, Sample, SampleResult, ScenarioInfo
+from pytest_rageval.model import CAUSE, Case, InvalidRow, Sample, SampleResult, ScenarioInfo
 
 _Row = SampleResult | Sample | InvalidRow
 
 
 def field_value(row: _Row, field: str) -> Any:
-    """Return a row's value of ``field``, which may be ``doc_name``; None without a value."""
+    """Return a row's value of ``field``, which may be ``doc_name``; None without a value.
+
+    Where causes of low answers are looked for, no column of the data is called ``cause``.
+    """
+    if field == CAUSE and isinstance(row, SampleResult) and row.cause is not None:
+        return row.cause
     return row.doc_name if field == "doc_name" else row.metadata.get(field)
 
 

@@ -75,6 +75,18 @@ def shortfalls(sample: SampleResult, thresholds: Mapping[str, Bound]) -> list[Sh
     return [*missed, *map(Refusal, refused)] if sample.details else missed
 
 
+def is_low(info: ScenarioInfo, sample: SampleResult) -> bool:
+    """Return whether a sample misses a threshold, or a metric itself fails it.
+
+    In a scenario without thresholds, also whether its weighted score is below ``bands.warn``.
+    """
+    missed = shortfalls(sample, info.thresholds)
+    if missed or info.thresholds:
+        return bool(missed)
+    score = sample.weighted_score
+    return is_scored(score) and info.band_of(WEIGHTED_SCORE, score) == "bad"
+
+
 def is_beyond_budget(sample: SampleResult) -> bool:
     """Return whether a score was not asked for because the budget was spent."""
     return any(error.startswith(BUDGET) for error in sample.errors.values())

@@ -50,6 +50,7 @@ from pytest_rageval.results.layout import (
 )
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.scenario.data_specs import CorpusSpec, DatasetSpec
+from pytest_rageval.scenario.diagnose_spec import DiagnoseSpec
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.scenario.human_spec import HumanSpec
 from pytest_rageval.scenario.loader import inspect_scenario
@@ -125,6 +126,7 @@ SPECS = [
     MarkSpec,
     BandsSpec,
     HumanSpec,
+    DiagnoseSpec,
     JudgeSpec,
     EmbeddingSpec,
     PriceSpec,
@@ -299,7 +301,8 @@ def test_files_page_names_no_key_that_results_json_lacks() -> None:
         evaluate(LABELLED),
     )
     for result in results:
-        marked = dataclasses.replace(result.samples[0], xfail="known", judged_by={"x": "1"})
+        said_of = {"xfail": "known", "judged_by": {"x": "1"}, "cause": "unknown"}
+        marked = dataclasses.replace(result.samples[0], **said_of)
         whole = dataclasses.replace(result, samples=[marked, *result.samples[1:]])
         found |= _all_keys(json.loads("".join(results_chunks(whole, run))))
     assert named - found == set()

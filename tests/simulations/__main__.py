@@ -2,8 +2,8 @@
 
     python -m tests.simulations [--draws N] [NAME ...]
 
-Names: intervals, groups, modes, corrections, labels, stop; all when none is given. It takes minutes
-with the 2,000 draws of the documentation, and needs the data that ``populations.py`` names.
+Names: intervals, groups, modes, corrections, labels, stop, causes; all when none is given. It takes
+minutes with the 2,000 draws of the documentation, and needs the data that ``populations.py`` names.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fakes"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import causes as made_causes
 import labelled
 import people_and_judges
 import populations
@@ -204,6 +205,18 @@ def stop(draws: int) -> None:
             _row(f"{name}, {scores.mean():.3f}: {error or 'decided'}", cells)
 
 
+def causes(_: int) -> None:
+    """How often the cause is found that was made."""
+    sets = {"nq-oracle": "first_500", "clapnq": "dev", "cmrc2018": "dev_800"}
+    for name, file in sets.items():
+        path = populations.DATA / name / f"{file}.jsonl"
+        sys.stdout.write(f"\n{name}\n{'':<56} found   by chance  wrong  others\n")
+        for way, found in made_causes.found_causes(made_causes.samples_in(path)).items():
+            others = ", ".join(f"{n} {one}" for one, n in found.causes.items() if one != found.made)
+            share = f"{100 * found.share:5.1f} %"
+            sys.stdout.write(f"{way:<56} {share} {found.by_chance:>9} {found.wrong:>6}  {others}\n")
+
+
 def _covered(found: Coverage) -> str:
     return f"{100 * found.held:.1f} ({100 * found.above:.1f})"
 
@@ -228,6 +241,7 @@ PARTS: dict[str, Callable[[int], None]] = {
     "corrections": corrections,
     "labels": labels,
     "stop": stop,
+    "causes": causes,
 }
 
 

@@ -13,6 +13,7 @@ from pytest_rageval.engine.planning.bind_bounds import (
     bind_weights,
     resolve_gates,
 )
+from pytest_rageval.engine.planning.bind_diagnosis import bind_diagnosis
 from pytest_rageval.engine.planning.bind_metrics import bind_metrics
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.engine.planning.snapshot import snapshot_text
@@ -29,12 +30,13 @@ def bind_keys(
     """
     scenario = binding.scenario
     metrics = bind_weights(binding, bind_metrics(binding))
+    thresholds = bind_thresholds(binding, metrics)
     info = ScenarioInfo(
         name=scenario.name,
         path=path,
         nodeid=nodeid,
         metrics=tuple(metric.column for metric in metrics),
-        thresholds=bind_thresholds(binding, metrics),
+        thresholds=thresholds,
         gates=resolve_gates(binding, metrics),
         bands=(scenario.bands.good, scenario.bands.warn),
         doc_weights=scenario.doc_weights,
@@ -48,6 +50,7 @@ def bind_keys(
         overridden_by=binding.loaded.overridden_by,
         compare=bind_comparison(binding, [metric.column.name for metric in metrics]),
         metadata=binding.loaded.metadata,
+        diagnose=bind_diagnosis(binding, metrics, thresholds),
     )
     return metrics, with_snapshot(info, scenario)
 

@@ -24,6 +24,7 @@ from pytest_rageval.engine.planning.bind_bounds import (
 )
 from pytest_rageval.engine.planning.bind_cases import bind_cases, bind_dataset
 from pytest_rageval.engine.planning.bind_columns import contexts_hint
+from pytest_rageval.engine.planning.bind_diagnosis import check_diagnosed
 from pytest_rageval.engine.planning.bind_keys import bind_keys, with_snapshot
 from pytest_rageval.engine.planning.bind_models import bind_models
 from pytest_rageval.engine.planning.bind_samples import bind_samples
@@ -138,6 +139,8 @@ def _bind(
     if dataset is not None:
         cases = bind_cases(binding, dataset, metrics, provided)
         info = _with_data(binding, info, dataset, cases)
+        if info.diagnose is not None:
+            check_diagnosed(binding, info.diagnose, dataset, provided)
         if scenario.human is not None:
             # Not at the top: most scenarios have no labels.
             from pytest_rageval.engine.planning.bind_labels import bind_labels

@@ -60,6 +60,11 @@ def score_case(plan: Plan, case: Case, judgement: Judgement | None = None) -> Sa
         return _without_answer(plan, case, asked_s, REFUSED)
     scores = _scores(plan, sample, judgement.scores if judgement is not None else NOTHING)
     found = _result(plan, sample, scores, asked_s + time.perf_counter() - started)
+    if plan.info.diagnose is not None:
+        # Not at the top: most scenarios ask for no causes.
+        from pytest_rageval.engine.scoring.cause import with_cause
+
+        found = with_cause(plan.info, sample, found)
     return found if answered is None else _with_answer(found, answered)
 
 

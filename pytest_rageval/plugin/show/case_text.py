@@ -51,6 +51,8 @@ def _body(info: ScenarioInfo, result: SampleResult, below: set[str]) -> Iterator
         for name, text in kind.items():
             if name != TARGET:  # it is in the first line
                 yield f"{name}: {shorten(text, _TEXT_WIDTH)}"
+    if result.cause is not None:
+        yield f"cause: {result.cause}, {shorten(result.cause_reason, _TEXT_WIDTH)}"
     yield from _field("answer", result.answer)
     yield from _listing("references", result.references)
     yield from _listing("contexts", result.contexts)

@@ -13,6 +13,7 @@ from pytest_rageval.model import (
     WeightedSummary,
 )
 from pytest_rageval.plugin.show.table_lines import MIN_NAME, Line, name_column, named, prose
+from pytest_rageval.reports.causes import cause_lines
 from pytest_rageval.reports.figures import figure, interval
 from pytest_rageval.reports.missing import scored_figure
 from pytest_rageval.reports.people import agreement_lines, corrected_figures
@@ -67,7 +68,7 @@ def figure_lines(result: ScenarioResult, width: int) -> Iterator[Line]:
     for name, row in found.rows.items():
         mean, rest = row[0], found.line(row)[len(row[0]) :]
         yield from named(name, column, ((mean, _band(result, name)), (rest, "")))
-    for said in agreement_lines(result):
+    for said in (*agreement_lines(result), *cause_lines(result)):
         yield from prose(said, width)
 
 

@@ -15,7 +15,6 @@ from pytest_rageval.model import (
     MetricColumn,
     RunInfo,
     SampleResult,
-    ScenarioInfo,
     ScenarioResult,
     json_plain,
 )
@@ -98,6 +97,7 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
         "guards_itself": not info.gates,
         "may_be_missing": list(info.tolerated),
         "judges_weighted": WEIGHTED_SCORE in required_names(info) or not required_names(info),
+        "diagnoses": info.diagnose is not None,
         "complete": result.complete,
         "not_asked": result.counts.not_asked,
         "total": result.counts.samples,
@@ -264,13 +264,13 @@ def _texts(result: ScenarioResult, pool: TextPool) -> dict[str, Any]:
             for kind, name, text in _remarks(sample)
         ],
         "remark_names": [cut(name, _WIDTH) for name in names],
-        "fields": [_field(pool, name, samples) for name in _field_names(result.info)],
+        "fields": [_field(pool, name, samples) for name in result.info.fields],
         "texts": pool.texts,
     }
 
 
-KINDS: Final = ("error", "reason", "details", "raw")
-_SHARES: Final = {"error": 1, "reason": 2, "details": 2, "raw": 2}
+KINDS: Final = ("error", "reason", "details", "raw", "cause")
+_SHARES: Final = {"error": 1, "reason": 2, "details": 2, "raw": 2, "cause": 2}
 
 
 def _remark_names(result: ScenarioResult) -> list[str]:
@@ -287,7 +287,7 @@ def _listed(pool: TextPool, texts: Sequence[str] | None, share: int) -> list[int
 
 
 def _remarks(sample: SampleResult) -> Iterator[tuple[str, str, str]]:
-    """Yield the remarks on a sample: kind, metric or row, and text."""
+    """Yield the remarks on a sample: kind, metric or row or cause, and text."""
     for name, text in sample.errors.items():
         yield "error", name, text
     for name, text in sample.reasons.items():
@@ -297,10 +297,8 @@ def _remarks(sample: SampleResult) -> Iterator[tuple[str, str, str]]:
     if sample.invalid is not None:
         place = f"row {sample.row}" + (f", line {sample.line}" if sample.line is not None else "")
         yield "raw", place, sample.raw
-
-
-def _field_names(info: ScenarioInfo) -> tuple[str, ...]:
-    return ("doc_name", *info.metadata_columns)
+    if sample.cause is not None:
+        yield "cause", sample.cause, sample.cause_reason
 
 
 def _field(pool: TextPool, name: str, samples: Sequence[SampleResult]) -> dict[str, Any]:
@@ -327,5 +325,5 @@ def _all_texts(result: ScenarioResult) -> Iterator[tuple[str, int]]:
             yield text, 1
         for kind, _, text in _remarks(sample):
             yield text, _SHARES[kind]
-        for name in _field_names(result.info):
+        for name in result.info.fields:
             yield slice_value(sample, name), 2

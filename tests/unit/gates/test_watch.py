@@ -10,7 +10,14 @@ from typing import Any
 import pytest
 
 from pytest_rageval.gates.base import Asked, Foreseeing, Watch, make_gates
-from pytest_rageval.model import Bound, MetricColumn, Sample, SampleResult, ScenarioInfo
+from pytest_rageval.model import (
+    Bound,
+    Diagnosis,
+    MetricColumn,
+    Sample,
+    SampleResult,
+    ScenarioInfo,
+)
 
 Info = Callable[..., ScenarioInfo]
 
@@ -133,3 +140,11 @@ def test_every_value_of_a_field_must_be_certain_or_one_fail(info: Info) -> None:
     assert certain(watch(info(), options, asked), scored(2, 1.0), *failing) == [False, False, True]
     beside = scored(9, None, invalid="no answer")
     assert certain(watch(info(), options, asked), beside) == [False]
+
+
+def test_slices_by_cause_need_every_sample(info: Info) -> None:
+    """E21: the cause of an answer is not known before it is scored."""
+    column = MetricColumn("f1")
+    by_cause = {"by": {"cause": {"f1": 0.5}}}
+    assert watch(info(column, diagnose=Diagnosis()), by_cause) is None
+    assert watch(info(column, metadata_columns=("cause",)), by_cause) is not None

@@ -10,6 +10,7 @@ import pytest
 
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.model import (
+    CAUSES,
     Baseline,
     Bound,
     Comparing,
@@ -204,7 +205,16 @@ def test_no_run_is_too_long_for_a_comment(result: Made, long: str) -> None:
     metrics = [MetricColumn(f"m{at}{long}") for at in range(500)]
     errors = {column.name: long for column in metrics}
     samples = [
-        sample(f"s{at}{long}", at, 0.0, question=long, errors=errors, outcome="error")
+        sample(
+            f"s{at}{long}",
+            at,
+            0.0,
+            question=long,
+            errors=errors,
+            outcome="error",
+            cause=CAUSES[at % 4],
+            cause_reason=long,
+        )
         for at in range(500)
     ]
     made = result(samples, *metrics, overridden=tuple(f"{at}`{long}" for at in range(500)))
@@ -228,7 +238,14 @@ def test_no_run_is_too_long_for_a_comment(result: Made, long: str) -> None:
     )
     text = summary_text(made, RUN)
     assert 40_000 < len(text) < 65_536
-    for heading in ("Metric Means (weighted)", "Compared with", "Worse than", "Gates", "Worst"):
+    for heading in (
+        "Metric Means (weighted)",
+        "Compared with",
+        "Worse than",
+        "Causes",
+        "Gates",
+        "Worst",
+    ):
         assert f"\n## {heading}" in text
     assert "| **weighted_score** | **0.0000** |" in text
 

@@ -50,6 +50,9 @@ function detailOf(app, at) {
     block("references", listOf(run, data.references[at])),
     block("scores", detailScores(app, at, remarks)),
     peopleBlock(run, at),
+    ...of("cause").map((remark) =>
+      block("cause", [el("p", {}, say(`cause_${remark.name}`)), longText(run, remark.text)]),
+    ),
     block("contexts", listOf(run, data.contexts[at])),
     metadataBlock(run, at),
     ...of("details").map((remark) =>
@@ -71,7 +74,7 @@ function detailOf(app, at) {
   ];
 }
 
-const KINDS = ["error", "reason", "details", "raw"];
+const KINDS = ["error", "reason", "details", "raw", "cause"];
 
 /** "row 3" or "row 3, line 4", as the run says it, in the language of the page. */
 function placeOf(text) {
@@ -163,6 +166,7 @@ function thresholdText([, min, max]) {
 
 function metadataBlock(run, at) {
   const rows = [...run.fields.values()]
+    .filter((field) => !isCause(run, field.name)) // it has a block of its own
     .map((field) => [field.name, field.values[field.at[at]]])
     .filter(([, value]) => textAt(run, value) !== "(none)")
     .map(([name, value]) =>

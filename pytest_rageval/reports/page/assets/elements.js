@@ -149,9 +149,19 @@ function nameOf(target) {
   return target === WEIGHTED ? say("weighted_score") : target;
 }
 
-function shownValue(run, number) {
+function shownValue(run, number, field) {
   const text = textAt(run, number);
-  return text === "(none)" ? say("none_value") : text;
+  if (text === "(none)") return say("none_value");
+  return isCause(run, field) ? say(`value_${text}`) : text;
+}
+
+/** Whether a field holds the causes of low answers; without them it is a column of the data. */
+function isCause(run, field) {
+  return run.data.scenario.diagnoses && field === "cause";
+}
+
+function fieldName(run, field) {
+  return isCause(run, field) ? say("cause") : field;
 }
 
 function figure(value) {

@@ -105,8 +105,12 @@ function filterButtons(app) {
         app,
         "slice",
         say("filtered_by", {
-          field: wanted.slice.field,
-          value: shownValue(run, run.fields.get(wanted.slice.field).values[wanted.slice.value]),
+          field: fieldName(run, wanted.slice.field),
+          value: shownValue(
+            run,
+            run.fields.get(wanted.slice.field).values[wanted.slice.value],
+            wanted.slice.field,
+          ),
         }),
       ),
     );

@@ -17,7 +17,7 @@ function slicesSection(app) {
     body.replaceChildren(...slicesTable(app));
   };
   const body = el("div", {}, slicesTable(app));
-  const options = fields.map((field) => ({ value: field.name, label: field.name }));
+  const options = fields.map((field) => ({ value: field.name, label: fieldName(run, field.name) }));
   return section(
     "slices",
     hint(say("slices_hint")),
@@ -45,7 +45,7 @@ function slicesTable(app) {
     numberHead(say("interval")),
     numberHead(say("scored")),
   ];
-  const value = `${slice.field}, ${nameOf(slice.target)}`;
+  const value = `${fieldName(run, slice.field)}, ${nameOf(slice.target)}`;
   const caption = say("labelled", { name: say("slices"), value });
   const toggle = () => {
     app.slice = { ...slice, isWhole: !slice.isWhole };
@@ -61,10 +61,10 @@ function slicesTable(app) {
 function sliceRow(app, field, { value, summary }, [low, high]) {
   const { run, slice } = app;
   const mean = summary.weighted_mean;
-  const text = shownValue(run, field.values[value]);
+  const text = shownValue(run, field.values[value], field.name);
   const choose = button(given(text), () => app.showSlice(field.name, value), {
     class: "link",
-    "aria-label": say("filter_by", { field: field.name, value: text }),
+    "aria-label": say("filter_by", { field: fieldName(run, field.name), value: text }),
   });
   const band = bandOf(run, slice.target, mean);
   const bar =

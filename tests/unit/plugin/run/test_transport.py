@@ -51,6 +51,8 @@ def test_a_result_arrives_as_it_was_sent() -> None:
         is_kept=True,
         judged_by={"references": "abc"},
         expected=["e"],
+        cause="unknown",
+        cause_reason="no contexts",
     )
     default = SampleResult("", 0)
     assert [one.name for one in fields(result) if _same(result, default, one.name)] == []

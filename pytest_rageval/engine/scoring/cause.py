@@ -1,0 +1,150 @@
+"""The cause of a low answer: what was retrieved, what was made of it, or neither can be said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pytest_rageval.errors import shorten
+from pytest_rageval.model import (
+    Bound,
+    Cause,
+    Diagnosis,
+    Sample,
+    SampleResult,
+    ScenarioInfo,
+)
+from pytest_rageval.stats.verdict import is_low
+from pytest_rageval.stats.weights import is_scored
+from pytest_rageval.text.evidence import content_words, holds, is_refusal
+
+# Measured on ClapNQ, whose references are sentences: of their words, the question's own context
+# has 0.65 (2nd percentile) to 1, five of other questions have up to 0.30 (98th percentile).
+HELD: Final = 0.6
+"""From this share of a reference's words on, the contexts hold it."""
+
+# On the same data, 0.22 of the words of right answers stand neither in contexts nor question (98th
+# percentile); of answers and sentences that belong to other questions at least 0.67 (2nd).
+UNFOUNDED: Final = 0.5
+"""From this share of words that are nowhere else on, an answer says what its contexts do not."""
+
+_SHOWN: Final = 3
+_HELD: Final = "the contexts hold the reference"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A cause and, in words, what it was told by."""
+
+    cause: Cause
+    reason: str
+
+
+def with_cause(info: ScenarioInfo, sample: Sample, result: SampleResult) -> SampleResult:
+    """Return the result of ``sample`` with the cause, if the scenario asks for it and it is low."""
+    if info.diagnose is None or not is_low(info, result):
+        return result
+    found = find_cause(info, info.diagnose, sample, result)
+    return replace(result, cause=found.cause, cause_reason=found.reason)
+
+
+def find_cause(
+    info: ScenarioInfo, diagnosis: Diagnosis, sample: Sample, result: SampleResult
+) -> Found:
+    """Return the cause of a low answer.
+
+    A metric decides where one is named and has a score, else the words do. But where a reference
+    stands in the contexts, the cause is never ``retrieval``.
+    """
+    found = _retrieved(info, diagnosis, sample, result)
+    if found.cause != "generation":
+        return found
+    if sample.answer is None:
+        return Found("unknown", f"{found.reason}, and there is no answer")
+    if not sample.answer.strip():
+        return Found("generation", f"{found.reason}, and the answer is empty")
+    if is_refusal(sample.answer):
+        return Found("generation", f"{found.reason}, and the answer refuses")
+    unfaithful = _unfaithful(info, diagnosis.generation, sample, result)
+    if unfaithful:
+        return Found("unfaithful", f"{found.reason}, {unfaithful}")
+    return Found("generation", f"{found.reason}, and the answer missed it")
+
+
+def _retrieved(
+    info: ScenarioInfo, diagnosis: Diagnosis, sample: Sample, result: SampleResult
+) -> Found:
+    """Return ``generation`` where what was retrieved is right, else the cause."""
+    wanted = _wanted(sample)
+    if holds(sample.contexts or (), wanted) or _in_expected(sample):
+        return Found("generation", _HELD)
+    judged = _judged(info, diagnosis.retrieval, result)
+    if judged is not None:
+        is_good, said = judged
+        return Found("generation" if is_good else "retrieval", said)
+    if sample.contexts is None:
+        return Found("unknown", "no contexts")
+    if not wanted:
+        texts = sample.references or ()
+        said = f"no words to look for in {shorten(texts[0])!r}" if texts else "no references"
+        return Found("unknown", said)
+    if not sample.contexts:
+        return Found("retrieval", "there are no contexts")
+    known = _words(sample.contexts)
+    if any(_share(text, known) >= HELD for text in wanted):
+        return Found("generation", _HELD)
+    return Found("retrieval", "no context holds the reference")
+
+
+def _wanted(sample: Sample) -> list[str]:
+    """Return the texts to look for in the contexts; ``yes`` or ``no`` would stand in any."""
+    texts = [*(sample.references or ()), *(sample.reference_contexts or ())]
+    return [text for text in texts if content_words(text)]
+
+
+def _in_expected(sample: Sample) -> bool:
+    """Return whether a context is a part of an expected one."""
+    parts = [text for text in sample.contexts or () if content_words(text)]
+    return holds(sample.reference_contexts or (), parts)
+
+
+def _words(texts: Sequence[str]) -> set[str]:
+    return {word for text in texts for word in content_words(text)}
+
+
+def _share(text: str, known: set[str]) -> float:
+    words = content_words(text)
+    return sum(word in known for word in words) / len(words)
+
+
+def _judged(info: ScenarioInfo, name: str | None, result: SampleResult) -> tuple[bool, str] | None:
+    """Return whether a metric's score is good enough, and the comparison; None without a score."""
+    score = result.scores.get(name) if name is not None else None
+    if name is None or not is_scored(score):
+        return None
+    bound = info.thresholds.get(name) or _middle(info, name)
+    return bound.holds(score), f"{name} {bound.compare(score)}"
+
+
+def _middle(info: ScenarioInfo, name: str) -> Bound:
+    column = next(column for column in info.metrics if column.name == name)
+    return Bound(min=column.middle) if column.higher_is_better else Bound(max=column.middle)
+
+
+def _unfaithful(
+    info: ScenarioInfo, metric: str | None, sample: Sample, result: SampleResult
+) -> str:
+    """Return by what the answer says what the contexts do not; "" where it does not."""
+    judged = _judged(info, metric, result)
+    if judged is not None:
+        is_good, said = judged
+        return "" if is_good else f"and {said}"
+    if not sample.contexts:
+        return ""
+    words = content_words(sample.answer or "")
+    known = _words([sample.question or "", *sample.contexts])
+    unknown = [word for word in words if word not in known]
+    if not unknown or len(unknown) / len(words) < UNFOUNDED:
+        return ""
+    return f"but not what the answer says: {', '.join(unknown[:_SHOWN])}"

@@ -1,0 +1,40 @@
+"""E21: the causes of low answers on the page: in a sample, as a group, as a filter, in Chinese."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_rageval.engine.verdict.decide import Extent, decide_gates
+from pytest_rageval.model import Diagnosis, MetricColumn, SampleResult, ScenarioInfo
+from pytest_rageval.stats.aggregate import summarize_scenario
+
+CAUSES: list[Any] = ["retrieval", None, "retrieval", "unfaithful"]
+REASONS = ["no context holds it", "", "no context holds it", "but not what the answer says"]
+
+
+def test_causes_are_shown_and_filter_the_samples(open_report: Any) -> None:
+    """E21: two answers are low because of retrieval."""
+    samples = [
+        SampleResult(
+            f"q{at}",
+            at,
+            weighted_score=0.9 if cause is None else 0.1,
+            scores={"f1": 0.9 if cause is None else 0.1},
+            cause=cause,
+            cause_reason=reason,
+        )
+        for at, (cause, reason) in enumerate(zip(CAUSES, REASONS, strict=True))
+    ]
+    info = ScenarioInfo("s", "s", "s", (MetricColumn("f1"),), total=4, diagnose=Diagnosis())
+    page = open_report(
+        decide_gates(summarize_scenario(info, samples, complete=True), Extent(4, 4, 4)),
+        locale="zh-CN",
+    )
+    assert page.locator("#slices select").first.locator("option").all_inner_texts() == ["原因"]
+    page.locator("#slices tbody button", has_text="检索").click()
+    assert page.locator("#samples tbody tr").count() == 2
+    page.locator("#samples tbody button").first.click()
+    dialog = page.locator("dialog[open]")
+    assert "检索：上下文中没有参考答案。" in dialog.inner_text()
+    assert "no context holds it" in dialog.inner_text()
+    assert "retrieval" not in dialog.inner_text()

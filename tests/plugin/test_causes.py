@@ -1,0 +1,82 @@
+"""E21: the causes of low answers, from the scenario to terminal, files and gates."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from pytest_rageval import evaluate
+
+if TYPE_CHECKING:
+    from tests.plugin.conftest import Project, Run
+
+RIGHT, WRONG = "Faust is a play by Goethe.", "Don Carlos is a play by Schiller."
+ROWS: list[dict[str, Any]] = [
+    {"id": "good", "answer": "Goethe", "references": ["Goethe"], "contexts": [WRONG]},
+    {"id": "lost", "answer": "Schiller", "references": ["Goethe"], "contexts": [WRONG]},
+    {"id": "mute", "answer": "", "references": ["Goethe"], "contexts": [RIGHT]},
+    {"id": "made up", "answer": "Schiller", "references": ["Goethe"], "contexts": [RIGHT]},
+    {"id": "bare", "answer": "Schiller", "references": ["Goethe"]},
+]
+SCENARIO = """
+    name: qa
+    dataset: qa.jsonl
+    metrics: [em]
+    thresholds: {em: 0.5}
+    diagnose: true
+    gates: {by: {cause: {em: 0.5}}}
+"""
+CAUSES = {
+    "good": "",
+    "lost": "retrieval",
+    "mute": "generation",
+    "made up": "unfaithful",
+    "bare": "unknown",
+}
+
+
+def test_low_answers_have_a_cause_wherever_they_are_shown(project: Project, run: Run) -> None:
+    """E21: over xdist's transport; ``evaluate`` finds the same."""
+    path = project.scenario(SCENARIO)
+    project.rows(ROWS)
+    shown = run("--rag-report=html")
+    shown.stdout.fnmatch_lines(
+        [
+            "cause: retrieval, no context holds the reference",
+            "of 4 low answers 1 retrieval, 1 generation, 1 unfaithful, 1 unknown",
+            "retrieval: no context holds the reference (lost)",
+            "generation: the contexts hold the reference, and the answer is empty (mute)",
+            "unknown: no contexts (bare)",
+        ]
+    )
+    samples = {one["id"]: one for one in project.results()["samples"]}
+    assert {name: one.get("cause", "") for name, one in samples.items()} == CAUSES
+    assert samples["bare"]["cause_reason"] == "no contexts"
+    assert {row["sample_id"]: row["cause"] for row in project.table("scores.csv")} == CAUSES
+    assert "- unknown: no contexts (bare)\n" in (project.folder() / "summary.md").read_text()
+    assert "the contexts hold the reference" in (project.folder() / "report.html").read_text()
+    assert project.gates()["by.cause.em.mean"] == "failed"
+    shown.stdout.fnmatch_lines(["4 of 5 values of cause: generation: 0.0000 < 0.5000; *"])
+    found = evaluate(path)
+    assert {one.sample_id: one.cause or "" for one in found.samples} == CAUSES
+
+
+def test_workers_find_the_same_causes(project: Project, plain: Run, workers: Run) -> None:
+    """E21: results.json is equal but for ``run``."""
+    project.scenario(SCENARIO)
+    project.rows(ROWS)
+    plain("-q")
+    workers("-q")
+    assert len(project.folders()) == 2
+    assert project.without_run(0) == project.without_run(1)
+
+
+def test_without_diagnose_nothing_is_said_of_causes(project: Project, plain: Run) -> None:
+    """E21: and a column may be called so."""
+    project.scenario(SCENARIO.replace("diagnose: true", "description: d"))
+    project.rows([{**row, "cause": "mine"} for row in ROWS])
+    shown = plain("-q")
+    assert "low answers" not in shown.stdout.str()
+    assert "cause" not in json.dumps([s.keys() for s in project.results()["samples"]], default=list)
+    assert {row["cause"] for row in project.table("scores.csv")} == {"mine"}
+    shown.stdout.fnmatch_lines(["1 of 1 values of cause: mine: 0.2000 < 0.5000"])

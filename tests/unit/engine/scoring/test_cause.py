@@ -1,0 +1,160 @@
+"""E21: the cause of a low answer, from scores where there are any, else from words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pytest_rageval.engine.scoring.cause import find_cause, with_cause
+from pytest_rageval.model import (
+    Bound,
+    Diagnosis,
+    MetricColumn,
+    Sample,
+    SampleResult,
+    ScenarioInfo,
+)
+
+Info = Callable[..., ScenarioInfo]
+RIGHT = "Faust is a play by Goethe."
+WRONG = "Don Carlos is a play by Schiller."
+BY_WORDS = Diagnosis()
+BY_SCORES = Diagnosis("context_recall", "faithfulness")
+COLUMNS = (MetricColumn("context_recall"), MetricColumn("faithfulness"))
+
+
+def sample(answer: str | None = "Schiller", *contexts: str, **fields: Any) -> Sample:
+    known = {"question": "Who wrote Faust?", "references": ("Goethe",), "contexts": contexts}
+    return Sample("q", answer=answer, **(known | fields))
+
+
+def cause(
+    info: ScenarioInfo, asked: Sample, diagnosis: Diagnosis = BY_WORDS, **scores: float | None
+) -> tuple[str, str]:
+    found = find_cause(info, diagnosis, asked, SampleResult("q", 0, scores=scores))
+    return found.cause, found.reason
+
+
+HELD = "the contexts hold the reference"
+SAYS = f"{HELD}, but not what the answer says:"
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected", "reason"),
+    [
+        (sample("Schiller", WRONG), "retrieval", "no context holds the reference"),
+        (sample("Schiller"), "retrieval", "there are no contexts"),
+        (sample("Goethe", WRONG), "retrieval", "no context holds the reference"),
+        (sample("a play", WRONG, RIGHT), "generation", f"{HELD}, and the answer missed it"),
+        (sample("Who wrote?", RIGHT), "generation", f"{HELD}, and the answer missed it"),
+        (sample(" ", RIGHT), "generation", f"{HELD}, and the answer is empty"),
+        (sample("I don't know.", RIGHT), "generation", f"{HELD}, and the answer refuses"),
+        (sample("Schiller", RIGHT), "unfaithful", f"{SAYS} schiller"),
+        (sample("A play of 1759", RIGHT), "unfaithful", f"{SAYS} 1759"),
+        (sample("席勒", "浮士德是歌德的", references=("歌德",)), "unfaithful",
+         f"{SAYS} 席勒"),
+        (sample(None, RIGHT), "unknown", f"{HELD}, and there is no answer"),
+        (sample(contexts=None), "unknown", "no contexts"),
+        (sample("x", RIGHT, references=None), "unknown", "no references"),
+        (sample("x", RIGHT, references=("Yes.",)), "unknown", "no words to look for in 'Yes.'"),
+        (sample(None, WRONG), "retrieval", "no context holds the reference"),
+    ],
+)  # fmt: skip
+def test_words_tell_the_cause(info: Info, asked: Sample, expected: str, reason: str) -> None:
+    """E21: "A play of 1759" has two words; one of them, half, is nowhere else."""
+    assert cause(info(), asked) == (expected, reason)
+
+
+@pytest.mark.parametrize(
+    ("context", "expected"),
+    [
+        # 3 of the 5 words: 0.6.
+        ("Four stalls close.", "generation"),
+        ("Four stalls open.", "retrieval"),
+    ],
+)
+def test_contexts_hold_a_reference_with_three_fifths_of_its_words(
+    info: Info, context: str, expected: str
+) -> None:
+    """E21: a reference in other words."""
+    asked = sample("", context, references=("The market stalls close at four daily.",))
+    assert cause(info(), asked)[0] == expected
+
+
+@pytest.mark.parametrize(
+    "context", ["Faust, a play by Goethe", "He wrote Faust, a play by Goethe, early."]
+)
+def test_a_part_or_the_whole_of_an_expected_context_is_enough(info: Info, context: str) -> None:
+    """E21: chunks are cut differently; no reference answer is needed."""
+    fields: dict[str, Any] = {
+        "references": None,
+        "reference_contexts": ("Faust, a play by Goethe",),
+    }
+    assert cause(info(), sample("", context, **fields))[0] == "generation"
+    assert cause(info(), sample("", "a play", **fields))[0] == "generation"
+    assert cause(info(), sample("", WRONG, **fields))[0] == "retrieval"
+
+
+@pytest.mark.parametrize(
+    ("recall", "faithfulness", "expected", "reason"),
+    [
+        (0.4, 1.0, "retrieval", "context_recall 0.4000 < 0.5000"),
+        (0.5, 0.9, "generation", "context_recall 0.5000 >= 0.5000, and the answer missed it"),
+        (
+            0.9,
+            0.1,
+            "unfaithful",
+            "context_recall 0.9000 >= 0.5000, and faithfulness 0.1000 < 0.5000",
+        ),
+        (None, None, "retrieval", "no context holds the reference"),
+    ],
+)
+def test_scores_tell_the_cause_where_there_are_any(
+    info: Info, recall: float | None, faithfulness: float | None, expected: str, reason: str
+) -> None:
+    """E21: the middle of the range is the cut."""
+    asked = sample("Schiller", WRONG)
+    scores = {"context_recall": recall, "faithfulness": faithfulness}
+    assert cause(info(*COLUMNS), asked, BY_SCORES, **scores) == (expected, reason)
+
+
+def test_a_threshold_is_the_cut_of_its_metric(info: Info) -> None:
+    """E21."""
+    strict = info(*COLUMNS, thresholds={"context_recall": Bound(min=0.95)})
+    assert cause(strict, sample("x", WRONG), BY_SCORES, context_recall=0.9)[0] == "retrieval"
+
+
+def test_the_cut_is_the_middle_also_where_lower_is_better(info: Info) -> None:
+    """E21: missing passages, 0 to 4: 3 is bad, 1 good."""
+    lost = info(MetricColumn("lost", range=(0.0, 4.0), higher_is_better=False))
+    found = [cause(lost, sample("", WRONG), Diagnosis("lost"), lost=at)[0] for at in (3.0, 1.0)]
+    assert found == ["retrieval", "generation"]
+
+
+def test_where_a_reference_stands_the_cause_is_never_retrieval(info: Info) -> None:
+    """E21: whatever a judge says."""
+    found = cause(info(*COLUMNS), sample("", RIGHT), BY_SCORES, context_recall=0.0)
+    assert found == ("generation", f"{HELD}, and the answer is empty")
+
+
+def test_a_refusal_is_not_unfaithful(info: Info) -> None:
+    """E21: though a judge finds no support for it."""
+    asked = sample("I cannot answer that.", RIGHT)
+    assert cause(info(*COLUMNS), asked, BY_SCORES, faithfulness=0.0)[0] == "generation"
+
+
+def test_only_low_answers_have_a_cause_and_only_where_it_is_asked_for(info: Info) -> None:
+    """E21: without thresholds low is below ``bands.warn``."""
+    asked = sample("Schiller", WRONG)
+    result = SampleResult("q", 0, weighted_score=0.5)
+    given = {"diagnose": BY_WORDS, "bands": (0.8, 0.6)}
+    assert with_cause(info(**given), asked, result).cause == "retrieval"
+    assert with_cause(info(bands=(0.8, 0.6)), asked, result) is result
+    assert with_cause(info(**(given | {"bands": (0.8, 0.5)})), asked, result) is result
+    kept = info(**given, thresholds={"weighted_score": Bound(min=0.4)})
+    assert with_cause(kept, asked, result) is result
+    missed = info(**given, thresholds={"weighted_score": Bound(min=0.7)})
+    assert with_cause(missed, asked, result).cause == "retrieval"
+    assert with_cause(info(**given), asked, SampleResult("q", 0)).cause is None
