@@ -18,7 +18,7 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.reports.label_sheet import LabelRow
 from pytest_rageval.stats.drawing import Candidate
-from pytest_rageval.stats.people import Scale, column_of
+from pytest_rageval.stats.label_scale import Scale, column_of
 from pytest_rageval.stats.weights import is_scored
 
 SavedSample = Mapping[str, Any]

@@ -13,7 +13,7 @@ from pytest_rageval.model import Draw, Label
 from pytest_rageval.stats import label_plan
 from pytest_rageval.stats.corrected import LEAST_LABELS
 from pytest_rageval.stats.label_plan import LEAST_IN_STRATUM, allocation
-from pytest_rageval.stats.people import CHANGED, code_in
+from pytest_rageval.stats.label_strata import CHANGED, code_in
 
 FIRST: Final = 30
 """So many labels are drawn uniformly before the judge's verdict decides where to look."""

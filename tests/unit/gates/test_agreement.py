@@ -18,7 +18,7 @@ from pytest_rageval.model import (
     ScenarioResult,
     answer_digest,
 )
-from pytest_rageval.stats.people import corrected_of
+from pytest_rageval.stats.corrected_means import corrected_of
 
 Result = Callable[..., ScenarioResult]
 

@@ -2,7 +2,7 @@
 
 /** The English of pytest_rageval/gates, engine/verdict/decide.py and stats/paired*.py; `$1` are figures. */
 const RUN_WORDS = [
-  // people's labels: gates/agreement.py, gates/corrected*.py, stats/people.py, stats/agreement.py
+  // people's labels: gates/agreement.py, gates/corrected*.py, stats/label_strata.py, stats/agreement.py
   [/people and the judge use one level only/, "人工与裁判都只用了一个等级"],
   [/people use one level only/, "人工只用了一个等级"],
   [/all scores of the judge are equal/, "裁判的分数全部相同"],
