@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from pytest_rageval import evaluate
 
 if TYPE_CHECKING:
@@ -61,6 +63,7 @@ def test_low_answers_have_a_cause_wherever_they_are_shown(project: Project, run:
     assert {one.sample_id: one.cause or "" for one in found.samples} == CAUSES
 
 
+@pytest.mark.full
 def test_workers_find_the_same_causes(project: Project, plain: Run, workers: Run) -> None:
     """E21: results.json is equal but for ``run``."""
     project.scenario(SCENARIO)

@@ -59,7 +59,8 @@ def test_the_option_sets_how_many_calls_are_in_flight(
 def test_the_time_of_a_case_is_that_of_its_judge(judged: JudgedProject) -> None:
     """[E8] Six calls of 0.1 s in flight at once: each took it, though only the first waited."""
     judged.server.options.latency_s = 0.1
-    judged.scenario(["0.5"] * 6, judge={"concurrency": 6})
+    # Six answers: equal ones would share one call, which the later of them join.
+    judged.scenario([f"0.{n}" for n in range(1, 7)], judge={"concurrency": 6})
     result = judged.pytest("--durations=0", "--durations-min=0.1")
     shown = [line for line in result.outlines if " setup " in line and "qa.rageval.yaml::s" in line]
     assert len(shown) == 6
