@@ -7,10 +7,12 @@ sides, else the gate fails.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from statistics import NormalDist
 from typing import Literal
 
+from pytest_rageval.gates.agreement import labels_of
+from pytest_rageval.gates.base import GateOptionError
 from pytest_rageval.gates.regression import FEW_PAIRS, UNDECIDED, RegressionGate
 from pytest_rageval.model import (
     NOTHING,
@@ -18,6 +20,7 @@ from pytest_rageval.model import (
     Corrected,
     GateResult,
     HumanLabels,
+    ScenarioInfo,
     ScenarioResult,
 )
 from pytest_rageval.stats.paired import power_factor
@@ -113,3 +116,18 @@ class _Seen:
     message: str
     why: str = ""
     fell: bool = False
+
+
+def corrected_gate(
+    gate: RegressionGate, path: tuple[str, ...], info: ScenarioInfo
+) -> CorrectedRegressionGate:
+    """Return a gate with the same options that judges what people would see.
+
+    Raises GateOptionError for a metric without labels, and for a fall in per cent.
+    """
+    if gate.relative:
+        message = "give the fall as a number: per cent of the judge's mean is none of people's"
+        raise GateOptionError((*path, "max_drop"), message)
+    human = {name: labels_of(info, name, path, "corrected: true") for name in gate.targets}
+    known = {one.name: getattr(gate, one.name) for one in fields(gate)}
+    return CorrectedRegressionGate(**known, human=human)
