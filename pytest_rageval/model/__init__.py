@@ -58,9 +58,20 @@ from pytest_rageval.model.scenario import (
     ScenarioInfo,
     ScenarioView,
     SignificanceTest,
+    title_of,
+)
+from pytest_rageval.model.variants import (
+    BEST,
+    SEPARATOR,
+    CauseChange,
+    Contest,
+    RankedVariant,
+    Ranking,
+    VariantPair,
 )
 
 __all__ = [
+    "BEST",
     "BUDGET",
     "CAUSE",
     "CAUSES",
@@ -74,6 +85,7 @@ __all__ = [
     "REPEATS",
     "REPLAY",
     "RETRIEVAL",
+    "SEPARATOR",
     "TARGET",
     "TOLERANCE",
     "WEIGHTED_SCORE",
@@ -82,8 +94,10 @@ __all__ = [
     "Bound",
     "Case",
     "Cause",
+    "CauseChange",
     "Comparing",
     "Comparison",
+    "Contest",
     "Corrected",
     "Correction",
     "Counts",
@@ -99,6 +113,8 @@ __all__ = [
     "MetricComparison",
     "MetricSummary",
     "Outcome",
+    "RankedVariant",
+    "Ranking",
     "RunInfo",
     "Sample",
     "SampleResult",
@@ -108,7 +124,9 @@ __all__ = [
     "Score",
     "SignificanceTest",
     "TestName",
+    "VariantPair",
     "WeightedSummary",
     "answer_digest",
     "json_plain",
+    "title_of",
 ]

@@ -18,6 +18,7 @@ from pytest_rageval.model.names import (
 )
 from pytest_rageval.model.plain import nothing
 from pytest_rageval.model.scenario import ScenarioInfo
+from pytest_rageval.model.variants import Ranking
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +248,8 @@ class ScenarioResult:
     """How well the metrics agree with people, for each that has labels."""
     corrected: Mapping[str, Corrected] = field(default_factory=nothing)
     """Their means corrected by those labels."""
+    ranking: Ranking | None = None
+    """The variants of the scenario against each other, where it has some and several ran."""
 
     def summary_of(self, name: str) -> MetricSummary | WeightedSummary:
         """Return the summary of a metric, or of ``weighted_score``."""

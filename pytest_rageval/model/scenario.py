@@ -10,6 +10,7 @@ from typing import Any, Final
 from pytest_rageval.model.labels import HumanLabels
 from pytest_rageval.model.names import CAUSE, TOLERANCE, WEIGHTED_SCORE, Band, Correction, TestName
 from pytest_rageval.model.plain import NOTHING, nothing
+from pytest_rageval.model.variants import SEPARATOR, Contest
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +212,15 @@ class ScenarioInfo:
     """What people say of the same answers, for each metric that is held against them."""
     diagnose: Diagnosis | None = None
     """How the causes of low answers are found; None where they are not looked for."""
+    variant: str = ""
+    """Which variant of the scenario this is; empty where it has none."""
+    contest: Contest | None = None
+    """The variants that this one is compared with; None where the scenario has none."""
+
+    @property
+    def title(self) -> str:
+        """The name under which runs are kept: ``support-bot``, or ``support-bot::dense``."""
+        return title_of(self.name, self.variant)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -272,6 +282,7 @@ class ScenarioInfo:
         }
         plain["diagnose"] = asdict(self.diagnose) if self.diagnose is not None else None
         plain["human"] = [one.to_dict() for one in self.human]
+        plain["contest"] = asdict(self.contest) if self.contest is not None else None
         return plain
 
     @classmethod
@@ -285,6 +296,8 @@ class ScenarioInfo:
         known["human"] = tuple(map(HumanLabels.from_dict, plain["human"]))
         if plain["diagnose"] is not None:
             known["diagnose"] = Diagnosis(**plain["diagnose"])
+        if plain["contest"] is not None:
+            known["contest"] = Contest.from_dict(plain["contest"])
         known["compare"] = _comparing(plain["compare"])
         known["baselines"] = {name: Baseline(*row) for name, row in plain["baselines"].items()}
         return cls(**known)
@@ -306,17 +319,27 @@ class ScenarioView:
     """What hooks get to know of a scenario.
 
     ``path`` is its file, relative to the rootdir; ``metadata`` what it says under keys ``x-...``,
-    without the ``x-``.
+    without the ``x-``; ``variant`` the variant that runs, if it has variants.
     """
 
     name: str
     path: str
     metadata: Mapping[str, Any] = field(default_factory=nothing)
+    variant: str = ""
 
     @classmethod
     def of(cls, info: ScenarioInfo) -> ScenarioView:
         """Return the view of a scenario."""
-        return cls(info.name, info.path, info.metadata)
+        return cls(info.name, info.path, info.metadata, info.variant)
+
+
+def title_of(name: str, variant: str) -> str:
+    """Return the name under which the runs of a scenario, or of a variant of it, are kept.
+
+    >>> title_of("support-bot", ""), title_of("support-bot", "dense")
+    ('support-bot', 'support-bot::dense')
+    """
+    return f"{name}{SEPARATOR}{variant}" if variant else name
 
 
 def _comparing(plain: Mapping[str, Any] | None) -> Comparing | None:
