@@ -399,6 +399,49 @@ def is_alive(process: int) -> bool:
     return stat.rpartition(")")[2].split()[0] != "Z"  # its parent has not asked how it ended
 
 
+PRINTS = """
+import os
+import threading
+
+starts = threading.Event()
+
+
+def prints():
+    starts.wait()
+    os.write(1, b"printed by a thread\\n")
+
+
+thread = threading.Thread(target=prints, daemon=True)
+thread.start()
+
+
+def pytest_cmdline_main():
+    starts.set()
+    thread.join()
+"""
+
+
+@pytest.mark.parametrize("capture", ["fd", "sys", "no"])
+def test_what_a_thread_prints_while_pytest_starts_is_not_on_stdout(
+    tmp_path: Path, capture: str
+) -> None:
+    """[E25] Between two phases, pytest captures nothing."""
+    (tmp_path / "conftest.py").write_text(PRINTS, "utf-8")
+    with (tmp_path / "stderr").open("wb") as stderr:
+        ended = subprocess.run(
+            [sys.executable, "-m", "pytest", "--rag-mcp", f"--capture={capture}"],
+            cwd=tmp_path,
+            env=child_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            timeout=_PATIENCE_S,
+            check=True,
+        )
+    assert ended.stdout == b""
+    assert "printed by a thread" in (tmp_path / "stderr").read_text("utf-8")
+
+
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are seen in /proc")
 def test_a_cancelled_call_and_a_client_that_ends_leave_no_process(tmp_path: Path) -> None:
     """[E25] With a worker; progress comes meanwhile, and a second run is refused."""
