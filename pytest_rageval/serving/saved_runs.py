@@ -13,6 +13,7 @@ from pytest_rageval.engine.scoring.score_sample import weigh_scores
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.errors import BaselineError, Problem, shorten
 from pytest_rageval.model import (
+    CAUSES,
     TOLERANCE,
     WEIGHTED_SCORE,
     Baseline,
@@ -119,6 +120,17 @@ def read_samples(run: Path) -> Sequence[Mapping[str, Any]]:
     return list(read_run(run).saved.samples.values())
 
 
+def causes_of(head: Mapping[str, Any]) -> dict[str, int] | None:
+    """Return how many low answers of a run have which cause; None where nobody asked for causes.
+
+    ``head`` is that of its ``results.json``.
+    """
+    found = head.get("causes")
+    if not isinstance(found, dict):
+        return None
+    return {cause: n for cause in CAUSES if isinstance(n := found.get(cause), int)}
+
+
 def compare_saved(
     a: Path, b: Path, test: SignificanceTest | None = None, worst: int = _WORST
 ) -> dict[str, Any]:
@@ -127,8 +139,9 @@ def compare_saved(
     Samples are paired by id and weigh as in A, as do the metrics. A metric with another definition
     in B is not compared. ``metrics`` is as in ``results.json``, with the ``verdict`` in a word.
     ``n`` counts the samples that both runs have; of those that both scored, ``worse`` are the
-    ``worst`` whose weighted score fell most, ``better`` and ``fell`` count the others and all that
-    fell: None where the weighted scores cannot be compared. ``remarks`` say what is odd.
+    ``worst`` whose weighted score fell most, with the cause in A where that is known; ``better``
+    and ``fell`` count the others and all that fell: None where the weighted scores cannot be
+    compared. ``remarks`` say what is odd.
 
     Raises BaselineError for a file that cannot be used.
     """
@@ -220,6 +233,7 @@ def _compared(ours: StoredRun, baseline: Baseline, test: SignificanceTest) -> Sc
 
 
 def _sample(plain: Mapping[str, Any]) -> SampleResult:
+    cause = plain.get("cause")
     return SampleResult(
         sample_id=plain["id"],
         index=plain["index"],
@@ -233,6 +247,8 @@ def _sample(plain: Mapping[str, Any]) -> SampleResult:
         reasons=plain["reasons"],
         details=plain["details"],
         errors=plain["errors"],
+        cause=None if cause is None else CAUSES[CAUSES.index(cause)],
+        cause_reason=str(plain.get("cause_reason", "")),
     )
 
 
@@ -257,6 +273,8 @@ def _changed(result: ScenarioResult, baseline: Baseline, worst: int) -> dict[str
             "a": pairs[at][0],
             "b": pairs[at][1],
             "diff": difference,
+            "cause": pairs[at][2].cause,
+            "cause_reason": pairs[at][2].cause_reason,
         }
         for difference, at in fallen[:worst]
     ]

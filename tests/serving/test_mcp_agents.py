@@ -47,9 +47,11 @@ name: qa
 metrics: [em, f1, {{use: "loud:loud"}}]
 metric_weights: {{loud: 0}}
 thresholds: {{em: 1}}
+diagnose: true
 gates: {{weighted_score: 0.9}}
 dataset:
-  - {{id: good, question: Q?, answer: yes it is, references: [yes it is], doc_name: a.pdf}}
+  - {{id: good, question: Q?, answer: yes it is, references: [yes it is], doc_name: a.pdf,
+     contexts: [it is]}}
   - {{id: "two\\nlines", question: "{HOSTILE}", answer: it, references: [yes it is]}}
   - {{id: ../../etc/passwd, question: Q?, answer: no, references: [yes it is]}}
 """
@@ -202,6 +204,7 @@ def test_a_run_is_told_with_verdict_figures_gates_and_worst_samples(
         ("../../etc/passwd", ["em 0.0000 < 1.0000"]),
         ("two\nlines", ["em 0.0000 < 1.0000"]),
     ]
+    assert ran["causes"] == {"unknown": 2}  # neither row has contexts
     (results,) = ran["files"]
     assert (folder / results).is_file()
 
@@ -249,9 +252,9 @@ def test_samples_are_listed_in_pages_the_worst_first(tools: Tools, ran: dict[str
 
 
 def test_a_sample_is_explained_with_the_line_of_its_row(tools: Tools, ran: dict[str, Any]) -> None:
-    """[E25] QA begins with an empty line: its rows are in lines 8 to 10."""
+    """[E25] QA begins with an empty line: the second row is in line 11."""
     found = tools.call("explain_sample", run=ran["run"], id="two")
-    assert (found["id"], found["row"]) == ("two\nlines", "qa.rageval.yaml:9")
+    assert (found["id"], found["row"]) == ("two\nlines", "qa.rageval.yaml:11")
     assert found["scores"] == {"em": 0.0, "f1": 0.5, "loud": 0.25}
     assert (found["answer"], found["references"]) == ("it", ["yes it is"])
     assert tools.call("explain_sample", run=ran["run"], id="../../etc/passwd")["answer"] == "no"

@@ -30,6 +30,14 @@ ROWS = [
     {"id": "r1", "answer": "red", "references": ["red"], "doc_name": "a.md"},
     {"id": "r2", "answer": "blue sky", "references": ["blue"], "doc_name": "b.md"},
 ]
+LOW = """\
+    name: low
+    metrics: [em]
+    diagnose: true
+    dataset:
+      - {id: lost, answer: a ball, references: [the cube], contexts: [a ball]}
+      - {id: good, answer: the cube, references: [the cube], contexts: [a ball]}
+    """
 SLOW = """
     import time
     def pytest_rageval_metrics(config):
@@ -56,6 +64,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(path, "wrong.rageval.yaml", "name: wrong\ndataset: rows.jsonl\nmetrics: [f11]\n")
     for name in "ab":
         write(path, f"{name}.rageval.yaml", SCENARIO.replace("bot", "twin"))
+    write(path, "low.rageval.yaml", LOW)
     (path / "slow").mkdir()
     write(path, "slow/conftest.py", SLOW)
     write(
@@ -102,6 +111,7 @@ def test_the_scenarios_are_those_that_pytest_finds(app: WebClient) -> None:
         "b.rageval.yaml",
         "bot.rageval.yaml",
         "broken.rageval.yaml",
+        "low.rageval.yaml",
         "slow/slow.rageval.yaml",
         "wrong.rageval.yaml",
     }
@@ -225,6 +235,24 @@ def test_two_runs_are_compared(app: WebClient, folder: Path) -> None:
         "f1": 0.0,
         "weighted_score": 0.0,
     }
+
+
+def test_causes_of_low_answers_are_counted_and_told_of_samples_that_fell(
+    app: WebClient, folder: Path
+) -> None:
+    """[A24, E21] Of a scenario that does not look for them, nothing is said."""
+    scenario, path = app.scenario("low"), folder / "low.rageval.yaml"
+    for text in (LOW.replace("answer: a ball", "answer: the cube"), LOW):
+        write(folder, path.name, text)
+        evaluate(path, write_to=folder / ".rageval")
+    assert app.get(f"/api/scenarios/{scenario}")["causes"] == {"retrieval": 1}
+    b, a = (point["run"] for point in app.get(f"/api/history?scenario={scenario}")["points"])
+    [worse] = app.get(f"/api/compare?scenario={scenario}&a={a}&b={b}")["worse"]
+    assert (worse["cause"], worse["cause_reason"]) == (
+        "retrieval",
+        "no context holds the reference",
+    )
+    assert app.get(f"/api/scenarios/{app.scenario('bot')}")["causes"] is None
 
 
 @pytest.mark.parametrize(

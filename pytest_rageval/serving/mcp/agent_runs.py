@@ -126,8 +126,16 @@ def row_of(sample: SampleResult, run: StoredRun, width: int) -> dict[str, Any]:
         "outcome": sample.outcome,
         "weighted_score": rounded(sample.weighted_score),
         "question": cut(sample.question, min(width, _QUESTION)),
+        **cause_of(sample, width),
         "why": [cut(one, width) for one in why(sample, run)[:WORST]],
     }
+
+
+def cause_of(sample: SampleResult, width: int) -> dict[str, str]:
+    """Return why an answer is low and what that was told by; {} where there is no cause."""
+    if sample.cause is None:
+        return {}
+    return {"cause": sample.cause, "cause_reason": cut(sample.cause_reason, width)}
 
 
 def why(sample: SampleResult, run: StoredRun) -> list[str]:

@@ -28,7 +28,7 @@ from pytest_rageval.serving.mcp.stdio import Report
 from pytest_rageval.serving.mcp.waiting import Ended, run_child
 from pytest_rageval.serving.names import pick
 from pytest_rageval.serving.project import ASIDE, Project, ScenarioEntry
-from pytest_rageval.serving.saved_runs import StoredRun, read_run
+from pytest_rageval.serving.saved_runs import StoredRun, causes_of, read_run
 from pytest_rageval.serving.verdicts import point_verdict, run_verdict
 from pytest_rageval.serving.web.weights import run_options
 
@@ -212,6 +212,7 @@ class _Described:
             "run": f"{point.scenario}/{folder.name}",
             "complete": point.complete,
             "counts": counts_of(point),
+            "causes": causes_of(run.head) or None,
             **figures_of(point),
             **gates_of(run.head["gates"], width),
             **worst_of(run, width),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from pytest_rageval.reports.history import all_runs
 from pytest_rageval.results.layout import read_head
 from pytest_rageval.results.run_point import RunPoint, read_point
 from pytest_rageval.serving.project import Outline, Project, ScenarioEntry
-from pytest_rageval.serving.saved_runs import compare_saved
+from pytest_rageval.serving.saved_runs import causes_of, compare_saved
 from pytest_rageval.serving.web.live_runs import Event, LiveRun, LiveRuns
 from pytest_rageval.serving.web.points import page_of, point_dict
 from pytest_rageval.serving.web.refusals import Refused
@@ -26,6 +26,7 @@ from pytest_rageval.serving.web.weights import Weights, read_weights, run_option
 _RESULTS: Final = "results.json"
 
 _GATE = ("name", "outcome", "observed", "bound", "message")
+_NO_DETAILS: Final[Mapping[str, Any]] = {"gates": [], "causes": None}
 _MOST_POINTS = 2000
 
 
@@ -81,7 +82,7 @@ class Desk:
             "problems": list(outline.problems),
             "outline": shown,
             "last": self._point(points[-1], entry, info) if points else None,
-            "gates": _gates(self._base(entry) / points[-1].folder) if points else [],
+            **(_details(self._base(entry) / points[-1].folder) if points else _NO_DETAILS),
         }
 
     async def entry(self, scenario: str) -> ScenarioEntry:
@@ -168,7 +169,7 @@ class Desk:
             return {**event, "point": None}
         info = _info(self._outlines.get(entry.id))
         shown = {key: value for key, value in event.items() if key != "folder"}
-        return {**shown, "point": self._point(point, entry, info), "gates": _gates(folder)}
+        return {**shown, "point": self._point(point, entry, info), **_details(folder)}
 
     # Saved runs
 
@@ -231,11 +232,13 @@ class Desk:
         return point_dict(point, self._base(entry), entry.id, info)
 
 
-def _gates(folder: Path) -> list[dict[str, Any]]:
-    """Return the gates of a run; [] where its file is not one of ours."""
+def _details(folder: Path) -> Mapping[str, Any]:
+    """Return the gates of a run and its causes of low answers; none if the file is not ours."""
     with suppress(OSError, ValueError, LookupError, TypeError, RecursionError):
-        return [{key: gate[key] for key in _GATE} for gate in read_head(folder / _RESULTS)["gates"]]
-    return []
+        head = read_head(folder / _RESULTS)
+        gates = [{key: gate[key] for key in _GATE} for gate in head["gates"]]
+        return {"gates": gates, "causes": causes_of(head)}
+    return _NO_DETAILS
 
 
 def _patch(path: Path, metrics: Weights, documents: Weights) -> Sequence[str]:

@@ -221,15 +221,15 @@ function outcomeView(app, live) {
         ),
     (live?.problems ?? []).map((text) => notice(given(text))),
     point === null ? null : pointView(app, point),
-    gateView(live === null ? lastGates(app, point) : (live.result?.gates ?? [])),
+    detailView(live === null ? lastDetail(app, point) : live.result),
     isUnclear(live, point) ? terminalView(live.end.terminal) : null,
     point?.page ? runPage(app, point) : null,
   );
 }
 
-/** The gates of the last saved run, once they are read. */
-function lastGates({ detail }, point) {
-  return detail?.last?.run === point.run ? detail.gates : [];
+/** What is known of the last saved run beside its figures, once it is read. */
+function lastDetail({ detail }, point) {
+  return detail?.last?.run === point.run ? detail : null;
 }
 
 /** Whether only the terminal says why samples or the whole run could not be judged. */
@@ -346,6 +346,18 @@ function pointCard(point, card, before) {
       : el("p", { class: "was" }, say("before", { value: figure(was) })),
     definitions(rows),
   );
+}
+
+function detailView(detail) {
+  return [causeView(detail?.causes ?? {}), gateView(detail?.gates ?? [])];
+}
+
+/** How many answers are low for which reason, where the scenario looks for it. */
+function causeView(causes) {
+  const pairs = Object.entries(causes).map(([cause, n]) => [say(`cause_${cause}`), grouped(n)]);
+  if (!pairs.length) return null;
+  const heading = el("h3", { class: "subsection" }, say("low_answers"));
+  return [heading, definitions(pairs, { class: "pairs causes" })];
 }
 
 function gateView(gates) {

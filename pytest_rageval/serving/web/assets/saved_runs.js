@@ -153,6 +153,11 @@ function withDirection({ name, verdict, diff }) {
   return [name, { name, higher_is_better: (verdict === "better") === diff > 0 }];
 }
 
+function causeWords({ cause, cause_reason: reason }) {
+  if (!cause) return "–";
+  return sayGiven("labelled", { name: say(`value_${cause}`), value: reason });
+}
+
 function worseTable(worse) {
   if (!worse.length) return [];
   const heads = [
@@ -162,7 +167,9 @@ function worseTable(worse) {
     numberHead("B"),
     numberHead(say("difference")),
   ];
-  const rows = worse.map(({ id, question, a, b, diff }) =>
+  const hasCauses = worse.some(({ cause }) => cause);
+  if (hasCauses) heads.push(say("cause"));
+  const rows = worse.map(({ id, question, a, b, diff, ...why }) =>
     el(
       "tr",
       {},
@@ -170,6 +177,7 @@ function worseTable(worse) {
       el("td", { class: "said" }, given(question ?? "–")),
       [a, b].map((value) => el("td", { class: "number" }, figure(value))),
       el("td", { class: "number" }, diff === null ? "–" : signed(diff)),
+      hasCauses ? el("td", { class: "said" }, causeWords(why)) : null,
     ),
   );
   return [
