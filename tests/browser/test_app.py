@@ -143,6 +143,10 @@ def choose(page: Any, scenario: str) -> None:
     page.locator("#weights:not([hidden]), .broken").first.wait_for(timeout=RUN_MS)
 
 
+def said_of(page: Any, part: str) -> str:
+    return str(page.locator(part).inner_text())
+
+
 def weight_of(page: Any, name: str) -> Any:
     return page.get_by_role("spinbutton", name=f"Weight of {name}", exact=True)
 
@@ -184,6 +188,8 @@ def test_weights_are_changed_run_compared_and_written(
     page.locator("[aria-current]", has_text=mean).wait_for()
 
     page.locator("#history tbody tr").nth(2).wait_for()
+    assert "Not in the trend, as their weights or settings differ: 2." in said_of(page, "#history")
+    assert page.locator("#history .trend").count() == 0
     weights = page.locator("#history .overridden bdi").first.inner_text()
     assert "metric_weights.f1 0.1, metric_weights.em 2" in weights
     page.get_by_role("button", name="Compare").click()
@@ -315,6 +321,8 @@ def focused(page: Any) -> str:
     return str(page.evaluate("document.activeElement.textContent"))
 
 
+CUT = """[...document.querySelectorAll("#history .scroll, .scroll:has(.worse)")]
+    .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.ariaLabel)"""
 WINDOWS = [
     pytest.param({"color_scheme": "light"}, id="light", marks=pytest.mark.full),
     pytest.param({"color_scheme": "dark"}, id="dark", marks=pytest.mark.full),
@@ -335,6 +343,7 @@ def test_axe_finds_nothing(open_app: Callable[..., Any], axe: str, options: dict
     page.locator("#comparison tbody tr").first.wait_for(timeout=RUN_MS)
     assert found + violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate(CUT) == []
 
 
 def test_all_words_are_in_chinese_too(open_app: Callable[..., Any]) -> None:

@@ -15,13 +15,17 @@ function historySection(app) {
   return section("history", trendView(points), runTable(points.toReversed()), older);
 }
 
+/** The means of the complete runs that have the weights of the newest run as in the file. */
 function trendView(points) {
-  const trend = points
-    .filter(({ complete }) => complete)
-    .map((point) => ({ id: point.run, means: meansOf(point) }));
-  if (trend.length < 2) return null;
+  const complete = points.filter((point) => point.complete);
+  const asInFile = complete.findLast(({ overridden }) => !overridden.length) ?? complete.at(-1);
+  const alike = complete.filter((point) => isWeighedAlike(point, asInFile));
+  const others = complete.length - alike.length;
+  const left = others ? [" ", say("other_weights", { n: others })] : [];
+  if (alike.length < 2) return others ? hint(...left) : null;
+  const trend = alike.map((point) => ({ id: point.run, means: meansOf(point) }));
   const plots = Object.keys(trend.at(-1).means).map((target) => trendOf(trend, target, [0, 1]));
-  return [hint(say("trend_hint")), el("div", { class: "grid" }, plots)];
+  return [hint(say("trend_hint"), ...left), el("div", { class: "grid" }, plots)];
 }
 
 function meansOf({ weighted_score: whole, metrics }) {
@@ -54,9 +58,9 @@ function runRow(point) {
       { class: "number" },
       bandedFigure(point.weighted_score.mean, wholeCard(point)?.band ?? null),
     ),
-    el("td", { class: "overridden" }, point.overridden.length ? overriddenWords(point) : "–"),
-    el("td", { class: "commit" }, point.commit ? given(point.commit.slice(0, 12)) : "–"),
-    el("td", {}, open ?? "–"),
+    el("td", { class: "overridden" }, point.overridden.length ? overriddenWords(point) : ""),
+    el("td", { class: "commit" }, point.commit ? given(point.commit.slice(0, 12)) : ""),
+    el("td", {}, open),
   );
 }
 
@@ -175,8 +179,9 @@ function worseTable(worse) {
       {},
       el("th", { scope: "row" }, given(id)),
       el("td", { class: "said" }, given(question ?? "–")),
-      [a, b].map((value) => el("td", { class: "number" }, figure(value))),
-      el("td", { class: "number" }, diff === null ? "–" : signed(diff)),
+      el("td", { class: "number", "data-name": "A" }, figure(a)),
+      el("td", { class: "number", "data-name": "B" }, figure(b)),
+      el("td", { class: "number", "data-name": "A − B" }, diff === null ? "–" : signed(diff)),
       hasCauses ? el("td", { class: "said" }, causeWords(why)) : null,
     ),
   );
