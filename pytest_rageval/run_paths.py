@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from pytest_rageval.model import SEPARATOR
+
 DEFAULT_OUTPUT = ".rageval"
 
 EVALUATION_ROWS: Final = "evaluation_rows.json"
@@ -62,13 +64,13 @@ class RunPaths:
 
     def labels_folder(self, scenario: str, output_dir: str | None) -> Path:
         """Return the folder of the samples of a scenario that were drawn to be labelled."""
-        return self.run_base(output_dir) / folder_name(scenario) / "labels"
+        return self.run_base(output_dir) / run_folder(scenario) / "labels"
 
     def baseline_folder(self, scenario: str, output_dir: str | None) -> Path:
         """Return the folder of a scenario's saved runs, each of them ``<name>.json``."""
         if self.baselines is not None:
-            return self.baselines / folder_name(scenario)
-        return self.run_base(output_dir) / folder_name(scenario) / "baselines"
+            return self.baselines / run_folder(scenario)
+        return self.run_base(output_dir) / run_folder(scenario) / "baselines"
 
     def baseline_file(self, name: str, scenario: str, output_dir: str | None) -> Path:
         """Return the file of the saved run ``name``, which may be a path relative to the root."""
@@ -87,6 +89,25 @@ class RunPaths:
         folder = base / plain_folder_name(scenario) / ("" if self.baselines else "baselines")
         earlier = folder / file.name
         return earlier if not is_path(name) and earlier.exists() and not file.exists() else file
+
+
+def run_folder(title: str) -> Path:
+    """Return the folder of a scenario's runs, or of those of a variant, below that of all runs.
+
+    >>> run_folder("support-bot::gpt: 4o").as_posix()
+    'support-bot/gpt_ 4o-3a6e1c'
+    """
+    return Path(*(folder_name(part) for part in title.split(SEPARATOR)))
+
+
+def base_of(folder: Path, title: str) -> Path:
+    """Return the base of the run folders that the run folder ``folder`` of a scenario is in."""
+    return folder.parents[len(run_folder(title).parts)]
+
+
+def of_variant(path: Path, variant: str) -> Path:
+    """Return the file of one variant where all of them are asked to write ``path``."""
+    return path.with_stem(f"{path.stem}-{folder_name(variant)}") if variant else path
 
 
 def is_path(name: str) -> bool:

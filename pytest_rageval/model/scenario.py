@@ -223,6 +223,11 @@ class ScenarioInfo:
         return title_of(self.name, self.variant)
 
     @property
+    def is_of_file(self) -> bool:
+        """Whether the scenario file itself runs, not a test function over its samples."""
+        return self.nodeid == title_of(self.path, self.variant)
+
+    @property
     def fields(self) -> tuple[str, ...]:
         """The fields of samples by whose values results can be told apart."""
         causes = () if self.diagnose is None else (CAUSE,)

@@ -9,7 +9,7 @@ import pytest
 from pytest_rageval.errors import DuplicateNameError, Problem
 from pytest_rageval.model import ScenarioInfo
 from pytest_rageval.plugin.settings import SETTINGS
-from pytest_rageval.run_paths import folder_name
+from pytest_rageval.run_paths import run_folder
 
 _CLAIMED = pytest.StashKey[dict[Path, tuple[Path, ScenarioInfo]]]()
 
@@ -25,7 +25,7 @@ def claim_name(config: pytest.Config, path: Path, info: ScenarioInfo) -> None:
     A file may claim its name again, for instance for a test function.
     """
     base = config.stash[SETTINGS].run_paths.run_base(info.output_dir)
-    folder, file = base / folder_name(info.name), path.resolve()
+    folder, file = base / run_folder(info.title), path.resolve()
     claimed = config.stash.setdefault(_CLAIMED, {})
     other, known = claimed.setdefault(folder, (file, info))
     if other != file:

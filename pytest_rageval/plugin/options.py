@@ -79,6 +79,7 @@ SET = Option(
 )
 LIMIT = Option("limit", "N", "use only the first N rows; -1 for all")
 OUTPUT = Option("output", "DIR", "base folder of the run folders")
+VARIANT = Option("variant", "NAME", "run only this variant of a scenario (repeatable)", True)
 SAVE = Option("save", "NAME", "save this run as a baseline (a name, or the path of a .json file)")
 SAVE_FAILED = Option(
     "save-failed", "NAME", "save this run as a baseline even if it is red (in place of --rag-save)"

@@ -41,6 +41,8 @@ class Settings:
     cache_dir: Path | None = None
     budget_usd: float | None = None
     reports: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
+    """The only variants to run; all of them where none is named."""
 
     @classmethod
     def of(cls, config: pytest.Config) -> Settings:
@@ -58,6 +60,7 @@ class Settings:
             cache_dir=_cache_dir(config),
             budget_usd=_budget(config),
             reports=_reports(config),
+            variants=tuple(options.VARIANT.values(config)),
         )
 
 

@@ -47,7 +47,7 @@ def badge_svg(result: ScenarioResult) -> str:
 
     It says if the run is partial or has no score. It fetches no font, style or script.
     """
-    label = shorten(one_line(_drawable(result.info.name)), _LABEL_WIDTH)
+    label = shorten(one_line(_drawable(result.info.title)), _LABEL_WIDTH)
     value, band = _value(result), _band(result)
     label_length, value_length = _length(label), _length(value)
     label_width = label_length + 2 * _PADDING

@@ -30,7 +30,7 @@ from pytest_rageval.results.draws import (
     known_records,
 )
 from pytest_rageval.results.saved_run import load_baseline
-from pytest_rageval.run_paths import RunPaths, folder_name
+from pytest_rageval.run_paths import RunPaths, folder_name, run_folder
 from pytest_rageval.stats.corrected import Judged
 from pytest_rageval.stats.drawing import Candidate, Drawing, draw
 from pytest_rageval.stats.label_plan import labels_needed
@@ -129,7 +129,7 @@ def draw_labels(
     folder = source.run.parent / _FOLDER
     name = _new_name(wanted, folder, now)
     sheet = LabelSheet(
-        wanted.info.name,
+        wanted.info.title,
         human.metric,
         human.levels,
         rows,
@@ -194,10 +194,10 @@ def _record(source: _Source, drawing: Drawing, seed: int, now: datetime) -> Draw
 
 def _newest_run(info: ScenarioInfo, run_paths: RunPaths) -> Path:
     base = run_paths.run_base(info.output_dir)
-    points = trend_of(base, info.name)
+    points = trend_of(base, info.title)
     complete = [point for point in points if point.complete]
     if not complete:
-        place = run_paths.shown(base / folder_name(info.name))
+        place = run_paths.shown(base / run_folder(info.title))
         stopped = bool(points) and info.stop is not None
         hint = "The runs there stopped early; run all samples once" if stopped else "Run it first"
         command = f"pytest {info.nodeid}" + " --rag-set stop=null" * stopped

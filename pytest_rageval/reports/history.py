@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_rageval.errors import RagevalError
 from pytest_rageval.model import Counts, MetricSummary, WeightedSummary
 from pytest_rageval.results.run_point import RunPoint, read_point
-from pytest_rageval.run_paths import folder_name
+from pytest_rageval.run_paths import run_folder
 
 if TYPE_CHECKING:
     # Not at run time: the import takes milliseconds, and some Pythons lack the module.
@@ -69,7 +69,7 @@ def trend_of(
     Partial runs are included, see ``RunPoint.complete``. Nothing is written. If the history cannot
     be used, the runs are read from their folders.
     """
-    folders = _folders(base / folder_name(scenario))
+    folders = _folders(base / run_folder(scenario))
     try:
         known = _known(base, scenario)
     except HistoryError:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from pytest_rageval.model import RunInfo, ScenarioResult
 from pytest_rageval.reports.base import Report, RunFolder
+from pytest_rageval.run_paths import base_of
 
 if TYPE_CHECKING:
     from pytest_rageval.results.run_point import RunPoint
@@ -27,8 +28,8 @@ def _trend(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> list[RunP
     from pytest_rageval.reports.history import trend_of
     from pytest_rageval.results.run_point import point_of
 
-    base = folder.path.parent.parent
-    earlier = trend_of(base, result.info.name, before=run.id, limit=_RUNS)
+    base = base_of(folder.path, result.info.title)
+    earlier = trend_of(base, result.info.title, before=run.id, limit=_RUNS)
     return [point for point in [*earlier, point_of(result, run)] if point.complete]
 
 

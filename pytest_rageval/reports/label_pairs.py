@@ -111,7 +111,7 @@ def other_run(info: ScenarioInfo, human: HumanLabels, run_paths: RunPaths) -> Ot
         return None
     if human.metric not in gate.get("metrics", [WEIGHTED_SCORE]):
         return None
-    file = run_paths.known_baseline_file(name, info.name, info.output_dir)
+    file = run_paths.known_baseline_file(name, info.title, info.output_dir)
     samples = load_baseline(name, file, info.path, (), run_paths.shown(file)).samples
     answered = {name: one for name, one in samples.items() if is_answered(one)}
     return OtherRun(name, answered, human)

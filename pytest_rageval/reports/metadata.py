@@ -14,6 +14,7 @@ def _write_metadata(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> 
     plain = {
         "run_id": run.id,
         "scenario_name": result.info.name,
+        **({"variant": result.info.variant} if result.info.variant else {}),
         "description": result.info.description,
         "scenario_path": result.info.path,
         "mode": "online" if result.info.target else "offline",

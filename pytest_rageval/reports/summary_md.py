@@ -80,7 +80,7 @@ def _gate_counts(gates: Sequence[GateResult]) -> str:
 
 def _lines(result: ScenarioResult, run: RunInfo) -> Iterator[str]:
     counts = result.counts
-    yield f"# {_cell(result.info.name, _NAME_WIDTH)}"
+    yield f"# {_cell(result.info.title, _NAME_WIDTH)}"
     yield ""
     yield verdict_text(result)
     yield ""

@@ -7,14 +7,19 @@ from typing import Any
 
 from pytest_rageval.model import MetricComparison, RunInfo, ScenarioResult
 from pytest_rageval.reports.base import Report, RunFolder, write_atomically
+from pytest_rageval.run_paths import of_variant
 
 
 def _write(result: ScenarioResult, run: RunInfo, folder: RunFolder) -> None:
-    """Write the file that ``save_path`` names, relative to the rootdir; none without it."""
+    """Write the file that ``save_path`` names, relative to the rootdir; none without it.
+
+    Each variant has its own: ``results.json`` becomes ``results-dense.json``.
+    """
     if result.info.save_path is None:
         return
     text = json.dumps(_plain(result), ensure_ascii=False, indent=4)
-    write_atomically(folder.root / result.info.save_path, [text, "\n"])
+    path = of_variant(folder.root / result.info.save_path, result.info.variant)
+    write_atomically(path, [text, "\n"])
 
 
 def _plain(result: ScenarioResult) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pytest_rageval.reports.base import (
 )
 from pytest_rageval.reports.html import PAGE
 from pytest_rageval.results.layout import results_chunks
-from pytest_rageval.run_paths import folder_name
+from pytest_rageval.run_paths import run_folder
 
 _CACHE_TAG = (
     "Signature: 8a477f597d28d172789f06886806bc55\n"
@@ -74,7 +74,7 @@ def save_baseline(result: ScenarioResult, run: RunInfo, path: Path, output: Path
 
     ``output`` is the base of the run folders, which are kept out of version control.
     """
-    if path.is_relative_to(output / folder_name(result.info.name)):
+    if path.is_relative_to(output / run_folder(result.info.title)):
         _base(result, output)
     elif path.is_relative_to(output):
         _mark(output)
@@ -88,7 +88,7 @@ def _base(result: ScenarioResult, output: Path) -> Path:
     All of ``output`` is marked, or only the scenario's folder if the user has other files in
     ``output``.
     """
-    base = output / folder_name(result.info.name)
+    base = output / run_folder(result.info.title)
     if not _mark(output):
         _mark(base)
     return base

@@ -68,6 +68,7 @@ def _head(result: ScenarioResult, run: RunInfo) -> dict[str, Any]:
     info = result.info
     return {
         "schema": RESULTS_SCHEMA,
+        **({"variant": info.variant} if info.variant else {}),
         "scenario": {
             "name": info.name,
             "path": info.path,

@@ -13,7 +13,14 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from pytest_rageval.model import Counts, MetricSummary, RunInfo, ScenarioResult, WeightedSummary
+from pytest_rageval.model import (
+    Counts,
+    MetricSummary,
+    RunInfo,
+    ScenarioResult,
+    WeightedSummary,
+    title_of,
+)
 from pytest_rageval.results.layout import read_head
 
 
@@ -59,7 +66,7 @@ def point_of(result: ScenarioResult, run: RunInfo, folder: str = "") -> RunPoint
     return RunPoint(
         folder=folder,
         run_id=run.id,
-        scenario=result.info.name,
+        scenario=result.info.title,
         started_at=run.started_at,
         complete=result.complete,
         counts=result.counts,
@@ -108,7 +115,7 @@ def _point(head: Mapping[str, Any], folder: str, commit: str | None) -> RunPoint
     return RunPoint(
         folder=folder,
         run_id=_unicode(head["run"]["id"]),
-        scenario=_text(head["scenario"]["name"]),
+        scenario=title_of(_text(head["scenario"]["name"]), _text(head.get("variant", ""))),
         started_at=_unicode(head["run"]["started_at"]),
         complete=head["complete"] is True,
         counts=_figures(Counts, head["counts"]),

@@ -16,6 +16,13 @@ from pytest_rageval.scenario.dialects import dbgpt, rag_eval, retrieval, ultrara
 from pytest_rageval.scenario.overrides import NameOf, Override
 from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.scenario.validation import Positions, kind_of, validate
+from pytest_rageval.scenario.variants import (
+    SECTIONS,
+    VARIANTS,
+    check_variants,
+    variant_names,
+    variant_overrides,
+)
 from pytest_rageval.scenario.yaml.tree import YamlTree, parse_yaml, refuse_depth
 
 _MAX_FILE_BYTES = 64 * 2**20
@@ -34,6 +41,10 @@ class LoadedScenario:
     """The option or variable of each of these."""
     warnings: tuple[str, ...] = ()
     positions: Positions = field(default_factory=dict)
+    variants: tuple[str, ...] = ()
+    """The names of all variants in the file."""
+    variant: str = ""
+    """The one that is laid over the rest; empty where none is."""
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -55,16 +66,35 @@ class LoadedScenario:
 
 
 def inspect_scenario(
-    path: Path, overrides: Iterable[Override] = (), shown: str = "", name_of: NameOf = str
+    path: Path,
+    overrides: Iterable[Override] = (),
+    shown: str = "",
+    name_of: NameOf = str,
+    variant: str = "",
 ) -> tuple[LoadedScenario, list[Problem]]:
-    """Return what could be made of the scenario, and all its problems.
+    """Return what could be made of the scenario, or of a variant of it, and all its problems.
 
     A scenario with problems comes back without its invalid parts, so that a caller can go on and
     find the problems of the rest. Raises ScenarioError when the file cannot be read at all.
     """
     shown = shown or str(path)
     tree = parse_scenario(_read_text(path, shown), path, shown)
-    return inspect_tree(tree, path, overrides, name_of)
+    return inspect_tree(tree, path, overrides, name_of, variant)
+
+
+def variants_in(path: Path, overrides: Iterable[Override] = (), shown: str = "") -> tuple[str, ...]:
+    """Return the names of the variants of a scenario file, () where it has none.
+
+    Raises ScenarioError when the file cannot be read at all.
+    """
+    overrides = [one for one in overrides if one.path[0] == VARIANTS]
+    text = _read_text(path, shown or str(path))
+    if VARIANTS not in text and not overrides:
+        return ()  # most scenarios: not parsed twice
+    tree = parse_scenario(text, path, shown or str(path))
+    for override in overrides:
+        override.apply(tree)
+    return variant_names(tree.data)
 
 
 def parse_scenario(text: str, path: Path, shown: str) -> YamlTree:
@@ -77,18 +107,29 @@ def parse_scenario(text: str, path: Path, shown: str) -> YamlTree:
 
 
 def inspect_tree(
-    tree: YamlTree, path: Path, overrides: Iterable[Override] = (), name_of: NameOf = str
+    tree: YamlTree,
+    path: Path,
+    overrides: Iterable[Override] = (),
+    name_of: NameOf = str,
+    variant: str = "",
 ) -> tuple[LoadedScenario, list[Problem]]:
     """Return what could be made of a tree, which is changed, and all its problems.
 
     ``path`` is the file that data files are relative to. ``name_of`` returns the name that
     results use for a metric: an override finds its value by that, however the file writes it.
+    ``variant`` is laid over the rest; without a name none is, and ``variants`` is only checked.
     """
     overrides = list(overrides)
-    ours = [override for override in overrides if override.path[0] in Scenario.model_fields]
+    first = [one for one in overrides if one.path[0] in SECTIONS]
+    applied = [one.apply(tree) for one in first]
+    names = check_variants(tree)
+    laid = variant_overrides(tree, variant) if variant in names else []
+    tree.data.pop(VARIANTS, None)
+    rest = [*laid, *(one for one in overrides if one not in first)]
+    ours = [override for override in rest if override.path[0] in Scenario.model_fields]
     # Keys of other systems first: translated later, they would win over ours.
-    theirs = [override for override in overrides if override not in ours]
-    applied = [override.apply(tree) for override in theirs]
+    theirs = [override for override in rest if override not in ours]
+    applied += [override.apply(tree) for override in theirs]
     given = [override.path for override in ours]
     warnings = rag_eval.translate(tree, given)
     warnings += ultrarag.translate(tree)
@@ -97,15 +138,15 @@ def inspect_tree(
     applied += [override.apply(tree, name_of) for override in ours]
     named = [
         (name, override.source)
-        for name, override in zip(applied, [*theirs, *ours], strict=True)
-        if name is not None
+        for name, override in zip(applied, [*first, *theirs, *ours], strict=True)
+        if name is not None and not override.written_at
     ]
     overridden, overridden_by = zip(*named, strict=True) if named else ((), ())
     scenario, positions, found = validate(tree)
-    return (
-        LoadedScenario(scenario, path, tree, overridden, overridden_by, tuple(warnings), positions),
-        listed(tree.problems, found, tree),
+    loaded = LoadedScenario(
+        scenario, path, tree, overridden, overridden_by, tuple(warnings), positions, names, variant
     )
+    return loaded, listed(tree.problems, found, tree)
 
 
 def _read_text(path: Path, shown: str) -> str:

@@ -27,12 +27,14 @@ class Override:
     """``value`` goes to ``path`` of the scenario; ``flag`` is how the user wrote it.
 
     With ``only_present``, it goes nowhere in a scenario that says nothing about ``path[0]``.
+    ``written_at`` is where the file itself has the value, in a variant.
     """
 
     path: tuple[str, ...]
     value: Any
     flag: str
     only_present: bool = False
+    written_at: YamlPath = ()
 
     @property
     def source(self) -> str:
@@ -42,10 +44,8 @@ class Override:
     @property
     def limits(self) -> bool:
         """Whether the value cuts the data: only a part of the samples runs."""
-        whole = self.value if self.path == ("dataset",) else None
-        if self.value is None:
-            return False
-        return self.path in _LIMITS or (isinstance(whole, dict) and "limit" in whole)
+        in_variant = self.path[:1] == ("variants",)
+        return _limits(self.path[2:] if in_variant else self.path, self.value)
 
     def apply(self, tree: YamlTree, name_of: NameOf = str) -> str | None:
         """Put the value into the tree and return the dotted name of what was overridden."""
@@ -63,7 +63,20 @@ class Override:
             tree.put(steps, self.value, origin=self.flag)
         except LookupError as error:
             raise ScenarioError([Problem(self.flag, str(error))]) from error
+        if self.written_at:
+            tree.copy_lines(self.written_at, steps)
         return key_name(steps)
+
+
+def _limits(path: tuple[str, ...], value: Any) -> bool:
+    if path in _LIMITS:
+        return value is not None
+    is_above = any(path == limit[: len(path)] for limit in _LIMITS)
+    return (
+        is_above
+        and isinstance(value, dict)
+        and any(_limits((*path, key), part) for key, part in value.items())
+    )
 
 
 def key_name(path: YamlPath) -> str:

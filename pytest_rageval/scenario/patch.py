@@ -20,6 +20,7 @@ from pytest_rageval.scenario.loader import decode_scenario, inspect_tree, parse_
 from pytest_rageval.scenario.overrides import NameOf, Override, as_named, key_name
 from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.scenario.short_forms import ABSENT, short_key, value_at, widen, widened
+from pytest_rageval.scenario.variants import VARIANTS
 from pytest_rageval.scenario.yaml.edit import edited, same
 from pytest_rageval.scenario.yaml.positions import EditError
 from pytest_rageval.scenario.yaml.tree import YamlTree, refuse_depth
@@ -214,7 +215,8 @@ def _refuse_secrets(changes: Changes) -> None:
 
 
 def _secrets(path: Steps, value: Any) -> Iterator[tuple[Steps, str]]:
-    if path[0] not in _WITH_KEYS:
+    section = path[2:3] if path[0] == VARIANTS else path[:1]
+    if section and section[0] not in _WITH_KEYS:
         return
     if isinstance(value, dict):
         for key, part in value.items():

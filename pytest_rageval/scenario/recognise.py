@@ -16,7 +16,16 @@ _TOP_KEY = re.compile(r"^[\"']?([A-Za-z]\w*)[\"']?[ \t]*:", re.MULTILINE)
 _ANY_KEY = re.compile(r"[\"']?([A-Za-z]\w*)[\"']?\s*:")
 _MEASURES = frozenset({"metrics", "ir_metrics", "evaluate_metrics", "evaluation"})
 _DATA = frozenset(
-    {"dataset", "datasets", "qrels_path", "run_path", "run_new_path", "benchmark", "target"}
+    {
+        "dataset",
+        "datasets",
+        "qrels_path",
+        "run_path",
+        "run_new_path",
+        "benchmark",
+        "target",
+        "variants",
+    }
 )
 
 

@@ -17,6 +17,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_va
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import Correction, TestName
+from pytest_rageval.scenario.best_spec import BestSpec
 from pytest_rageval.scenario.data_specs import CorpusSpec, DatasetSpec
 from pytest_rageval.scenario.diagnose_spec import DiagnoseSpec, true_or_mapping
 from pytest_rageval.scenario.human_spec import HumanSpec
@@ -211,6 +212,12 @@ class Scenario(Spec):
     diagnose: Annotated[DiagnoseSpec | None, BeforeValidator(true_or_mapping)] = Field(
         None, description="why an answer is low: true, or the metrics that tell causes apart"
     )
+    variants: dict[str, dict[str, Any] | None] = Field(
+        {}, description="name: the keys that this variant lays over the others"
+    )
+    best: BestSpec | None = Field(
+        None, description="how variants are ranked, and the one that none may beat"
+    )
     output_dir: Name | None = Field(None, description="base folder, relative to the rootdir")
     save_path: Name | None = Field(None, description="also write UltraRAG's result JSON here")
 
@@ -327,6 +334,7 @@ def _allow_short_forms(schema: dict[str, Any]) -> None:
         "CompareSpec": [{"type": "string"}],
         "TargetSpec": [{"type": "string"}],
         "HumanSpec": [{"type": "string"}],
+        "BestSpec": [{"type": "string"}],
         "DiagnoseSpec": [{"type": "boolean"}],
     }
     for role in ("JudgeSpec", "EmbeddingSpec"):

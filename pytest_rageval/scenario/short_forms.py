@@ -17,6 +17,7 @@ _SHORT_FORMS: Final = {
     "compare": "baseline",
     "corpus": "path",
     "human": "file",
+    "best": "at_least",
 }
 _TYPE_BY_KEY: Final = {
     "dbgpt": "dbgpt",  # before the model of its app

@@ -154,11 +154,11 @@ def _entries(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _saved(binding: Binding, use: _Use) -> SavedRun | None:
     scenario, run_paths, name = binding.scenario, binding.run_paths, use.name
-    file = run_paths.known_baseline_file(name, scenario.name, scenario.output_dir)
+    file = run_paths.known_baseline_file(name, binding.title, scenario.output_dir)
     beside = binding.loaded.path.parent / name
     if is_path(name) and not _is_there(file) and _is_there(beside):
         file = beside
-    known = _stems(run_paths.baseline_folder(scenario.name, scenario.output_dir))
+    known = _stems(run_paths.baseline_folder(binding.title, scenario.output_dir))
     try:
         where = binding.loaded.where(*use.path)
         return load_baseline(name, file, where, known, run_paths.shown(file))

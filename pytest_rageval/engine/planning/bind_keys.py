@@ -13,6 +13,7 @@ from pytest_rageval.engine.planning.bind_bounds import (
     bind_weights,
     resolve_gates,
 )
+from pytest_rageval.engine.planning.bind_contest import bind_contest
 from pytest_rageval.engine.planning.bind_diagnosis import bind_diagnosis
 from pytest_rageval.engine.planning.bind_metrics import bind_metrics
 from pytest_rageval.engine.planning.binding import Binding
@@ -31,6 +32,7 @@ def bind_keys(
     scenario = binding.scenario
     metrics = bind_weights(binding, bind_metrics(binding))
     thresholds = bind_thresholds(binding, metrics)
+    names = [metric.column.name for metric in metrics]
     info = ScenarioInfo(
         name=scenario.name,
         path=path,
@@ -48,9 +50,11 @@ def bind_keys(
         group_by=scenario.group_by,
         overridden=binding.loaded.overridden,
         overridden_by=binding.loaded.overridden_by,
-        compare=bind_comparison(binding, [metric.column.name for metric in metrics]),
+        compare=bind_comparison(binding, names),
         metadata=binding.loaded.metadata,
         diagnose=bind_diagnosis(binding, metrics, thresholds),
+        variant=binding.loaded.variant,
+        contest=bind_contest(binding, names),
     )
     return metrics, with_snapshot(info, scenario)
 

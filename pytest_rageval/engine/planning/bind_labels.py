@@ -144,8 +144,7 @@ def _say_draws_to_copy(binding: Binding, files: Sequence[str], found: LabelReadi
 
 
 def _drawn_in(binding: Binding) -> Path:
-    scenario = binding.scenario
-    return binding.run_paths.labels_folder(scenario.name, scenario.output_dir)
+    return binding.run_paths.labels_folder(binding.title, binding.scenario.output_dir)
 
 
 def guided(human: HumanLabels, metrics: Sequence[BoundMetric]) -> HumanLabels:

@@ -16,7 +16,7 @@ from pytest_rageval.metrics.base import (
 )
 from pytest_rageval.metrics.notation import NotationError, parse_notation
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
-from pytest_rageval.model import Sample, ScenarioView
+from pytest_rageval.model import Sample, ScenarioView, title_of
 from pytest_rageval.registry import Registry, UnknownNameError
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.scenario.loader import LoadedScenario
@@ -57,6 +57,11 @@ class Binding:
     def scenario(self) -> Scenario:
         """The scenario itself."""
         return self.loaded.scenario
+
+    @property
+    def title(self) -> str:
+        """The name under which its runs are kept."""
+        return title_of(self.scenario.name, self.loaded.variant)
 
     def problem(self, message: str, *path: str | int) -> None:
         """Note what is wrong with the value at ``path`` of the scenario."""

@@ -35,7 +35,7 @@ from pytest_rageval.engine.planning.binding import (
     ChangeSamples,
     metric_name,
 )
-from pytest_rageval.errors import BaselineError, ScenarioError
+from pytest_rageval.errors import BaselineError, Problem, ScenarioError
 from pytest_rageval.metrics.base import MetricDefinition
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import (
@@ -48,8 +48,14 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.registry import Registry
 from pytest_rageval.run_paths import RunPaths
-from pytest_rageval.scenario.loader import inspect_scenario, inspect_tree, listed
+from pytest_rageval.scenario.loader import (
+    LoadedScenario,
+    inspect_scenario,
+    inspect_tree,
+    listed,
+)
 from pytest_rageval.scenario.overrides import Override
+from pytest_rageval.scenario.variants import VARIANTS, unknown_variant
 from pytest_rageval.scenario.yaml.tree import YamlTree
 from pytest_rageval.targets.base import ANSWERED_FIELDS
 
@@ -77,8 +83,11 @@ def make_plan(  # noqa: PLR0913  (all but the path are options)
     give_target: GiveTarget = _no_target,
     change_samples: ChangeSamples | None = None,
     tree: YamlTree | None = None,
+    variant: str = "",
 ) -> Plan:
     """Return the plan of the scenario in ``path``, or in ``tree`` if it has no file.
+
+    Of its ``variant``, if it has variants.
 
     ``shown`` is the file's name in messages and results; ``known_metrics`` are those that have a
     name; ``give_target`` may return a function that takes the place of the scenario's target, and
@@ -91,9 +100,10 @@ def make_plan(  # noqa: PLR0913  (all but the path are options)
     """
     name_of = partial(metric_name, known=known_metrics)
     if tree is None:
-        loaded, problems = inspect_scenario(path, overrides, shown, name_of)
+        loaded, problems = inspect_scenario(path, overrides, shown, name_of, variant)
     else:
-        loaded, problems = inspect_tree(tree, path, overrides, name_of)
+        loaded, problems = inspect_tree(tree, path, overrides, name_of, variant)
+    _refuse_variant(loaded, variant, problems)
     binding = Binding(
         loaded,
         run_paths=run_paths or RunPaths(Path.cwd()),
@@ -103,7 +113,7 @@ def make_plan(  # noqa: PLR0913  (all but the path are options)
     )
     if change_samples is not None:
         binding.change_samples = change_samples
-    view = ScenarioView(loaded.scenario.name, shown or str(path), loaded.metadata)
+    view = ScenarioView(loaded.scenario.name, shown or str(path), loaded.metadata, variant)
     given = None if answers_given else give_target(view)
     plan = _bind(binding, view, nodeid or view.path, given=given, answers_given=answers_given)
     if plan is not None and answers_given:
@@ -115,6 +125,20 @@ def make_plan(  # noqa: PLR0913  (all but the path are options)
     if binding.refusals:
         raise BaselineError(dict.fromkeys(binding.refusals))
     return plan
+
+
+def _refuse_variant(loaded: LoadedScenario, variant: str, problems: list[Problem]) -> None:
+    """Raise ScenarioError unless the file has the variant, or has none and none is named."""
+    known = loaded.variants
+    if variant in known or (not variant and not known):
+        return
+    where = loaded.tree.where((VARIANTS,))
+    if problems and not known:  # what is wrong with them is among these
+        raise ScenarioError(dict.fromkeys(problems))
+    message = f"name one of its variants: {', '.join(known)}"
+    if variant:
+        message = unknown_variant(variant, known) if known else f"no variants, so no {variant!r}"
+    raise ScenarioError([Problem(where, f"variants: {message}")])
 
 
 def _bind(

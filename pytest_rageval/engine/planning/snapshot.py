@@ -28,6 +28,7 @@ def snapshot_text(scenario: Scenario) -> str:
             plain[role] = _without_secrets(plain[role])
     if "target" in plain:
         plain["target"] = _target(plain["target"])
+    plain.pop("variants", None)  # what this one lays over the rest is in its place
     plain.pop("models", None)  # the roles have what they use of them
     if "metric_options" in plain:
         plain["metric_options"] = shown_option("", plain["metric_options"])

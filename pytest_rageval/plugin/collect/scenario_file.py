@@ -1,23 +1,29 @@
-"""Collects a scenario file: one item for each of its cases."""
+"""Collects a scenario file: one item for each of its cases, below each of its variants."""
 
 from __future__ import annotations
 
 import os
 import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.engine.stopping import in_asking_order
-from pytest_rageval.errors import BaselineError, DuplicateNameError, UserError
-from pytest_rageval.model import Case, InvalidRow
+from pytest_rageval.errors import (
+    BaselineError,
+    DuplicateNameError,
+    Problem,
+    ScenarioError,
+    UserError,
+)
+from pytest_rageval.model import Case, InvalidRow, title_of
 from pytest_rageval.plugin.claimed_names import claim_name
 from pytest_rageval.plugin.collect import RagevalWarning
 from pytest_rageval.plugin.collect.collection_hooks import (
@@ -27,11 +33,14 @@ from pytest_rageval.plugin.collect.collection_hooks import (
     with_run_hooks,
 )
 from pytest_rageval.plugin.node_ids import Names
+from pytest_rageval.plugin.options import VARIANT
 from pytest_rageval.plugin.run.garbage import garbage_kept
 from pytest_rageval.plugin.run.items import FixtureItem, SampleItem
 from pytest_rageval.plugin.run.run_settings import run_settings, shows_warnings
 from pytest_rageval.plugin.run.session import note_refusal
 from pytest_rageval.plugin.settings import SETTINGS, overrides
+from pytest_rageval.scenario.loader import variants_in
+from pytest_rageval.scenario.variants import unknown_variant
 from pytest_rageval.text.printable import printable
 
 _NOT_IN_TAGS = re.compile(r"[^\w+\-.\\/]+")
@@ -40,29 +49,51 @@ _PYTEST_MARKERS = ("skip", "skipif", "xfail", "parametrize", "usefixtures", "fil
 
 
 class ScenarioFile(pytest.File):
-    """Collects the cases of one scenario file.
+    """Collects the cases of one scenario file, or its variants.
 
     ``is_refused``: its baseline, or its name, cannot be used.
     """
 
     is_refused = False
 
-    def collect(self) -> list[SampleItem]:
+    def collect(self) -> list[SampleItem] | list[VariantNode]:
         """Return an item for each case; a scenario with problems is one collection error."""
         with garbage_kept():
-            plan = scenario_plan(self.path, self, self.nodeid)
-            if plan.is_asked:
-                prepare_live_run(self.config, plan)
-            names = Names()
-            named = {case.index: names.give(case.id) for case in plan.cases}
-            return [self._item(plan, case, named[case.index]) for case in in_asking_order(plan)]
+            names = chosen_variants(self)
+            if not names:
+                plan = scenario_plan(self.path, self, self.nodeid)
+                return case_items(self, plan)
+            plans = variant_plans(self, names)
+            return [VariantNode.from_parent(self, name=one.info.variant, plan=one) for one in plans]
 
-    def _item(self, plan: Plan, case: Case, name: str) -> SampleItem:
-        kind = SampleItem if plan.target is None or plan.target.fixture is None else FixtureItem
-        item = kind.from_parent(self, name=name, plan=plan, case=case)
-        for mark in case_marks(self.config, plan, case):
+
+class VariantNode(pytest.Collector):
+    """Collects the cases of one variant of a scenario."""
+
+    def __init__(self, *, plan: Plan, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._plan = plan
+
+    def collect(self) -> list[SampleItem]:
+        """Return an item for each case."""
+        with garbage_kept():
+            return case_items(self, self._plan)
+
+
+def case_items(parent: pytest.Collector, plan: Plan) -> list[SampleItem]:
+    """Return the items of a scenario, or of a variant, below ``parent``."""
+    if plan.is_asked:
+        prepare_live_run(parent.config, plan)
+    names = Names()
+    named = {case.index: names.give(case.id) for case in plan.cases}
+    kind = SampleItem if plan.target is None or plan.target.fixture is None else FixtureItem
+    items = []
+    for case in in_asking_order(plan):
+        item = kind.from_parent(parent, name=named[case.index], plan=plan, case=case)
+        for mark in case_marks(parent.config, plan, case):
             item.add_marker(mark)
-        return item
+        items.append(item)
+    return items
 
 
 class FixtureScenarioFile(ScenarioFile, pytest.Module):
@@ -93,11 +124,50 @@ def _may_take_a_fixture(path: Path, config: pytest.Config) -> bool:
     return b"target" in raw and b"fixture" in raw
 
 
+def chosen_variants(file: ScenarioFile) -> tuple[str, ...]:
+    """Return the variants of a scenario file that are to run, () where it has none.
+
+    ``--rag-variant`` may name some of them; a name that the file does not have is an error.
+    """
+    config = file.config
+    shown, wanted = _shown(file.path, config), config.stash[SETTINGS].variants
+    try:
+        known = variants_in(file.path, overrides(config), shown)
+    except UserError:
+        return ()  # reported when the scenario is read
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        what = unknown_variant(unknown[0], known) if known else "this scenario has no variants"
+        flag = VARIANT.source(config)
+        message = f"{shown}: {flag} {unknown[0]}: {what}; name the file that has it"
+        raise file.CollectError(printable(message))
+    return tuple(name for name in known if not wanted or name in wanted)
+
+
+def variant_plans(file: ScenarioFile, names: Sequence[str]) -> list[Plan]:
+    """Return the plans of variants; all that is wrong with them is one collection error."""
+    plans: list[Plan] = []
+    problems: list[Problem] = []
+    is_refused = True
+    for name in names:
+        try:
+            plans.append(_plan(file.path, file, title_of(file.nodeid, name), variant=name))
+        except UserError as error:
+            problems += error.problems
+            is_refused = is_refused and _is_refusal(error)
+    if problems:
+        made = BaselineError if is_refused else ScenarioError
+        raise _refused(made(dict.fromkeys(problems)), file)
+    _warn(dict.fromkeys(text for plan in plans for text in plan.info.warnings), file)
+    return plans
+
+
 def scenario_plan(
     path: Path,
     collector: pytest.Collector,
     nodeid: str,
     *,
+    variant: str = "",
     answers_given: bool = False,
 ) -> Plan:
     """Return the plan of the scenario in ``path``, for ``collector``.
@@ -105,27 +175,40 @@ def scenario_plan(
     ``nodeid`` is the node id of the cases' parent. Problems of the scenario are a collection error,
     doubtful values warnings; ``collector.is_refused`` is set if its baseline or name is refused.
     """
-    config = collector.config
     try:
-        plan = make_plan(
-            path,
-            overrides(config),
-            shown=_shown(path, config),
-            nodeid=nodeid,
-            run_paths=config.stash[SETTINGS].run_paths,
-            run=run_settings(config),
-            answers_given=answers_given,
-            known_metrics=known_metrics(collector.ihook, config),
-            give_target=lambda view: target_of_hooks(view, collector.ihook, config),
-            change_samples=samples_of_hooks(collector.ihook, config),
-        )
-        if any(override.limits for override in overrides(config)):
-            plan = plan.as_part()
-        plan = with_run_hooks(plan, collector.ihook, config)
-        claim_name(config, path, plan.info)
+        plan = _plan(path, collector, nodeid, variant=variant, answers_given=answers_given)
     except UserError as error:
         raise _refused(error, collector) from error
     _warn(plan.info.warnings, collector)
+    return plan
+
+
+def _plan(
+    path: Path,
+    collector: pytest.Collector,
+    nodeid: str,
+    *,
+    variant: str = "",
+    answers_given: bool = False,
+) -> Plan:
+    config = collector.config
+    plan = make_plan(
+        path,
+        overrides(config),
+        shown=_shown(path, config),
+        nodeid=nodeid,
+        variant=variant,
+        run_paths=config.stash[SETTINGS].run_paths,
+        run=run_settings(config),
+        answers_given=answers_given,
+        known_metrics=known_metrics(collector.ihook, config),
+        give_target=lambda view: target_of_hooks(view, collector.ihook, config),
+        change_samples=samples_of_hooks(collector.ihook, config),
+    )
+    if any(override.limits for override in overrides(config)):
+        plan = plan.as_part()
+    plan = with_run_hooks(plan, collector.ihook, config)
+    claim_name(config, path, plan.info)
     return plan
 
 
@@ -140,10 +223,14 @@ def named_plan(plan: Plan, collector: pytest.Collector, name: str, nodeid: str) 
 
 
 def _refused(error: UserError, collector: pytest.Collector) -> pytest.Collector.CollectError:
-    if isinstance(error, BaselineError | DuplicateNameError):
+    if _is_refusal(error):
         setattr(collector, "is_refused", True)  # noqa: B010  (collectors of pytest have none)
         note_refusal(collector.config)
     return collector.CollectError(printable(str(error)))
+
+
+def _is_refusal(error: UserError) -> bool:
+    return isinstance(error, BaselineError | DuplicateNameError)
 
 
 def _warn(messages: Iterable[str], collector: pytest.Collector) -> None:

@@ -43,7 +43,7 @@ def report_failure(session: pytest.Session, result: ScenarioResult, what: str, t
 def _report(config: pytest.Config, result: ScenarioResult, gate: GateResult, kind: str) -> None:
     name = one_line(gate.name)
     nodeid = f"{result.info.nodeid}::{kind}:{name}"
-    location = (result.info.nodeid, 0, f"{one_line(result.info.name)}: {kind} {name} ")
+    location = (result.info.nodeid, 0, f"{one_line(result.info.title)}: {kind} {name} ")
     failure = _failure(config, result, gate) if gate.outcome == "failed" else None
     config.hook.pytest_runtest_logstart(nodeid=nodeid, location=location)
     reports = _reports(nodeid, location, gate, failure)

@@ -125,7 +125,7 @@ class SampleItem(pytest.Item):
 
         It must not end like the node id: the terminal would replace its dots by ``::``.
         """
-        return self.path, 0, f"{one_line(self.plan.info.name)}: {self.name} "
+        return self.path, 0, f"{one_line(self.plan.info.title)}: {self.name} "
 
 
 def check_judged(plan: Plan, result: SampleResult) -> None:

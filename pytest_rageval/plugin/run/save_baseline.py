@@ -39,7 +39,7 @@ class BaselineSaver:
         ``broken`` is the number of cases that ended with an error after they were judged.
         """
         info, run_paths, name = result.info, self._run_paths, self.name or ""
-        path = run_paths.baseline_file(name, info.name, info.output_dir)
+        path = run_paths.baseline_file(name, info.title, info.output_dir)
         refusal = self._refusal(result, path, broken)
         if refusal is not None:
             return refusal
@@ -47,7 +47,7 @@ class BaselineSaver:
             save_baseline(result, run, path, run_paths.run_base(info.output_dir))
         except OSError as error:
             return self._failure(f"{run_paths.shown(path)}: {error.strerror or error}")
-        self._saved[path] = info.name
+        self._saved[path] = info.title
         shown = run_paths.shown(path)
         return Saving(f"baseline {name} saved{'' if shown == name else f': {shown}'}")
 
@@ -84,7 +84,7 @@ class BaselineSaver:
     def _compared(self, info: ScenarioInfo) -> set[Path]:
         """Return the files of the baselines of a scenario."""
         files = (
-            self._run_paths.known_baseline_file(name, info.name, info.output_dir)
+            self._run_paths.known_baseline_file(name, info.title, info.output_dir)
             for name in info.baselines
         )
         return {file.resolve() for file in files}

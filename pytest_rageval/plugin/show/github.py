@@ -109,7 +109,7 @@ def _worst_failed(result: ScenarioResult) -> list[SampleResult]:
 
 
 def _of_gate(result: ScenarioResult, gate: GateResult, place: _Place) -> str:
-    title = f"{result.info.name}: gate {gate.name}"
+    title = f"{result.info.title}: gate {gate.name}"
     return _command("error", place.file, place.lines.of_gate(gate.name), title, gate.message)
 
 
@@ -118,7 +118,7 @@ def _of_case(result: ScenarioResult, sample: SampleResult, place: _Place) -> str
     reasons = [str(shortfall) for shortfall in missed]
     reasons += [f"{name}: {error}" for name, error in shown_errors(sample).items()]
     reasons += [f"question: {sample.question}"] if sample.question else []
-    title = f"{result.info.name}: {sample.sample_id}"
+    title = f"{result.info.title}: {sample.sample_id}"
     return _command(
         "warning", place.file, place.lines.of_row(sample.row), title, "\n".join(reasons)
     )

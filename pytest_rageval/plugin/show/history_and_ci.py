@@ -11,6 +11,7 @@ from pytest_rageval.plugin.show import github
 from pytest_rageval.reports.history import DATABASE, HistoryError, record
 from pytest_rageval.reports.write_run import latest_remark
 from pytest_rageval.results.run_point import point_of
+from pytest_rageval.run_paths import base_of
 from pytest_rageval.text.printable import printable
 
 
@@ -33,9 +34,9 @@ class Publisher:
         if isinstance(folder, str):
             return []
         remarks = latest_remark(folder)
-        base = folder.parent.parent
+        base = base_of(folder, result.info.title)
         try:
-            record(base, point_of(result, run, f"{folder.parent.name}/{folder.name}"))
+            record(base, point_of(result, run, folder.relative_to(base).as_posix()))
         except HistoryError as error:
             remarks.append(f"not in {DATABASE}: {error}")
         return remarks

@@ -25,7 +25,7 @@ def label_lines(
     picked = len(drawn.drawing.ids)
     labelled = sum(one.human is not None for one in drawn.population)
     what = f"{picked} of {counted(len(drawn.population), 'answer')} drawn for {human.metric}"
-    yield one_line(f"{info.name}: {what}; {labelled} have a label")
+    yield one_line(f"{info.title}: {what}; {labelled} have a label")
     yield f"run   {shown(drawn.run)}"
     if drawn.left_out:
         what = "without an answer or a score, or not in the data any more"

@@ -29,7 +29,7 @@ def undecided_lines(
             hint = "--rag-strict fails such a run"
             why = skipped[0].message if result.complete else f"{ran}; {hint}"
             total = len(result.gates)
-            what = f"{len(skipped)} of {total} gates of {one_line(result.info.name)}"
+            what = f"{len(skipped)} of {total} gates of {one_line(result.info.title)}"
             yield f"NOT DECIDED: {what}, {why}"
     for info in left_out:
-        yield f"NOT DECIDED: {one_line(info.name)}, none of its {info.total} cases was selected"
+        yield f"NOT DECIDED: {one_line(info.title)}, none of its {info.total} cases was selected"

@@ -75,7 +75,7 @@ class ScenarioTable:
     def _heading(self) -> str:
         """The scenario's name, with the test function that ran it, if any."""
         info = self.result.info
-        return info.name if info.nodeid == info.path else f"{info.name} ({info.nodeid})"
+        return info.title if info.is_of_file else f"{info.title} ({info.nodeid})"
 
     def _first_errors(self, terminal: pytest.TerminalReporter) -> None:
         """Print a reason for each metric with missing scores, and for invalid rows."""

@@ -54,7 +54,7 @@ def page_chunks(result: ScenarioResult, run: RunInfo, trend: Sequence[RunPoint])
     ``trend`` are the complete runs of this scenario, oldest first.
     """
     return page_of(
-        result.info.name,
+        result.info.title,
         SCRIPTS,
         lambda room: page_data(result, run, trend, taken=room),
         _WITHOUT_SCRIPT,

@@ -85,7 +85,7 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
     info = result.info
     good, warn = info.bands
     return {
-        "name": cut(one_line(info.name), _WIDTH),
+        "name": cut(one_line(info.title), _WIDTH),
         "path": cut(info.path, _WIDTH),
         "description": cut(info.description, _DOC_WIDTH),
         "overridden": [cut(path, _WIDTH) for path in info.overridden],

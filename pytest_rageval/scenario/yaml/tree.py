@@ -72,6 +72,14 @@ class YamlTree:
             self.lines[new + path[len(old) :]] = self.lines.pop(path)
         self.note_move(old, new)
 
+    def copy_lines(self, old: YamlPath, new: YamlPath) -> None:
+        """Note that the parts of the value at ``new`` are those written at ``old``."""
+        for path in [path for path in self.lines if path[: len(new)] == new]:
+            del self.lines[path]
+        for path, line in list(self.lines.items()):
+            if path[: len(old)] == old and path != old:
+                self.lines[new + path[len(old) :]] = line
+
     def note_move(self, old: YamlPath, new: YamlPath) -> None:
         """Note that what is at ``new`` was written at ``old``."""
         self._moves.append((dotted(old), dotted(new)))

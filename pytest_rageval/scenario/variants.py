@@ -1,0 +1,167 @@
+"""The variants of a scenario file: sets of keys that are laid over the others, one at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+from unicodedata import category, normalize
+
+from pytest_rageval.errors import did_you_mean, shorten
+from pytest_rageval.model import BEST, SEPARATOR
+from pytest_rageval.scenario.overrides import Override
+from pytest_rageval.scenario.short_forms import ABSENT, type_of_target, widened
+from pytest_rageval.scenario.yaml.tree import YamlTree
+
+VARIANTS: Final = "variants"
+"""The key that holds them."""
+
+SECTIONS: Final = (VARIANTS, BEST)
+"""The keys that are about all variants together."""
+
+_OF_THE_FILE: Final = ("name", "scenario_name", "output_dir", VARIANTS, BEST)
+"""Keys that all variants of a file share."""
+
+# What else is in the folder of a scenario that has variants.
+_TAKEN: Final = (
+    "latest",
+    "baselines",
+    "labels",
+    "report.html",
+    "variants.html",
+    "variants.json",
+)
+_RUN_ID = re.compile(r"\d{8}T\d{6}-.*")
+_MAX_NAME = 100
+_SOURCES: Final = (("path",), ("rows",), ("qrels_path", "run_path"))
+"""The keys of ``dataset`` that say where its rows are; one of these groups may be given."""
+
+Steps = tuple[str, ...]
+
+
+def variant_names(data: Any) -> tuple[str, ...]:
+    """Return the names of the variants in a scenario file's data, in its order."""
+    found = data.get(VARIANTS) if isinstance(data, dict) else None
+    return tuple(map(str, found)) if isinstance(found, dict) else ()
+
+
+def check_variants(tree: YamlTree) -> tuple[str, ...]:
+    """Return the names of the variants; note what is wrong with them in the tree's problems."""
+    found = tree.data.get(VARIANTS)
+    if not found:
+        if tree.data.get(BEST) is not None:
+            tree.problem((BEST,), "best: needs 'variants', which it compares")
+        return ()
+    if not isinstance(found, dict):
+        message = "expected a mapping of names to keys, as {dense: {dataset: dense.jsonl}}"
+        tree.problem((VARIANTS,), f"variants: {message}")
+        return ()
+    if SEPARATOR in str(tree.data.get("name", "")):
+        message = f"name: {SEPARATOR!r} separates a scenario from its variants; write another name"
+        tree.problem(("name",), message)
+    folders: dict[str, str] = {}
+    for name, keys in found.items():
+        _check_variant(tree, name, keys, folders)
+    return tuple(found)
+
+
+def _check_variant(tree: YamlTree, name: str, keys: Any, folders: dict[str, str]) -> None:
+    for message in _problems(name, keys, folders):
+        tree.problem((VARIANTS, name), f"variants: {shorten(name)!r} {message}")
+    for key in set(_OF_THE_FILE).intersection(keys if isinstance(keys, dict) else ()):
+        message = f"{key!r} belongs to all variants; write it once, at the top of the file"
+        tree.problem((VARIANTS, name, key), f"variants.{name}: {message}")
+
+
+def _problems(name: str, keys: Any, folders: dict[str, str]) -> Iterator[str]:
+    """Yield what is wrong with a variant; ``folders`` has the earlier ones."""
+    if not (keys is None or isinstance(keys, dict)):
+        yield "expected the keys that it changes, for instance {dataset: dense.jsonl}, or {}"
+    folder = normalize("NFC", name).casefold()
+    first = folders.setdefault(folder, name)
+    if first != name:
+        yield f"and {first!r} would share a folder where case is ignored; rename one"
+    if folder in _TAKEN or _RUN_ID.fullmatch(name):
+        yield f"is what a file or folder of runs is called; the names {', '.join(_TAKEN)} are taken"
+    elif not _is_name(name):
+        yield (
+            f"cannot be part of a node id: a name has 1 to {_MAX_NAME} characters, none of them "
+            "'::', '[', ']' or a line break, and does not begin with 'gate:' or 'save:'"
+        )
+
+
+def _is_name(name: str) -> bool:
+    if not name.strip() or name != name.strip() or len(name) > _MAX_NAME:
+        return False
+    if name.startswith(("gate:", "save:", "-")) or name.endswith(":"):
+        return False
+    return not (
+        SEPARATOR in name or set("[]") & set(name) or any(category(one)[0] == "C" for one in name)
+    )
+
+
+def unknown_variant(name: str, known: Sequence[str]) -> str:
+    """Return the message for a name that no variant of the file has."""
+    hint = did_you_mean(name, known)
+    return f"unknown variant {shorten(name)!r}.{hint} Known: {', '.join(known)}"
+
+
+def variant_overrides(tree: YamlTree, name: str) -> list[Override]:
+    """Return what lays the variant ``name`` over the rest of the tree, in the order to apply it.
+
+    Mappings are merged, short forms widened; lists and single values replace what is there, null
+    removes it. Where it names another source of rows, or another type of target, the other goes.
+    """
+    keys = tree.data[VARIANTS][name]
+    found: list[Override] = []
+    for key, value in keys.items() if isinstance(keys, dict) else ():
+        if key in _OF_THE_FILE:
+            continue
+        at = (VARIANTS, name, key)
+        present = tree.data.get(key, ABSENT)
+        found += _other_sources(tree, value, at) if key == "dataset" else ()
+        if key == "target" and _is_other_target(value, present):
+            present = []  # no mapping: replaced as a whole
+        found += _laid((key,), value, present, tree, at)
+    return found
+
+
+def _laid(path: Steps, value: Any, present: Any, tree: YamlTree, at: Steps) -> Iterator[Override]:
+    """Yield an override for each part of ``value`` that replaces one of ``present``.
+
+    ``at`` is where the file says it.
+    """
+    known = widened(path, present)
+    given = value
+    if isinstance(known, dict) and not isinstance(value, dict) and value is not None:
+        # A bare value is short for one key where a mapping is, or would be.
+        given = (widened(path, value) or value) if known else value
+    if isinstance(given, dict) and given and known is not None:
+        for key, part in given.items():
+            below = (*at, key) if given is value else at
+            yield from _laid((*path, key), part, known.get(key, ABSENT), tree, below)
+    else:
+        yield Override(path, value, tree.where(at), written_at=at)
+
+
+def _other_sources(tree: YamlTree, value: Any, at: Steps) -> Iterator[Override]:
+    """Yield what removes the rows of the scenario where the variant ``value`` has other ones."""
+    given = widened(("dataset",), value) or {}
+    if not any(key in given for keys in _SOURCES for key in keys):
+        return
+    for keys in _SOURCES:
+        if not any(key in given for key in keys):
+            yield from (
+                Override(("dataset", key), None, tree.where(at), written_at=at) for key in keys
+            )
+
+
+def _is_other_target(value: Any, present: Any) -> bool:
+    types = [_type_of(widened(("target",), one)) for one in (value, present)]
+    return None not in types and types[0] != types[1]
+
+
+def _type_of(target: dict[str, Any] | None) -> str | None:
+    if not target:
+        return None
+    return target.get("type") or type_of_target(target)
