@@ -15,11 +15,12 @@ from pytest_rageval.model import (
     ScenarioResult,
     SignificanceTest,
 )
+from pytest_rageval.stats.common import weighted_alike
 from pytest_rageval.stats.groups import group_numbers
 from pytest_rageval.stats.paired import compare_paired, correction_used
 from pytest_rageval.stats.summary import weighted_interval
 from pytest_rageval.stats.verdict import score_of
-from pytest_rageval.stats.weights import is_scored, tame, weighted_mean
+from pytest_rageval.stats.weights import is_scored, tame
 
 
 def compare_runs(
@@ -88,20 +89,9 @@ def paired_scores(
         return ours, theirs
     known = baseline.scores
     counted = [one for one in info.metrics if one.weight > 0.0 and one.name in known]
-    pairs = [
-        (sample.scores.get(one.name), known[one.name].get(sample.sample_id)) for one in counted
-    ]
-    if all((a is None) == (b is None) for a, b in pairs):
-        return ours, theirs
-    common = [
-        (column, a, b)
-        for column, (a, b) in zip(counted, pairs, strict=True)
-        if a is not None and b is not None
-    ]
-    return (
-        weighted_mean((column.to_unit(a), column.weight) for column, a, _ in common),
-        weighted_mean((column.to_unit(b), column.weight) for column, _, b in common),
-    )
+    before = {one.name: known[one.name].get(sample.sample_id) for one in counted}
+    first, second = weighted_alike(counted, (sample.scores, before), (ours, theirs))
+    return first, second
 
 
 def padded_interval(

@@ -1,0 +1,206 @@
+"""Ranks the variants of a scenario: over common samples, every pair tested, with letters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from pytest_rageval.model import (
+    TOLERANCE,
+    WEIGHTED_SCORE,
+    Contest,
+    MetricComparison,
+    RankedVariant,
+    Ranking,
+    ScenarioInfo,
+    ScenarioResult,
+    VariantPair,
+)
+from pytest_rageval.stats.cause_changes import cause_changes
+from pytest_rageval.stats.common import Common, join, wanted_samples
+from pytest_rageval.stats.letters import letters_of
+from pytest_rageval.stats.paired import compare_paired, power_factor
+from pytest_rageval.stats.summary import summarize
+from pytest_rageval.stats.unlike import differences, metrics_in_all
+from pytest_rageval.stats.wording import counted
+
+
+def rank_variants(
+    results: Sequence[ScenarioResult], contest: Contest, *, complete: bool = True
+) -> Ranking:
+    """Return the variants that ran, best first, with every pair of them tested.
+
+    ``results`` holds a run of each variant, which ``info.variant`` names; one at least. Samples are
+    joined by id. They weigh, and are grouped, as in ``contest.reference``. A variant without any
+    score has no mean and ranks last.
+    """
+    ordered = sorted(results, key=lambda one: contest.names.index(one.info.variant))
+    leading = next((one for one in ordered if one.info.variant == contest.reference), ordered[0])
+    unlike = list(differences(ordered, contest.of))
+    common = join(ordered, leading, contest.of)
+    upwards = _is_upwards(leading.info, contest.of)
+    ranked = _ranked(ordered, contest.of, common, upwards)
+    pairs: tuple[VariantPair, ...] = ()
+    reach = ""
+    if contest.anyway or not unlike:
+        pairs, reach = _pairs([one.name for one in ranked if one.n], common, contest, upwards)
+    reasons = [*([] if contest.anyway else unlike), *_lacking(ordered, contest, common)]
+    undecided = "; ".join(reasons) or reach
+    if undecided:
+        pairs = tuple(map(_untested, pairs))
+    else:
+        apart = [(pair.a, pair.b) for pair in pairs if pair.significant]
+        letters = letters_of([one.name for one in ranked], apart)
+        ranked = [replace(one, letters=letters[one.name]) for one in ranked]
+    return Ranking(
+        scenario=leading.info.name,
+        metric=contest.of,
+        alpha=contest.alpha,
+        variants=tuple(ranked),
+        pairs=pairs,
+        common=common.count,
+        total=common.total,
+        undecided=undecided,
+        causes=tuple(cause_changes(ordered, leading)),
+        remarks=tuple(_remarks(common, contest, unlike, undecided)),
+        complete=complete,
+        higher_is_better=upwards,
+    )
+
+
+def _is_upwards(info: ScenarioInfo, metric: str) -> bool:
+    return all(one.higher_is_better for one in info.metrics if one.name == metric)
+
+
+def _ranked(
+    results: Sequence[ScenarioResult], metric: str, common: Common, upwards: bool
+) -> list[RankedVariant]:
+    """Return the variants by their means, equal ones as the file has them."""
+    found = [_figures(one.info, metric, common) for one in results]
+    sign = -1.0 if upwards else 1.0
+    return sorted(found, key=lambda one: math.inf if one.mean is None else sign * one.mean)
+
+
+def _figures(info: ScenarioInfo, metric: str, common: Common) -> RankedVariant:
+    """Return a variant's figures over the common samples, made as those of its own run."""
+    scores = common.scores.get(info.variant, ())
+    weights = common.weights[: len(scores)]
+    ranges = {column.name: column.range for column in info.metrics}
+    ends = ranges.get(metric, info.weighted_range)
+    found = summarize(scores, weights, ends, groups=common.groups)
+    return RankedVariant(
+        info.variant, found.weighted_mean, found.ci_low, found.ci_high, len(scores)
+    )
+
+
+def _pairs(
+    names: Sequence[str], common: Common, contest: Contest, upwards: bool
+) -> tuple[tuple[VariantPair, ...], str]:
+    """Return all pairs in the order of the ranking, and why none can be decided, if so."""
+    both = list(combinations(names, 2))
+    scores = {f"{at}": (common.scores[a], common.scores[b]) for at, (a, b) in enumerate(both)}
+    compared = compare_paired(
+        scores,
+        common.weights,
+        alpha=contest.alpha,
+        n_resamples=contest.n_resamples,
+        seed=contest.seed,
+        groups=common.groups,
+    )
+    found = list(compared.values())
+    wins = [_wins(a, b, upwards) for a, b in scores.values()]
+    pairs = tuple(
+        _pair(*names, one, won, len(both), contest.alpha)
+        for names, one, won in zip(both, found, wins, strict=True)
+    )
+    return pairs, next((one.undecided for one in found if one.undecided), "")
+
+
+def _pair(
+    a: str, b: str, found: MetricComparison, wins: tuple[int, int], family: int, alpha: float
+) -> VariantPair:
+    smallest = None if found.undecided else found.smallest_detectable
+    if smallest is not None:
+        # max-T asks for no more than Bonferroni does: so small a difference would be shown.
+        smallest *= power_factor(alpha / family) / power_factor(alpha)
+    return VariantPair(
+        a=a,
+        b=b,
+        diff=found.diff,
+        ci_low=found.ci_low,
+        ci_high=found.ci_high,
+        p_value=found.p_value,
+        p_adjusted=found.p_adjusted,
+        significant=found.significant,
+        n=found.n,
+        a_wins=wins[0],
+        b_wins=wins[1],
+        method=found.method,
+        smallest_detectable=smallest,
+    )
+
+
+def _wins(a: Sequence[float], b: Sequence[float], upwards: bool) -> tuple[int, int]:
+    """Return on how many samples each is better."""
+    from pytest_rageval.stats.permutation import paired_differences
+
+    found = paired_differences(a, b)
+    above, below = int((found > 0.0).sum()), int((found < 0.0).sum())
+    return (above, below) if upwards else (below, above)
+
+
+def _untested(pair: VariantPair) -> VariantPair:
+    """Return a pair that shows nothing: its samples are too few, or not those of the data set."""
+    return replace(pair, p_value=None, p_adjusted=None, significant=False, method="none")
+
+
+def _lacking(results: Sequence[ScenarioResult], contest: Contest, common: Common) -> Iterator[str]:
+    """Yield why the samples in common say nothing of the data set."""
+    names = [one.info.variant for one in results]
+    metric = contest.of
+    if len(names) < 2:
+        yield f"only {', '.join(names)} ran, and there is nothing to compare it with"
+        return
+    known = (WEIGHTED_SCORE, *metrics_in_all(results))
+    if metric not in known:
+        without = [one.info.variant for one in results if metric not in one.metrics]
+        yield (
+            f"{' and '.join(without)} has no {metric}; rank by what all have: "
+            f"{', '.join(known)} ('best: {{of: {known[-1]}}}')"
+        )
+        return
+    if not frozenset.intersection(*(frozenset(wanted_samples(one)) for one in results)):
+        yield (
+            f"no sample is in the data of all of {', '.join(names)}; rows are joined by their id "
+            "(key_map: {id: ...})"
+        )
+        return
+    needed = math.ceil(contest.min_pairs * common.total - TOLERANCE)
+    if common.count < needed or not common.count:
+        asked = f", and min_pairs: {contest.min_pairs:g} asks for {needed}" if needed > 0 else ""
+        yield (
+            f"only {common.count} of {counted(common.total, 'sample')} have {metric} in all of "
+            f"{', '.join(names)}{asked}: {_who_lacks(common)}; mend these, or, if what is left is "
+            "enough: 'best: {min_pairs: 0}'"
+        )
+
+
+def _who_lacks(common: Common) -> str:
+    """Return how many samples each variant lacks, the one that lacks most first."""
+    lacking = sorted(common.lacking.items(), key=lambda one: -one[1])
+    return ", ".join(f"{name} lacks {count}" for name, count in lacking if count)
+
+
+def _remarks(
+    common: Common, contest: Contest, unlike: Sequence[str], undecided: str
+) -> Iterator[str]:
+    if contest.anyway:
+        yield from (f"{text.rpartition('; ')[0]}; compared anyway" for text in unlike)
+    if common.partly:
+        of = counted(common.partly, "sample")
+        yield f"of {of} a metric applies in some variants only, and is left out of all"
+    if common.count < common.total and not undecided:
+        left_out = counted(common.total - common.count, "sample")
+        yield f"{left_out} of {common.total} left out: {_who_lacks(common)}"
