@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from pytest_rageval.model import SampleResult
+from pytest_rageval.model import SampleResult, ScenarioView
 from pytest_rageval.plugin.child.output import end_with_parent, is_worker, write_line
 from pytest_rageval.plugin.run.session import WRITTEN
 
@@ -33,6 +33,7 @@ class Progress:
         self._config = config
         self._total = 0
         self._ended: Counter[str] = Counter()
+        self._of_variant: Counter[str] = Counter()
         self._weight = self._sum = 0.0
         self._next = 0.0
 
@@ -50,9 +51,11 @@ class Progress:
             self._total = total
             self._write()
 
-    def pytest_rageval_sample_scored(self, result: SampleResult) -> None:
+    def pytest_rageval_sample_scored(self, scenario: ScenarioView, result: SampleResult) -> None:
         """Count a case."""
         self._ended[result.outcome] += 1
+        if scenario.variant:
+            self._of_variant[scenario.variant] += 1
         if result.weighted_score is not None:
             self._weight += result.sample_weight
             self._sum += result.sample_weight * result.weighted_score
@@ -68,15 +71,21 @@ class Progress:
                 "total": self._total,
                 "done": self._ended.total(),
                 "outcomes": self._ended,
+                "variants": self._of_variant,
                 "weighted_score": mean if math.isfinite(mean) else None,
             }
         )
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
-        """Write the last counts, and for each scenario the folder of its files."""
+        """Write the last counts, the folders of files, and how the variants rank."""
         self._write()
+        ranked: set[str] = set()
         for result, folder in self._config.stash.get(WRITTEN, ()):
             is_there = isinstance(folder, Path)
             found = {"folder": str(folder)} if is_there else {"problem": folder}
-            write_line({"event": "result", "name": result.info.name, **found})
+            named = {"name": result.info.name, "variant": result.info.variant}
+            write_line({"event": "result", **named, **found})
+            if result.ranking is not None and result.ranking.scenario not in ranked:
+                ranked.add(result.ranking.scenario)
+                write_line({"event": "ranking", "ranking": result.ranking.to_dict()})
