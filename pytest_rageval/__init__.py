@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from pytest_rageval.patching import patch_scenario
     from pytest_rageval.plugin.collect.python_tests import Checker
     from pytest_rageval.scenario.schema import Scenario
+    from pytest_rageval.side_by_side import (
+        VariantResults,
+        compare_saved_runs,
+        evaluate_variants,
+    )
     from pytest_rageval.stats.weights import (
         compute_weighted_score,
         resolve_weight,
@@ -50,9 +55,12 @@ __all__ = [
     "ScenarioView",
     "Score",
     "UserError",
+    "VariantResults",
     "__version__",
+    "compare_saved_runs",
     "compute_weighted_score",
     "evaluate",
+    "evaluate_variants",
     "metric",
     "patch_scenario",
     "resolve_weight",
@@ -70,6 +78,7 @@ _NAMES = {
     "patching": ("patch_scenario",),
     "plugin.collect.python_tests": ("Checker",),
     "scenario.schema": ("Scenario",),
+    "side_by_side": ("VariantResults", "compare_saved_runs", "evaluate_variants"),
     "stats.weights": ("compute_weighted_score", "resolve_weight", "weighted_metric_means"),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}

@@ -18,7 +18,7 @@ from pytest_rageval.engine.evaluate import Evaluated, Progress, evaluate_plan
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.errors import OptionError, Problem, ScenarioError, UserError
-from pytest_rageval.model import ScenarioResult
+from pytest_rageval.model import ScenarioResult, title_of
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.reports.base import requested_reports
 from pytest_rageval.reports.run_info import run_info
@@ -36,6 +36,7 @@ def evaluate(  # noqa: PLR0913  (all but the scenario are options)
     scenario: str | os.PathLike[str] | Scenario | Mapping[str, Any],
     overrides: Iterable[Override | str] | Changes = (),
     *,
+    variant: str = "",
     folder: str | os.PathLike[str] | None = None,
     target: Callable[..., Any] | None = None,
     progress: bool | Progress | None = None,
@@ -48,9 +49,10 @@ def evaluate(  # noqa: PLR0913  (all but the scenario are options)
     ``scenario`` is the path of a file, a Scenario, or a mapping with the content of a file. The
     data files of a Scenario or mapping are relative to ``folder`` (default: the working directory).
     ``overrides`` is a mapping, ``{"metric_weights": {"f1": 2}}``, or a list of texts as for
-    ``--rag-set``, ``["metric_weights.f1=2"]``. ``target`` is a function, async or not, that answers
-    instead of the scenario's own target, within that target's limits; a mapping may also hold it
-    under ``target``.
+    ``--rag-set``, ``["metric_weights.f1=2"]``. ``variant`` is the one to score, of a scenario that
+    has variants; ``evaluate_variants`` scores all of them. ``target`` is a function, async or not,
+    that answers instead of the scenario's own target, within that target's limits; a mapping may
+    also hold it under ``target``.
 
     ``progress`` is called as ``progress(done, total)`` with numbers of samples; True writes a line
     to stderr, at a terminal or in a notebook. ``run`` says where replies are cached and what
@@ -61,22 +63,22 @@ def evaluate(  # noqa: PLR0913  (all but the scenario are options)
     the scenario or its data cannot be used, and OptionError for other arguments.
     """
     __tracebackhide__ = methodcaller("errisinstance", UserError)
-    requested = _requested(reports, write_to)
+    requested = requested_of(reports, write_to)
     run, started = run or RunSettings(), datetime.now(UTC)
     try:
-        plan = _plan(scenario, overrides_of(overrides), folder, target, run)
+        plan = _plan(scenario, overrides_of(overrides), folder, target, run, variant)
         plan = replace(plan, keeps_expected=EVALUATION_ROWS in requested)
     except UserError as error:
         # Without our own frames and causes: --showlocals would print the whole scenario.
         raise error.with_traceback(None) from None
-    with _progress(progress, plan.info.name) as listener:
+    with _progress(progress, plan.info.title) as listener:
         evaluated = evaluate_plan(plan, run, listener)
     if write_to is not None:
         _write(evaluated, started, Path(write_to), requested)
     return evaluated.result
 
 
-def _requested(reports: Iterable[str], write_to: object) -> tuple[str, ...]:
+def requested_of(reports: Iterable[str], write_to: object) -> tuple[str, ...]:
     """Return the names of the reports; mistakes in them are found before anything is paid for."""
     names = [reports] if isinstance(reports, str) else list(reports)
     if names and write_to is None:
@@ -93,6 +95,7 @@ def _plan(
     folder: str | os.PathLike[str] | None,
     target: Callable[..., Any] | None,
     run: RunSettings,
+    variant: str,
 ) -> Plan:
     if isinstance(scenario, str | os.PathLike):
         if folder is not None:
@@ -106,7 +109,14 @@ def _plan(
         path, tree = Path(folder or Path.cwd()) / "scenario.yaml", tree_of(scenario)
     shown = path.name if tree is None else tree.source
     plan = make_plan(
-        path, overrides, shown=shown, run=run, tree=tree, give_target=lambda _view: target
+        path,
+        overrides,
+        shown=shown,
+        nodeid=title_of(shown, variant),
+        variant=variant,
+        run=run,
+        tree=tree,
+        give_target=lambda _view: target,
     )
     return _runnable(plan, target)
 

@@ -86,7 +86,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Turn ``--rag-scenario`` into collection arguments; an xdist controller starts its session."""
     settings = config.stash[SETTINGS] = Settings.of(config)
     config.addinivalue_line(
-        "markers", "rag_scenario(file): run the test for each sample of a rageval scenario"
+        "markers",
+        "rag_scenario(file, variant=''): run the test for each sample of a rageval scenario",
     )
     # Undo gc.freeze(). Registered first, it runs last: pytest's own clean-up collects garbage
     # several times, and need not scan all samples.

@@ -77,7 +77,28 @@ def _scenarios(text: str, config: pytest.Config) -> list[tuple[Path, str]]:
             raise pytest.UsageError(f"{options.SCENARIO.flag}: {name}: {what}")
     if sample_id.startswith(WHOLE_PREFIXES):
         separator = sample_id = ""  # a gate needs every sample
-    return [(path, separator + (item_name(sample_id) if sample_id else "")) for path in files]
+    return [(path, separator + _item_path(path, sample_id)) for path in files]
+
+
+def _item_path(path: Path, named: str) -> str:
+    """Return what follows a scenario's file in node ids: ``q1``, ``dense::q1`` or ``dense``."""
+    variant, separator, sample_id = named.partition("::")
+    if separator and variant in _variants(path):
+        is_whole = not sample_id or sample_id.startswith(WHOLE_PREFIXES)
+        return variant if is_whole else f"{variant}::{item_name(sample_id)}"
+    return item_name(named) if named else ""
+
+
+def _variants(path: Path) -> tuple[str, ...]:
+    """Return the names of a file's variants; a file that cannot be read is reported later."""
+    # Not at the top: every start of pytest loads this module, but not the scenario layer.
+    from pytest_rageval.errors import UserError
+    from pytest_rageval.scenario.loader import variants_in
+
+    try:
+        return variants_in(path)
+    except UserError:
+        return ()
 
 
 def _run_paths(config: pytest.Config) -> RunPaths:

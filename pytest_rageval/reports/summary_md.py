@@ -14,6 +14,7 @@ from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Comparison,
     GateResult,
+    Ranking,
     RunInfo,
     SampleResult,
     ScenarioResult,
@@ -23,6 +24,7 @@ from pytest_rageval.reports.causes import cause_lines
 from pytest_rageval.reports.figures import change, figure, interval
 from pytest_rageval.reports.missing import missing_figures, scored_figure, stopped_text
 from pytest_rageval.reports.people import agreement_lines, corrected_figures
+from pytest_rageval.reports.variants import HEADS, ranking_head, ranking_lines, ranking_rows
 from pytest_rageval.stats.groups import count_groups
 from pytest_rageval.stats.verdict import badness, shortfalls, shown_errors
 from pytest_rageval.stats.weights import is_scored
@@ -40,6 +42,7 @@ _ROOM_GATES = 11_000
 _ROOM_SAMPLES = 8_000
 _ROOM_LIST = 2_000
 _ROOM_CAUSES = 1_000
+_ROOM_VARIANTS = 4_000
 _NAME_WIDTH = 120
 _MESSAGE_WIDTH = 400
 _QUESTION_WIDTH = 80
@@ -104,10 +107,25 @@ def _lines(result: ScenarioResult, run: RunInfo) -> Iterator[str]:
     yield from _means(result)
     yield from _people(result)
     yield from _causes(result)
+    if result.ranking is not None:
+        yield from ranking_section(result.ranking)
     yield from _comparison(result, result.comparison)
     yield from _fallen(result)
     yield from _gates(result)
     yield from _worst(result)
+
+
+def ranking_section(ranking: Ranking, gate: GateResult | None = None) -> Iterator[str]:
+    """Yield the variants of a scenario against each other, as Markdown."""
+    head = "| variant | " + " | ".join(HEADS) + " |"
+    rows = [
+        f"| {_name(name)} | " + " | ".join(text.strip() or "-" for text in figures) + " |"
+        for name, figures in ranking_rows(ranking)
+    ]
+    yield from _table("Variants", head, rows, _ROOM_VARIANTS)
+    said = [f"gate {gate.name} {gate.outcome}: {gate.message}"] if gate is not None else []
+    lines = [ranking_head(ranking), *said, *ranking_lines(ranking)]
+    yield from ("", *_fitting([f"- {_cell(one, _MESSAGE_WIDTH)}" for one in lines], _ROOM_LIST))
 
 
 def _listed(texts: Sequence[str]) -> str:

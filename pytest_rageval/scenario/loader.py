@@ -91,9 +91,14 @@ def variants_in(path: Path, overrides: Iterable[Override] = (), shown: str = "")
     text = _read_text(path, shown or str(path))
     if VARIANTS not in text and not overrides:
         return ()  # most scenarios: not parsed twice
-    tree = parse_scenario(text, path, shown or str(path))
+    return variants_of(parse_scenario(text, path, shown or str(path)), overrides)
+
+
+def variants_of(tree: YamlTree, overrides: Iterable[Override] = ()) -> tuple[str, ...]:
+    """Return the names of the variants of a tree, which is changed by overrides of them."""
     for override in overrides:
-        override.apply(tree)
+        if override.path[0] == VARIANTS:
+            override.apply(tree)
     return variant_names(tree.data)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_rageval.engine.plan import Plan
@@ -12,6 +12,7 @@ from pytest_rageval.engine.verdict.decide import gates_of
 from pytest_rageval.gates.base import Gate
 from pytest_rageval.gates.slices import SliceWatch
 from pytest_rageval.gates.watch_mean import MeanWatch
+from pytest_rageval.model import BEST, ScenarioInfo
 
 
 def bind_stop(binding: Binding, plan: Plan, *, is_tested: bool) -> float | None:
@@ -28,10 +29,11 @@ def bind_stop(binding: Binding, plan: Plan, *, is_tested: bool) -> float | None:
     watches = {name: watch_of(gate, info, plan.asked_samples) for name, gate in gates.items()}
     means = [name for name, one in watches.items() if isinstance(one, MeanWatch | SliceWatch)]
     late = [name for name, one in watches.items() if one is None]
+    late += _needing_all(plan.info)
     if error:
         late += [name for name, one in watches.items() if isinstance(one, SliceWatch)]
     if late and error:
-        reasons = " and ".join(_reasons([gates[name] for name in late]))
+        reasons = " and ".join(_reasons(late, gates))
         message = f"an error bound is for gates on means and pass_rate, and {reasons}"
         binding.problem(f"stop: {message}; write 'stop: decided', or remove it", "stop")
     elif late:
@@ -50,10 +52,15 @@ def bind_stop(binding: Binding, plan: Plan, *, is_tested: bool) -> float | None:
     return None
 
 
-def _reasons(late: Sequence[Gate]) -> Iterator[str]:
+def _needing_all(info: ScenarioInfo) -> list[str]:
+    """Return the gate that compares this variant with others, if there is one."""
+    return [BEST] if info.contest is not None and info.contest.at_least is not None else []
+
+
+def _reasons(late: Sequence[str], gates: Mapping[str, Gate]) -> Iterator[str]:
     """Yield which gates an error bound is not for; why, where the name does not tell."""
-    by_people = [gate.name for gate in late if hasattr(gate, "human")]
-    others = [gate.name for gate in late if gate.name not in by_people]
+    by_people = [name for name in late if hasattr(gates.get(name), "human")]
+    others = [name for name in late if name not in by_people]
     if others:
         yield f"there is {_listed(others)}"
     if by_people:

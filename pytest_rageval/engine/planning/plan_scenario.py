@@ -260,5 +260,8 @@ def _with_gates(binding: Binding, plan: Plan, *, compares: bool) -> Plan:
     warnings = tuple(dict.fromkeys(f"{info.path}: {warning}" for warning in binding.warnings))
     info = replace(info, warnings=warnings, remarks=tuple(binding.remarks))
     # Where nothing is judged, every sample is asked for its weighted score.
+    contest = info.contest
+    if contest is not None and contest.at_least is not None:
+        gated |= {contest.of}
     required = plan.required | gated or frozenset([WEIGHTED_SCORE])
     return replace(plan, info=info, required=required)

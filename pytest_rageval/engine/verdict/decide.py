@@ -158,20 +158,29 @@ def gates_of(info: ScenarioInfo) -> list[Gate]:
 
 def _decide(gate: Gate, result: ScenarioResult, extent: Extent, strict: bool) -> GateResult:
     spent = sum(is_beyond_budget(sample) for sample in result.samples)
+    return within_extent(gate.check(result), spent, extent, strict=strict)
+
+
+def within_extent(
+    so_far: GateResult, spent: int, extent: Extent, *, strict: bool = False
+) -> GateResult:
+    """Return a verdict as it stands for this extent of a run: undecided, or failed, unless whole.
+
+    ``spent`` counts the samples that were not asked for because the budget was spent.
+    """
     if extent.complete and not spent:
-        return gate.check(result)
-    so_far = gate.check(result)
+        return so_far
     figure = "" if so_far.observed is None else f", so far {so_far.observed:.4f}"
     ran = f"{extent.ran} of {extent.total} samples ran{figure}"
     if extent.complete:
         message = f"the budget is spent: {spent} of {extent.total} samples not asked for{figure}"
-        return GateResult(gate.name, "failed", so_far.observed, so_far.bound, message)
+        return GateResult(so_far.name, "failed", so_far.observed, so_far.bound, message)
     if extent.lost or not extent.partial_by_choice:
         message = f"{ran}; {_lost(extent)}"
-        return GateResult(gate.name, "failed", so_far.observed, so_far.bound, message)
+        return GateResult(so_far.name, "failed", so_far.observed, so_far.bound, message)
     message = f"{ran} (strict: undecided fails)" if strict else ran
     outcome: GateOutcome = "failed" if strict else "skipped"
-    return GateResult(gate.name, outcome, so_far.observed, so_far.bound, message)
+    return GateResult(so_far.name, outcome, so_far.observed, so_far.bound, message)
 
 
 def _lost(extent: Extent) -> str:

@@ -220,7 +220,8 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
         config.pluginmanager.register(CaseFinder(), _NAME)
     collector = _collector(definition)
     path = _scenario_path(marks[0], definition)
-    plan = scenario_plan(path, collector, definition.nodeid, answers_given=True)
+    variant = str(marks[0].kwargs.get("variant", ""))
+    plan = scenario_plan(path, collector, definition.nodeid, variant=variant, answers_given=True)
     if plan.judged:
         prepare_live_run(config, plan)
     names = Names()
@@ -254,8 +255,12 @@ def _closest_marks(definition: pytest.Item) -> list[pytest.Mark]:
 
 def _scenario_path(mark: pytest.Mark, definition: pytest.Item) -> Path:
     """Return the file that the marker names, relative to the test's folder or to the rootdir."""
-    how = f"@pytest.mark.{MARKER}('x.rageval.yaml')"
-    if len(mark.args) != 1 or mark.kwargs or not isinstance(mark.args[0], str | Path):
+    how = f"@pytest.mark.{MARKER}('x.rageval.yaml'), with variant='dense' where it has some"
+    if (
+        len(mark.args) != 1
+        or mark.kwargs.keys() - {"variant"}
+        or not isinstance(mark.args[0], str | Path)
+    ):
         raise pytest.Collector.CollectError(f"{definition.nodeid}: write {how}")
     folders = (definition.path.parent, definition.config.rootpath)
     for folder in folders:

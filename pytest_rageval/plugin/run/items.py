@@ -117,7 +117,11 @@ class SampleItem(pytest.Item):
         """Return pytest's own representation, placed at the row's line for failures of ours."""
         shown = super().repr_failure(excinfo)
         if isinstance(excinfo.value, pytest.fail.Exception):
-            return placed(shown, self.path, ScenarioLines(self.path).of_row(self.case.row))
+            return placed(
+                shown,
+                self.path,
+                ScenarioLines(self.path, self.plan.info.variant).of_row(self.case.row),
+            )
         return shown
 
     def reportinfo(self) -> tuple[Path, int, str]:
@@ -183,7 +187,7 @@ class FixtureItem(SampleItem, pytest.Function):
             if not unknown:
                 raise
         if unknown:  # outside the handler, so that its exception is not shown, too
-            line = ScenarioLines(self.path).of_target()
+            line = ScenarioLines(self.path, self.plan.info.variant).of_target()
             pytest.fail(f"{self.plan.info.path}:{line}: target: {unknown}", pytrace=False)
         super().setup()
 

@@ -17,7 +17,8 @@ from pytest_rageval.plugin.node_ids import WHOLE_PREFIXES
 from pytest_rageval.text.printable import one_line
 
 if TYPE_CHECKING:
-    from pytest_rageval.model import ScenarioResult
+    from pytest_rageval.engine.verdict.contests import Contested
+    from pytest_rageval.model import GateResult, ScenarioResult
 
 
 DESELECTED = "deselected"
@@ -37,16 +38,25 @@ def deselected(result: ScenarioResult, prefixes: Iterable[str], *, strict: bool)
     """Return the result with the gates that ``--deselect`` names undecided, or failed (strict)."""
     named = tuple(one for one in prefixes if _scenario(one))
     gates = [
-        replace(
-            gate,
-            outcome="failed" if strict else "skipped",
-            message=f"{DESELECTED} ({gate.message}){' (strict: undecided fails)' * strict}",
-        )
+        _undecided(gate, strict=strict)
         if f"{result.info.nodeid}::gate:{one_line(gate.name)}".startswith(named)
         else gate
         for gate in result.gates
     ]
     return replace(result, gates=tuple(gates)) if named else result
+
+
+def deselected_best(found: Contested, prefixes: Iterable[str], *, strict: bool) -> Contested:
+    """Return the variants with the gate ``best`` undecided, or failed, if it is deselected."""
+    named = tuple(one for one in prefixes if _scenario(one))
+    if found.gate is None or not f"{found.nodeid}::gate:{found.gate.name}".startswith(named):
+        return found
+    return replace(found, gate=_undecided(found.gate, strict=strict))
+
+
+def _undecided(gate: GateResult, *, strict: bool) -> GateResult:
+    message = f"{DESELECTED} ({gate.message}){' (strict: undecided fails)' * strict}"
+    return replace(gate, outcome="failed" if strict else "skipped", message=message)
 
 
 def _scenario(nodeid: str) -> str | None:
@@ -91,4 +101,5 @@ class LastFailedGates:
         return report
 
     def _is_of_failed(self, collector: pytest.Collector, item: pytest.Item) -> bool:
-        return bool({collector.nodeid, item.nodeid.partition("[")[0]} & self._scenarios)
+        above = collector.parent.nodeid if collector.parent is not None else None  # of a variant
+        return bool({collector.nodeid, above, item.nodeid.partition("[")[0]} & self._scenarios)

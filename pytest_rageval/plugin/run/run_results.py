@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from pytest_rageval.engine.verdict.contests import has_best, in_file_order, scenario_nodeid
 from pytest_rageval.engine.verdict.decide import Extent, add_gates, decide_gates, gates_of
 from pytest_rageval.model import GateResult, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.stats.aggregate import summarize_scenario
@@ -16,6 +17,10 @@ MoreGates = Callable[[ScenarioResult], Sequence[GateResult]]
 class _ScenarioCases:
     info: ScenarioInfo
     results: dict[str, SampleResult] = field(default_factory=dict)
+
+
+def _in_file_order(cases: _ScenarioCases) -> tuple[str, int, str]:
+    return in_file_order(cases.info)
 
 
 class Results:
@@ -57,7 +62,9 @@ class Results:
 
     def gate_count(self) -> int:
         """Return how many gates the scenarios have, without those that hooks may add."""
-        return sum(len(gates_of(cases.info)) for cases in self._scenarios.values())
+        infos = [cases.info for cases in self._scenarios.values()]
+        contests = {scenario_nodeid(info) for info in infos if has_best(info)}
+        return len(contests) + sum(len(gates_of(info)) for info in infos)
 
     def count_of(self, scenario: str, nodeids: Collection[str]) -> int:
         """Return how many of these items are cases of the scenario."""
@@ -76,7 +83,7 @@ class Results:
         """
         return [
             self._result(cases, stopped=stopped, strict=strict, more_gates=more_gates)
-            for _, cases in sorted(self._scenarios.items())
+            for cases in sorted(self._scenarios.values(), key=lambda one: in_file_order(one.info))
         ]
 
     def _result(

@@ -28,6 +28,7 @@ from pytest_rageval.plugin.claimed_names import collected_scenarios
 from pytest_rageval.plugin.options import STRICT
 from pytest_rageval.plugin.quality_options import refuse_empty_run
 from pytest_rageval.plugin.run import transport
+from pytest_rageval.plugin.run.contests import Contests
 from pytest_rageval.plugin.run.garbage import garbage_kept
 from pytest_rageval.plugin.run.gate_reports import report_failure, report_gates
 from pytest_rageval.plugin.run.last_failed import deselected
@@ -102,6 +103,7 @@ class RagevalSession:
         self._unsent: list[ScenarioInfo] = []
         self._workers: set[str] = set()
         self._summarized: list[ScenarioResult] = []
+        self._contests = Contests(config, settings)
         self._infos: dict[str, RunInfo] = {}
         self._written = config.stash.setdefault(WRITTEN, [])
         self._junit = JunitProperties.wanted(config)
@@ -262,8 +264,11 @@ class RagevalSession:
                             stopped=stopped, strict=strict, more_gates=self._hooks.gates
                         )
                     ]
+                    self._summarized = self._contests.judge(
+                        self._summarized, named, stopped=stopped
+                    )
                 if not interrupted:
-                    report_gates(session, self._summarized, announced)
+                    report_gates(session, self._summarized, announced, self._contests.found)
                 self._save(session, is_reported=not interrupted)
 
     def _announce_gates(self, session: pytest.Session) -> int:
@@ -285,7 +290,8 @@ class RagevalSession:
             for result in self._summarized:
                 if result.samples:
                     self._written.append((result, self._write(result)))
-        self._publisher.finish()
+            self._contests.write()
+        self._publisher.finish(self._contests.found)
 
     def _write(self, result: ScenarioResult) -> Path | str:
         info, settings, run = result.info, self._settings, self._run_info(result)
@@ -364,12 +370,13 @@ class RagevalSession:
             table.write(terminalreporter, terminal_width(self._config))
             for line in self._hooks.summary(result):
                 terminalreporter.write_line(printable(line))
+        self._contests.show(terminalreporter)
         usage = self._usage()
         if usage is not None:
             terminalreporter.write_line(usage_line(usage))
         for problem in self._config.stash.get(PROBLEMS, ()):
             terminalreporter.write_line(f"models: {printable(problem)}", yellow=True)
-        for line in undecided_lines(self._summarized, self._results.left_out):
+        for line in undecided_lines(self._summarized, self._results.left_out, self._contests.found):
             terminalreporter.write_line(printable(line), yellow=True)
 
 

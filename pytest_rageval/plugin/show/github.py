@@ -6,17 +6,25 @@ https://docs.github.com/actions/reference/workflows-and-actions/workflow-command
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from pytest_rageval.engine.verdict.contests import Contested
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import GateResult, RunInfo, SampleResult, ScenarioResult
+from pytest_rageval.model import (
+    GateResult,
+    RunInfo,
+    SampleResult,
+    ScenarioInfo,
+    ScenarioResult,
+)
 from pytest_rageval.plugin.show.scenario_lines import ScenarioLines
-from pytest_rageval.reports.summary_md import summary_text, verdict_text
+from pytest_rageval.reports.summary_md import ranking_section, summary_text, verdict_text
 from pytest_rageval.stats.verdict import badness, shortfalls, shown_errors
-from pytest_rageval.text.printable import printable
+from pytest_rageval.text.printable import one_line, printable
 
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 SUMMARY_BYTES = 2**20
@@ -35,9 +43,13 @@ def is_enabled(config: pytest.Config, environ: Mapping[str, str] = os.environ) -
 
 
 def append_summary(
-    results: Sequence[tuple[ScenarioResult, RunInfo]], environ: Mapping[str, str] = os.environ
+    results: Sequence[tuple[ScenarioResult, RunInfo]],
+    environ: Mapping[str, str] = os.environ,
+    contests: Sequence[Contested] = (),
 ) -> str | None:
     """Append the scenarios' summaries to the file that the environment names, if any.
+
+    First those that compare variants.
 
     If there is not enough room, only a scenario's verdict is written, or nothing. Returns a
     sentence about what went wrong, or None.
@@ -50,7 +62,7 @@ def append_summary(
         size = path.stat().st_size if path.exists() else 0
         if path.exists() and not path.is_file():
             return f"{SUMMARY_VARIABLE}: not written: {name} is not a file"
-        text, left_out = _fitting(results, SUMMARY_BYTES - size)
+        text, left_out = _fitting(_texts(results, contests), SUMMARY_BYTES - size)
         with path.open("ab", buffering=0) as stream:
             stream.write(text)  # one system call, so that no other process writes in between
     except OSError as error:
@@ -61,13 +73,25 @@ def append_summary(
     return None
 
 
-def _fitting(results: Sequence[tuple[ScenarioResult, RunInfo]], room: int) -> tuple[bytes, int]:
+def _texts(
+    results: Sequence[tuple[ScenarioResult, RunInfo]], contests: Sequence[Contested]
+) -> Iterator[tuple[str, str]]:
+    """Yield the summary of each scenario as a whole, and what is left of it without room."""
+    for found in contests:
+        if found.ranking is not None:
+            head = f"# {one_line(found.info.name)}\n\n"
+            whole = head + "\n".join(ranking_section(found.ranking, found.gate)) + "\n"
+            yield whole, head
+    for result, run in results:
+        whole = summary_text(replace(result, ranking=None), run)
+        yield whole, f"{whole.partition(chr(10))[0]}\n\n{verdict_text(result)}\n"
+
+
+def _fitting(found: Iterable[tuple[str, str]], room: int) -> tuple[bytes, int]:
     """Return the text that fits into ``room`` bytes, and the number of scenarios left out."""
     parts: list[bytes] = []
     left_out = 0
-    for result, run in results:
-        whole = summary_text(result, run)
-        short = f"{whole.partition(chr(10))[0]}\n\n{verdict_text(result)}\n"
+    for whole, short in found:
         # The first line break ends the last line of the file, if it is open.
         texts = [f"\n{text}".encode("utf-8", "backslashreplace") for text in (whole, short)]
         fitting = next((text for text in texts if len(text) <= room), None)
@@ -80,7 +104,10 @@ def _fitting(results: Sequence[tuple[ScenarioResult, RunInfo]], room: int) -> tu
 
 
 def annotation_lines(
-    results: Sequence[ScenarioResult], root: Path, environ: Mapping[str, str] = os.environ
+    results: Sequence[ScenarioResult],
+    root: Path,
+    environ: Mapping[str, str] = os.environ,
+    contests: Sequence[Contested] = (),
 ) -> list[str]:
     """Return the workflow commands that annotate failures; none outside a workflow.
 
@@ -91,12 +118,18 @@ def annotation_lines(
         return []
     errors: list[str] = []
     warnings: list[str] = []
+    for found in contests:
+        if found.gate is not None and found.gate.outcome == "failed":
+            place = _Place.of(found.info, root, environ)
+            title = f"{found.info.name}: gate {found.gate.name}"
+            errors.append(
+                _command("error", place.file, place.lines.of_best(), title, found.gate.message)
+            )
     for result in results:
         failed = [gate for gate in result.gates if gate.outcome == "failed"]
         cases = _worst_failed(result)
         if failed or cases:
-            path = Path(os.path.normpath(root / result.info.path))
-            place = _Place(path, Path(environ.get("GITHUB_WORKSPACE") or root))
+            place = _Place.of(result.info, root, environ)
             errors += (_of_gate(result, gate, place) for gate in failed)
             warnings += (_of_case(result, sample, place) for sample in cases)
     return [*errors[:ANNOTATIONS], *warnings[:ANNOTATIONS]]
@@ -143,7 +176,12 @@ def _property(text: str) -> str:
 class _Place:
     """A scenario file: its path in annotations, and its lines."""
 
-    def __init__(self, path: Path, workspace: Path) -> None:
+    def __init__(self, path: Path, workspace: Path, variant: str = "") -> None:
         inside = path.is_relative_to(workspace)
         self.file = (path.relative_to(workspace) if inside else path).as_posix()
-        self.lines = ScenarioLines(path)
+        self.lines = ScenarioLines(path, variant)
+
+    @classmethod
+    def of(cls, info: ScenarioInfo, root: Path, environ: Mapping[str, str]) -> _Place:
+        path = Path(os.path.normpath(root / info.path))
+        return cls(path, Path(environ.get("GITHUB_WORKSPACE") or root), info.variant)

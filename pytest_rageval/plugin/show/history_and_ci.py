@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from pytest_rageval.engine.verdict.contests import Contested
 from pytest_rageval.model import RunInfo, ScenarioResult
 from pytest_rageval.plugin.show import github
 from pytest_rageval.reports.history import DATABASE, HistoryError, record
@@ -23,6 +25,7 @@ class Publisher:
         self._uses_github = github.is_enabled(config)
         self._runs: list[tuple[ScenarioResult, RunInfo]] = []
         self._problem: str | None = None
+        self._contests: Sequence[Contested] = ()
 
     def add(self, result: ScenarioResult, run: RunInfo, folder: Path | str) -> list[str]:
         """Add a run to the history and to the step summary; return remarks.
@@ -41,13 +44,15 @@ class Publisher:
             remarks.append(f"not in {DATABASE}: {error}")
         return remarks
 
-    def finish(self) -> None:
-        """Write the step summary."""
-        self._problem = github.append_summary(self._runs)
+    def finish(self, contests: Sequence[Contested] = ()) -> None:
+        """Write the step summary, with the variants of scenarios against each other."""
+        self._contests = contests
+        self._problem = github.append_summary(self._runs, contests=contests)
 
     def write(self, terminal: pytest.TerminalReporter, *, is_quiet: bool) -> None:
         """Print the annotations for GitHub, and unless ``is_quiet`` what went wrong."""
-        lines = github.annotation_lines([result for result, _ in self._runs], self._root)
+        results = [result for result, _ in self._runs]
+        lines = github.annotation_lines(results, self._root, contests=self._contests)
         if lines:
             terminal.ensure_newline()
         for line in lines:

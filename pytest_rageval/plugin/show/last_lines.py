@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from pytest_rageval.engine.verdict.contests import Contested
 from pytest_rageval.model import ScenarioInfo, ScenarioResult
 from pytest_rageval.text.printable import one_line
 
@@ -16,7 +17,9 @@ def overridden_lines(info: ScenarioInfo) -> list[str]:
 
 
 def undecided_lines(
-    results: Iterable[ScenarioResult], left_out: Iterable[ScenarioInfo]
+    results: Iterable[ScenarioResult],
+    left_out: Iterable[ScenarioInfo],
+    contests: Iterable[Contested] = (),
 ) -> Iterator[str]:
     """Yield a line for each scenario with undecided gates, for users who read only the end.
 
@@ -31,5 +34,9 @@ def undecided_lines(
             total = len(result.gates)
             what = f"{len(skipped)} of {total} gates of {one_line(result.info.title)}"
             yield f"NOT DECIDED: {what}, {why}"
+    for found in contests:
+        gate = found.gate
+        if gate is not None and gate.outcome == "skipped":
+            yield f"NOT DECIDED: gate {gate.name} of {one_line(found.info.name)}, {gate.message}"
     for info in left_out:
         yield f"NOT DECIDED: {one_line(info.title)}, none of its {info.total} cases was selected"

@@ -16,14 +16,22 @@ _PACKAGE = Path(__file__).parents[1]
 
 
 class ScenarioLines:
-    """The lines of the values in the scenario file ``path``; 1 if it is no longer readable."""
+    """The lines of the values in the scenario file ``path``; 1 if it is no longer readable.
 
-    def __init__(self, path: Path) -> None:
+    What ``variant`` says comes before what all variants share.
+    """
+
+    def __init__(self, path: Path, variant: str = "") -> None:
         self._lines = _lines(path)
+        self._own: YamlPath = ("variants", variant) if variant else ()
 
     def of_gate(self, name: str) -> int:
         """Return the line of ``by.doc_name.f1.mean``, or of the nearest key that holds it."""
-        path: YamlPath = ("gates",)
+        places = [self._nearest((*start, "gates"), name) for start in (self._own, ())]
+        nearest = max(places, key=lambda path: len(path) - path.index("gates"))
+        return self._lines.get(nearest, 1)
+
+    def _nearest(self, path: YamlPath, name: str) -> YamlPath:
         rest = name
         while rest:
             steps = [key for key in self._keys(path) if rest == key or rest.startswith(f"{key}.")]
@@ -31,7 +39,7 @@ class ScenarioLines:
                 break
             step = max(steps, key=len)  # names of metrics may have dots
             path, rest = (*path, step), rest[len(step) + 1 :]
-        return self._lines.get(path, 1)
+        return path
 
     def of_row(self, row: int) -> int:
         """Return the line of a row written in the scenario, else the line of its data set."""
@@ -41,8 +49,13 @@ class ScenarioLines:
         """Return the line that names the target's fixture."""
         return self._first(("target", "fixture"), ("target",))
 
+    def of_best(self) -> int:
+        """Return the line that says which variant none may beat."""
+        return self._first(("best", "at_least"), ("best",))
+
     def _first(self, *paths: YamlPath) -> int:
-        return next((self._lines[path] for path in paths if path in self._lines), 1)
+        own = [(*self._own, *path) for path in paths] if self._own else []
+        return next((self._lines[path] for path in (*own, *paths) if path in self._lines), 1)
 
     def _keys(self, parent: YamlPath) -> Iterator[str]:
         for path in self._lines:

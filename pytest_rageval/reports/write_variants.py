@@ -1,0 +1,36 @@
+"""Writes what compares the variants of a scenario: ``variants.json``, and the page on request."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+from pytest_rageval.model import GateResult, Ranking, ScenarioResult
+from pytest_rageval.reports.base import write_atomically
+from pytest_rageval.reports.html import PAGE
+
+RANKING: Final = "variants.json"
+SIDE_BY_SIDE: Final = "variants.html"
+
+
+def write_variants(
+    folder: Path,
+    results: Collection[ScenarioResult],
+    ranking: Ranking,
+    gate: GateResult | None = None,
+    requested: Collection[str] = (),
+) -> Path | None:
+    """Write the files to ``folder``; return the page if ``requested`` asks for pages.
+
+    Raises OSError.
+    """
+    plain = {**ranking.to_dict(), "gate": None if gate is None else asdict(gate)}
+    text = json.dumps(plain, ensure_ascii=False, indent=1)
+    write_atomically(folder / RANKING, [text, "\n"])
+    if PAGE not in requested:
+        (folder / SIDE_BY_SIDE).unlink(missing_ok=True)  # it shows another run
+        return None
+    return None

@@ -1,0 +1,62 @@
+"""A saved run as a result again: its samples with their texts, its figures summed up anew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_rageval.errors import BaselineError, Problem
+from pytest_rageval.model import Bound, SampleResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.results.layout import read_columns, read_head
+from pytest_rageval.results.saved_run import load_baseline, out_of_range
+from pytest_rageval.stats.aggregate import summarize_scenario
+
+_FIELDS: Final = frozenset(field.name for field in fields(SampleResult))
+
+
+def stored_result(run: Path, name: str = "") -> ScenarioResult:
+    """Return the run in a run folder or in the file of a saved run, as its variant ``name``.
+
+    Its gates are not decided again, and there are none. Raises BaselineError if the file is
+    missing, or if this version cannot read it.
+    """
+    file = run / "results.json" if run.is_dir() else run
+    shown = str(run)
+    saved = load_baseline(name or run.stem, file, "", (), shown)
+    try:
+        head = read_head(file)
+        info = _info(head, name)
+        samples = [_sample(plain, at) for at, plain in enumerate(saved.samples.values())]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        message = f"run {shown}: its results.json cannot be read: {error!r}"
+        raise BaselineError([Problem("", message)]) from error
+    odd = out_of_range(saved, info.metrics)
+    if odd:
+        raise BaselineError([Problem("", f"run {shown}: {odd}")])
+    return summarize_scenario(info, samples, head["complete"] is True)
+
+
+def _info(head: Mapping[str, Any], name: str) -> ScenarioInfo:
+    scenario, total = head["scenario"], int(head["counts"]["samples"])
+    return ScenarioInfo(
+        name=str(scenario["name"]),
+        path=str(scenario["path"]),
+        nodeid=str(scenario["path"]),
+        metrics=read_columns(head),
+        thresholds={
+            metric: Bound(**ends) for metric, ends in scenario.get("thresholds", {}).items()
+        },
+        dataset_sha256=str(scenario.get("dataset_sha256", "")),
+        judgements_sha256=str(scenario.get("judgements_sha256") or ""),
+        group_by=head.get("groups", {}).get("field"),
+        total=total,
+        selected=total,
+        variant=name or str(head.get("variant", "")),
+    )
+
+
+def _sample(plain: Mapping[str, Any], at: int) -> SampleResult:
+    known = {key: value for key, value in plain.items() if key in _FIELDS and value is not None}
+    return SampleResult(**{"index": at, **known, "sample_id": plain["id"]})

@@ -1,0 +1,189 @@
+"""Variants side by side from Python: those of one scenario, or saved runs of anything."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from operator import methodcaller
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pytest_rageval.clients.settings import RunSettings
+from pytest_rageval.engine.evaluate import Progress
+from pytest_rageval.engine.verdict.best import best_verdict
+from pytest_rageval.engine.verdict.contests import contested
+from pytest_rageval.errors import OptionError, Problem, UserError
+from pytest_rageval.evaluation import evaluate, requested_of
+from pytest_rageval.model import (
+    WEIGHTED_SCORE,
+    Contest,
+    GateResult,
+    Ranking,
+    ScenarioResult,
+)
+from pytest_rageval.reports.write_variants import write_variants
+from pytest_rageval.results.stored_result import stored_result
+from pytest_rageval.run_paths import run_folder
+from pytest_rageval.scenario.in_memory import Changes, overrides_of, tree_of
+from pytest_rageval.scenario.loader import variants_in, variants_of
+from pytest_rageval.scenario.overrides import Override
+from pytest_rageval.scenario.schema import Scenario
+from pytest_rageval.scenario.variants import unknown_variant
+from pytest_rageval.stats.ranking import rank_variants
+
+Target = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class VariantResults:
+    """The results of variants by name, in their order, and how they rank.
+
+    ``gate`` is the verdict of the gate ``best``, None where nothing asks for it. ``page`` is the
+    side-by-side page, None where none was written.
+    """
+
+    results: Mapping[str, ScenarioResult]
+    ranking: Ranking
+    gate: GateResult | None = None
+    page: Path | None = None
+
+
+def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
+    scenario: str | os.PathLike[str] | Scenario | Mapping[str, Any],
+    overrides: Iterable[Override | str] | Changes = (),
+    *,
+    variants: Iterable[str] | Mapping[str, Mapping[str, Any] | None] | None = None,
+    targets: Mapping[str, Target] | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    progress: bool | Progress | None = None,
+    run: RunSettings | None = None,
+    write_to: str | os.PathLike[str] | None = None,
+    reports: Iterable[str] = (),
+) -> VariantResults:
+    """Evaluate the variants of a scenario in this process and rank them.
+
+    ``variants`` are the names of some variants of the scenario (default: all), or a mapping of
+    names to keys, as in a file, which takes the place of the scenario's own. ``targets`` are
+    functions that answer for a variant, by its name. All other arguments are those of ``evaluate``.
+    Equal questions to a model are sent once: without a cache folder in ``run``, replies are kept
+    until the end of this call.
+
+    Raises ScenarioError and OptionError as ``evaluate`` does, and OptionError for fewer than two
+    variants.
+    """
+    __tracebackhide__ = methodcaller("errisinstance", UserError)
+    requested = requested_of(reports, write_to)
+    given = overrides_of(overrides)
+    if isinstance(variants, Mapping):
+        given.insert(0, _replaced(variants))
+        variants = None
+    names = _chosen(_known(scenario, given), variants, targets or {})
+    with ExitStack() as stack:
+        run = run or RunSettings()
+        if run.cache_dir is None:
+            run = replace(run, cache_dir=Path(stack.enter_context(TemporaryDirectory())))
+        found = [
+            evaluate(
+                scenario,
+                given,
+                variant=name,
+                target=(targets or {}).get(name),
+                folder=folder,
+                progress=progress,
+                run=run,
+                write_to=write_to,
+                reports=requested,
+            )
+            for name in names
+        ]
+    judged = contested(found)[0]
+    assert judged.ranking is not None  # there are two at least
+    ranked = VariantResults(dict(zip(names, found, strict=True)), judged.ranking, judged.gate)
+    if write_to is None:
+        return ranked
+    return _written(ranked, Path(write_to) / run_folder(judged.info.name), requested)
+
+
+def _replaced(variants: Mapping[str, Mapping[str, Any] | None]) -> Override:
+    plain = {name: dict(keys or {}) for name, keys in variants.items()}
+    return Override(("variants",), plain, "variants")
+
+
+def _known(
+    scenario: str | os.PathLike[str] | Scenario | Mapping[str, Any], given: list[Override]
+) -> tuple[str, ...]:
+    if isinstance(scenario, str | os.PathLike):
+        return variants_in(Path(scenario), given)
+    return variants_of(tree_of(scenario), given)
+
+
+def _chosen(
+    known: tuple[str, ...], wanted: Iterable[str] | None, targets: Mapping[str, Target]
+) -> tuple[str, ...]:
+    """Return the variants to evaluate, in the order of the scenario; raises OptionError."""
+    named = known if wanted is None else tuple(wanted)
+    unknown = [name for name in (*named, *targets) if name not in known]
+    if unknown and known:
+        raise OptionError([Problem("variants", unknown_variant(unknown[0], known))])
+    if len(set(named)) < 2:
+        message = f"two at least are needed to compare, found {len(set(named))}; use evaluate()"
+        raise OptionError([Problem("variants", message)])
+    return tuple(name for name in known if name in named)
+
+
+def compare_saved_runs(  # noqa: PLR0913  (all but the runs are options)
+    runs: Mapping[str, str | os.PathLike[str] | ScenarioResult],
+    *,
+    of: str = WEIGHTED_SCORE,
+    at_least: str | None = None,
+    alpha: float = 0.05,
+    min_pairs: float = 0.9,
+    anyway: bool = False,
+    write_to: str | os.PathLike[str] | None = None,
+) -> VariantResults:
+    """Put runs of anything side by side: run folders, files of saved runs, or results.
+
+    ``runs`` gives each a name: ``{"before": ".rageval/bot/baselines/main.json", "after":
+    ".rageval/bot/latest"}``. They are ranked by the metric ``of`` as variants are, joined by sample
+    id; all other arguments are as under ``best`` in a scenario file. ``write_to`` is a folder for
+    ``variants.json`` and the page ``variants.html``.
+
+    Raises BaselineError for a run that cannot be read, OptionError for other arguments.
+    """
+    __tracebackhide__ = methodcaller("errisinstance", UserError)
+    results = {name: _result(name, one) for name, one in runs.items()}
+    _check(results, of, at_least)
+    contest = Contest(tuple(results), of, at_least, alpha=alpha, min_pairs=min_pairs, anyway=anyway)
+    complete = all(result.complete for result in results.values())
+    ranking = rank_variants(list(results.values()), contest, complete=complete)
+    gate = best_verdict(ranking, contest) if at_least is not None else None
+    found = VariantResults(results, ranking, gate)
+    return found if write_to is None else _written(found, Path(write_to), ("report.html",))
+
+
+def _result(name: str, run: str | os.PathLike[str] | ScenarioResult) -> ScenarioResult:
+    if isinstance(run, ScenarioResult):
+        return replace(run, info=replace(run.info, variant=name))
+    return stored_result(Path(run), name)
+
+
+def _check(results: Mapping[str, ScenarioResult], of: str, at_least: str | None) -> None:
+    if len(results) < 2:
+        raise OptionError([Problem("runs", f"expected two or more, found {len(results)}")])
+    if at_least is not None and at_least not in results:
+        raise OptionError([Problem("at_least", unknown_variant(at_least, tuple(results)))])
+    for name, result in results.items():
+        if of != WEIGHTED_SCORE and of not in result.metrics:
+            known = ", ".join((*result.metrics, WEIGHTED_SCORE))
+            message = f"{name!r} has no metric {of!r}; it has {known}"
+            raise OptionError([Problem("of", message)])
+
+
+def _written(found: VariantResults, folder: Path, requested: Iterable[str]) -> VariantResults:
+    page = write_variants(
+        folder, list(found.results.values()), found.ranking, found.gate, tuple(requested)
+    )
+    return replace(found, page=page)

@@ -1,0 +1,345 @@
+"""[E20] Variants side by side: their cases, runs and gates, and the gate that compares them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.plugin.conftest import Project, Run
+
+# Of 20 answers, bm25 and its twin have 10 right, dense all. Ten samples differ, all one way:
+# p = 2 ** -9, the smallest that ten signs can give, for both pairs with dense; the twins never
+# differ.
+SCENARIO = """\
+name: qa
+dataset: bm25.jsonl
+metrics: [em]
+gates: {em: 0.4}
+variants:
+  bm25:
+  dense: {dataset: dense.jsonl, gates: {em: 0.9}}
+  twin: {dataset: twin.jsonl}
+"""
+BEST = SCENARIO + "best: {of: em, at_least: dense}\n"
+
+
+def _rows(right: int, first: int = 0) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": f"q{at}",
+            "question": f"question {at}",
+            "answer": "yes" if at < right else "no",
+            "references": ["yes"],
+        }
+        for at in range(first, 20)
+    ]
+
+
+@pytest.fixture
+def three(project: Project) -> Project:
+    """Return a project with the data of three variants."""
+    project.rows(_rows(10), "bm25.jsonl")
+    project.rows(_rows(20), "dense.jsonl")
+    project.rows(_rows(10), "twin.jsonl")
+    return project
+
+
+def ranking(project: Project, name: str = "qa") -> dict[str, Any]:
+    text = (project.path / ".rageval" / name / "variants.json").read_text("utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def test_each_variant_has_cases_runs_and_gates_of_its_own(three: Project, run: Run) -> None:
+    """Node ids ``FILE::variant::id``; the gates of a variant may differ from the scenario's."""
+    three.scenario(SCENARIO)
+    result = run("-v")
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(
+        [
+            "qa.rageval.yaml::bm25::q0 PASSED*",
+            "qa.rageval.yaml::dense::q19 PASSED*",
+            "qa.rageval.yaml::bm25::gate:em.mean PASSED*",
+            "qa.rageval.yaml::dense::gate:em.mean PASSED*",
+            "*rageval: qa::bm25*",
+            "gate em.mean * 0.5000 >= 0.4000",
+            "run * .rageval/qa/bm25/2*",
+            "*rageval: qa::dense*",
+            "gate em.mean * 1.0000 >= 0.9000",
+            "*rageval: qa, 3 variants*",
+        ]
+    )
+    dense = three.results("qa/dense")
+    assert (dense["scenario"]["name"], dense["variant"]) == ("qa", "dense")
+    assert (three.path / ".rageval/qa/dense/latest/results.json").is_file()
+
+
+def test_variants_are_ranked_with_letters(three: Project, run: Run) -> None:
+    """The best first; twins share a letter. The means are over all 20 samples."""
+    three.scenario(SCENARIO)
+    result = run()
+    found = ranking(three)
+    assert [(name, one["mean"], one["letters"]) for name, one in found["variants"].items()] == [
+        ("dense", 1.0, "a"),
+        ("bm25", 0.5, "b"),
+        ("twin", 0.5, "b"),
+    ]
+    pairs = {(one["a"], one["b"]): one for one in found["pairs"]}
+    assert pairs["dense", "bm25"]["p_value"] == 2**-9
+    assert pairs["dense", "bm25"]["diff"] == 0.5
+    assert (found["metric"], found["common"], found["complete"]) == ("weighted_score", 20, True)
+    lines = result.stdout.lines
+    head = next(at for at, line in enumerate(lines) if line.startswith("variant "))
+    assert [line.split()[0] for line in lines[head + 1 : head + 4]] == ["dense", "bm25", "twin"]
+    result.stdout.fnmatch_lines(["variants that share a letter cannot be told apart (*3 pairs*"])
+    assert "gate best" not in result.stdout.str()
+
+
+def test_the_gate_passes_where_nothing_is_better(three: Project, run: Run) -> None:
+    """It is reported with the node id of the file, and counted like any gate."""
+    three.scenario(BEST)
+    result = run("-v")
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["qa.rageval.yaml::gate:best PASSED*"])
+    result.stdout.fnmatch_lines(["gate best  passed  nothing is significantly better than dense*"])
+    assert ranking(three)["gate"]["outcome"] == "passed"
+
+
+def test_the_gate_fails_where_a_variant_is_better(three: Project, run: Run) -> None:
+    """It says which one is better and by how much; the variants' own gates stand."""
+    three.scenario(BEST.replace("at_least: dense", "at_least: twin"))
+    result = run()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["dense is significantly better than twin: em 1.0000 *"])
+    result.stdout.fnmatch_lines(["FAILED qa.rageval.yaml::gate:best*dense*"])
+    assert three.gates("qa/twin") == {"em.mean": "passed", "unscored": "passed"}
+
+
+@pytest.mark.parametrize(
+    ("args", "strict_ret"),
+    [
+        (("--rag-variant", "dense", "--rag-variant", "twin"), 1),
+        (("qa.rageval.yaml::dense",), 1),
+        (("--rag-scenario", "qa.rageval.yaml::dense"), 1),
+        (("-k", "dense"), 1),
+        (("--deselect", "qa.rageval.yaml::gate:best"), 1),
+    ],
+    ids=["option", "node-id", "rag-scenario", "keyword", "deselected"],
+)
+def test_a_part_of_the_variants_leaves_the_gate_undecided(
+    three: Project, plain: Run, args: tuple[str, ...], strict_ret: int
+) -> None:
+    """It is skipped, and said; strict fails. The gates of the variants that ran are decided."""
+    three.scenario(BEST)
+    result = plain(*args)
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["NOT DECIDED: gate best of qa, *"])
+    assert three.gates("qa/dense")["em.mean"] == "passed"
+    assert plain(*args, "--rag-strict").ret == strict_ret
+
+
+def test_one_sample_of_one_variant_runs(three: Project, plain: Run) -> None:
+    """By node id, and by ``--rag-scenario``; the gates are undecided."""
+    three.scenario(BEST)
+    for args in (
+        ["qa.rageval.yaml::dense::q3"],
+        ["--rag-scenario", "qa.rageval.yaml::dense::q3"],
+    ):
+        result = plain(*args, "-v")
+        assert "qa.rageval.yaml::dense::q3 PASSED" in result.stdout.str()
+        assert "::q4" not in result.stdout.str()
+
+
+def test_a_failed_gate_runs_all_variants_again(three: Project, plain: Run) -> None:
+    """``--lf`` after a failed ``best``: a comparison needs every sample."""
+    three.scenario(BEST.replace("at_least: dense", "at_least: twin"))
+    plain()
+    result = plain("--lf", "-v")
+    assert "qa.rageval.yaml::bm25::q0" in result.stdout.str()
+    result.stdout.fnmatch_lines(["FAILED qa.rageval.yaml::gate:best*"])
+
+
+def test_an_unknown_variant_is_refused(three: Project, plain: Run) -> None:
+    """On the command line, and under ``best``; a scenario without variants has none to run."""
+    three.scenario(BEST)
+    result = plain("--rag-variant", "dens")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*unknown variant 'dens'. Did you mean 'dense'?*"])
+    three.scenario(BEST.replace("at_least: dense", "at_least: dens"))
+    result = plain()
+    result.stdout.fnmatch_lines(["*:9: best.at_least: unknown variant 'dens'*"])
+    three.scenario("name: qa\ndataset: bm25.jsonl\nmetrics: [em]\n")
+    result = plain("--rag-variant", "dense")
+    result.stdout.fnmatch_lines(["*this scenario has no variants*"])
+
+
+def test_all_problems_of_all_variants_are_one_error(three: Project, plain: Run) -> None:
+    """What they share is said once."""
+    broken = SCENARIO.replace("metrics: [em]", "metrics: [em, f2]")
+    three.scenario(broken.replace("twin.jsonl", "twins.jsonl"))
+    result = plain()
+    text = result.stdout.str()
+    assert text.count("unknown metric 'f2'") == 1
+    assert "twins.jsonl" in text
+    assert result.parseoutcomes() == {"error": 1, "errors": 1} or result.parseoutcomes() == {
+        "errors": 1
+    }
+
+
+def test_lost_samples_never_pass_in_silence(three: Project, run: Run) -> None:
+    """Rows that only some variants have are no common samples; too many, and ``best`` fails."""
+    three.rows(_rows(20)[:15], "dense.jsonl")
+    three.scenario(BEST)
+    result = run()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*gate best  failed*dense*15 of*20*"])
+    found = ranking(three)
+    assert found["undecided"]
+    assert {one["letters"] for one in found["variants"].values()} == {""}
+
+
+def test_other_questions_under_the_same_ids_are_not_compared(three: Project, run: Run) -> None:
+    """Two files in another order, with ids by position: the scores are of other questions."""
+    rows = _rows(20)
+    rows[0]["question"], rows[1]["question"] = rows[1]["question"], rows[0]["question"]
+    three.rows(rows, "dense.jsonl")
+    three.scenario(BEST)
+    result = run()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*gate best  failed*question*"])
+
+
+def test_each_variant_has_baselines_of_its_own(three: Project, plain: Run) -> None:
+    """``--rag-save`` writes one for each; a later fall is found in the variant that fell."""
+    three.scenario(SCENARIO + "compare: {baseline: main}\n")
+    plain("--rag-save", "main")
+    names = ("bm25", "dense", "twin")
+    assert all((three.path / f".rageval/qa/{one}/baselines/main.json").is_file() for one in names)
+    three.rows(_rows(12), "dense.jsonl")
+    result = plain("--rag-compare-fail", "em:0.01")
+    assert "dense::gate:compare_fail.em" in result.stdout.str()
+    assert three.gates("qa/bm25")["compare_fail.em"] == "passed"
+    assert three.gates("qa/dense")["compare_fail.em"] == "failed"
+
+
+def test_the_same_with_workers(three: Project, plain: Run, workers: Run) -> None:
+    """Letters, pairs and gates do not depend on who scores what."""
+    three.scenario(BEST)
+    plain()
+    alone = ranking(three)
+    result = workers()
+    assert result.ret == pytest.ExitCode.OK
+    assert ranking(three) == alone
+
+
+def test_a_crash_of_a_worker_fails_the_gate(three: Project, workers: Run) -> None:
+    """Samples that were lost might have turned the comparison."""
+    rows = _rows(20)
+    rows[3]["answer"] = "crash"
+    three.rows(rows, "dense.jsonl")
+    three.with_broken_metrics()
+    three.scenario(BEST.replace("metrics: [em]", "metrics: [em, crashes]"))
+    result = workers("--max-worker-restart=0")
+    assert result.ret != pytest.ExitCode.OK
+    assert "gate best  failed" in result.stdout.str()
+
+
+def test_stopping_at_the_first_failure_leaves_the_gate_undecided(
+    three: Project, plain: Run
+) -> None:
+    """``-x`` stops on purpose; what ran does not decide."""
+    three.scenario(BEST + "thresholds: {em: 0.5}\n")
+    result = plain("-x")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "gate best  passed" not in result.stdout.str()
+
+
+def test_causes_are_compared(project: Project, run: Run) -> None:
+    """[E21] Of bm25's three retrieval failures dense mends two, and brings a new one."""
+    contexts = {"right": ["Paris is the capital"], "wrong": ["Rome is a city"]}
+
+    def rows(failing: set[int]) -> list[dict[str, Any]]:
+        return [
+            {
+                "id": f"q{at}",
+                "question": "?",
+                "answer": "Rome" if at in failing else "Paris",
+                "references": ["Paris"],
+                "contexts": contexts["wrong" if at in failing else "right"],
+            }
+            for at in range(10)
+        ]
+
+    project.rows(rows({0, 1, 2}), "bm25.jsonl")
+    project.rows(rows({2, 7}), "dense.jsonl")
+    project.scenario(
+        "name: qa\ndataset: bm25.jsonl\nmetrics: [em]\nthresholds: {em: 0.5}\ndiagnose: true\n"
+        "variants: {bm25: {}, dense: {dataset: dense.jsonl}}\n"
+    )
+    result = run()
+    result.stdout.fnmatch_lines(["dense mends 2 retrieval failures of bm25 and brings 1 new one"])
+
+
+def test_answers_of_each_variant_are_saved(three: Project, plain: Run) -> None:
+    """``--rag-save-answers`` has a file for each: one would overwrite the other."""
+    three.file("bot.py", "def one(question): return 'yes'\ndef two(question): return 'no'\n")
+    three.scenario(
+        "name: qa\ndataset: bm25.jsonl\nmetrics: [em]\n"
+        "variants: {one: {target: 'bot:one'}, two: {target: 'bot:two'}}\n"
+    )
+    plain("--rag-save-answers", "answers.jsonl")
+    for name, answer in (("one", "yes"), ("two", "no")):
+        lines = (three.path / f"answers-{name}.jsonl").read_text("utf-8").splitlines()
+        assert {json.loads(line)["answer"] for line in lines} == {answer}
+
+
+def test_a_test_function_runs_over_a_variant(three: Project, plain: Run) -> None:
+    """It names the one; without a name it is told which there are."""
+    three.scenario(SCENARIO)
+    test = (
+        "import pytest\n\n@pytest.mark.rag_scenario('qa.rageval.yaml'{})\n"
+        "def test_bot(rageval):\n    rageval.check('yes')\n"
+    )
+    three.file("test_bot.py", test.format(", variant='twin'"))
+    result = plain("test_bot.py")
+    assert result.parseoutcomes()["passed"] == 22
+    result.stdout.fnmatch_lines(["*rageval: qa::twin (test_bot.py::test_bot)*"])
+    three.file("test_bot.py", test.format(""))
+    result = plain("test_bot.py")
+    result.stdout.fnmatch_lines(["*variants: name one of its variants: bm25, dense, twin*"])
+
+
+def test_a_fixture_answers_for_a_variant(three: Project, plain: Run) -> None:
+    """Fixtures of the module reach the cases below a variant."""
+    three.conftest("import pytest\n\n@pytest.fixture\ndef bot():\n    return lambda q: 'yes'\n")
+    three.scenario(SCENARIO + "  live: {target: {fixture: bot}}\n")
+    result = plain()
+    assert result.ret == pytest.ExitCode.OK
+    assert ranking(three)["variants"]["live"]["mean"] == 1.0
+
+
+def test_nothing_stops_early_where_variants_are_judged_together(three: Project, plain: Run) -> None:
+    """[F6] Each variant would stop at other samples; a comparison needs all of them."""
+    three.file("bot.py", "def one(question): return 'yes'\n")
+    three.scenario(BEST + "target: 'bot:one'\nstop: decided\n")
+    result = plain()
+    result.stdout.fnmatch_lines(["stop: nothing stops early: gate 'best' needs every sample"])
+    assert three.results("qa/dense")["counts"]["ran"] == 20
+
+
+def test_github_has_the_comparison_first(
+    three: Project, plain: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The step summary begins with the comparison; a failed ``best`` is annotated at its line."""
+    summary = three.path / "summary.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    three.scenario(BEST.replace("at_least: dense", "at_least: twin"))
+    result = plain()
+    text = summary.read_text("utf-8")
+    assert text.index("## Variants") < text.index("# qa::bm25")
+    assert text.count("## Variants") == 1
+    result.stdout.fnmatch_lines(["::error file=qa.rageval.yaml,line=9,title=qa%3A gate best::*"])

@@ -1,0 +1,189 @@
+"""[E20] Variants: keys laid over a scenario as overrides are, and what is wrong with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_rageval.errors import Problem
+from pytest_rageval.scenario.loader import LoadedScenario, inspect_tree, variants_in
+from pytest_rageval.scenario.overrides import set_override
+from pytest_rageval.scenario.yaml.tree import parse_yaml
+
+BASE = """\
+name: bot
+dataset: {path: bm25.jsonl, key_map: {answer: reply}, limit: 5}
+metrics: [em, f1]
+metric_weights: {f1: 2}
+gates: {f1: 0.5}
+"""
+
+
+def inspected(
+    text: str, variant: str = "", *overrides: str
+) -> tuple[LoadedScenario, list[Problem]]:
+    given = [set_override("--rag-set", one) for one in overrides]
+    return inspect_tree(parse_yaml(text, "s.yaml"), Path("s.yaml"), given, variant=variant)
+
+
+def laid(variant: str, base: str = BASE) -> dict[str, Any]:
+    """Return the data of a scenario with the variant ``v`` laid over it."""
+    loaded, problems = inspected(f"{base}variants: {{v: {variant}, other: {{}}}}\n", "v")
+    assert problems == []
+    data: dict[str, Any] = loaded.tree.data
+    return data
+
+
+@pytest.mark.parametrize(
+    ("variant", "section", "expected"),
+    [
+        ("", "dataset", {"path": "bm25.jsonl", "key_map": {"answer": "reply"}, "limit": 5}),
+        ("{}", "metric_weights", {"f1": 2}),
+        (
+            "{dataset: dense.jsonl}",
+            "dataset",
+            {"path": "dense.jsonl", "key_map": {"answer": "reply"}, "limit": 5},
+        ),
+        (
+            "{dataset: [{answer: a}]}",
+            "dataset",
+            {"rows": [{"answer": "a"}], "key_map": {"answer": "reply"}, "limit": 5},
+        ),
+        (
+            "{dataset: {qrels_path: q, run_path: r}}",
+            "dataset",
+            {"qrels_path": "q", "run_path": "r", "key_map": {"answer": "reply"}, "limit": 5},
+        ),
+        ("{metrics: [em]}", "metrics", ["em"]),
+        ("{metric_weights: {em: 3}}", "metric_weights", {"f1": 2, "em": 3}),
+        ("{gates: {f1: {lower_bound: 0.4}}}", "gates", {"f1": {"mean": 0.5, "lower_bound": 0.4}}),
+        ("{gates: {em: 0.1}}", "gates", {"f1": 0.5, "em": 0.1}),
+        ("{target: 'm:answer'}", "target", "m:answer"),
+        ("{judge: gpt}", "judge", "gpt"),
+    ],
+)
+def test_keys_are_laid_over_those_of_the_scenario(
+    variant: str, section: str, expected: object
+) -> None:
+    """Mappings merge, short forms are widened, lists replace; another source of rows takes over."""
+    assert laid(variant)[section] == expected
+
+
+@pytest.mark.parametrize(
+    ("variant", "expected"),
+    [
+        ("{target: {body: {k: 2}}}", {"type": "http", "url": "http://a", "body": {"q": 1, "k": 2}}),
+        ("{target: 'http://b'}", {"type": "http", "url": "http://b", "body": {"q": 1}}),
+        ("{target: {model: gpt}}", {"model": "gpt"}),
+        ("{target: 'm:answer'}", "m:answer"),
+    ],
+)
+def test_another_type_of_target_replaces_the_whole_target(variant: str, expected: object) -> None:
+    """A URL is no option of a chat model; another body of the same service is merged."""
+    base = BASE + "target: {type: http, url: http://a, body: {q: 1}}\n"
+    loaded, _ = inspected(f"{base}variants: {{v: {variant}}}\n", "v")
+    assert loaded.tree.data["target"] == expected
+
+
+def test_null_removes_a_key() -> None:
+    """As ``--rag-set gates=null`` does."""
+    data = laid("{gates: null, metric_weights: {f1: null}}")
+    assert "gates" not in data
+    assert data["metric_weights"] == {}
+
+
+def test_a_variant_is_laid_over_keys_of_other_systems() -> None:
+    """A17: rag_eval's ``run_old_path`` and ``judge_model`` are translated, ours win over them."""
+    base = "scenario_name: bot\ndataset: a.jsonl\nmetrics: [em]\njudge_model: one\n"
+    loaded, problems = inspected(base + "variants: {v: {judge: two}}\n", "v")
+    assert problems == []
+    assert loaded.scenario.judge is not None
+    assert loaded.scenario.judge.model == "two"
+
+
+def test_options_win_over_a_variant_and_may_change_one() -> None:
+    """The command line comes last, whatever it names; a variant's own keys are no overrides."""
+    text = BASE + "variants: {v: {dataset: {limit: 2}}}\n"
+    loaded, _ = inspected(text, "v", "dataset.limit=3")
+    assert (loaded.scenario.dataset.limit, loaded.overridden) == (3, ("dataset.limit",))
+    loaded, _ = inspected(text, "v", "variants.v.dataset.limit=4")
+    assert (loaded.scenario.dataset.limit, loaded.overridden) == (4, ("variants.v.dataset.limit",))
+    loaded, _ = inspected(text, "v")
+    assert (loaded.scenario.dataset.limit, loaded.overridden) == (2, ())
+
+
+def test_a_limit_of_a_variant_on_the_command_line_makes_the_run_partial() -> None:
+    """As ``--rag-set dataset.limit`` does: the rest of the data is not judged."""
+    assert set_override("--rag-set", "variants.v.dataset.limit=4").limits
+    assert set_override("--rag-set", "variants.v.dataset={limit: 4}").limits
+    assert set_override("--rag-set", "variants.v={dataset: {limit: 4}}").limits
+    assert not set_override("--rag-set", "variants.v.dataset=a.jsonl").limits
+
+
+def test_problems_of_a_variant_are_at_its_own_lines() -> None:
+    """Of mappings, of items of lists, and of short forms; what the scenario says stays there."""
+    text = (
+        "name: bot\ndataset: a.jsonl\nmetrics:\n- em\n- f1\n"  # lines 1 to 5
+        "variants:\n  v:\n    metrics:\n    - em\n    - {f1: {nope: 1}}\n    - 7\n"  # 6 to 11
+        "    dataset: {limt: 3}\n    thresholds: {em: x}\n"  # 12, 13
+    )
+    _, problems = inspected(text, "v")
+    assert [(one.where, one.message.split(" ")[0]) for one in problems] == [
+        ("s.yaml:11", "metrics[2]:"),
+        ("s.yaml:12", "unknown"),
+        ("s.yaml:13", "thresholds.em:"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("variants: [a]", "variants: expected a mapping of names to keys"),
+        ("variants: {latest: {}}", "'latest' is what a file or folder of runs is called"),
+        ("variants: {Baselines: {}}", "'Baselines' is what a file or folder"),
+        ("variants: {labels: {}}", "'labels' is what a file or folder"),
+        ("variants: {20261123T010203-000001: {}}", "is what a file or folder of runs is called"),
+        ("variants: {'a::b': {}}", "cannot be part of a node id"),
+        ("variants: {'a[b]': {}}", "cannot be part of a node id"),
+        ("variants: {'gate:x': {}}", "cannot be part of a node id"),
+        ("variants: {' ': {}}", "cannot be part of a node id"),
+        ("variants: {v: {}, V: {}}", "and 'v' would share a folder where case is ignored"),
+        ("variants: {v: dense.jsonl}", "expected the keys that it changes"),
+        ("variants: {v: {name: x}}", "'name' belongs to all variants"),
+        ("variants: {v: {output_dir: x}}", "'output_dir' belongs to all variants"),
+        ("variants: {v: {variants: {}}}", "'variants' belongs to all variants"),
+        ("variants: {v: {best: v}}", "'best' belongs to all variants"),
+        ("best: v", "best: needs 'variants'"),
+        ("variants: {v: {}}\nbest: {of: f1, nope: 1}", "unknown key 'nope' under best"),
+    ],
+)
+def test_what_is_wrong_with_variants_is_said_with_the_line(text: str, message: str) -> None:
+    """Names that node ids and folders cannot hold, and keys that all variants share."""
+    _, problems = inspected(f"{BASE}{text}\n", "v")
+    assert [one.where for one in problems if message in one.message] == [
+        f"s.yaml:{6 + text.count(chr(10))}"
+    ]
+
+
+def test_a_scenario_whose_name_has_the_separator_cannot_have_variants() -> None:
+    """Their runs would be in the folders of another scenario."""
+    _, problems = inspected(BASE.replace("bot", "a::b") + "variants: {v: {}}\n", "v")
+    assert "separates a scenario from its variants" in problems[0].message
+
+
+def test_names_of_models_may_be_variants() -> None:
+    """A colon, a slash and Chinese are fine in node ids; folders replace what they cannot hold."""
+    _, problems = inspected(f"{BASE}variants: {{'qwen2.5:7b': {{}}, a/b: {{}}, 稠密: {{}}}}\n")
+    assert problems == []
+
+
+def test_names_of_variants_are_read_without_the_rest(tmp_path: Path) -> None:
+    """Whatever else is wrong with the file; an override may add some."""
+    path = tmp_path / "s.yaml"
+    path.write_text("name: bot\nmetrics: 7\nvariants: {b: {}, a: }\n", "utf-8")
+    assert variants_in(path) == ("b", "a")
+    path.write_text("name: bot\n", "utf-8")
+    assert variants_in(path) == ()
+    assert variants_in(path, [set_override("--rag-set", "variants.v.dataset=a")]) == ("v",)
