@@ -47,6 +47,10 @@ class ScenarioEntry:
             return ()
         return tuple(title_of(self.name, variant) for variant in self.variants or ("",))
 
+    def variant_of(self, title: str) -> str:
+        """Return the variant whose runs are kept under ``title``, "" where that is none of them."""
+        return dict(zip(self.titles, self.variants, strict=False)).get(title, "")
+
     @property
     def id(self) -> str:
         """What requests call it: made from its path, but no path."""
@@ -103,9 +107,8 @@ class Project:
         async with started(self.command("scenario_list", *_LOOKING), self.folder) as child:
             status = await child.wait()
             found = [
-                ScenarioEntry(
-                    Path(found["path"]),
-                    *(found[key] for key in _ENTRY),
+                replace(
+                    ScenarioEntry(Path(found["path"]), *(found[key] for key in _ENTRY)),
                     variants=tuple(found["variants"]),
                 )
                 for found in child.events

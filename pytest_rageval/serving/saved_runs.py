@@ -28,7 +28,7 @@ from pytest_rageval.model import (
 from pytest_rageval.reports.history import trend_of
 from pytest_rageval.results.layout import comparison_dict, read_columns, read_head
 from pytest_rageval.results.saved_run import SavedRun, load_baseline, out_of_range
-from pytest_rageval.run_paths import folder_name
+from pytest_rageval.run_paths import folder_name, run_folder
 from pytest_rageval.serving.names import pick
 from pytest_rageval.stats.aggregate import summarize_scenario
 from pytest_rageval.stats.weights import is_scored
@@ -55,12 +55,13 @@ _CHANGES = {
 def find_run(base: Path, scenario: str, name: str, baselines: Path | None = None) -> Path:
     """Return the folder of a run of ``scenario`` below ``base``, or the file of a saved run.
 
+    ``scenario`` is the name under which the runs are kept: ``bot``, or ``bot::dense``.
     ``name`` is the run's id, an unmistakable beginning of it, ``latest``, ``previous`` (the one
     before), or the name of a baseline in the folder ``baselines`` (default: the scenario's below
     ``base``). It is looked up in what there is, and never part of a path. Raises UserError for any
     other name.
     """
-    home = base / folder_name(scenario)
+    home = base / run_folder(scenario)
     runs = [point.folder.rpartition("/")[2] for point in trend_of(base, scenario)][::-1]
     files = {path.stem: path for path in sorted((baselines or home / "baselines").glob("*.json"))}
     newest = dict(zip((LATEST, PREVIOUS), runs, strict=False))

@@ -6,6 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Sized
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +14,7 @@ import pytest
 
 from pytest_rageval.model import SampleResult, ScenarioView
 from pytest_rageval.plugin.child.output import end_with_parent, is_worker, write_line
+from pytest_rageval.plugin.run.contests import CONTESTS
 from pytest_rageval.plugin.run.session import WRITTEN
 
 EVERY_S: Final = 0.2
@@ -80,12 +82,14 @@ class Progress:
     def pytest_sessionfinish(self) -> None:
         """Write the last counts, the folders of files, and how the variants rank."""
         self._write()
-        ranked: set[str] = set()
         for result, folder in self._config.stash.get(WRITTEN, ()):
             is_there = isinstance(folder, Path)
             found = {"folder": str(folder)} if is_there else {"problem": folder}
             named = {"name": result.info.name, "variant": result.info.variant}
             write_line({"event": "result", **named, **found})
-            if result.ranking is not None and result.ranking.scenario not in ranked:
-                ranked.add(result.ranking.scenario)
-                write_line({"event": "ranking", "ranking": result.ranking.to_dict()})
+        for one in self._config.stash.get(CONTESTS, ()):
+            ranking = None if one.ranking is None else one.ranking.to_dict()
+            gate = None if one.gate is None else asdict(one.gate)
+            write_line(
+                {"event": "contest", "name": one.info.name, "ranking": ranking, "gate": gate}
+            )

@@ -6,8 +6,10 @@ from pathlib import Path
 
 from pytest_rageval import evaluate
 from pytest_rageval.reports.history import all_runs
+from pytest_rageval.serving.project import ScenarioEntry
 from pytest_rageval.serving.web.points import page_of, point_dict
 
+BOT = ScenarioEntry(Path("bot.rageval.yaml"), "bot.rageval.yaml", "bot")
 SCENARIO = {"name": "bot", "metrics": ["f1"], "dataset": [{"answer": "a", "references": ["a"]}]}
 
 
@@ -18,9 +20,9 @@ def test_a_link_to_elsewhere_is_no_page(tmp_path: Path) -> None:
     [point], _ = all_runs(base)
     page = page_of(base, point)
     assert page is not None
-    assert point_dict(point, base, "x")["page"] == f"/runs/x/{point.run_id}/report.html"
+    assert point_dict(point, base, BOT)["page"] == f"/runs/{BOT.id}/{point.run_id}/report.html"
     (tmp_path / "secret").write_text("secret")
     page.unlink()
     page.symlink_to(tmp_path / "secret")
     assert page_of(base, point) is None
-    assert point_dict(point, base, "x")["page"] is None
+    assert point_dict(point, base, BOT)["page"] is None

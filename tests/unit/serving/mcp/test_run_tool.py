@@ -18,6 +18,7 @@ ROWS = [{"id": f"r{at}", "answer": "x", "references": ["x"]} for at in range(4)]
 def outline(usd: float = 0.0, *unpriced: str) -> dict[str, Any]:
     return {
         "name": "s",
+        "variant": "",
         "samples": 4,
         "metrics": [{"name": "f1"}],
         "docs": {"a.md": 1},
@@ -27,7 +28,7 @@ def outline(usd: float = 0.0, *unpriced: str) -> dict[str, Any]:
 
 
 def budget(base: Path, most: float | None, about: dict[str, Any], limit: int | None = None) -> Any:
-    return _budget(RunArguments(name="s", max_cost_usd=most, limit=limit), about, base)
+    return _budget(RunArguments(name="s", max_cost_usd=most, limit=limit), [about], base)
 
 
 def refusal(base: Path, *args: Any) -> str:
