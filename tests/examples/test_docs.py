@@ -486,8 +486,8 @@ def _with_stand_ins(data: dict[str, Any], folder: Path) -> dict[str, Any]:
         (folder / f"{module}.py").write_text("def answer(question, **_): ...", encoding="utf-8")
         given = data["target"] if isinstance(data["target"], dict) else {}
         own["target"] = {**given, "use": f"{module}:answer"}
-    if "variants" in data:
-        own["variants"] = {name: _without_data(keys) for name, keys in data["variants"].items()}
+    variants = data.get("variants", {})
+    own["variants"] = {name: _without_data(keys) for name, keys in variants.items()}
     for key, text in files.items():
         if key in own:
             own[key] = f"{key}.jsonl"
