@@ -166,8 +166,9 @@ def _lacking(results: Sequence[ScenarioResult], contest: Contest, common: Common
     known = (WEIGHTED_SCORE, *metrics_in_all(results))
     if metric not in known:
         without = [one.info.variant for one in results if metric not in one.metrics]
+        has = "has" if len(without) == 1 else "have"
         yield (
-            f"{' and '.join(without)} has no {metric}; rank by what all have: "
+            f"{', '.join(without)} {has} no {metric}; rank by what all have: "
             f"{', '.join(known)} ('best: {{of: {known[-1]}}}')"
         )
         return
