@@ -191,7 +191,8 @@ def _lacking(results: Sequence[ScenarioResult], contest: Contest, common: Common
 def _who_lacks(common: Common) -> str:
     """Return how many samples each variant lacks, the one that lacks most first."""
     lacking = sorted(common.lacking.items(), key=lambda one: -one[1])
-    return ", ".join(f"{name} lacks {count}" for name, count in lacking if count)
+    found = ", ".join(f"{name} lacks {count}" for name, count in lacking if count)
+    return found or "no metric applies to them in every variant"
 
 
 def _remarks(

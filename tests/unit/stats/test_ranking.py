@@ -336,6 +336,18 @@ def test_where_a_metric_failed_there_is_no_weighted_score() -> None:
     assert (found.common, found.total) == (3, 4)
 
 
+def test_samples_to_which_no_metric_applies_in_all_variants_are_not_common() -> None:
+    """Both have weighted scores of s0, of f1 one and of em the other."""
+    rest = [(0.5, 0.5, 0.5)] * 3
+    first, second = (
+        of_both(*one)
+        for one in (("v", [(0.4, None, 0.4), *rest]), ("u", [(None, 1.0, 1.0), *rest]))
+    )
+    found = rank(first, second, of=WEIGHTED_SCORE)
+    assert (found.common, found.total) == (3, 4)
+    assert "asks for 4: no metric applies to them in every variant; mend" in found.undecided
+
+
 # What does not compare
 
 
@@ -349,6 +361,11 @@ def other(variant: str, **changes: Any) -> ScenarioResult:
         (
             {"column": MetricColumn("f1", definition="f1 1, normalizer squad")},
             "f1: f1 1 in v, but f1 1, normalizer squad in u; "
+            "to rank them anyway: 'best: {anyway: true}'",
+        ),
+        (
+            {"column": MetricColumn("f1", definition=f"f1 1{', longer' * 20} than others")},
+            f"f1: f1 1 in v, but f1 1{', longer' * 20} than others in u; "
             "to rank them anyway: 'best: {anyway: true}'",
         ),
         (
