@@ -339,10 +339,8 @@ def test_where_a_metric_failed_there_is_no_weighted_score() -> None:
 def test_samples_to_which_no_metric_applies_in_all_variants_are_not_common() -> None:
     """Both have weighted scores of s0, of f1 one and of em the other."""
     rest = [(0.5, 0.5, 0.5)] * 3
-    first, second = (
-        of_both(*one)
-        for one in (("v", [(0.4, None, 0.4), *rest]), ("u", [(None, 1.0, 1.0), *rest]))
-    )
+    first = of_both("v", [(0.4, None, 0.4), *rest])
+    second = of_both("u", [(None, 1.0, 1.0), *rest])
     found = rank(first, second, of=WEIGHTED_SCORE)
     assert (found.common, found.total) == (3, 4)
     assert "asks for 4: no metric applies to them in every variant; mend" in found.undecided
