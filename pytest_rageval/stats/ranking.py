@@ -181,10 +181,10 @@ def _lacking(results: Sequence[ScenarioResult], contest: Contest, common: Common
     needed = math.ceil(contest.min_pairs * common.total - TOLERANCE)
     if common.count < needed or not common.count:
         asked = f", and min_pairs: {contest.min_pairs:g} asks for {needed}" if needed > 0 else ""
+        enough = ", or, if what is left is enough: 'best: {min_pairs: 0}'" if common.count else ""
         yield (
             f"only {common.count} of {counted(common.total, 'sample')} have {metric} in all of "
-            f"{', '.join(names)}{asked}: {_who_lacks(common)}; mend these, or, if what is left is "
-            "enough: 'best: {min_pairs: 0}'"
+            f"{', '.join(names)}{asked}: {_who_lacks(common)}; mend these{enough}"
         )
 
 
