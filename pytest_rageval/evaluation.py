@@ -128,7 +128,9 @@ def _runnable(plan: Plan, given: Callable[..., Any] | None) -> Plan:
         return plan
     if given is not None:
         name = getattr(given, "__name__", type(given).__name__)
-        return replace(plan, target=replace(target, shown=f"function {name!r}"))
+        shown = f"function {name!r}"
+        info = replace(plan.info, target=shown)
+        return replace(plan, target=replace(target, shown=shown), info=info)
     if target.make is not None:
         return plan
     message = f"target: {target.shown} exists only when pytest runs the scenario"

@@ -13,6 +13,7 @@ from pytest_rageval.metrics.base import MetricDefinition, MetricInfo
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import WEIGHTED_SCORE
 from pytest_rageval.scenario.schema import PROFILE, json_schema
+from pytest_rageval.scenario.variants import SHARED_KEYS
 from pytest_rageval.targets.base import TARGET_REGISTRY, TargetDefinition
 
 Schema = dict[str, Any]
@@ -27,6 +28,7 @@ def editor_schema() -> Schema:
     _add_metrics(schema, metrics)
     _add_gates(schema, metrics)
     _add_targets(schema["$defs"])
+    _add_variants(schema)
     return schema
 
 
@@ -129,6 +131,18 @@ def _add_targets(definitions: Schema) -> None:
         "description": plain["description"],
         "anyOf": [{"type": "string", "description": "pkg.mod:attr, a URL, or a type"}, *own],
     }
+
+
+def _add_variants(schema: Schema) -> None:
+    """Say of a variant that it has the keys of a scenario, but for those of the whole file."""
+    keys = {key: part for key, part in schema["properties"].items() if key not in SHARED_KEYS}
+    schema["$defs"]["Variant"] = {
+        "type": ["object", "null"],
+        "properties": keys,
+        "additionalProperties": False,
+        "patternProperties": {"^x-": {}},
+    }
+    schema["properties"]["variants"]["additionalProperties"] = {"$ref": "#/$defs/Variant"}
 
 
 def _form(definition: TargetDefinition, common: Schema, definitions: Schema) -> Schema:

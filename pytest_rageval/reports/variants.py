@@ -24,9 +24,9 @@ def _row(ranking: Ranking, one: RankedVariant, columns: Sequence[str]) -> tuple[
     # One place for each letter, so that equal letters are below each other.
     letters = "".join(letter if letter in one.letters else " " for letter in columns)
     pair = ranking.pair(one.name, ranking.best)
-    diff = None if pair is None or pair.diff is None else -abs(pair.diff)
-    if pair is not None and pair.diff is not None and not ranking.higher_is_better:
-        diff = abs(pair.diff)
+    diff = None if pair is None or pair.diff is None else abs(pair.diff)
+    if diff and ranking.higher_is_better:
+        diff = 0.0 - diff
     adjusted = p_figure(None if pair is None else pair.p_adjusted)
     return figure(one.mean), interval(one.ci_low, one.ci_high), letters, change(diff), adjusted
 

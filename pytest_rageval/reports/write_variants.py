@@ -33,4 +33,7 @@ def write_variants(
     if PAGE not in requested:
         (folder / SIDE_BY_SIDE).unlink(missing_ok=True)  # it shows another run
         return None
-    return None
+    # Imported here: few runs ask for the page.
+    from pytest_rageval.reports.page.variants_page import variants_page
+
+    return write_atomically(folder / SIDE_BY_SIDE, variants_page(list(results), ranking, gate))

@@ -19,7 +19,7 @@ VARIANTS: Final = "variants"
 SECTIONS: Final = (VARIANTS, BEST)
 """The keys that are about all variants together."""
 
-_OF_THE_FILE: Final = ("name", "scenario_name", "output_dir", VARIANTS, BEST)
+SHARED_KEYS: Final = ("name", "scenario_name", "output_dir", VARIANTS, BEST)
 """Keys that all variants of a file share."""
 
 # What else is in the folder of a scenario that has variants.
@@ -68,7 +68,7 @@ def check_variants(tree: YamlTree) -> tuple[str, ...]:
 def _check_variant(tree: YamlTree, name: str, keys: Any, folders: dict[str, str]) -> None:
     for message in _problems(name, keys, folders):
         tree.problem((VARIANTS, name), f"variants: {shorten(name)!r} {message}")
-    for key in set(_OF_THE_FILE).intersection(keys if isinstance(keys, dict) else ()):
+    for key in set(SHARED_KEYS).intersection(keys if isinstance(keys, dict) else ()):
         message = f"{key!r} belongs to all variants; write it once, at the top of the file"
         tree.problem((VARIANTS, name, key), f"variants.{name}: {message}")
 
@@ -115,7 +115,7 @@ def variant_overrides(tree: YamlTree, name: str) -> list[Override]:
     keys = tree.data[VARIANTS][name]
     found: list[Override] = []
     for key, value in keys.items() if isinstance(keys, dict) else ():
-        if key in _OF_THE_FILE:
+        if key in SHARED_KEYS:
             continue
         at = (VARIANTS, name, key)
         present = tree.data.get(key, ABSENT)

@@ -53,7 +53,7 @@ from pytest_rageval.scenario.data_specs import CorpusSpec, DatasetSpec
 from pytest_rageval.scenario.diagnose_spec import DiagnoseSpec
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.scenario.human_spec import HumanSpec
-from pytest_rageval.scenario.loader import inspect_scenario
+from pytest_rageval.scenario.loader import inspect_scenario, variants_in
 from pytest_rageval.scenario.model_specs import EmbeddingSpec, JudgeSpec, PriceSpec
 from pytest_rageval.scenario.schema import BandsSpec, CompareSpec, MarkSpec, Scenario, TargetSpec
 from pytest_rageval.targets.base import TARGET_REGISTRY
@@ -303,7 +303,8 @@ def test_files_page_names_no_key_that_results_json_lacks() -> None:
     for result in results:
         said_of = {"xfail": "known", "judged_by": {"x": "1"}, "cause": "unknown"}
         marked = dataclasses.replace(result.samples[0], **said_of)
-        whole = dataclasses.replace(result, samples=[marked, *result.samples[1:]])
+        info = dataclasses.replace(result.info, variant="dense")
+        whole = dataclasses.replace(result, info=info, samples=[marked, *result.samples[1:]])
         found |= _all_keys(json.loads("".join(results_chunks(whole, run))))
     assert named - found == set()
 
@@ -457,7 +458,8 @@ def test_scenario_snippets_can_be_bound(data: dict[str, Any], tmp_path: Path) ->
     path.write_text(yaml.safe_dump(_with_stand_ins(data, tmp_path), allow_unicode=True), "utf-8")
     # Replay: no snippet needs a key, or the package of a provider.
     run = RunSettings(cache_dir=tmp_path / "cache", cache_mode="replay")
-    assert make_plan(path, run_paths=RunPaths(tmp_path), run=run).cases
+    for variant in variants_in(path) or ("",):
+        assert make_plan(path, run_paths=RunPaths(tmp_path), run=run, variant=variant).cases
 
 
 def _asks_ragas(data: dict[str, Any]) -> bool:
@@ -484,6 +486,8 @@ def _with_stand_ins(data: dict[str, Any], folder: Path) -> dict[str, Any]:
         (folder / f"{module}.py").write_text("def answer(question, **_): ...", encoding="utf-8")
         given = data["target"] if isinstance(data["target"], dict) else {}
         own["target"] = {**given, "use": f"{module}:answer"}
+    variants = data.get("variants", {})
+    own["variants"] = {name: _without_data(keys) for name, keys in variants.items()}
     for key, text in files.items():
         if key in own:
             own[key] = f"{key}.jsonl"
@@ -494,6 +498,10 @@ def _with_stand_ins(data: dict[str, Any], folder: Path) -> dict[str, Any]:
     elif compare is not None:
         _save_baseline(compare, own, folder)
     return own
+
+
+def _without_data(keys: dict[str, Any] | None) -> dict[str, Any]:
+    return {key: value for key, value in (keys or {}).items() if key != "dataset"}
 
 
 def _save_baseline(name: str, scenario: dict[str, Any], folder: Path) -> None:

@@ -343,3 +343,14 @@ def test_github_has_the_comparison_first(
     assert text.index("## Variants") < text.index("# qa::bm25")
     assert text.count("## Variants") == 1
     result.stdout.fnmatch_lines(["::error file=qa.rageval.yaml,line=9,title=qa%3A gate best::*"])
+
+
+def test_the_page_is_written_on_request(three: Project, plain: Run) -> None:
+    """A later run without it takes the old one away: it would show other answers."""
+    three.scenario(BEST)
+    result = plain("--rag-report", "html")
+    result.stdout.fnmatch_lines(["page .rageval/qa/variants.html"])
+    page = three.path / ".rageval/qa/variants.html"
+    assert "question 3" in page.read_text("utf-8")
+    plain()
+    assert not page.exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from itertools import chain
 from typing import Any, Final
 
 from pytest_rageval.gates.slices import slice_value
@@ -62,23 +63,42 @@ def page_data(
     proportion up to 10,000; scores never are.
     """
     plain = {
-        "scenario": _scenario(result),
+        **run_data(result),
         "run": _run(run, trend),
+        "comparison": _comparison(result),
+        "baselines": [_baseline(found, result) for found in result.info.baselines.values()],
+        **people_data(result),
+    }
+    (texts,), pool = texts_that_fit([result], plain, taken)
+    return {**plain, **texts, "texts": pool}
+
+
+def run_data(result: ScenarioResult) -> dict[str, Any]:
+    """Return what a run is weighed by: its scores, its figures, its gates; no long texts."""
+    return {
+        "scenario": _scenario(result),
         "metrics": [_metric(column, result) for column in result.info.metrics],
         "as_run": _as_run(result),
         "gates": list(plain_gates(result)),
-        "comparison": _comparison(result),
-        "baselines": [_baseline(found, result) for found in result.info.baselines.values()],
         "samples": _columns(result),
-        **people_data(result),
     }
-    thousands = min(max(len(result.samples) / 1000, 1.0), _MOST_THOUSANDS)
-    room = _BYTES_A_THOUSAND * thousands - taken
-    numbers = _texts(result, TextPool(LONGEST)) | {"texts": []}
-    used = len(embedded_json({**plain, **numbers}).encode())
-    budget = max(int(room) - used, _LEAST_BYTES_A_SAMPLE * len(result.samples))
-    pool = TextPool(longest_that_fits(_all_texts(result), budget))
-    return {**plain, **_texts(result, pool)}
+
+
+def texts_that_fit(
+    results: Sequence[ScenarioResult], plain: Any, taken: int
+) -> tuple[list[dict[str, Any]], list[Any]]:
+    """Return the long fields of each result's samples, as positions in the texts beside them.
+
+    ``plain`` is what else the page holds, beside ``taken`` bytes of scripts and style.
+    """
+    n = sum(len(result.samples) for result in results)
+    thousands = min(max(n / 1000, 1.0), _MOST_THOUSANDS)
+    pool = TextPool(LONGEST)
+    used = len(embedded_json([plain, [_texts(result, pool) for result in results]]).encode())
+    room = int(_BYTES_A_THOUSAND * thousands) - taken - used
+    every = chain.from_iterable(map(_all_texts, results))
+    pool = TextPool(longest_that_fits(every, max(room, _LEAST_BYTES_A_SAMPLE * n)))
+    return [_texts(result, pool) for result in results], pool.texts
 
 
 def _scenario(result: ScenarioResult) -> dict[str, Any]:
@@ -265,7 +285,6 @@ def _texts(result: ScenarioResult, pool: TextPool) -> dict[str, Any]:
         ],
         "remark_names": [cut(name, _WIDTH) for name in names],
         "fields": [_field(pool, name, samples) for name in result.info.fields],
-        "texts": pool.texts,
     }
 
 

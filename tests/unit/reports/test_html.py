@@ -31,6 +31,7 @@ from pytest_rageval.reports.page import assemble
 from pytest_rageval.reports.page.gates import plain_gate
 from pytest_rageval.reports.page.label_page import LABEL_SCRIPTS
 from pytest_rageval.reports.page.texts import TextPool, embedded_json, longest_that_fits
+from pytest_rageval.reports.page.variants_page import VARIANT_SCRIPTS
 from pytest_rageval.reports.write_run import write_run
 from pytest_rageval.stats.paired import power_factor
 
@@ -369,4 +370,5 @@ def test_both_languages_have_the_same_words_with_the_same_places() -> None:
 def test_every_script_is_used() -> None:
     """What lies in the folder and is not inlined would be dead."""
     assets = {path.name for path in Path(assemble.__file__).with_name("assets").iterdir()}
-    assert assets == {*assemble.SCRIPTS, *LABEL_SCRIPTS, "report.css", "report.html"}
+    scripts = {*assemble.SCRIPTS, *LABEL_SCRIPTS, *VARIANT_SCRIPTS}
+    assert assets == {*scripts, "report.css", "report.html"}

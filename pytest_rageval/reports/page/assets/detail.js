@@ -13,9 +13,7 @@ function detailOf(app, at) {
   const { data } = run;
   const position = app.found.indexOf(at);
   const step = (by) => () => openDetail(app, app.found[position + by]);
-  const remarks = data.remarks
-    .filter(([sample]) => sample === at)
-    .map(([, kind, name, text]) => ({ kind: KINDS[kind], name: data.remark_names[name], text }));
+  const remarks = remarksOf(run, at);
   const of = (kind) => remarks.filter((remark) => remark.kind === kind);
   return [
     el(
@@ -50,9 +48,7 @@ function detailOf(app, at) {
     block("references", listOf(run, data.references[at])),
     block("scores", detailScores(app, at, remarks)),
     peopleBlock(run, at),
-    ...of("cause").map((remark) =>
-      block("cause", [el("p", {}, say(`cause_${remark.name}`)), longText(run, remark.text)]),
-    ),
+    ...causeBlocks(run, remarks),
     block("contexts", listOf(run, data.contexts[at])),
     metadataBlock(run, at),
     ...of("details").map((remark) =>
@@ -76,10 +72,31 @@ function detailOf(app, at) {
 
 const KINDS = ["error", "reason", "details", "raw", "cause"];
 
+/** What was said of a sample: {kind, name, text}; the run keeps which are whose. */
+function remarksOf(run, at) {
+  if (run.remarks === undefined) {
+    run.remarks = new Map();
+    for (const [sample, kind, name, text] of run.data.remarks) {
+      const remark = { kind: KINDS[kind], name: run.data.remark_names[name], text };
+      if (!run.remarks.has(sample)) run.remarks.set(sample, []);
+      run.remarks.get(sample).push(remark);
+    }
+  }
+  return run.remarks.get(at) ?? [];
+}
+
 /** "row 3" or "row 3, line 4", as the run says it, in the language of the page. */
 function placeOf(text) {
   const [row, line] = text.match(/\d+/g);
   return line ? say("line_place", { row, line }) : say("row_place", { row });
+}
+
+function causeBlocks(run, remarks) {
+  return remarks
+    .filter(({ kind }) => kind === "cause")
+    .map(({ name, text }) =>
+      block("cause", [el("p", {}, say(`cause_${name}`)), longText(run, text)]),
+    );
 }
 
 function textOrNone(run, number) {

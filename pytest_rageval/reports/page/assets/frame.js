@@ -52,3 +52,31 @@ function redrawSection(id, draw) {
   old.replaceWith(made);
   if (focused) made.querySelector("button, select, input")?.focus();
 }
+
+/** Which of the rows that were found are shown, `size` on a page, and buttons for the others. */
+function pager(app, page, size) {
+  const n = app.found.length;
+  const pages = Math.ceil(n / size);
+  const go = (to, which) => () => {
+    app.filter({ page: to }, true);
+    app.rows.querySelector(`[data-page="${which}"]:not([disabled])`)?.focus();
+  };
+  const step = (to, which) =>
+    button(say(`${which}_page`), go(to, which), {
+      disabled: to < 0 || to === pages,
+      "data-page": which,
+    });
+  const figures = { from: page * size + 1, to: Math.min((page + 1) * size, n), n };
+  return el(
+    "div",
+    { class: "pager" },
+    el("span", { role: "status" }, say("shown_of", figures)),
+    pages > 1
+      ? [
+          step(page - 1, "previous"),
+          el("span", {}, say("page_of", { page: page + 1, pages })),
+          step(page + 1, "next"),
+        ]
+      : null,
+  );
+}

@@ -60,6 +60,26 @@ function notices(app) {
   return shown.map((text) => notice(text));
 }
 
+/** The names whose figures are not those of the run: none, or this page has a defect. */
+function differingFromPython(run) {
+  const keys = ["weighted_mean", "ci_low", "ci_high", "n", "unscored"];
+  const isOff = (a, b) =>
+    (a === null) !== (b === null) ||
+    (a !== null && Math.abs(a - b) > TOLERANCE * Math.max(1, Math.abs(b)));
+  const names = targetsOf(run).filter((target) => {
+    const python = run.data.as_run[target];
+    const ours = run.asRun.summaries[target];
+    return keys.some((key) =>
+      isOff(ours[key], key === "weighted_mean" && target === WEIGHTED ? python.mean : python[key]),
+    );
+  });
+  const gates = run.asRun.gates.filter((gate) => {
+    const asked = run.data.gates.find((one) => one.name === gate.name);
+    return asked === undefined || asked.run[0] !== gate.outcome;
+  });
+  return [...names, ...gates.map((gate) => gate.name)];
+}
+
 /** How many of the samples have no score of a metric because something failed. */
 function failedOf(run, target) {
   if (target === WEIGHTED) return run.data.as_run[WEIGHTED].failed;

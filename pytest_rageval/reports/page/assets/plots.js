@@ -33,30 +33,25 @@ function intervalPlot(state, target, bounds) {
   const summary = state.summaries[target];
   const mean = summary.weighted_mean;
   if (mean === null) return null;
-  const [low, high] = plotRange(state, target);
+  const band = bandOf(state.run, target, mean);
+  return meanPlot(nameOf(target), { ...summary, mean }, plotRange(state, target), band, bounds);
+}
+
+/** A mean on its interval, between two ends. */
+function meanPlot(name, { mean, ci_low, ci_high }, [low, high], band, bounds = []) {
   const place = (value) => percent((value - low) / (high - low));
-  const name = nameOf(target);
-  const figures = {
-    name,
-    mean: fixed(mean),
-    low: figure(summary.ci_low),
-    high: figure(summary.ci_high),
-  };
-  const label = say(summary.ci_low === null ? "mean_label" : "interval_label", figures);
+  const figures = { name, mean: fixed(mean), low: figure(ci_low), high: figure(ci_high) };
+  const label = say(ci_low === null ? "mean_label" : "interval_label", figures);
   const parts = [svg("line", { class: "track", x1: "0%", x2: "100%", y1: 9, y2: 9 })];
-  if (summary.ci_low !== null) {
-    const ends = { x1: place(summary.ci_low), x2: place(summary.ci_high), y1: 9, y2: 9 };
+  if (ci_low !== null) {
+    const ends = { x1: place(ci_low), x2: place(ci_high), y1: 9, y2: 9 };
     parts.push(svg("line", { class: "interval", ...ends }));
   }
   for (const bound of bounds) {
     parts.push(svg("line", { class: "bound", x1: place(bound), x2: place(bound), y1: 1, y2: 17 }));
   }
   parts.push(svg("circle", { class: "mean", cx: place(mean), cy: 9, r: 5 }));
-  return image(
-    label,
-    { class: `plot interval-plot ${bandOf(state.run, target, mean)}`, height: 18 },
-    parts,
-  );
+  return image(label, { class: `plot interval-plot ${band}`, height: 18 }, parts);
 }
 
 const HISTOGRAM_HEIGHT = 96;

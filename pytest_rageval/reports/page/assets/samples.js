@@ -173,7 +173,7 @@ function samplesPage(app) {
   const shown = found.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE);
   const rows = shown.map((at) => sampleRow(app, at));
   const made = table(say("samples"), sampleHeads(app), rows, { class: "samples" });
-  return [made, pager(app, page, pages, shown.length)];
+  return [made, pager(app, page, PAGE_SIZE)];
 }
 
 /** Columns of our own and those of scores: a metric may be called as it likes. */
@@ -255,31 +255,5 @@ function sampleRow(app, at) {
     "tr",
     { "data-sample": at, dblclick: () => app.openSample(at) },
     columnsOf(run).map((column) => cells[column] ?? score(targetOf(column))),
-  );
-}
-
-function pager(app, page, pages, shown) {
-  const go = (to, which) => () => {
-    app.filter({ page: to }, true);
-    app.rows.querySelector(`[data-page="${which}"]:not([disabled])`)?.focus();
-  };
-  const figures = { from: page * PAGE_SIZE + 1, to: page * PAGE_SIZE + shown, n: app.found.length };
-  return el(
-    "div",
-    { class: "pager" },
-    el("span", { role: "status" }, say("shown_of", figures)),
-    pages > 1
-      ? [
-          button(say("previous_page"), go(page - 1, "previous"), {
-            disabled: page === 0,
-            "data-page": "previous",
-          }),
-          el("span", {}, say("page_of", { page: page + 1, pages })),
-          button(say("next_page"), go(page + 1, "next"), {
-            disabled: page === pages - 1,
-            "data-page": "next",
-          }),
-        ]
-      : null,
   );
 }

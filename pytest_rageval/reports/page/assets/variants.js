@@ -1,0 +1,268 @@
+// The top of the page of variants: their ranking, their pairs, and weights to try on all of them.
+
+function variantsHeader(app) {
+  const { data } = app;
+  const { metric, common, total } = data.ranking;
+  return el(
+    "header",
+    { class: "top" },
+    toolBar(app),
+    el("h1", {}, given(data.title)),
+    data.description ? el("p", { class: "description", dir: "auto" }, data.description) : null,
+    definitions(
+      [
+        [say("variants"), given(data.contest.names.join(", "))],
+        [say("ranked_by"), given(nameOf(metric))],
+        [say("samples"), say("common_of", { common, total })],
+      ],
+      { class: "facts" },
+    ),
+    data.ranking.complete ? null : notice(say("incomplete")),
+    app.differing.length
+      ? notice(say("self_check", { names: app.differing.join(", ") }))
+      : null,
+  );
+}
+
+function rankingSection(app) {
+  const { data, ranking } = app;
+  const { metric, alpha } = data.ranking;
+  const isWhole = ranking.undecided === "" && ranking.variants.length > 1;
+  return section(
+    "ranking",
+    bestLine(app),
+    ranking.undecided ? notice(say("no_letters", { why: runSaid(ranking.undecided) })) : null,
+    ranking.remarks.map((text) => notice(runSaid(text))),
+    hint(
+      sayGiven("ranking_hint", {
+        metric: nameOf(metric),
+        common: ranking.common,
+        total: ranking.total,
+      }),
+      isWhole ? [" ", say("letters_hint", { alpha })] : null,
+    ),
+    rankedTable(app),
+    ranking.pairs.length ? pairsPart(app) : null,
+    causesPart(app),
+  );
+}
+
+function bestLine(app) {
+  const { best } = app.data;
+  if (best === null) return null;
+  const [outcome, message] = best;
+  const shown = outcome === "skipped" ? "partial" : outcome;
+  return el(
+    "p",
+    { class: `verdict ${shown}` },
+    el(
+      "strong",
+      {},
+      el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[shown]),
+      say("best_gate", { outcome: say(shown) }),
+    ),
+    isChanged(app) ? asRunMark() : null,
+    el("span", { class: "why" }, given(runSaid(message))),
+  );
+}
+
+function rankedTable(app) {
+  const { ranking } = app;
+  const [low, high] = drawnRange(ranking.variants);
+  const names = [
+    ...app.run.metrics.map(({ name }) => name),
+    say("failed_n"),
+    say("failed_scores"),
+    say("gates_failed"),
+  ];
+  const rows = ranking.variants.map((one, at) => {
+    const { state } = app.columnOf.get(one.name);
+    const band = one.mean === null ? null : bandOf(state.run, app.metric, one.mean);
+    const plot =
+      one.mean === null ? null : meanPlot(one.name, one, [low, high], band);
+    const interval = one.ci_low === null ? "–" : `${fixed(one.ci_low)} – ${fixed(one.ci_high)}`;
+    const figures = [
+      ...app.run.metrics.map(({ name }) => figure(state.summaries[name]?.weighted_mean ?? null)),
+      String(state.counts.failed),
+      String(state.counts.error),
+      String(state.gates.filter((gate) => gate.outcome === "failed").length),
+    ];
+    return el(
+      "tr",
+      { "data-variant": one.name },
+      el("td", { class: "number rank" }, String(at + 1)),
+      el("th", { scope: "row" }, given(one.name)),
+      el("td", { class: "letters" }, lettersShown(ranking, one)),
+      el("td", { class: "number" }, scoreOrNone(one.mean, band)),
+      el("td", { class: "wide" }, plot),
+      namedFigure(say("interval_short"), interval),
+      namedFigure("n", String(one.n)),
+      figures.map((text, which) => namedFigure(names[which], text)),
+    );
+  });
+  const heads = [
+    numberHead(say("rank")),
+    say("variant"),
+    say("letters"),
+    numberHead(say("mean")),
+    el("td", { class: "wide" }),
+    numberHead(say("interval_short")),
+    numberHead("n"),
+    ...names.map((name) => numberHead(given(name))),
+  ];
+  return table(say("ranking"), heads, rows, { class: "comparison ranked" });
+}
+
+function scoreOrNone(score, band) {
+  return band === null ? el("span", { class: "none" }, figure(score)) : scoreWithSign(score, band);
+}
+
+/** A figure in a table; on a phone its name stands before it. */
+function namedFigure(name, text) {
+  return el("td", { class: "number", "data-name": name }, text);
+}
+
+function lettersShown({ isTesting, undecided }, { letters }) {
+  if (isTesting) return el("span", { class: "note" }, say("testing"));
+  return letters || undecided ? letters || "–" : "";
+}
+
+/** What all intervals span, with some room: differences among variants are small. */
+function drawnRange(variants) {
+  const ends = variants
+    .flatMap(({ mean, ci_low, ci_high }) => [mean, ci_low, ci_high])
+    .filter((end) => end !== null);
+  const [low, high] = [Math.min(...ends), Math.max(...ends)];
+  const room = ends.length ? Math.max((high - low) * 0.08, 1e-3) : 1;
+  return ends.length ? [low - room, high + room] : [0, 1];
+}
+
+function pairsPart(app) {
+  const { pairs, isTesting } = app.ranking;
+  const ends = pairs.flatMap(({ diff, ci_low, ci_high }) => [diff, ci_low, ci_high]);
+  const reach = Math.max(...ends.map((end) => Math.abs(end ?? 0)), 1e-9) * 1.05;
+  const percentText = String(Number((100 * (1 - app.data.ranking.alpha)).toPrecision(3)));
+  const names = [
+    say("difference"),
+    say("interval_of", { percent: percentText }),
+    say("p_value"),
+    say("p_adjusted", { correction: CORRECTIONS["max-t"] }),
+    say("wins"),
+    "n",
+  ];
+  const rows = pairs.map((pair) => pairRow(app, pair, reach, names));
+  const heads = [say("pair"), say("verdict"), ...names.map(numberHead)];
+  heads.splice(3, 0, el("td", { class: "wide" }));
+  const label = say("pairs", { n: pairs.length });
+  return el(
+    "details",
+    { class: "pairs", open: app.arePairsOpen, toggle: (event) => (app.arePairsOpen = event.target.open) },
+    el("summary", {}, label, isTesting ? ` · ${say("testing")}` : ""),
+    table(label, heads, rows, { class: "comparison" }),
+  );
+}
+
+function pairRow(app, pair, reach, names) {
+  const p = (value) => (value === null || value === undefined ? "–" : pFigure(value));
+  const figures = [
+    pair.diff === null ? "–" : signed(pair.diff),
+    pair.ci_low === null ? "–" : `${signed(pair.ci_low)} – ${signed(pair.ci_high)}`,
+    p(pair.p_value),
+    p(pair.p_adjusted),
+    `${pair.a_wins} : ${pair.b_wins}`,
+    String(pair.n),
+  ].map((text, at) => namedFigure(names[at], text));
+  const name = `${pair.a} − ${pair.b}`;
+  const plot = pair.diff === null ? null : forestPlot({ ...pair, name }, reach);
+  figures.splice(1, 0, el("td", { class: "wide" }, plot));
+  return el(
+    "tr",
+    { "data-pair": name },
+    el("th", { scope: "row" }, given(pair.a), " − ", given(pair.b)),
+    el("td", { class: "verdict-cell" }, app.ranking.isTesting ? "–" : pairVerdict(app, pair)),
+    figures,
+  );
+}
+
+/** In the words of a comparison of two runs. */
+function pairVerdict(app, pair) {
+  const run = app.columnOf.get(pair.a).run;
+  const isEqual = !pair.a_wins && !pair.b_wins;
+  const found = { ...pair, name: app.metric, undecided: app.ranking.undecided };
+  return comparisonVerdict(run, { ...found, n_nonzero: isEqual ? 0 : 1 });
+}
+
+const CAUSES_AT_ONCE = 8;
+
+function causesPart(app) {
+  const causes = app.data.ranking.causes.filter(({ mended, new: added }) => mended || added);
+  if (!causes.length) return null;
+  const list = el(
+    "ul",
+    { class: "causes" },
+    causes.map((one) =>
+      el("li", {}, sayGiven("mends", { ...one, failures: say(`failures_${one.cause}`) })),
+    ),
+  );
+  const heading = [say("why_low"), isChanged(app) ? asRunMark() : null];
+  if (causes.length > CAUSES_AT_ONCE)
+    return el("details", {}, el("summary", {}, heading), list);
+  return el("div", { class: "subsection" }, el("h3", {}, heading), list);
+}
+
+function variantWeights(app) {
+  app.panel = {};
+  app.panel.changes = el("div", { class: "changes", role: "status", "aria-live": "polite" });
+  return section(
+    "weights",
+    hint(say("variants_hint")),
+    app.run.isMixed ? notice(sayGiven("weights_differ", { name: app.run.leader })) : null,
+    weightFields(
+      app,
+      el("h3", {}, say("what_changes")),
+      app.panel.changes,
+      yamlOfChanges(app),
+      el("div", { class: "buttons" }, panelButtons(app, { class: "primary" })),
+    ),
+  );
+}
+
+function updateVariantWeights(app) {
+  updateFields(app, refusalOfAll);
+  app.panel.changes.replaceChildren(...rankChanges(app));
+}
+
+/** Why no run would take these weights, null where every one would. */
+function refusalOfAll(app, total) {
+  const refusals = app.columns.map((column) => refusalOf(column, total));
+  return refusals.find((refusal) => refusal !== null) ?? null;
+}
+
+function rankChanges(app) {
+  if (!isChanged(app)) return [el("p", { class: "hint" }, say("nothing_changed"))];
+  const before = new Map(app.data.ranking.variants.map((one) => [one.name, one]));
+  const shown = (one, letters) => say("before_and_after", { mean: figure(one.mean), letters });
+  const lines = app.ranking.variants.map((one) =>
+    flipLine(
+      given(one.name),
+      shown(before.get(one.name), before.get(one.name).letters),
+      shown(one, app.ranking.isTesting ? "…" : one.letters),
+    ),
+  );
+  return [el("ul", { class: "flips" }, lines)];
+}
+
+/** The line at the foot of the window while weights differ from those of the runs. */
+function variantsBar(app) {
+  const bar = el("div", { class: "changed-bar", role: "region", "aria-label": say("changed") });
+  bar.hidden = !isChanged(app);
+  if (bar.hidden) return bar;
+  const first = (ranking) => `${ranking.variants[0].name} ${figure(ranking.variants[0].mean)}`;
+  bar.append(
+    el("span", { class: "name" }, say("changed")),
+    el("span", {}, given(first(app.data.ranking)), " → ", el("b", {}, given(first(app.ranking)))),
+    el("a", { href: "#weights" }, say("to_panel")),
+    button(say("reset"), app.reset),
+  );
+  return bar;
+}

@@ -1,0 +1,215 @@
+// The page of variants comes to life: a run for each column, weights for all, one ranking.
+
+function startVariants() {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const columns = data.variants.map((plain, at) => columnOf(data, plain, at));
+  const app = {
+    data,
+    columns,
+    columnOf: new Map(columns.map((column) => [column.name, column])),
+    metric: data.ranking.metric,
+    isUp: data.ranking.higher_is_better,
+    n: data.rows[0]?.length ?? 0,
+    leading: Math.max(columns.findIndex(({ name }) => name === data.contest.reference), 0),
+    ranking: { ...data.ranking, isTesting: false },
+    theme: "auto",
+    table: noRowFilters(),
+    haystacks: [],
+    arePairsOpen: false,
+  };
+  app.allRows = [...Array(app.n).keys()];
+  app.run = runOfAll(app);
+  app.weights = app.run.weights;
+  app.table.b = columns.length > 1 ? 1 : 0;
+  app.shown = { order: "spread", against: app.leading, hidden: new Set() };
+  app.causes = valuesOf(app, causesAt);
+  app.docs = valuesOf(app, (_, at) => [docAt(app, at)].filter(Boolean)).slice(0, MOST_DOCS);
+  app.facts = rowFacts(app);
+  app.differing = [...columns.flatMap(({ run }) => differingFromPython(run)), ...offMeans(app)];
+  connectVariants(app);
+  chooseLanguage(preferredLanguage(navigator.languages ?? [navigator.language]));
+  app.drawPage();
+  window.rageval = {
+    weigh: (weights) => {
+      app.weigh({ metrics: weights.metrics, docs: new Map(weights.docs) });
+      updateVariants(app);
+      return app.tested;
+    },
+    ranking: () => app.ranking,
+    states: () => app.columns.map(({ state }) => state),
+  };
+  openRow(app);
+  window.addEventListener("hashchange", () => openRow(app));
+}
+
+const MOST_DOCS = 500;
+
+function columnOf(data, plain, at) {
+  const run = prepare({ ...plain, ...data.variant_texts[at], texts: data.texts });
+  const leftOut = new Set(plain.left_out);
+  return { name: plain.name, run, state: run.asRun, rows: data.rows[at], leftOut };
+}
+
+/** What the fields for weights work on: every metric and document that some column has. */
+function runOfAll({ data, columns, leading }) {
+  const ordered = [columns[leading], ...columns];
+  const metrics = new Map();
+  const docs = new Map();
+  for (const { run } of ordered) {
+    for (const metric of run.metrics)
+      if (!metrics.has(metric.name)) metrics.set(metric.name, metric);
+    for (const doc of run.docs)
+      if (!(docs.get(doc.name)?.n >= doc.n)) docs.set(doc.name, doc);
+  }
+  const weights = {
+    metrics: Object.fromEntries([...metrics.values()].map(({ name, weight }) => [name, weight])),
+    docs: columns[leading].run.weights.docs,
+  };
+  const isOther = ({ run }) =>
+    run.metrics.some(({ name, weight }) => weights.metrics[name] !== weight) ||
+    JSON.stringify([...run.weights.docs]) !== JSON.stringify([...weights.docs]);
+  return {
+    data,
+    metrics: [...metrics.values()],
+    docs: [...docs.values()],
+    weights,
+    leader: columns[leading].name,
+    isMixed: columns.some(isOther),
+  };
+}
+
+/** The values that rows have, each once, as they first appear. */
+function valuesOf(app, read) {
+  return [...new Set(app.allRows.flatMap((at) => read(app, at)))];
+}
+
+/** The variants whose means are not those of Python: none, or this page has a defect. */
+function offMeans(app) {
+  const ours = new Map(rankedNow(app).variants.map((one) => [one.name, one]));
+  const isOff = (a, b) => (a === null || b === null ? a !== b : Math.abs(a - b) > TOLERANCE * Math.max(1, Math.abs(b)));
+  return app.ranking.variants
+    .filter((one) =>
+      ["mean", "ci_low", "ci_high", "n"].some((key) => isOff(ours.get(one.name)[key], one[key])),
+    )
+    .map(({ name }) => name);
+}
+
+const VARIANTS_DRAWN = {
+  ranking: rankingSection,
+  weights: variantWeights,
+  answers: answersSection,
+};
+
+function connectVariants(app) {
+  app.weigh = (weights) => {
+    app.weights = weights;
+    requestVariants(app);
+  };
+  app.reset = () => {
+    app.weights = app.run.weights;
+    updateVariants(app);
+    redrawSection("weights", () => variantWeights(app));
+    updateVariantWeights(app);
+  };
+  app.filter = (change, keepsPage) => {
+    app.table = { ...app.table, ...(keepsPage ? {} : { page: 0 }), ...change };
+    drawRows(app);
+  };
+  app.view = (change) => {
+    app.shown = { ...app.shown, ...change };
+    drawRows(app);
+  };
+  app.clearFilters = () => {
+    const { a, b } = app.table;
+    app.table = { ...noRowFilters(), a, b };
+    redrawSection("answers", () => answersSection(app));
+    document.getElementById("search").focus();
+  };
+  app.drawPage = () => drawVariants(app);
+}
+
+function drawVariants(app) {
+  nameLanguage();
+  app.sections = Object.keys(VARIANTS_DRAWN);
+  const drawn = Object.values(VARIANTS_DRAWN).map((draw) => draw(app));
+  app.bar = variantsBar(app);
+  document
+    .getElementById("page")
+    .replaceChildren(
+      variantsHeader(app),
+      contents(app),
+      el("main", { id: "main", tabindex: "-1" }, drawn),
+      app.bar,
+    );
+  updateVariantWeights(app);
+}
+
+/** Once a frame, however fast a slider moves. */
+function requestVariants(app) {
+  if (app.isWaiting) return;
+  app.isWaiting = true;
+  requestAnimationFrame(() => {
+    app.isWaiting = false;
+    updateVariants(app);
+  });
+}
+
+function updateVariants(app) {
+  const isTried = isChanged(app);
+  for (const column of app.columns)
+    column.state = isTried ? weigh(column.run, app.weights) : column.run.asRun;
+  app.ranking = isTried
+    ? { ...rankedNow(app), isTesting: true }
+    : { ...app.data.ranking, isTesting: false };
+  app.facts = rowFacts(app);
+  drawRanking(app);
+  drawRows(app);
+  app.tested = isTried ? testInPieces(app) : Promise.resolve(app.ranking);
+}
+
+function drawRanking(app) {
+  redrawSection("ranking", () => rankingSection(app));
+  updateVariantWeights(app);
+  const bar = variantsBar(app);
+  app.bar.replaceWith(bar);
+  app.bar = bar;
+}
+
+const PIECE_MS = 25;
+
+/** Tests the ranking without holding up the page; newer weights end it. */
+async function testInPieces(app) {
+  const { ranking } = app;
+  const test = testedRanking(app, ranking);
+  let began = performance.now();
+  for (;;) {
+    const { done, value } = test.next();
+    if (app.ranking !== ranking) return app.tested;
+    if (done) {
+      app.ranking = value;
+      drawRanking(app);
+      return value;
+    }
+    if (performance.now() - began < PIECE_MS) continue;
+    await new Promise((resume) => setTimeout(resume));
+    began = performance.now();
+  }
+}
+
+/** `variants.html#sample=ID` shows that sample alone, also where the page is open already. */
+function openRow(app) {
+  const found = /^#sample=(.*)$/.exec(location.hash);
+  if (!found) return;
+  let id = found[1];
+  try {
+    id = decodeURIComponent(id);
+  } catch {
+    // Not encoded: taken as it stands.
+  }
+  const at = app.allRows.find((row) => idAt(app, row) === id);
+  if (at === undefined) return;
+  app.filter({ only: at });
+  document.getElementById("answers").scrollIntoView();
+}
+
+startVariants();

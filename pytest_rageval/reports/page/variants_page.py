@@ -1,0 +1,169 @@
+"""The page that shows variants side by side: their ranking, and their answers to each question."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import chain
+from typing import Any, Final
+
+from pytest_rageval.model import Contest, GateResult, Ranking, SampleResult, ScenarioResult
+from pytest_rageval.reports.page.assemble import page_of
+from pytest_rageval.reports.page.data import run_data, texts_that_fit
+from pytest_rageval.reports.page.texts import cut
+from pytest_rageval.stats.paired import power_factor
+from pytest_rageval.stats.unlike import differences
+from pytest_rageval.text.printable import one_line
+
+VARIANT_SCRIPTS: Final = (
+    "numbers.js",
+    "weighing.js",
+    "paired.js",
+    "gates.js",
+    "regression.js",
+    "flips.js",
+    "exact_flips.js",
+    "letters.js",
+    "ranking.js",
+    "word_diff.js",
+    "words.js",
+    "run_words.js",
+    "variant_words.js",
+    "elements.js",
+    "frame.js",
+    "plots.js",
+    "overview.js",
+    "yaml.js",
+    "panel.js",
+    "comparison.js",
+    "detail.js",
+    "variants.js",
+    "variant_rows.js",
+    "variants_start.js",
+)
+"""In an order in which each may use those before it."""
+
+_WITHOUT_SCRIPT: Final = (
+    "This page needs JavaScript. variants.json and the runs of the variants have its data too.",
+    "此页面需要 JavaScript；也可查看 variants.json 和各变体的运行结果。",
+)
+ANYWAY: Final = "; compared anyway"
+"""How a remark ends that holds whatever the weights."""
+
+_WIDTH: Final = 300
+
+
+def variants_page(
+    results: Sequence[ScenarioResult],
+    ranking: Ranking,
+    best: GateResult | None = None,
+    contest: Contest | None = None,
+) -> Iterator[str]:
+    """Yield the text of the page in parts.
+
+    Each result is the column ``info.variant``; ``ranking`` is of these, and ``best`` what the gate
+    of this name says of it. ``contest`` is how they were ranked; without it, as the first result
+    says, or by default.
+    """
+    contest = contest or results[0].info.contest or Contest(_names(results))
+    return page_of(
+        ranking.scenario,
+        VARIANT_SCRIPTS,
+        lambda taken: _data(results, ranking, best, contest, taken),
+        _WITHOUT_SCRIPT,
+    )
+
+
+def _names(results: Sequence[ScenarioResult]) -> tuple[str, ...]:
+    return tuple(result.info.variant for result in results)
+
+
+def _data(
+    results: Sequence[ScenarioResult],
+    ranking: Ranking,
+    best: GateResult | None,
+    contest: Contest,
+    taken: int,
+) -> dict[str, Any]:
+    """Return the data as JSON types; the columns stand in the order of the scenario's file."""
+    results = sorted(results, key=lambda one: contest.names.index(one.info.variant))
+    plain = {
+        "title": cut(one_line(ranking.scenario), _WIDTH),
+        "description": results[0].info.description[:2000],
+        "ranking": asdict(ranking),
+        "contest": {
+            **asdict(contest),
+            "reference": contest.reference,
+            "power_factors": [_power_factor(contest.alpha, n) for n in range(len(results) + 1)],
+        },
+        "kept_remarks": [text for text in ranking.remarks if text.endswith(ANYWAY)],
+        "unlike": _unlike(results),
+        "best": None if best is None else [best.outcome, best.message],
+        "variants": [_variant(result) for result in results],
+        "rows": _rows([result.samples for result in results]),
+    }
+    texts, pool = texts_that_fit(results, plain, taken)
+    return {**plain, "variant_texts": texts, "texts": pool}
+
+
+def _power_factor(alpha: float, n: int) -> float:
+    """Return the factor for one of all pairs of ``n`` variants, as max-T asks for at most."""
+    return power_factor(alpha / max(math.comb(n, 2), 1))
+
+
+def _unlike(results: Sequence[ScenarioResult]) -> dict[str, Any]:
+    """Return why the runs do not compare: whatever the weights, and by metric if that weighs."""
+    always = list(differences(results, ""))
+    known: dict[str, set[str]] = {}
+    for column in chain.from_iterable(result.info.metrics for result in results):
+        known.setdefault(column.name, set()).add(column.definition)
+    differing = [name for name, found in known.items() if len(found - {""}) > 1]
+    return {
+        "all": always,
+        "metrics": {
+            name: next(text for text in differences(results, name) if text not in always)
+            for name in differing
+        },
+    }
+
+
+def _variant(result: ScenarioResult) -> dict[str, Any]:
+    """Return a run without those that it was compared with: here it is compared with others."""
+    plain = run_data(result)
+    gates = [_as_run(gate) if _has_baseline(gate) else gate for gate in plain["gates"]]
+    return {
+        "name": result.info.variant,
+        **plain,
+        "gates": gates,
+        "comparison": None,
+        "baselines": [],
+        "left_out": [at for at, sample in enumerate(result.samples) if sample.is_left_out],
+    }
+
+
+def _has_baseline(gate: Mapping[str, Any]) -> bool:
+    inner = gate.get("inner")
+    return "baseline" in gate or (inner is not None and _has_baseline(inner))
+
+
+def _as_run(gate: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a gate whose verdict stays that of the run."""
+    return {"name": gate["name"], "kind": "other", "run": gate["run"]}
+
+
+def _rows(columns: Sequence[Sequence[SampleResult]]) -> list[list[int]]:
+    """Return for each column where the samples stand in it, -1 where it lacks one.
+
+    The samples are those of all columns, in the order in which they first appear.
+    """
+    ids = dict.fromkeys(chain.from_iterable(_ids(column) for column in columns))
+    return [[place.get(name, -1) for name in ids] for place in map(_places, columns)]
+
+
+def _ids(column: Sequence[SampleResult]) -> list[str]:
+    return [sample.sample_id for sample in column]
+
+
+def _places(column: Sequence[SampleResult]) -> dict[str, int]:
+    return {name: at for at, name in enumerate(_ids(column))}

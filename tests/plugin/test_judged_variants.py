@@ -1,0 +1,92 @@
+"""[E20] Variants that ask a judge: equal questions once, one dead judge seen by all."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from judged_project import JudgedProject
+
+pytest_plugins = ["judged_project"]
+
+ONE = [f"0.{at % 9}{at:02}" for at in range(12)]
+# The last four of twelve answers are others: 12 + 4 questions.
+OTHER = [*ONE[:8], *(f"0.5{at}" for at in range(4))]
+
+
+def _rows(answers: list[str]) -> list[dict[str, Any]]:
+    return [{"id": f"s{at}", "answer": answer} for at, answer in enumerate(answers)]
+
+
+def two(judged: JudgedProject, **keys: Any) -> Path:
+    return judged.scenario(
+        ONE,
+        variants={"one": {}, "other": {"dataset": _rows(OTHER)}, "same": {}},
+        gates={"graded": 0.01},
+        **keys,
+    )
+
+
+def test_equal_questions_are_asked_once(judged: JudgedProject) -> None:
+    """Of 36 samples in three variants 16 have an answer of their own."""
+    two(judged)
+    assert judged.pytest().ret == pytest.ExitCode.OK
+    assert len(judged.asked) == 16
+    assert max(Counter(judged.asked).values()) == 1
+
+
+def test_equal_questions_are_asked_once_over_all_workers(judged: JudgedProject) -> None:
+    """Whichever process comes first; the ranking is that of a single process."""
+    two(judged)
+    judged.server.options.latency_s = 0.02
+    judged.distributed()
+    assert len(judged.asked) == 16
+    text = (judged.path / ".rageval/qa/variants.json").read_text("utf-8")
+    judged.pytest()
+    assert (judged.path / ".rageval/qa/variants.json").read_text("utf-8") == text
+
+
+def test_equal_questions_are_asked_once_from_python(judged: JudgedProject) -> None:
+    """Without a cache folder, too: replies are kept until the call ends."""
+    from pytest_rageval import evaluate_variants
+
+    conftest = judged.path / "conftest.py"
+    exec(conftest.read_text("utf-8"), {"__name__": "conftest", "__file__": str(conftest)})
+    found = evaluate_variants(two(judged))
+    assert len(judged.asked) == 16
+    assert [one.letters for one in found.ranking.variants] == ["a", "a", "a"]
+    assert not list(judged.temporary.iterdir())
+
+
+def test_a_dead_judge_of_one_variant_leaves_nothing_to_compare(judged: JudgedProject) -> None:
+    """Its samples have no score: errors, no letters, and ``best`` fails with its name."""
+    dead = [f"500|{answer}" for answer in ONE]
+    judged.scenario(
+        ONE,
+        variants={"alive": {}, "dead": {"dataset": _rows(dead)}},
+        best={"of": "graded", "at_least": "alive"},
+    )
+    result = judged.pytest()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["gate best  failed*dead lacks 12*"])
+    found = json.loads((judged.path / ".rageval/qa/variants.json").read_text("utf-8"))
+    assert found["variants"]["dead"]["mean"] is None
+
+
+def test_other_judges_are_other_yardsticks(judged: JudgedProject) -> None:
+    """Scores of two judges are not compared, unless it is asked for."""
+    keys: dict[str, Any] = {
+        "variants": {"one": {}, "other": {"judge": {"model": "m2"}}},
+        "best": {"of": "graded", "at_least": "one"},
+    }
+    judged.scenario(ONE, **keys)
+    result = judged.pytest()
+    result.stdout.fnmatch_lines(["gate best  failed*graded*anyway*"])
+    keys["best"]["anyway"] = True
+    judged.scenario(ONE, **keys)
+    assert judged.pytest().ret == pytest.ExitCode.OK

@@ -1,0 +1,232 @@
+"""E20, E21: the page of variants as a file; tests/browser tests what it does in a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from contested import EM, F1, contest_of, variant
+
+from pytest_rageval.model import (
+    Baseline,
+    Contest,
+    GateResult,
+    Ranking,
+    SampleResult,
+    ScenarioResult,
+)
+from pytest_rageval.reports.page import assemble
+from pytest_rageval.reports.page.variants_page import VARIANT_SCRIPTS, variants_page
+from pytest_rageval.stats.paired import power_factor
+from pytest_rageval.stats.ranking import rank_variants
+
+
+def made(name: str, *rows: tuple[str, float]) -> ScenarioResult:
+    """Return a run of the rows (id, score of both metrics)."""
+    samples = [
+        SampleResult(
+            sample_id,
+            at,
+            question=f"{sample_id}?",
+            answer=f"{sample_id} by {name}",
+            references=["r"],
+            scores={"f1": score, "em": score},
+        )
+        for at, (sample_id, score) in enumerate(rows)
+    ]
+    return variant(name, samples)
+
+
+BM25 = made("bm25", ("a", 1.0), ("b", 0.0), ("c", 0.5))
+DENSE = made("dense", ("b", 1.0), ("a", 1.0), ("d", 0.5))
+
+
+def page_of(results: Sequence[ScenarioResult], contest: Contest | None = None, **more: Any) -> str:
+    ranking = rank_variants(results, contest or contest_of(results))
+    return "".join(variants_page(results, ranking, contest=contest, **more))
+
+
+def data_of(page: str) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    data: dict[str, Any] = json.loads(found[1])
+    return data
+
+
+def test_the_columns_are_joined_by_the_ids_of_their_samples() -> None:
+    """Rows a, b, c, d: where each stands in its run, -1 where it is not there."""
+    data = data_of(page_of([BM25, DENSE]))
+    assert [one["name"] for one in data["variants"]] == ["bm25", "dense"]
+    assert data["rows"] == [[0, 1, 2, -1], [1, 0, -1, 2]]
+
+
+def test_equal_texts_are_there_once() -> None:
+    data = data_of(page_of([BM25, DENSE]))
+    assert data["texts"].count("a?") == 1
+    questions = [texts["question"] for texts in data["variant_texts"]]
+    assert questions[0][0] == questions[1][1]
+
+
+def test_columns_stand_as_the_scenario_names_its_variants() -> None:
+    contest = Contest(("dense", "bm25"), at_least="bm25", seed=7, alpha=0.1)
+    data = data_of(page_of([BM25, DENSE], contest))
+    assert [one["name"] for one in data["variants"]] == ["dense", "bm25"]
+    assert data["contest"]["reference"] == "bm25"
+    assert (data["contest"]["seed"], data["contest"]["alpha"]) == (7, 0.1)
+    assert data["contest"]["power_factors"] == [power_factor(0.1)] * 3
+
+
+def test_saved_runs_of_anything_need_no_contest() -> None:
+    """Without one the scenario's own is taken, else the order of the runs."""
+    assert data_of(page_of([DENSE, BM25]))["contest"]["names"] == ["dense", "bm25"]
+    contest = Contest(("bm25", "dense", "gpt"))
+    own = [replace(one, info=replace(one.info, contest=contest)) for one in (DENSE, BM25)]
+    ranking = rank_variants(own, contest)
+    found = data_of("".join(variants_page(own, ranking)))
+    assert found["contest"]["names"] == ["bm25", "dense", "gpt"]
+    assert [one["name"] for one in found["variants"]] == ["bm25", "dense"]
+
+
+def test_the_ranking_and_the_gate_are_those_of_python() -> None:
+    best = GateResult("best", "failed", None, 0.0, "cannot be decided")
+    data = data_of(page_of([BM25, DENSE], best=best))
+    ranking = rank_variants([BM25, DENSE], contest_of([BM25, DENSE]))
+    assert data["best"] == ["failed", "cannot be decided"]
+    assert data["ranking"]["undecided"] == ranking.undecided != ""
+    means = {one["name"]: one["mean"] for one in data["ranking"]["variants"]}
+    assert means == {"bm25": 0.5, "dense": 1.0}  # over a and b
+
+
+def test_what_does_not_compare_is_known_by_metric_too() -> None:
+    """f1 is measured in two ways: that counts as long as f1 weighs something."""
+    other = replace(DENSE.info, metrics=(replace(F1, definition="f1 zh"), EM))
+    first = replace(BM25.info, metrics=(replace(F1, definition="f1 en"), EM))
+    asked = replace(DENSE.samples[0], question="not b?")
+    dense = replace(DENSE, info=other, samples=[asked, *DENSE.samples[1:]])
+    unlike = data_of(page_of([replace(BM25, info=first), dense]))["unlike"]
+    assert [text.split(" (")[0] for text in unlike["all"]] == ["1 sample has another question"]
+    assert unlike["metrics"].keys() == {"f1"}
+    assert unlike["metrics"]["f1"].startswith("f1: f1 en in bm25, but f1 zh in dense")
+
+
+def test_a_gate_with_a_baseline_keeps_its_verdict() -> None:
+    """What the page cannot decide without the other run stands as it ran, in a group, too."""
+    gates = {
+        "no_regression": {"baseline": "main"},
+        "by": {"doc_name": {"no_regression": {"baseline": "main"}}},
+        "f1": 0.5,
+    }
+    main = Baseline("main", ["a"], {"weighted_score": {"a": 1.0}})
+    ran = variant("bm25", BM25.samples, gates=gates, baselines={"main": main})
+    found = data_of(page_of([ran, DENSE]))["variants"][0]["gates"]
+    kinds = {gate["name"]: gate["kind"] for gate in found}
+    assert kinds == {
+        "no_regression": "other",
+        "by.doc_name.no_regression": "other",
+        "f1.mean": "mean",
+        "unscored": "unscored",
+    }
+    assert all(len(gate["run"]) == 4 for gate in found)
+
+
+def test_samples_before_which_the_run_stopped_are_known() -> None:
+    """They count among those that were to be scored."""
+    stopped = replace(
+        BM25.samples[2],
+        outcome="skipped",
+        scores={"f1": None, "em": None},
+        reasons={"f1": "not asked: the verdict was certain"},
+    )
+    ran = variant("bm25", [*BM25.samples[:2], stopped])
+    data = data_of(page_of([ran, DENSE]))
+    assert [one["left_out"] for one in data["variants"]] == [[2], []]
+
+
+def test_remarks_that_hold_whatever_the_weights_are_kept() -> None:
+    """Another question, compared anyway; that em does not apply to b in dense may change."""
+    asked = replace(DENSE.samples[0], question="not b?", scores={"f1": 1.0, "em": None})
+    dense = replace(DENSE, samples=[asked, *DENSE.samples[1:]])
+    contest = contest_of([BM25, dense], anyway=True)
+    data = data_of(page_of([BM25, dense], contest))
+    assert len(data["ranking"]["remarks"]) == 2
+    (kept,) = data["kept_remarks"]
+    assert "another question" in kept
+
+
+def test_a_name_cannot_leave_its_place() -> None:
+    attack = "</script><script>x()</script>"
+    ranking = replace(rank_variants([BM25, DENSE], contest_of([BM25, DENSE])), scenario=attack)
+    page = "".join(variants_page([BM25, DENSE], ranking))
+    assert page.count("<script") == 2
+    assert data_of(page)["title"] == attack
+
+
+def test_more_rows_may_take_more_room_in_proportion() -> None:
+    """Texts are cut so that 1,000 rows stay below 1 MB: two variants of 1,000 below 2."""
+    samples = [
+        SampleResult(f"s{at}", at, answer=f"{at} " * 2000, scores={"f1": 1.0, "em": 1.0})
+        for at in range(1000)
+    ]
+    results = [variant(name, samples) for name in ("bm25", "dense")]
+    ranking = Ranking("s", "weighted_score", 0.05, ())
+    page = "".join(variants_page(results, ranking))
+    assert 1_000_000 < len(page.encode()) <= 2_000_000
+
+
+def test_no_two_scripts_of_the_page_have_a_function_of_one_name() -> None:
+    """They share one scope, in which the second takes the place of the first without a word."""
+    script = "\n".join(map(assemble.asset, VARIANT_SCRIPTS))
+    pattern = r"^(?:async )?(?:function\*?|const|let|class) (\w+)"
+    names = re.findall(pattern, script, re.MULTILINE)
+    assert len(names) > 200
+    assert [name for name in set(names) if names.count(name) > 1] == []
+
+
+WORDS = re.compile(r'^    (\w+):\s+"(.*)",$', re.MULTILINE)
+
+
+def words_of(name: str) -> list[list[tuple[str, str]]]:
+    """Return key and words of English and of Chinese."""
+    return [WORDS.findall(part) for part in assemble.asset(name).split("\n  zh: {\n")]
+
+
+def test_both_languages_have_the_same_words_with_the_same_places() -> None:
+    """Each key once, and none that the report has already."""
+    english, chinese = words_of("variant_words.js")
+    assert len(english) > 50
+    assert [key for key, _ in english] == [key for key, _ in chinese]
+    assert len({key for key, _ in english}) == len(english)
+    assert not {key for key, _ in english} & {key for key, _ in words_of("words.js")[0]}
+    places = [
+        {key: set(re.findall(r"\{\w+\}", said)) for key, said in part}
+        for part in (english, chinese)
+    ]
+    assert places[0] == places[1]
+
+
+def test_every_word_that_is_said_is_there_and_the_other_way_round() -> None:
+    """A key without words would break the page."""
+    own = {key for key, _ in words_of("variant_words.js")[0]}
+    known = own | {key for key, _ in words_of("words.js")[0]}
+    code = "\n".join(map(assemble.asset, VARIANT_SCRIPTS)).replace(
+        assemble.asset("variant_words.js"), ""
+    )
+    scripts = [name for name in VARIANT_SCRIPTS if name not in assemble.SCRIPTS]
+    mine = "\n".join(assemble.asset(name) for name in scripts if name != "variant_words.js")
+    said = set(re.findall(r'(?:say|sayGiven|section|block)\(\s*"(\w+)"', mine))
+    assert said <= known
+    made_up = re.compile("which_|order_|side_|failures_")
+    assert {key for key in own if not made_up.match(key)} <= set(re.findall(r'"(\w+)"', code)) | {
+        "ranking",
+        "answers",
+    }
+
+
+@pytest.mark.parametrize("name", VARIANT_SCRIPTS)
+def test_the_page_parses_no_text_as_markup(name: str) -> None:
+    code = assemble.asset(name)
+    assert not re.search(r"\.(inner|outer)HTML|insertAdjacentHTML|document\.write|\beval\(", code)

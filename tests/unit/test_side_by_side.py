@@ -1,0 +1,153 @@
+"""[E20] Variants, and saved runs of anything, side by side from Python."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_rageval import compare_saved_runs, evaluate, evaluate_variants
+from pytest_rageval.errors import BaselineError, OptionError, ScenarioError
+
+
+def rows(right: int, count: int = 12) -> list[dict[str, Any]]:
+    """Return rows of which the first ``right`` are right: em is 1 there, else 0."""
+    return [
+        {"id": f"q{at}", "question": f"{at}?", "answer": str(at < right), "references": ["True"]}
+        for at in range(count)
+    ]
+
+
+SCENARIO: dict[str, Any] = {
+    "name": "bot",
+    "metrics": ["em"],
+    "dataset": rows(3),
+    "variants": {"low": {}, "high": {"dataset": rows(12)}},
+    "best": {"of": "em", "at_least": "low"},
+}
+
+
+def test_variants_are_evaluated_and_ranked() -> None:
+    """Nine of twelve differ, all one way: p = 2 ** -8, below 0.05, so ``low`` is beaten."""
+    found = evaluate_variants(SCENARIO)
+    assert list(found.results) == ["low", "high"]
+    assert [(one.name, one.mean, one.letters) for one in found.ranking.variants] == [
+        ("high", 1.0, "a"),
+        ("low", 0.25, "b"),
+    ]
+    pair = found.ranking.pair("low", "high")
+    assert pair is not None
+    assert pair.p_value == 2**-8
+    assert found.gate is not None
+    assert found.gate.outcome == "failed"
+
+
+def test_variants_may_be_given_and_chosen() -> None:
+    """A mapping takes the place of the scenario's own; a list chooses among them."""
+    plain = {key: value for key, value in SCENARIO.items() if key not in ("variants", "best")}
+    variants = {"a": {}, "b": {"dataset": rows(6)}, "c": {"dataset": rows(9)}}
+    found = evaluate_variants(plain, variants=variants)
+    assert [one.name for one in found.ranking.variants] == ["c", "b", "a"]
+    chosen = evaluate_variants({**plain, "variants": variants}, variants=["c", "a"])
+    assert list(chosen.results) == ["a", "c"]
+    assert not chosen.ranking.complete
+
+
+def test_a_function_answers_for_a_variant() -> None:
+    """Those of ``targets`` take the place of the target; the others keep theirs."""
+    found = evaluate_variants(SCENARIO, targets={"low": lambda question: "True"})
+    assert [one.mean for one in found.ranking.variants] == [1.0, 1.0]
+    assert found.results["low"].info.target == "function '<lambda>'"
+
+
+def test_files_are_written_for_each_and_for_all(tmp_path: Path) -> None:
+    """As a run of pytest writes them."""
+    found = evaluate_variants(SCENARIO, write_to=tmp_path)
+    assert sorted(one.name for one in (tmp_path / "bot").iterdir()) == [
+        "high",
+        "low",
+        "variants.json",
+    ]
+    plain = json.loads((tmp_path / "bot/variants.json").read_text("utf-8"))
+    assert plain["pairs"] == [asdict(pair) for pair in found.ranking.pairs]
+    assert (tmp_path / "bot/high/latest/results.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"variants": ["low"]}, "two at least are needed to compare, found 1; use evaluate()"),
+        ({"variants": ["low", "hihg"]}, "unknown variant 'hihg'. Did you mean 'high'?"),
+        ({"targets": {"hihg": str}}, "unknown variant 'hihg'. Did you mean 'high'?"),
+        ({"variants": {}}, "two at least are needed to compare, found 0"),
+    ],
+)
+def test_other_arguments_are_refused(arguments: dict[str, Any], message: str) -> None:
+    """Before anything is asked."""
+    with pytest.raises(OptionError, match="variants: ") as caught:
+        evaluate_variants(SCENARIO, **arguments)
+    assert message in str(caught.value)
+
+
+def test_evaluate_takes_one_variant() -> None:
+    """It must be named, and exist."""
+    result = evaluate(SCENARIO, variant="high")
+    assert (result.info.title, result.mean_of("em")) == ("bot::high", 1.0)
+    with pytest.raises(ScenarioError, match="name one of its variants: low, high"):
+        evaluate(SCENARIO)
+    with pytest.raises(ScenarioError, match="unknown variant 'hihg'. Did you mean 'high'"):
+        evaluate(SCENARIO, variant="hihg")
+    with pytest.raises(ScenarioError, match="no variants, so no 'high'"):
+        evaluate({**SCENARIO, "variants": {}, "best": None}, variant="high")
+
+
+def test_saved_runs_of_two_scenarios_are_compared(tmp_path: Path) -> None:
+    """Run folders, saved files and results alike; they rank as variants do."""
+    for name, right in (("old", 3), ("new", 12)):
+        plain = {"name": name, "metrics": ["em"], "dataset": rows(right)}
+        evaluate(plain, write_to=tmp_path)
+    runs = {
+        "before": tmp_path / "old/latest",
+        "after": tmp_path / "new/latest/results.json",
+        "now": evaluate({"name": "third", "metrics": ["em"], "dataset": rows(12)}),
+    }
+    found = compare_saved_runs(runs, of="em", at_least="after", write_to=tmp_path / "both")
+    assert [(one.name, one.mean, one.letters) for one in found.ranking.variants] == [
+        ("after", 1.0, "a"),
+        ("now", 1.0, "a"),
+        ("before", 0.25, "b"),
+    ]
+    assert found.gate is not None
+    assert found.gate.outcome == "passed"
+    assert found.results["before"].samples[3].answer == "False"
+    assert (tmp_path / "both/variants.json").is_file()
+
+
+def test_runs_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
+    """One run, an unknown metric or name, a file that is no run."""
+    one = evaluate({"name": "a", "metrics": ["em"], "dataset": rows(3)})
+    with pytest.raises(OptionError, match="expected two or more, found 1"):
+        compare_saved_runs({"a": one})
+    with pytest.raises(OptionError, match="'a' has no metric 'f1'; it has em, weighted_score"):
+        compare_saved_runs({"a": one, "b": one}, of="f1")
+    with pytest.raises(OptionError, match="unknown variant 'c'"):
+        compare_saved_runs({"a": one, "b": one}, at_least="c")
+    with pytest.raises(BaselineError, match="no saved run 'b'"):
+        compare_saved_runs({"a": one, "b": tmp_path / "nowhere.json"})
+    (tmp_path / "bad.json").write_text("{}", "utf-8")
+    with pytest.raises(BaselineError, match="is not a results.json"):
+        compare_saved_runs({"a": one, "b": tmp_path / "bad.json"})
+
+
+def test_a_partial_run_is_never_the_best(tmp_path: Path) -> None:
+    """Samples that did not run might have turned the comparison."""
+    one = evaluate({"name": "a", "metrics": ["em"], "dataset": rows(12)}, write_to=tmp_path)
+    file = tmp_path / "a/latest/results.json"
+    text = file.read_text("utf-8").replace('"complete": true', '"complete": false')
+    file.write_text(text, "utf-8")
+    found = compare_saved_runs({"a": one, "b": file}, of="em", at_least="a")
+    assert found.gate is not None
+    assert found.gate.outcome == "failed"
