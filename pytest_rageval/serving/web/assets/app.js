@@ -48,6 +48,7 @@ function nothingChosen() {
     runProblem: null,
     points: null,
     asked: FIRST_POINTS,
+    unpicked: new Set(),
     pair: null,
     isPicked: false,
     compared: null,
@@ -164,9 +165,10 @@ async function loadScenarios(app, isFresh) {
     fillScenarios(app);
     return;
   }
-  const before = app.entry?.last?.run;
+  const stateOf = (entry) => `${entry?.last?.run} ${entry?.verdict}`;
+  const before = stateOf(app.entry);
   app.entry = app.scenarios.find((one) => one.id === app.chosen) ?? app.entry;
-  if (app.entry?.last?.run !== before) app.redraw("run");
+  if (stateOf(app.entry) !== before) app.redraw("run");
   fillScenarios(app);
   redrawBar(app);
 }

@@ -12,7 +12,15 @@ function historySection(app) {
           { class: "buttons" },
           button(say("older_runs"), () => app.loadPoints(app.chosen, app.asked * 4)),
         );
-  return section("history", trendView(points), runTable(points.toReversed()), older);
+  const trends = hasVariants(app) ? variantTrends(app) : trendView(points);
+  return section("history", trends, runTable(app, points.toReversed()), older);
+}
+
+function variantTrends({ entry, points }) {
+  return entry.variants.map((name) => {
+    const trend = trendView(points.filter(({ variant }) => variant === name));
+    return trend && [el("h3", { class: "subsection" }, given(name)), trend];
+  });
 }
 
 /** The means of the complete runs that have the weights of the newest run as in the file. */
@@ -33,25 +41,28 @@ function meansOf({ weighted_score: whole, metrics }) {
   return Object.fromEntries([[WEIGHTED, whole.mean], ...means]);
 }
 
-function runTable(points) {
+function runTable(app, points) {
   const heads = [
     say("started"),
+    ...(hasVariants(app) ? [say("variant")] : []),
     say("verdict"),
     numberHead(say("weighted_score")),
     say("changed_for_run"),
-    say("commit"),
+    el("th", { scope: "col", class: "commit" }, say("commit")),
     say("page"),
   ];
-  return table(say("runs"), heads, points.map(runRow), { class: "runs" });
+  const rows = points.map((point) => runRow(point, hasVariants(app)));
+  return table(say("runs"), heads, rows, { class: "runs" });
 }
 
-function runRow(point) {
+function runRow(point, namesVariant) {
   const name = moment(point.started_at);
   const open = pageLink(point, say("open"), { "aria-label": `${say("open")} ${name}` });
   return el(
     "tr",
     { "data-run": point.run },
     el("th", { scope: "row" }, name),
+    namesVariant ? el("td", {}, given(point.variant)) : null,
     el("td", {}, badge(point.verdict)),
     el(
       "td",
@@ -107,7 +118,8 @@ function comparePoints(app) {
 
 function pointWords(point) {
   const score = figure(point.weighted_score.mean);
-  return `${moment(point.started_at)} · ${score} · ${say(point.verdict)}`;
+  const variant = point.variant ? `${point.variant} · ` : "";
+  return `${variant}${moment(point.started_at)} · ${score} · ${say(point.verdict)}`;
 }
 
 async function comparePair(app) {
