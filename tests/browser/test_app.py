@@ -266,10 +266,8 @@ def test_a_run_is_followed_over_a_reload_and_stopped(open_app: Callable[..., Any
     page.locator("[aria-current]", has_text="undecided").wait_for()
 
 
-def test_variants_are_chosen_run_ranked_and_compared(
-    open_app: Callable[..., Any], axe: str
-) -> None:
-    """[A24, E20] dense is better than bm25, which the gate names; then only one of them runs."""
+def test_variants_run_together_and_are_ranked(open_app: Callable[..., Any], axe: str) -> None:
+    """[A24, E20, E21] dense is better than bm25, which the gate names."""
     page = open_app("shop", bypass_csp=True, reduced_motion="reduce")
     boxes = page.locator("fieldset.variants input")
     assert [boxes.nth(at).is_checked() for at in range(3)] == [True] * 3
@@ -290,19 +288,26 @@ def test_variants_are_chosen_run_ranked_and_compared(
     assert "3 variants" in said_of(page, "[aria-current] .standing")
     assert "failed" in said_of(page, "[aria-current] .standing")
 
-    page.locator("details.variant[data-variant=dense] summary").first.click()
+    for name in ("bm25", "dense"):
+        page.locator(f"details.variant[data-variant={name}] summary").first.click()
     bm25 = page.locator("details.variant[data-variant=bm25]")
-    bm25.locator("summary").first.click()
     assert bm25.locator(".causes").inner_text() == "Retrieval: the contexts lack the reference.\n10"
     assert bm25.locator(".card.whole .figure").inner_text().split()[0] == "0.5000"
+    page.evaluate(axe)
+    assert violations(page) == []
+
+
+@pytest.mark.full
+def test_one_variant_alone_decides_no_gate_between_them(open_app: Callable[..., Any]) -> None:
+    """[A24, E20] Its run is like any other, and the ranking from before says that it is older."""
+    page = open_app("shop")
+    run(page)
     page.locator("#comparison select").first.select_option(label=option(page, "bm25"))
     page.locator("#comparison select").nth(1).select_option(label=option(page, "dense"))
     page.get_by_role("button", name="Compare").click()
     worse = page.locator("#comparison .worse tbody tr")
     worse.first.wait_for(timeout=RUN_MS)
     assert "retrieval: no context holds the reference" in worse.first.inner_text()
-    page.evaluate(axe)
-    assert violations(page) == []
 
     page.get_by_role("checkbox", name="bm25").uncheck()
     page.get_by_role("checkbox", name="twin").uncheck()

@@ -61,6 +61,14 @@ metrics: [{use: "loud:slow"}]
 dataset: [{id: a, answer: x, references: [x]}, {id: b, answer: x, references: [x]}]
 """
 BROKEN = "name: broken\nmetrics: [f11]\ndataset: [{id: a, answer: x, references: [x]}]\n"
+# Of 20 answers, bm25 has 10 right and dense all: one sign in ten samples, p = 2 ** -9.
+SHOP = """
+name: shop
+dataset: bm25.jsonl
+metrics: [em]
+variants: {bm25: {}, dense: {dataset: dense.jsonl}}
+best: {of: em, at_least: bm25}
+"""
 OUTSIDE = """
 name: outside
 output_dir: ../outside
@@ -77,12 +85,20 @@ def write_project(folder: Path) -> Path:
         "slow.rageval.yaml": SLOW,
         "broken.rageval.yaml": BROKEN,
         "outside.rageval.yaml": OUTSIDE,
+        "shop.rageval.yaml": SHOP,
+        "bm25.jsonl": "".join(shop_row(at, 10) for at in range(20)),
+        "dense.jsonl": "".join(shop_row(at, 20) for at in range(20)),
         "big.rageval.yaml": "name: big\nmetrics: [em]\nthresholds: {em: 1}\ndataset: big.jsonl\n",
         "big.jsonl": "".join(map(big_row, range(24))),
     }
     for name, text in files.items():
         (folder / name).write_text(text, "utf-8")
     return folder
+
+
+def shop_row(at: int, right: int) -> str:
+    answer = "yes" if at < right else "no"
+    return json.dumps({"id": f"q{at}", "answer": answer, "references": ["yes"]}) + "\n"
 
 
 def big_row(at: int) -> str:
@@ -158,7 +174,7 @@ def test_the_tools_say_what_they_are_in_few_words(tools: Tools) -> None:
 def test_scenarios_are_listed_with_what_they_measure(tools: Tools, ran: dict[str, Any]) -> None:
     """[E25] And the last run; of one that cannot be read, the line of the mistake."""
     found = tools.call("list_scenarios")
-    assert found["total"] == 5
+    assert found["total"] == 6
     by_name = {one["name"]: one for one in found["scenarios"]}
     assert by_name["qa"] == {
         "name": "qa",
@@ -277,6 +293,31 @@ def test_answers_stay_small_whatever_the_data_hold(tools: Tools) -> None:
     assert 8000 < len(full["content"][0]["text"]) < 32_000
 
 
+def test_variants_rank_in_the_answer_of_their_run(tools: Tools) -> None:
+    """[E20, E25] dense is better than the one that the gate names; each has runs of its own."""
+    found = tools.call("run_scenario", name="shop")
+    assert (found["verdict"], found["best"]["outcome"]) == ("failed", "failed")
+    ranking = found["ranking"]
+    assert {name: one["letters"] for name, one in ranking["variants"].items()} == {
+        "dense": "a",
+        "bm25": "b",
+    }
+    (pair,) = ranking["pairs"]
+    assert (pair["a"], pair["b"], pair["diff"], pair["p_adjusted"]) == ("dense", "bm25", 0.5, 0.002)
+    bm25 = found["variants"]["bm25"]
+    assert bm25["run"].startswith("shop::bm25/2")
+    assert (bm25["metrics"], bm25["verdict"]) == ({"em": 0.5}, "passed")
+    two = tools.call("compare_runs", a="shop::bm25/latest", b="shop::dense")
+    assert (two["metrics"]["em"]["diff"], two["more_worse"]) == (-0.5, 5)
+
+    alone = tools.call("run_scenario", name="shop", variant="dense")
+    assert (alone["verdict"], alone["best"]["message"]) == ("partial", "1 of 2 variants ran")
+    assert alone["metrics"]["em"]["mean"] == 1.0
+    listed = tools.call("list_scenarios", contains="shop")["scenarios"][0]
+    assert listed["variants"] == ["bm25", "dense"]
+    assert "shop::dense/" + listed["last"]["dense"]["run"] == alone["run"]
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "message"),
     [
@@ -285,6 +326,9 @@ def test_answers_stay_small_whatever_the_data_hold(tools: Tools) -> None:
         ("run_scenario", {"name": "qa", "where": "x"}, "unknown argument 'where'"),
         ("run_scenario", {"name": "qa", "weights": {"metrics": {"em": -1}}}, "em"),
         ("run_scenario", {"name": "broken"}, "broken.rageval.yaml:2: metrics[0]: unknown metric"),
+        ("run_scenario", {"name": "shop", "variant": "dens"}, "Did you mean 'dense'?"),
+        ("run_scenario", {"name": "qa", "variant": "dense"}, "qa has no variants; leave it out"),
+        ("list_samples", {"run": "shop"}, "shop has variants: write one of them, as shop::bm25/"),
         ("list_samples", {"run": "latest"}, "of which scenario?"),
         ("list_samples", {"run": "qa/nope"}, "unknown run 'nope'. Known: latest"),
         ("list_samples", {"run": "qa/latest", "metric": "F1"}, "Did you mean 'f1'?"),

@@ -178,12 +178,13 @@ class _Desk:
             "problem": None if problem is None else cut(problem, _PROBLEM),
         }
 
-    def _last_runs(self, entry: ScenarioEntry) -> dict[str, dict[str, Any] | None]:
+    def _last_runs(self, entry: ScenarioEntry) -> dict[str, dict[str, Any]]:
         """Return the last run of each variant, or of the scenario under ""."""
         if entry.name is None:
             return {}
         base, shown = base_of(self._project, entry), entry.titles[:VARIANTS]
-        return {entry.variant_of(title): self._last_run(base, title) for title in shown}
+        found = {entry.variant_of(title): self._last_run(base, title) for title in shown}
+        return {variant: last for variant, last in found.items() if last is not None}
 
     def _last_run(self, base: Path, title: str) -> dict[str, Any] | None:
         points = trend_of(base, title, limit=1)

@@ -77,8 +77,9 @@ class DescribedRun:
         parts = self._parts
         if len(parts) == 1 and not self._lost:
             return next(iter(parts.values())).whole(width)
-        shown = list(parts.items())[:VARIANTS]
-        each = max(1, WORST // max(1, len(parts)))
+        worst_first = sorted(parts.items(), key=lambda one: one[1].verdict == "passed")
+        shown = worst_first[: _most(VARIANTS, width)]
+        each = WORST // max(1, len(parts))
         return {
             "ranking": None if self._contest is None else _ranking(self._contest, width),
             "variants": {name: part.short(width, each) for name, part in shown} or None,
@@ -165,7 +166,7 @@ class _Part:
             "metrics": {name: one["mean"] for name, one in list(metrics)[: METRICS // 4]},
             "more_metrics": len(self.point.metrics) - min(len(metrics), METRICS // 4) or None,
             **{key: found[key] for key in _GATES if found[key]},
-            "worst": [{key: one[key] for key in ("id", "why")} for one in samples["worst"]],
+            "worst": [{key: one[key] for key in ("id", "why")} for one in samples["worst"]] or None,
             "more_failed": samples["more_failed"],
             "cost_usd": found["cost_usd"],
         }
@@ -188,6 +189,11 @@ class _Part:
 _GATES: Final = ("gates_failed", "more_gates_failed", "gates_undecided")
 
 
+def _most(number: int, width: int) -> int:
+    """Return how many of a list are told where texts have this width."""
+    return max(4, min(number, width // 20))
+
+
 def _best(gate: Mapping[str, Any], width: int) -> dict[str, Any]:
     return {"outcome": gate["outcome"], "message": cut(gate["message"], 2 * width)}
 
@@ -195,6 +201,7 @@ def _best(gate: Mapping[str, Any], width: int) -> dict[str, Any]:
 def _ranking(found: Mapping[str, Any], width: int) -> dict[str, Any]:
     """Return who ranks where, with letters, and each pair that was tested."""
     variants, pairs = found["variants"], found["pairs"]
+    told = pairs[: _most(_PAIRS, width)]
     return {
         "metric": found["metric"],
         "common": found["common"],
@@ -206,7 +213,7 @@ def _ranking(found: Mapping[str, Any], width: int) -> dict[str, Any]:
                 "ci": _interval(one),
                 "letters": one["letters"] or None,
             }
-            for one in variants[:VARIANTS]
+            for one in variants[: _most(VARIANTS, width)]
         },
         "pairs": [
             {
@@ -216,9 +223,9 @@ def _ranking(found: Mapping[str, Any], width: int) -> dict[str, Any]:
                 "ci": _interval(one),
                 "p_adjusted": significant(one["p_adjusted"]),
             }
-            for one in pairs[:_PAIRS]
+            for one in told
         ],
-        "more_pairs": len(pairs[_PAIRS:]) or None,
+        "more_pairs": len(pairs) - len(told) or None,
         "remarks": [cut(text, width) for text in found["remarks"][:_LISTED]] or None,
     }
 

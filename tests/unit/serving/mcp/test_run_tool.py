@@ -55,6 +55,17 @@ def test_a_run_above_its_budget_is_refused_with_the_estimate(tmp_path: Path) -> 
     assert budget(tmp_path, 0.5, outline(0.6), 2) == ["--rag-budget=0.5"]
 
 
+def test_every_variant_that_runs_costs(tmp_path: Path) -> None:
+    """[E20, E25] A limit is one for each: of 4 samples for 0.4 and 0.2 USD, 2 cost 0.2 and 0.1."""
+    figures = [{**outline(0.4), "variant": "a"}, {**outline(0.2), "variant": "b"}]
+    given = RunArguments(name="s", max_cost_usd=0.5, limit=None)
+    with pytest.raises(UserError, match="asking about 8 samples will cost about 0.6 USD"):
+        _budget(given, figures, tmp_path)
+    half = given.model_copy(update={"limit": 2, "max_cost_usd": 0.29})
+    with pytest.raises(UserError, match="asking about 4 samples will cost about 0.3 USD"):
+        _budget(half, figures, tmp_path)
+
+
 def test_a_cost_that_cannot_be_known_is_refused(tmp_path: Path) -> None:
     """[E25]"""
     assert refusal(tmp_path, 0.5, outline(0.0, "judge 'm'")).startswith(
