@@ -65,10 +65,11 @@ class RankedVariant:
 class VariantPair:
     """Two variants over the common samples; ``diff`` is the mean of ``a`` minus that of ``b``.
 
-    ``a`` ranks above ``b``. ``p_value`` is the raw two-sided one, ``p_adjusted`` that of max-T over
-    all pairs; both are None where no test can say anything. ``smallest_detectable`` is the
-    difference that this many samples would have shown with a power of 80 %. ``a_wins`` and
-    ``b_wins`` count the samples on which one scores better than the other.
+    ``a`` ranks above ``b``. The interval is that of this pair alone. ``p_value`` is the raw
+    two-sided one, ``p_adjusted`` that of max-T over all pairs; both are None where no test can say
+    anything. ``smallest_detectable`` is the difference that this many samples would have shown
+    among all pairs with a power of 80 %, None where none would. ``a_wins`` and ``b_wins`` count the
+    samples on which one scores better than the other.
     """
 
     a: str
@@ -105,9 +106,10 @@ class CauseChange:
 class Ranking:
     """The variants of a scenario by the mean of ``metric``, best first.
 
-    ``common`` samples of ``total`` have a score in every variant: means and pairs are about these.
-    ``undecided`` says why the variants cannot be told apart by letters at all, empty where they
-    can. ``complete``: every variant of the scenario is here, and all of its samples ran.
+    ``common`` samples of ``total`` have a score in every variant: means and pairs are about these,
+    or, where a variant has no score at all, about what the others share. ``undecided`` says why the
+    variants cannot be told apart by letters at all, empty where they can. ``complete``: every
+    variant of the scenario is here, and all of its samples ran.
     """
 
     scenario: str

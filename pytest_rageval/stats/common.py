@@ -100,11 +100,11 @@ def weighted_alike(
 ) -> _Scores:
     """Return the weighted scores of a sample in several runs, over the same metrics in each.
 
-    ``rows`` are its scores in each run, ``own`` its weighted scores. A metric that applies in only
-    some of the runs is left out of all. Where one failed there is no weighted score. ``anew``: the
-    runs weigh differently; all are weighed as ``columns`` say.
+    ``rows`` are its scores in each run, ``own`` its weighted scores: it has one in every run. A
+    metric that applies in only some is left out of all. ``anew``: the runs weigh differently, and
+    all are weighed as ``columns`` say.
     """
-    if None in own or not (anew or apply_unlike(columns, rows)):
+    if not (anew or apply_unlike(columns, rows)):
         return own
     common = [one for one in columns if all(row.get(one.name) is not None for row in rows)]
     return [weighted_mean(_weighed(common, row)) for row in rows]

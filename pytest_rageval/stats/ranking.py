@@ -166,8 +166,9 @@ def _lacking(results: Sequence[ScenarioResult], contest: Contest, common: Common
     known = (WEIGHTED_SCORE, *metrics_in_all(results))
     if metric not in known:
         without = [one.info.variant for one in results if metric not in one.metrics]
+        has = "has" if len(without) == 1 else "have"
         yield (
-            f"{' and '.join(without)} has no {metric}; rank by what all have: "
+            f"{', '.join(without)} {has} no {metric}; rank by what all have: "
             f"{', '.join(known)} ('best: {{of: {known[-1]}}}')"
         )
         return
@@ -180,17 +181,18 @@ def _lacking(results: Sequence[ScenarioResult], contest: Contest, common: Common
     needed = math.ceil(contest.min_pairs * common.total - TOLERANCE)
     if common.count < needed or not common.count:
         asked = f", and min_pairs: {contest.min_pairs:g} asks for {needed}" if needed > 0 else ""
+        enough = ", or, if what is left is enough: 'best: {min_pairs: 0}'" if common.count else ""
         yield (
             f"only {common.count} of {counted(common.total, 'sample')} have {metric} in all of "
-            f"{', '.join(names)}{asked}: {_who_lacks(common)}; mend these, or, if what is left is "
-            "enough: 'best: {min_pairs: 0}'"
+            f"{', '.join(names)}{asked}: {_who_lacks(common)}; mend these{enough}"
         )
 
 
 def _who_lacks(common: Common) -> str:
     """Return how many samples each variant lacks, the one that lacks most first."""
     lacking = sorted(common.lacking.items(), key=lambda one: -one[1])
-    return ", ".join(f"{name} lacks {count}" for name, count in lacking if count)
+    found = ", ".join(f"{name} lacks {count}" for name, count in lacking if count)
+    return found or "no metric applies to them in every variant"
 
 
 def _remarks(

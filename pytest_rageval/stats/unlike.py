@@ -31,7 +31,7 @@ def differences(results: Sequence[ScenarioResult], metric: str) -> Iterator[str]
         measured = list(weights_of(infos[0]))
     for name in measured:
         yield from _of_runs(infos, name, (_definitions(one).get(name) for one in results), instead)
-    yield from _of_runs(infos, "qrels", (one.judgements_sha256 for one in infos), _ANYWAY)
+    yield from _of_runs(infos, "qrels", (one.judgements_sha256[:12] for one in infos), _ANYWAY)
     yield from _of_runs(infos, "group_by", (one.group_by or "nothing" for one in infos), _ANYWAY)
     for what, value_of in _readers(results):
         yield from _changed(results, what, value_of)
@@ -71,7 +71,7 @@ def _of_runs(
     for variant, now in known[1:]:
         first, was = known[0]
         if now != was:
-            yield f"{what}: {shorten(was)} in {first}, but {shorten(now)} in {variant}; {advice}"
+            yield f"{what}: {was} in {first}, but {now} in {variant}; {advice}"
             return
 
 
@@ -93,8 +93,10 @@ def _digest(field: str, sample: SampleResult) -> str | None:
     return sample.judged_by.get(field)
 
 
-def _group(field: str, sample: SampleResult) -> Any:
-    return field_value(sample, field)
+def _group(field: str, sample: SampleResult) -> str | None:
+    """Return what makes a group: the text of the value."""
+    value = field_value(sample, field)
+    return None if value is None else str(value)
 
 
 def _changed(results: Sequence[ScenarioResult], what: str, value_of: _ValueOf) -> Iterator[str]:

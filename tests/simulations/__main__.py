@@ -2,8 +2,9 @@
 
     python -m tests.simulations [--draws N] [NAME ...]
 
-Names: intervals, groups, modes, corrections, labels, stop, causes; all when none is given. It takes
-minutes with the 2,000 draws of the documentation, and needs the data that ``populations.py`` names.
+Names: intervals, groups, modes, corrections, labels, stop, causes, variants; all when none is
+given. With the 2,000 draws of the documentation it takes minutes, ``variants`` half an hour. It
+needs the data that ``populations.py`` names.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fakes"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import causes as made_causes
+import contests
 import labelled
 import people_and_judges
 import populations
@@ -217,6 +219,28 @@ def causes(_: int) -> None:
             sys.stdout.write(f"{way:<56} {share} {found.by_chance:>9} {found.wrong:>6}  {others}\n")
 
 
+def variants(draws: int) -> None:
+    """How often equal variants are told apart, and how often the smallest difference is shown."""
+    sizes, counts = (30, 100, 300), (3, 5, 10)
+    f1, em = contests.scores_of("f1"), contests.scores_of("em")
+    smooth = contests.scores_of("f1", noise=0.1)
+    _table("any of k equal variants told apart, per cent of runs, alpha 0.05", sizes)
+    for name, scores, groups in (
+        ("EM: most differences are ties", em, ""),
+        ("F1 and noise: no ties", smooth, ""),
+        ("F1, up to 4 samples of a question, by group", f1, "together"),
+        ("F1, up to 4 samples of a question, as if by sample", f1, "apart"),
+    ):
+        for k in counts:
+            many = draws // 10 if groups == "apart" else draws
+            found = (contests.false_alarms(scores, k, n, many, groups=groups) for n in sizes)
+            _row(f"{name}: {k} variants", _shares(found))
+    _table("the smallest detectable difference is shown, per cent of runs", sizes)
+    for k in counts:
+        found = (contests.shown(smooth, k, n, draws // 4) for n in sizes)
+        _row(f"F1 and noise: {k} variants", _shares(found))
+
+
 def _covered(found: Coverage) -> str:
     return f"{100 * found.held:.1f} ({100 * found.above:.1f})"
 
@@ -242,6 +266,7 @@ PARTS: dict[str, Callable[[int], None]] = {
     "labels": labels,
     "stop": stop,
     "causes": causes,
+    "variants": variants,
 }
 
 

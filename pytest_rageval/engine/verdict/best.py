@@ -100,10 +100,9 @@ def _defeat(ranking: Ranking, name: str, rival: _Rival) -> str:
     """Return by how much, and how surely, another variant is better."""
     pair, other = rival.pair, rival.variant
     assert pair is not None  # else it would not be better
+    # It ranks above, so the pair's difference is that of the other variant minus the named one.
     figures = (pair.diff, pair.ci_low, pair.ci_high)
-    if pair.a != other.name:
-        figures = (_minus(pair.diff), _minus(pair.ci_high), _minus(pair.ci_low))
-    diff, low, high = (f"{0.0 if one is None else one:+.4f}" for one in figures)
+    diff, low, high = ("-" if one is None else f"{one:+.4f}" for one in figures)
     mean, own = (_mean(ranking, one) for one in (other.name, name))
     return (
         f"{other.name} is significantly better than {name}: {ranking.metric} {mean} against {own}, "
@@ -144,7 +143,3 @@ def _mean(ranking: Ranking, name: str) -> str:
     means = {one.name: one.mean for one in ranking.variants}
     mean = means.get(name)
     return "-" if mean is None else f"{mean:.4f}"
-
-
-def _minus(figure: float | None) -> float | None:
-    return None if figure is None else 0.0 - figure

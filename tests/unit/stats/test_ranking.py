@@ -217,9 +217,10 @@ def test_too_few_common_samples_decide_nothing_and_name_who_lacks_them() -> None
 
 
 def test_exactly_min_pairs_is_enough() -> None:
-    """0.7 of 10 is 7.000000000000001 in floating point."""
-    found = rank(run_of("v", [1.0] * 10), run_of("u", [*[0.0] * 7, *[None] * 3]), min_pairs=0.7)
-    assert (found.undecided, found.common) == ("", 7)
+    """0.55 of 20 is 11.000000000000002 in floating point."""
+    half = [*[0.0] * 11, *[None] * 9]
+    found = rank(run_of("v", [1.0] * 20), run_of("u", half), min_pairs=0.55)
+    assert (found.undecided, found.common) == ("", 11)
 
 
 @pytest.mark.parametrize(
@@ -255,7 +256,7 @@ def test_a_variant_without_any_score_ranks_last_and_decides_nothing() -> None:
     assert [one.mean for one in found.variants[:2]] == [0.875, 0.0]
     assert (found.common, found.total) == (0, 8)
     assert "only 0 of 8 samples have f1 in all of dead, v, u" in found.undecided
-    assert "dead lacks 8; mend" in found.undecided
+    assert found.undecided.endswith("dead lacks 8; mend these")
     assert [(one.a, one.b, one.p_value) for one in found.pairs] == [("u", "v", None)]
 
 
@@ -335,6 +336,16 @@ def test_where_a_metric_failed_there_is_no_weighted_score() -> None:
     assert (found.common, found.total) == (3, 4)
 
 
+def test_samples_to_which_no_metric_applies_in_all_variants_are_not_common() -> None:
+    """Both have weighted scores of s0, of f1 one and of em the other."""
+    rest = [(0.5, 0.5, 0.5)] * 3
+    first = of_both("v", [(0.4, None, 0.4), *rest])
+    second = of_both("u", [(None, 1.0, 1.0), *rest])
+    found = rank(first, second, of=WEIGHTED_SCORE)
+    assert (found.common, found.total) == (3, 4)
+    assert "asks for 4: no metric applies to them in every variant; mend" in found.undecided
+
+
 # What does not compare
 
 
@@ -348,6 +359,11 @@ def other(variant: str, **changes: Any) -> ScenarioResult:
         (
             {"column": MetricColumn("f1", definition="f1 1, normalizer squad")},
             "f1: f1 1 in v, but f1 1, normalizer squad in u; "
+            "to rank them anyway: 'best: {anyway: true}'",
+        ),
+        (
+            {"column": MetricColumn("f1", definition=f"f1 1{', longer' * 20} than others")},
+            f"f1: f1 1 in v, but f1 1{', longer' * 20} than others in u; "
             "to rank them anyway: 'best: {anyway: true}'",
         ),
         (
@@ -406,6 +422,16 @@ def test_other_digests_of_what_samples_are_judged_by_do_not_compare() -> None:
     assert found.undecided == ""
 
 
+def test_what_an_invalid_row_seems_to_say_is_no_difference() -> None:
+    """Its weight is not known; but it counts, and u lacks it."""
+    heavy = {"s0": {"sample_weight": 2.0}}
+    broken = {
+        "s0": {"invalid": "no answer", "outcome": "error", "weighted_score": None, "scores": {}}
+    }
+    found = rank(run_of("v", ONES, marks=heavy), run_of("u", ONES, marks=broken))
+    assert found.undecided.startswith("only 7 of 8 samples have f1")
+
+
 def test_another_group_does_not_compare() -> None:
     runs = [
         run_of(name, ONES, marks={"s0": {"doc_name": doc}}, group_by="doc_name")
@@ -439,6 +465,14 @@ def test_other_weights_of_metrics_ask_for_one_metric() -> None:
     assert rank(first, second, of="f1").undecided == ""
 
 
+def test_the_metric_to_rank_by_instead_is_measured_alike_in_all() -> None:
+    """f1 is not; an older run does not say how it measured em."""
+    rows: list[Any] = [(0.5, 1.0, 0.75)] * 8
+    metrics = (replace(F1, definition="f1 2"), replace(EM, definition=""))
+    found = rank(of_both("v", rows), of_both("u", rows, metrics=metrics), of=WEIGHTED_SCORE)
+    assert found.undecided == "f1: f1 1 in v, but f1 2 in u; rank by one metric: 'best: {of: em}'"
+
+
 def test_other_weights_anyway_weigh_all_as_the_reference_does() -> None:
     """em weighs 1 in v, 3 in u, which says (0.5 + 3)/4 = 0.875 itself: all have 0.75."""
     first = of_both("v", [(0.5, 1.0, 0.75)] * 8)
@@ -466,7 +500,8 @@ def test_a_metric_that_a_variant_lacks() -> None:
 def test_causes_mended_and_new_against_the_reference() -> None:
     """Of v's low answers u mends one of retrieval, and adds two of generation.
 
-    s1 stays low for another cause, s2 has no score in u, s5 none in v: these are neither.
+    s1 stays low for another cause, s2 has no score in u, s5 none in v, s7 could not be judged in v:
+    these are neither.
     """
 
     def low(**causes: Any) -> dict[str, dict[str, Any]]:
@@ -476,8 +511,9 @@ def test_causes_mended_and_new_against_the_reference() -> None:
     before = low(s0="retrieval", s1="retrieval", s2="retrieval", s3="unknown")
     after = low(s1="generation", s3="unknown", s4="generation", s5="generation", s6="generation")
     unscored = {"scores": {"f1": None}, "weighted_score": None, "outcome": "error"}
+    error = {"cause": "retrieval", "outcome": "error"}
     diagnose = Diagnosis()
-    v = run_of("v", scores, marks={**before, "s5": unscored}, diagnose=diagnose)
+    v = run_of("v", scores, marks={**before, "s5": unscored, "s7": error}, diagnose=diagnose)
     u = run_of("u", scores, marks={**after, "s2": unscored}, diagnose=diagnose)
     found = rank(u, v, at_least="v").causes
     assert [one for one in found if one.mended or one.new] == [
