@@ -2,6 +2,43 @@
 
 /** The English of pytest_rageval/gates, engine/verdict/decide.py and stats/paired*.py; `$1` are figures. */
 const RUN_WORDS = [
+  // variants: stats/ranking.py, stats/unlike.py, engine/verdict/best.py
+  [/; rank by one metric: /g, "；可按单个指标排名："],
+  [/; to rank them anyway: /g, "；如仍要排名："],
+  [/; compared anyway$/, "；仍作对比"],
+  [/(^|; )(\S+): (.+?) in (\S+), but (.+?) in (\S+)(?=；)/g, "$1$2：$4 中为 $3，$6 中为 $5"],
+  [
+    /(\d+) samples? (?:has|have) (?:another|other) (.+?) \(first: (.+?), (.+?) in (\S+), (.+?) in (\S+)\)(?=；|$)/g,
+    "$1 个样本的 $2 不同（首个为 $3：$5 中为 $4，$7 中为 $6）",
+  ],
+  [/的 question 不同/g, "问题不同"],
+  [/的 references 不同/g, "参考答案不同"],
+  [/的 weight 不同/g, "权重不同"],
+  [/only (.+?) ran, and there is nothing to compare it with/, "只运行了 $1，没有可对比的变体"],
+  [/([^;；：]+?) has no (\S+); rank by what all have: (.+?) \(('best: .+?')\)/, "$1 没有 $2；可按共有的指标排名：$3（$4）"],
+  [/no sample is in the data of all of (.+?); rows are joined by their id \((.+?)\)/, "没有样本同时出现在 $1 的数据中；各行按编号匹配（$2）"],
+  [/only (\d+) of (\d+) samples? have (\S+) in all of (.+?)(?=, and min_pairs|: )/, "$2 个样本中只有 $1 个在 $4 中都有 $3"],
+  [/(?<=都有 \S+), and min_pairs: (\S+) asks for (\d+): /, "，而 min_pairs: $1 要求 $2 个："],
+  [/; mend these, or, if what is left is enough: /, "；请补齐，或者如果剩余样本足够："],
+  [/(\S+) lacks (\d+)(?:, )?/g, "$1 缺 $2 个 "],
+  [/of (\d+) samples? a metric applies in some variants only, and is left out of all/, "有 $1 个样本的某个指标只适用于部分变体，因而不计入任何变体"],
+  [/(\d+) samples? of (\d+) left out: /, "$2 个样本中有 $1 个未计入："],
+  [/^it cannot be said that nothing is better than (.+?): /, "无法确定没有变体优于 $1："],
+  [/not every sample of every variant ran/, "并非每个变体的每个样本都已运行"],
+  [/not compared with ([^';；]+)/, "未与 $1 对比"],
+  [/([^;；：]+?) did not run/, "$1 未运行"],
+  [/; a difference below (\S+) may go unseen \(power 80 %\)/, "；小于 $1 的差异可能看不出来（功效 80%）"],
+  [/nothing is significantly better than (.+?) \((\S+) (\S+), (\d+) common samples?, /, "没有变体显著优于 $1（$2 $3，$4 个共有样本，"],
+  [/, alpha ([\d.e-]+)\)/, "，alpha $1）"],
+  [/max-T over (\d+) pairs/g, "max-T（$1 对）"],
+  [/(?<=，)1 pair(?=，)/, "1 对"],
+  [/; (\S+) is ahead by (\S+) \((.+?)\)(?=；|$)/, "；$1 领先 $2（$3）"],
+  [/; (\S+) is behind by (\S+) \((.+?)\)(?=；|$)/, "；$1 落后 $2（$3）"],
+  [/; (\S+) is equal \((.+?)\)(?=；|$)/, "；$1 持平（$2）"],
+  [
+    /(\S+) is significantly better than (\S+): (\S+) (\S+) against (\S+), difference (\S+) \((.+?)\), (p [^;]+?), (\d+) common samples?/g,
+    "$1 显著优于 $2：$3 $4 对 $5，差值 $6（$7），$8，$9 个共有样本",
+  ],
   // people's labels: gates/agreement.py, gates/corrected*.py, stats/label_strata.py, stats/agreement.py
   [/people and the judge use one level only/, "人工与裁判都只用了一个等级"],
   [/people use one level only/, "人工只用了一个等级"],
