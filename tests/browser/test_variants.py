@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ from pytest_rageval.model import (
     ScenarioResult,
 )
 from pytest_rageval.reports.page.variants_page import variants_page
+from pytest_rageval.stats.letters import letters_of
 from pytest_rageval.stats.ranking import rank_variants
 
 Weigh = Callable[..., ScenarioResult]
@@ -165,7 +167,7 @@ def assert_alike(
 
 TRIED = (
     ({"f1": 0.2, "rubric": 1.0, "noise": 0.5}, {"a.pdf": 0.5}),
-    ({"f1": 1.0, "rubric": 0.0, "noise": 0.0}, {}),
+    ({"f1": 0.0, "rubric": 1.0, "noise": 0.0}, {}),
     ({"f1": 0.0, "rubric": 0.0, "noise": 2.0}, {"b.pdf": 0.0}),
 )
 TESTED = [
@@ -195,6 +197,23 @@ def test_weights_tried_give_the_letters_of_new_runs(
     assert page.evaluate("rageval.states()[0].summaries.f1.weighted_mean") == pytest.approx(
         again[0].metrics["f1"].weighted_mean, abs=1e-9
     )
+
+
+def test_letters_are_those_of_python(open_report: Any, weigh: Weigh) -> None:
+    """E20: for any pairs that can be told apart, also those that no ranking has; past z, too."""
+    rng = random.Random(20)
+    cases = []
+    for _ in range(150):
+        n = rng.randint(1, 8)
+        pairs = list(combinations(range(n), 2))
+        cases.append((n, rng.sample(pairs, rng.randint(0, len(pairs)))))
+    cases.append((60, list(combinations(range(60), 2))))
+    page = opened(open_report, made_runs(weigh, 2, "uv"))
+    found = page.evaluate("cases => cases.map(([n, apart]) => rageval.letters(n, apart))", cases)
+    for letters, (n, apart) in zip(found, cases, strict=True):
+        names = [str(at) for at in range(n)]
+        wanted = letters_of(names, [(str(a), str(b)) for a, b in apart])
+        assert letters == list(wanted.values())
 
 
 @pytest.mark.parametrize("of", ["noise", pytest.param("rubric", marks=pytest.mark.full)])

@@ -39,6 +39,7 @@ function startVariants() {
       return app.tested;
     },
     ranking: () => app.ranking,
+    letters: lettersOf,
     states: () => app.columns.map(({ state }) => state),
   };
   openRow(app);
