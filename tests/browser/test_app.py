@@ -440,7 +440,9 @@ def test_all_words_are_in_chinese_too(open_app: Callable[..., Any]) -> None:
     page.locator("#comparison tbody tr").first.wait_for(timeout=RUN_MS)
     assert "按 A 的权重计算" in page.locator("#comparison .notice").first.inner_text()
     shown = page.locator("#page").inner_text() + page.locator("#skip").inner_text()
-    kept = "rageval|English|YAML|UTC|max-T|bot|shop|waiting|broken|ends|evil|pdf|f1|em|answers of the"
+    kept = (
+        "rageval|English|YAML|UTC|max-T|bot|shop|waiting|broken|ends|evil|pdf|f1|em|answers of the"
+    )
     keys = "metric_weights|doc_weights|weighted_score|doc_name|yaml|support|by|script|img|title"
     known = re.compile(rf"\b({kept}|{keys}|mean|unscored)\b")
     for said in page.locator("#scenarios .problem").all_inner_texts():

@@ -247,7 +247,7 @@ def test_two_runs_are_compared(app: WebClient, folder: Path) -> None:
         evaluate(folder / "bot.rageval.yaml", write_to=folder / ".rageval")
     *_, b, a = (point["run"] for point in app.get(f"/api/history?scenario={scenario}")["points"])
     found = app.get(f"/api/compare?scenario={scenario}&a={a}&b={b}")
-    assert (found["a"]["run"], found["b"]["run"]) == (a, b)
+    assert (found["a"], found["b"]) == (a, b)
     assert found["n"] == 2
     assert {name: one["diff"] for name, one in found["metrics"].items()} == {
         "em": 0.0,
@@ -350,6 +350,25 @@ def test_weights_are_written_above_the_variants(app: WebClient, folder: Path) ->
         assert weights == [{"em": 3, "f1": 1}, {"em": 3, "f1": 1}, {"em": 3, "f1": 5}]
     finally:
         path.write_text(before, "utf-8")
+
+
+def test_a_run_is_compared_with_a_baseline(app: WebClient, folder: Path) -> None:
+    """[A24, E20] Each variant has its own; a name is looked up, and never part of a path."""
+    for name, title in (("low", "low"), ("shop", "shop/dense")):
+        path, variant = folder / f"{name}.rageval.yaml", title.partition("/")[2]
+        result = evaluate(path, variant=variant, write_to=folder / ".rageval")
+        saved = folder / ".rageval" / title / "baselines"
+        saved.mkdir()
+        latest = folder / ".rageval" / title / "latest" / "results.json"
+        (saved / "main.json").write_bytes(latest.read_bytes())
+        scenario, b = app.scenario(name), f"{variant}/main".strip("/")
+        history = app.get(f"/api/history?scenario={scenario}")
+        assert history["baselines"] == [b]
+        a = next(one["run"] for one in history["points"] if one["variant"] == variant)
+        found = app.get(f"/api/compare?scenario={scenario}&a={quote(a)}&b={quote(b)}")
+        assert found["n"] == len(result.samples)
+        path = quote(f"{variant}/baselines/main")
+        assert app.send("GET", f"/api/compare?scenario={scenario}&a={path}&b={b}").status == 404
 
 
 @pytest.mark.parametrize(

@@ -184,28 +184,29 @@ class Desk:
     # Saved runs
 
     async def history(self, scenario: str, limit: int) -> dict[str, Any]:
-        """Return the newest ``limit`` runs of a scenario, oldest first."""
+        """Return the newest ``limit`` runs of a scenario, oldest first, and names of baselines."""
         entry = await self.entry(scenario)
         points = await asyncio.to_thread(self._shelf.points, entry)
         newest = points[max(0, len(points) - min(limit, _MOST_POINTS)) :]
-        return {"points": [self._shelf.point(point, entry) for point in newest]}
+        saved = await asyncio.to_thread(self._shelf.baselines, entry)
+        shown = [self._shelf.point(point, entry) for point in newest]
+        return {"points": shown, "baselines": list(saved)}
 
     async def compare(self, scenario: str, a: str, b: str) -> dict[str, Any]:
-        """Return run ``a`` against the older ``b``."""
+        """Return run ``a`` against the older ``b``; each may be a baseline."""
         entry = await self.entry(scenario)
-        known = await asyncio.to_thread(self._shelf.points, entry)
-        points = {run_name(one, entry): one for one in known}
-        for run in (a, b):
-            if run not in points:
-                raise Refused(404, f"no such run of {entry.name}: it may have been deleted")
         base = self._shelf.base(entry)
-        ours, theirs = (base / points[run].folder for run in (a, b))
+        known = await asyncio.to_thread(self._shelf.points, entry)
+        paths = await asyncio.to_thread(self._shelf.baselines, entry)
+        paths |= {run_name(one, entry): base / one.folder for one in known}
+        for run in (a, b):
+            if run not in paths:
+                raise Refused(404, f"no such run of {entry.name}: it may have been deleted")
         try:
-            found = await asyncio.to_thread(compare_saved, ours, theirs)
+            found = await asyncio.to_thread(compare_saved, paths[a], paths[b])
         except UserError as error:  # a file was damaged, or changed by hand
             raise Refused(400, str(error)) from error
-        ends = {key: self._shelf.point(points[run], entry) for key, run in (("a", a), ("b", b))}
-        return {**found, **ends}
+        return {**found, "a": a, "b": b}
 
     async def page(self, scenario: str, run: str) -> Path:
         """Return the file of a run's page."""

@@ -42,6 +42,16 @@ class Shelf:
         points, _ = all_runs(self.base(entry))
         return [point for point in points if point.scenario in entry.titles]
 
+    def baselines(self, entry: ScenarioEntry) -> dict[str, Path]:
+        """Return the saved runs of a scenario and of its variants, by what the page calls them."""
+        found: dict[str, Path] = {}
+        for title in entry.titles:
+            folder = self._paths.baseline_folder(title, entry.output_dir)
+            for file in sorted(folder.glob("*.json")):
+                if file_inside(file, folder) is not None:
+                    found["/".join(filter(None, (entry.variant_of(title), file.stem)))] = file
+        return found
+
     def standings(self, entries: Collection[ScenarioEntry]) -> dict[str, dict[str, Any]]:
         """Return by id the last run of each scenario, or the verdict of its variants' last runs."""
         by_base = {

@@ -47,6 +47,7 @@ function nothingChosen() {
     panel: null,
     runProblem: null,
     points: null,
+    baselines: [],
     asked: FIRST_POINTS,
     unpicked: new Set(),
     pair: null,
@@ -213,10 +214,11 @@ function noChanges() {
 
 async function loadPoints(app, id, limit) {
   try {
-    const { points } = await ask(query("/api/history", { scenario: id, limit }));
+    const { points, baselines } = await ask(query("/api/history", { scenario: id, limit }));
     if (app.chosen !== id) return;
-    Object.assign(app, { points, asked: limit });
-    const isThere = (wanted) => points.some(({ run }) => run === wanted);
+    Object.assign(app, { points, baselines, asked: limit });
+    const isThere = (wanted) =>
+      baselines.includes(wanted) || points.some(({ run }) => run === wanted);
     if (!app.isPicked || !app.pair?.every(isThere)) Object.assign(app, { pair: null, compared: null });
     app.redraw("run", "history", "comparison");
   } catch (refusal) {

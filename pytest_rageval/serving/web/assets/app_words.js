@@ -95,6 +95,7 @@ const APP_WORDS = {
     // two runs
     compare_hint: "Choose two runs. A is compared with B; a difference is A − B.",
     compare: "Compare",
+    baseline_run: "Baseline {name}",
     run_a: "Run A",
     run_b: "Run B",
     compared_samples: "Samples in both runs: {n}.",
@@ -190,6 +191,7 @@ const APP_WORDS = {
     open: "打开",
     compare_hint: "选择两次运行。A 与 B 对比；差值为 A − B。",
     compare: "对比",
+    baseline_run: "基线 {name}",
     run_a: "运行 A",
     run_b: "运行 B",
     compared_samples: "两次运行都有的样本：{n}。",

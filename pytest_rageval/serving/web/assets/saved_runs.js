@@ -87,10 +87,13 @@ function overriddenWords({ overridden, metrics }) {
 function comparePoints(app) {
   const points = (app.points ?? []).toReversed();
   if (app.points === null) return null;
-  if (points.length < 2) return section("comparison", hint(say("two_needed")));
+  const options = [
+    ...points.map((point) => ({ value: point.run, label: pointWords(point) })),
+    ...app.baselines.map((name) => ({ value: name, label: say("baseline_run", { name }) })),
+  ];
+  if (options.length < 2) return section("comparison", hint(say("two_needed")));
   // The newest two, until others are chosen.
-  app.pair ??= [points[0].run, points[1].run];
-  const options = points.map((point) => ({ value: point.run, label: pointWords(point) }));
+  app.pair ??= [options[0].value, options[1].value];
   const pick = (at) => (run) => {
     app.pair[at] = run;
     app.isPicked = true;
