@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
-from pytest_rageval.model import RankedVariant, VariantPair
+from pytest_rageval.model import GateOutcome, RankedVariant, VariantPair
 from pytest_rageval.reports.write_variants import RANKING
 
 _GATE: Final = ("name", "outcome", "observed", "bound", "message")
-_FIGURES: Final = ("metric", "alpha", "common", "total", "undecided", "complete")
+_FIGURES: Final = ("metric", "alpha", "common", "total", "complete")
 
 
 def merged(outlines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -60,14 +60,21 @@ def contest_of(plain: Mapping[str, Any]) -> dict[str, Any]:
     """
     return {
         **{key: plain[key] for key in _FIGURES},
+        "undecided": str(plain["undecided"]),
         "remarks": [str(text) for text in plain["remarks"]],
         "variants": [
             {"name": str(name), **_typed(RankedVariant, one)}
             for name, one in plain["variants"].items()
         ],
         "pairs": [_typed(VariantPair, one) for one in plain["pairs"]],
-        "gate": plain["gate"] and {key: plain["gate"][key] for key in _GATE},
+        "gate": None if plain["gate"] is None else _gate(plain["gate"]),
     }
+
+
+def _gate(plain: Mapping[str, Any]) -> dict[str, Any]:
+    if plain["outcome"] not in get_args(GateOutcome):
+        raise ValueError(f"{plain['outcome']!r} is no outcome")
+    return {**{key: plain[key] for key in _GATE}, "message": str(plain["message"])}
 
 
 def _typed(kind: type[RankedVariant | VariantPair], plain: Mapping[str, Any]) -> dict[str, Any]:

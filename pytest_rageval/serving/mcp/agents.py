@@ -45,8 +45,8 @@ INSTRUCTIONS: Final = (
     "RAG evaluations of this project: scenarios that pytest runs. Begin with list_scenarios. Runs "
     "are named scenario/run: qa/latest, qa/previous, qa/20260101T120000-000000, or a saved "
     "baseline, qa/main. "
-    "A run that is partial has decided no gate. Variants of a scenario have runs of their own, "
-    "qa::dense/latest; those that share a letter in a ranking cannot be told apart."
+    "A run that is not complete has decided no gate. Variants of a scenario have runs of their "
+    "own, qa::dense/latest; those that share a letter in a ranking cannot be told apart."
 )
 
 _HOW: Final = "Write scenario/run, for instance qa/latest; list_scenarios has the names"

@@ -150,10 +150,8 @@ def _budget(given: RunArguments, figures: Sequence[Mapping[str, Any]], base: Pat
     What a run will cost is a guess; the option stops one that costs more after all. ``figures`` are
     the outlines of the variants that will run.
     """
-    most, unpriced = (
-        given.max_cost_usd,
-        [name for one in figures for name in one["cost"]["unpriced"]],
-    )
+    most = given.max_cost_usd
+    unpriced = [name for one in figures for name in one["cost"]["unpriced"]]
     if most is None or not (unpriced or any(one["cost"]["usd"] for one in figures)):
         return []
     if unpriced:

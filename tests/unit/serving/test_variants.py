@@ -77,6 +77,7 @@ def test_a_ranking_is_read_as_it_was_written(tmp_path: Path) -> None:
         "{}",
         '"mean"',
         json.dumps({**RANKING.to_dict(), "gate": None}).replace("0.8", '"<b>"'),
+        json.dumps({**RANKING.to_dict(), "gate": {"name": "best", "outcome": "<b>"}}),
     ],
 )
 def test_a_file_of_another_kind_is_no_ranking(tmp_path: Path, text: str) -> None:

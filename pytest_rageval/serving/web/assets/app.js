@@ -200,6 +200,7 @@ async function loadDetail(app, id) {
   if (app.chosen !== id) return;
   app.detail = detail;
   if (detail.problems.length) app.entry.problem ??= detail.problems[0];
+  app.entry.variants = detail.variants.map(({ name }) => name);
   fillScenarios(app);
   app.run = detail.outline === null ? null : preparedOutline(detail.outline);
   if (app.run !== null) app.weights = withChanges(app.run, app.edits.get(id) ?? noChanges());
