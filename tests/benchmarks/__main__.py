@@ -3,10 +3,10 @@
     python -m tests.benchmarks [--repeat N] [NAME ...]
 
 Names: startup, rows, many-rows, rouge, xdist, variants, trec, permutation, judge, target, ragas;
-all when none is given. Every figure that is not called otherwise is CPU time of a whole process (user +
-system, children included) as the operating system counts it. The two commands of a comparison run
-in turn, and ``median`` is the median of the pairwise ratios, ``best`` the ratio of the two smallest
-times. Nothing here is part of the test suite: machines are noisy.
+all when none is given. Every figure that is not called otherwise is CPU time of a whole process
+(user + system, children included) as the operating system counts it. The two commands of a
+comparison run in turn, and ``median`` is the median of the pairwise ratios, ``best`` the ratio of
+the two smallest times. Nothing here is part of the test suite: machines are noisy.
 """
 
 from __future__ import annotations
