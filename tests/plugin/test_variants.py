@@ -225,6 +225,20 @@ def test_each_variant_has_baselines_of_its_own(three: Project, plain: Run) -> No
     assert three.gates("qa/dense")["compare_fail.em"] == "failed"
 
 
+def test_each_variant_has_a_history_of_its_own(three: Project, plain: Run) -> None:
+    """By the name of the scenario that of all; listing them loses none."""
+    three.scenario(SCENARIO)
+    plain()
+    for _ in range(2):
+        result = plain("--rag-history", "qa")
+        assert result.ret == pytest.ExitCode.OK
+        heads = [line for line in result.outlines if line.endswith(": 1 run")]
+        assert heads == ["qa::bm25: 1 run", "qa::dense: 1 run", "qa::twin: 1 run"]
+    one = plain("--rag-history", "qa::dense").stdout
+    one.fnmatch_lines(["qa::dense: 1 run"])
+    one.no_fnmatch_line("qa::bm25*")
+
+
 def test_the_same_with_workers(three: Project, plain: Run, workers: Run) -> None:
     """Letters, pairs and gates do not depend on who scores what."""
     three.scenario(BEST)
