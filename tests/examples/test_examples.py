@@ -471,13 +471,18 @@ def test_three_variants_share_letters(run_example: RunExample) -> None:
     # Two gates and "unscored" of each: acc and unscored, and best once.
     assert run.outcomes == {"passed": 3 * (120 + 2) + 1}
     found = json.loads((Path(run.root) / ".rageval/three-variants/variants.json").read_text())
-    right = {name: sum(answers) for name, answers in right_answers(run).items()}
+    answers = right_answers(run)
+    right = {name: sum(one) for name, one in answers.items()}
     assert right == {"bm25": 64, "dense": 75, "rerank": 79}
     means = {name: one["mean"] for name, one in found["variants"].items()}
     assert means == pytest.approx({name: count / 120 for name, count in right.items()})
     letters = {name: one["letters"] for name, one in found["variants"].items()}
     assert letters == {"rerank": "a", "dense": "ab", "bm25": "b"}
     assert (found["gate"]["outcome"], found["common"], found["undecided"]) == ("passed", 120, "")
+    # As the README says: the Chinese questions are the last 12; who alone is right, of two.
+    assert [sum(answers[name][-12:]) for name in VARIANTS] == [11, 6, 8]
+    sides = Counter(zip(answers["rerank"], answers["bm25"], strict=True))
+    assert (sides[True, False], sides[False, True]) == (23, 8)
     for page in (EXAMPLES / "three_variants/README.md", EXAMPLES.parent / RANKING_PAGE):
         shown = re.search(r"^by weighted_score.*?(?=^```$)", page.read_text("utf-8"), re.M | re.S)
         assert shown is not None, page
