@@ -17,10 +17,13 @@ _ValueOf = Callable[[SampleResult], Any]
 _ANYWAY: Final = "to rank them anyway: 'best: {anyway: true}'"
 
 
-def differences(results: Sequence[ScenarioResult], metric: str) -> Iterator[str]:
+def differences(
+    results: Sequence[ScenarioResult], metric: str, *, weighed: bool = True
+) -> Iterator[str]:
     """Yield why the scores of ``metric`` do not compare, and what to do about it.
 
-    What a run does not say, as an older saved one may not, counts as no difference.
+    What a run does not say, as an older saved one may not, counts as no difference. Other weights
+    of samples count where scores are ``weighed`` as in the runs.
     """
     infos = [result.info for result in results]
     same = _same_metrics(results)
@@ -33,6 +36,8 @@ def differences(results: Sequence[ScenarioResult], metric: str) -> Iterator[str]
         yield from _of_runs(infos, name, (_definitions(one).get(name) for one in results), instead)
     yield from _of_runs(infos, "qrels", (one.judgements_sha256[:12] for one in infos), _ANYWAY)
     yield from _of_runs(infos, "group_by", (one.group_by or "nothing" for one in infos), _ANYWAY)
+    if weighed:
+        yield from _changed(results, "another weight", lambda one: one.sample_weight)
     for what, value_of in _readers(results):
         yield from _changed(results, what, value_of)
 
@@ -79,7 +84,6 @@ def _readers(results: Sequence[ScenarioResult]) -> Iterator[tuple[str, _ValueOf]
     """Yield what must be the same in all runs of a sample, in words, and how to read it."""
     yield "another question", lambda one: one.question
     yield "other references", lambda one: None if one.references is None else list(one.references)
-    yield "another weight", lambda one: one.sample_weight
     if not any(one.info.judgements_sha256 for one in results):  # else compared as a whole
         for field in sorted(
             {name for one in results for row in one.samples for name in row.judged_by}

@@ -114,7 +114,7 @@ def _power_factor(alpha: float, n: int) -> float:
 
 def _unlike(results: Sequence[ScenarioResult]) -> dict[str, Any]:
     """Return why the runs do not compare: whatever the weights, and by metric if that weighs."""
-    always = list(differences(results, ""))
+    always = list(differences(results, "", weighed=False))
     known: dict[str, set[str]] = {}
     for column in chain.from_iterable(result.info.metrics for result in results):
         known.setdefault(column.name, set()).add(column.definition)
@@ -122,7 +122,9 @@ def _unlike(results: Sequence[ScenarioResult]) -> dict[str, Any]:
     return {
         "all": always,
         "metrics": {
-            name: next(text for text in differences(results, name) if text not in always)
+            name: next(
+                text for text in differences(results, name, weighed=False) if text not in always
+            )
             for name in differing
         },
     }

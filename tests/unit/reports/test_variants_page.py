@@ -4,50 +4,53 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from contested import EM, F1, contest_of, variant
+from ranked_variants import contest_of, run_of
 
+from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.model import (
     Baseline,
     Contest,
     GateResult,
+    MetricColumn,
     Ranking,
-    SampleResult,
     ScenarioResult,
 )
 from pytest_rageval.reports.page import assemble
 from pytest_rageval.reports.page.variants_page import VARIANT_SCRIPTS, variants_page
+from pytest_rageval.stats.aggregate import summarize_scenario
 from pytest_rageval.stats.paired import power_factor
 from pytest_rageval.stats.ranking import rank_variants
 
 
-def made(name: str, *rows: tuple[str, float]) -> ScenarioResult:
-    """Return a run of the rows (id, score of both metrics)."""
-    samples = [
-        SampleResult(
-            sample_id,
-            at,
-            question=f"{sample_id}?",
-            answer=f"{sample_id} by {name}",
-            references=["r"],
-            scores={"f1": score, "em": score},
-        )
-        for at, (sample_id, score) in enumerate(rows)
-    ]
-    return variant(name, samples)
+def made(name: str, scores: Mapping[str, float], **fields: Any) -> ScenarioResult:
+    """Return a run with a question for each sample."""
+    marks = {one: {"question": f"{one}?", "answer": f"{one} by {name}"} for one in scores}
+    ran = run_of(name, scores, marks=marks, **fields)
+    n = len(ran.samples)
+    return decide_gates(ran, Extent(n, n, n))
 
 
-BM25 = made("bm25", ("a", 1.0), ("b", 0.0), ("c", 0.5))
-DENSE = made("dense", ("b", 1.0), ("a", 1.0), ("d", 0.5))
+BM25 = made("bm25", {"a": 1.0, "b": 0.0, "c": 0.5})
+DENSE = made("dense", {"b": 1.0, "a": 1.0, "d": 0.5})
+CONTEST = contest_of("bm25", "dense")
 
 
 def page_of(results: Sequence[ScenarioResult], contest: Contest | None = None, **more: Any) -> str:
-    ranking = rank_variants(results, contest or contest_of(results))
+    ranking = rank_variants(results, contest or contest_of(*names_of(results)))
     return "".join(variants_page(results, ranking, contest=contest, **more))
+
+
+def summarize(ran: ScenarioResult) -> ScenarioResult:
+    return summarize_scenario(ran.info, ran.samples, complete=True)
+
+
+def names_of(results: Sequence[ScenarioResult]) -> list[str]:
+    return [one.info.variant for one in results]
 
 
 def data_of(page: str) -> dict[str, Any]:
@@ -72,7 +75,7 @@ def test_equal_texts_are_there_once() -> None:
 
 
 def test_columns_stand_as_the_scenario_names_its_variants() -> None:
-    contest = Contest(("dense", "bm25"), at_least="bm25", seed=7, alpha=0.1)
+    contest = contest_of("dense", "bm25", at_least="bm25", seed=7, alpha=0.1)
     data = data_of(page_of([BM25, DENSE], contest))
     assert [one["name"] for one in data["variants"]] == ["dense", "bm25"]
     assert data["contest"]["reference"] == "bm25"
@@ -83,7 +86,7 @@ def test_columns_stand_as_the_scenario_names_its_variants() -> None:
 def test_saved_runs_of_anything_need_no_contest() -> None:
     """Without one the scenario's own is taken, else the order of the runs."""
     assert data_of(page_of([DENSE, BM25]))["contest"]["names"] == ["dense", "bm25"]
-    contest = Contest(("bm25", "dense", "gpt"))
+    contest = contest_of("bm25", "dense", "gpt")
     own = [replace(one, info=replace(one.info, contest=contest)) for one in (DENSE, BM25)]
     ranking = rank_variants(own, contest)
     found = data_of("".join(variants_page(own, ranking)))
@@ -94,7 +97,7 @@ def test_saved_runs_of_anything_need_no_contest() -> None:
 def test_the_ranking_and_the_gate_are_those_of_python() -> None:
     best = GateResult("best", "failed", None, 0.0, "cannot be decided")
     data = data_of(page_of([BM25, DENSE], best=best))
-    ranking = rank_variants([BM25, DENSE], contest_of([BM25, DENSE]))
+    ranking = rank_variants([BM25, DENSE], CONTEST)
     assert data["best"] == ["failed", "cannot be decided"]
     assert data["ranking"]["undecided"] == ranking.undecided != ""
     means = {one["name"]: one["mean"] for one in data["ranking"]["variants"]}
@@ -103,14 +106,14 @@ def test_the_ranking_and_the_gate_are_those_of_python() -> None:
 
 def test_what_does_not_compare_is_known_by_metric_too() -> None:
     """f1 is measured in two ways: that counts as long as f1 weighs something."""
-    other = replace(DENSE.info, metrics=(replace(F1, definition="f1 zh"), EM))
-    first = replace(BM25.info, metrics=(replace(F1, definition="f1 en"), EM))
+    metrics = (MetricColumn("f1", definition="f1 zh"), MetricColumn("em"))
     asked = replace(DENSE.samples[0], question="not b?")
+    other = replace(DENSE.info, metrics=metrics)
     dense = replace(DENSE, info=other, samples=[asked, *DENSE.samples[1:]])
-    unlike = data_of(page_of([replace(BM25, info=first), dense]))["unlike"]
+    unlike = data_of(page_of([BM25, summarize(dense)]))["unlike"]
     assert [text.split(" (")[0] for text in unlike["all"]] == ["1 sample has another question"]
     assert unlike["metrics"].keys() == {"f1"}
-    assert unlike["metrics"]["f1"].startswith("f1: f1 en in bm25, but f1 zh in dense")
+    assert unlike["metrics"]["f1"].startswith("f1: f1 1 in bm25, but f1 zh in dense")
 
 
 def test_a_gate_with_a_baseline_keeps_its_verdict() -> None:
@@ -121,7 +124,7 @@ def test_a_gate_with_a_baseline_keeps_its_verdict() -> None:
         "f1": 0.5,
     }
     main = Baseline("main", ["a"], {"weighted_score": {"a": 1.0}})
-    ran = variant("bm25", BM25.samples, gates=gates, baselines={"main": main})
+    ran = made("bm25", {"a": 1.0, "b": 0.0}, gates=gates, baselines={"main": main})
     found = data_of(page_of([ran, DENSE]))["variants"][0]["gates"]
     kinds = {gate["name"]: gate["kind"] for gate in found}
     assert kinds == {
@@ -138,20 +141,23 @@ def test_samples_before_which_the_run_stopped_are_known() -> None:
     stopped = replace(
         BM25.samples[2],
         outcome="skipped",
-        scores={"f1": None, "em": None},
+        weighted_score=None,
+        scores={"f1": None},
         reasons={"f1": "not asked: the verdict was certain"},
     )
-    ran = variant("bm25", [*BM25.samples[:2], stopped])
+    ran = summarize(replace(BM25, samples=[*BM25.samples[:2], stopped]))
     data = data_of(page_of([ran, DENSE]))
     assert [one["left_out"] for one in data["variants"]] == [[2], []]
 
 
 def test_remarks_that_hold_whatever_the_weights_are_kept() -> None:
-    """Another question, compared anyway; that em does not apply to b in dense may change."""
-    asked = replace(DENSE.samples[0], question="not b?", scores={"f1": 1.0, "em": None})
-    dense = replace(DENSE, samples=[asked, *DENSE.samples[1:]])
-    contest = contest_of([BM25, dense], anyway=True)
-    data = data_of(page_of([BM25, dense], contest))
+    """Another question, compared anyway; who lacks a sample may change with their weights."""
+    scores = {f"s{at}": 1.0 for at in range(10)}
+    first, second = made("v", scores), made("u", {**scores, "more": 1.0})
+    asked = replace(second.samples[0], question="not s0?")
+    second = replace(second, samples=[asked, *second.samples[1:]])
+    contest = contest_of("v", "u", anyway=True)
+    data = data_of(page_of([first, second], contest))
     assert len(data["ranking"]["remarks"]) == 2
     (kept,) = data["kept_remarks"]
     assert "another question" in kept
@@ -159,7 +165,7 @@ def test_remarks_that_hold_whatever_the_weights_are_kept() -> None:
 
 def test_a_name_cannot_leave_its_place() -> None:
     attack = "</script><script>x()</script>"
-    ranking = replace(rank_variants([BM25, DENSE], contest_of([BM25, DENSE])), scenario=attack)
+    ranking = replace(rank_variants([BM25, DENSE], CONTEST), scenario=attack)
     page = "".join(variants_page([BM25, DENSE], ranking))
     assert page.count("<script") == 2
     assert data_of(page)["title"] == attack
@@ -167,11 +173,8 @@ def test_a_name_cannot_leave_its_place() -> None:
 
 def test_more_rows_may_take_more_room_in_proportion() -> None:
     """Texts are cut so that 1,000 rows stay below 1 MB: two variants of 1,000 below 2."""
-    samples = [
-        SampleResult(f"s{at}", at, answer=f"{at} " * 2000, scores={"f1": 1.0, "em": 1.0})
-        for at in range(1000)
-    ]
-    results = [variant(name, samples) for name in ("bm25", "dense")]
+    marks = {f"s{at}": {"answer": f"{at} " * 2000} for at in range(1000)}
+    results = [run_of(name, [1.0] * 1000, marks=marks) for name in ("bm25", "dense")]
     ranking = Ranking("s", "weighted_score", 0.05, ())
     page = "".join(variants_page(results, ranking))
     assert 1_000_000 < len(page.encode()) <= 2_000_000

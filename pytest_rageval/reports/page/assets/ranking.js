@@ -4,7 +4,7 @@ const ENUMERATED = 16; // up to so many units that differ, max-T uses every patt
 
 /** Means and intervals over the samples in common, best first; `joined` is what pairs are tested on. */
 function rankedNow(app) {
-  const { columns, metric, data, isUp } = app;
+  const { columns, metric, isUp } = app;
   const joined = joinedColumns(app);
   const { scores, weights, groups } = joined;
   const variants = columns.map(({ name, state }, at) => {
@@ -18,18 +18,8 @@ function rankedNow(app) {
   variants.sort((a, b) => key(a) - key(b) || a.at - b.at);
   const isWhole = scores.every((own) => own !== null);
   const common = isWhole ? weights.length : 0;
-  const { undecided, remarks, isUnlike } = verdictOfJoin(app, joined, common);
-  return {
-    variants,
-    pairs: [],
-    common,
-    total: joined.total,
-    undecided,
-    remarks: [...data.kept_remarks, ...remarks],
-    isTesting: false,
-    isUnlike,
-    joined,
-  };
+  const ranking = { variants, pairs: [], common, total: joined.total, undecided: "", joined };
+  return { ...ranking, ...saidOfJoin(app, ranking) };
 }
 
 /** The samples that every column with a score has scored, in the order of the leading one. */
@@ -50,7 +40,7 @@ function joinedColumns(app) {
   const some = columns.map((_, at) => at).filter((at) => has[at]);
   const leading = has[app.leading] ? app.leading : some[0];
   const alike = metric === WEIGHTED ? alikeScores(app, some) : null;
-  const taken = [];
+  const taken = []; // the rows of the page
   const scores = columns.map((_, at) => (has[at] ? [] : null));
   let partly = 0;
   for (const at of leading === undefined ? [] : rowsInOrder(columns[leading], n)) {
@@ -67,12 +57,23 @@ function joinedColumns(app) {
   const total = app.allRows.filter((at) => known.some((own) => own[at].isWanted)).length;
   return {
     scores,
+    taken,
     partly,
     total,
     weights: places.map((place) => lead.state.sampleWeights[place]),
-    groups: groupsOf(lead.run, places),
+    groups: renumbered(groupsOf(lead.run, places)),
     lacking: known.map((own) => total - own.filter(({ score }) => score !== null).length),
   };
+}
+
+/** Group numbers as they first appear: which flip is whose depends on them. */
+function renumbered(groups) {
+  if (groups === null) return null;
+  const known = new Map();
+  return groups.map((group) => {
+    if (!known.has(group)) known.set(group, known.size);
+    return known.get(group);
+  });
 }
 
 /** The rows of the page that a column has, as its data have them. */
@@ -124,17 +125,21 @@ function weighedUnlike({ columns }) {
   return new Set(counted).size > 1;
 }
 
-/** Why no letters can be given, empty where they can; and what else is to be said. */
-function verdictOfJoin(app, joined, common) {
-  const { contest, unlike } = app.data;
+/**
+ * Why no letters can be given, empty where they can, and what else is to be said, in the language
+ * of the page. `isUnlike`: the runs do not compare at all.
+ */
+function saidOfJoin(app, { joined, common, undecided }) {
+  const { contest, unlike, kept_remarks: kept } = app.data;
   const { total, lacking, partly } = joined;
   const reasons = contest.anyway ? [] : [...unlike.all];
   const lead = app.columns[app.leading].state;
   if (app.metric === WEIGHTED && !contest.anyway) {
-    if (weighedUnlike(app)) reasons.push(say("other_weights", {}));
+    if (weighedUnlike(app)) reasons.push(say("other_weights"));
     for (const { name } of lead.run.metrics)
       if (lead.weights.metrics[name] > 0 && unlike.metrics[name]) reasons.push(unlike.metrics[name]);
   }
+  if (!contest.anyway && sampleWeightsDiffer(app)) reasons.push(say("other_sample_weights"));
   const isUnlike = reasons.length > 0;
   const needed = Math.max(Math.ceil(contest.min_pairs * total - TOLERANCE), 0);
   const lacks = app.columns
@@ -144,10 +149,20 @@ function verdictOfJoin(app, joined, common) {
   if (app.columns.length < 2) reasons.push(say("one_alone"));
   else if (common < needed || !common)
     reasons.push(say("too_few_common", { common, total, needed, lacks }));
-  const remarks = partly ? [say("applies_partly", { n: partly })] : [];
+  const remarks = partly ? [...kept, say("applies_partly", { n: partly })] : [...kept];
   const leftOut = total - common;
-  if (leftOut && !reasons.length) remarks.push(say("left_out_common", { n: leftOut, total, lacks }));
-  return { undecided: reasons.join(say("semicolon")), remarks, isUnlike };
+  if (leftOut && !reasons.length && !undecided) remarks.push(say("left_out_common", { n: leftOut, total, lacks }));
+  return { undecided: reasons.join(say("semicolon")) || undecided, remarks, isUnlike };
+}
+
+/** Whether a sample weighs more in one column than in another, as where its document differs. */
+function sampleWeightsDiffer({ columns, allRows }) {
+  return allRows.some((at) => {
+    const weights = columns
+      .filter(({ rows, run }) => rows[at] >= 0 && !run.isInvalid[rows[at]])
+      .map(({ rows, state }) => state.sampleWeights[rows[at]]);
+    return weights.some((weight) => weight !== weights[0]);
+  });
 }
 
 /** Tests the pairs of a ranking, a piece at a time: p-values, adjusted ones, and letters. */
@@ -166,9 +181,11 @@ function* testedRanking(app, ranking) {
   const isTested = !ranking.undecided && pairs.length > 0;
   const tested = isTested ? yield* signFlips(pairs, joined, contest) : null;
   const undecided = ranking.undecided || (isTested ? reachOf(tested, joined, contest) : "");
-  const shown = pairs.map(({ differing, ...pair }, at) =>
-    undecided ? pair : { ...pair, ...tested.found[at] },
-  );
+  const isOutOfReach = undecided !== ranking.undecided;
+  const shown = pairs.map(({ differing, ...pair }, at) => {
+    if (isOutOfReach) return { ...pair, smallest_detectable: null };
+    return undecided ? pair : { ...pair, ...tested.found[at] };
+  });
   const variants = ranking.variants.map((one) => ({ ...one }));
   if (!undecided) {
     const rank = new Map(variants.map(({ name }, at) => [name, at]));
@@ -176,7 +193,8 @@ function* testedRanking(app, ranking) {
     const letters = lettersOf(variants.length, apart.map(({ a, b }) => [rank.get(a), rank.get(b)]));
     variants.forEach((one, at) => (one.letters = letters[at]));
   }
-  return { ...ranking, variants, pairs: shown, undecided, isTesting: false };
+  const { remarks } = saidOfJoin(app, { ...ranking, undecided });
+  return { ...ranking, variants, pairs: shown, undecided, remarks, isTesting: false };
 }
 
 /** What does not need a test. `differing` are the weighted differences that signs are flipped of. */
@@ -252,7 +270,7 @@ function* signFlips(pairs, joined, { alpha, seed, n_resamples: n }) {
     p_adjusted: adjusted[at],
     significant: adjusted[at] < alpha,
   }));
-  return { found, isSampled };
+  return { found, exact };
 }
 
 function countExtremes(sums, bounds, counts, last) {
@@ -344,8 +362,9 @@ function allSums(values) {
 }
 
 /** Why so many samples, or so few resamples, could show nothing; empty where they could. */
-function reachOf({ isSampled }, { weights, groups }, { alpha, n_resamples: n }) {
+function reachOf({ exact }, { weights, groups }, { alpha, n_resamples: n }) {
   const units = groups === null ? weights.length : new Set(groups).size;
+  const isSampled = exact.includes(null) || (exact.length > 1 && units > ENUMERATED);
   const isShort = (count) => 2 ** (1 - count) >= alpha;
   if (units < 2 || isShort(units)) {
     let needed = 2;

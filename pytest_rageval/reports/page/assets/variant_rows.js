@@ -111,16 +111,21 @@ function clearRow(app) {
   return el("p", {}, button(say("clear_filters"), app.clearFilters, { class: "quiet" }));
 }
 
-/** Of each row how it ended in each column, and how far the ranked scores are apart. */
+/**
+ * Of each row how it ended in each column, and how far the ranked scores are apart: where all have
+ * one, those that were ranked, which are over the same metrics.
+ */
 function rowFacts(app) {
   const facts = [];
+  const joined = new Map(app.joined.taken.map((at, place) => [at, place]));
   for (let at = 0; at < app.n; at++) {
     const outcomes = [];
     const scores = [];
-    for (const { rows, state } of app.columns) {
+    for (const [which, { rows, state }] of app.columns.entries()) {
       const place = rows[at];
+      const own = place < 0 ? null : (rankedScores(app, state)?.[place] ?? null);
       outcomes.push(place < 0 ? null : state.outcomes[place]);
-      scores.push(place < 0 ? null : (rankedScores(app, state)?.[place] ?? null));
+      scores.push(joined.has(at) ? (app.joined.scores[which]?.[joined.get(at)] ?? null) : own);
     }
     const known = scores.filter((score) => score !== null);
     const spread = known.length > 1 ? Math.max(...known) - Math.min(...known) : 0;
@@ -166,7 +171,7 @@ function foundRows(app) {
 const KEEPS = {
   all: () => true,
   differ: (_, { differs }) => differs,
-  beats: beats,
+  beats,
   all_fail: (_, { outcomes }) => {
     const ran = outcomes.filter((outcome) => outcome !== null && outcome !== "skipped");
     return ran.length > 0 && ran.every(hasFailed);
@@ -174,10 +179,9 @@ const KEEPS = {
   some_fail: (_, { outcomes }) => outcomes.some(hasFailed),
 };
 
-/** Whether A has the better score; also where it passed and B did not get that far. */
-function beats({ table: { a, b }, isUp }, { scores, outcomes }) {
-  if (scores[a] === null) return false;
-  if (scores[b] === null) return hasFailed(outcomes[b]) && !hasFailed(outcomes[a]);
+/** Whether both have a score, and that of A is the better one. */
+function beats({ table: { a, b }, isUp }, { scores }) {
+  if (scores[a] === null || scores[b] === null) return false;
   const difference = differenceOf(scores[a], scores[b]);
   return isUp ? difference > 0 : difference < 0;
 }

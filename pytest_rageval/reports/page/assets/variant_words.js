@@ -23,6 +23,7 @@ const VARIANT_WORDS = {
     pairs: "Pairs ({n})",
     pair: "Pair",
     wins: "Wins",
+    wins_label: "{n}: show where {a} beats {b}",
     mends: "{variant} mends {mended} {failures} of {reference} and brings {new} new ones.",
     failures_retrieval: "retrieval failures",
     failures_generation: "generation failures",
@@ -59,6 +60,7 @@ const VARIANT_WORDS = {
     only_there: "only in {name}",
     more_of: "Scores, reasons, contexts",
     other_weights: "the variants follow from other metrics",
+    other_sample_weights: "a sample does not weigh the same in all variants",
     lacks: "{name} lacks {n}",
     one_alone: "there is nothing to compare with",
     too_few_common:
@@ -88,6 +90,7 @@ const VARIANT_WORDS = {
     pairs: "配对（{n}）",
     pair: "配对",
     wins: "胜出",
+    wins_label: "{n}：显示 {a} 优于 {b} 的样本",
     mends: "{variant} 修复了 {reference} 的 {mended} 个{failures}，新增 {new} 个。",
     failures_retrieval: "检索失败",
     failures_generation: "生成失败",
@@ -123,6 +126,7 @@ const VARIANT_WORDS = {
     only_there: "仅 {name} 有",
     more_of: "分数、理由、上下文",
     other_weights: "各变体所依据的指标不同",
+    other_sample_weights: "有样本在各变体中的权重不同",
     lacks: "{name} 缺 {n} 个",
     one_alone: "没有可对比的变体",
     too_few_common:

@@ -169,7 +169,7 @@ function pairRow(app, pair, reach, names) {
     pair.ci_low === null ? "–" : `${signed(pair.ci_low)} – ${signed(pair.ci_high)}`,
     p(pair.p_value),
     p(pair.p_adjusted),
-    `${pair.a_wins} : ${pair.b_wins}`,
+    [winsButton(app, pair.a, pair.b, pair.a_wins), " : ", winsButton(app, pair.b, pair.a, pair.b_wins)],
     String(pair.n),
   ].map((text, at) => namedFigure(names[at], text));
   const name = `${pair.a} − ${pair.b}`;
@@ -182,6 +182,12 @@ function pairRow(app, pair, reach, names) {
     el("td", { class: "verdict-cell" }, app.ranking.isTesting ? "–" : pairVerdict(app, pair)),
     figures,
   );
+}
+
+/** How often one variant beats another; leads to these rows. */
+function winsButton(app, a, b, n) {
+  const label = say("wins_label", { a, b, n });
+  return button(String(n), () => app.showBeaten(a, b), { class: "link", "aria-label": label });
 }
 
 /** In the words of a comparison of two runs. */

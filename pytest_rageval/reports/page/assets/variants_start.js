@@ -24,8 +24,11 @@ function startVariants() {
   app.shown = { order: "spread", against: app.leading, hidden: new Set() };
   app.causes = valuesOf(app, causesAt);
   app.docs = valuesOf(app, (_, at) => [docAt(app, at)].filter(Boolean)).slice(0, MOST_DOCS);
+  const ours = rankedNow(app);
+  app.joined = ours.joined;
   app.facts = rowFacts(app);
-  app.differing = [...columns.flatMap(({ run }) => differingFromPython(run)), ...offMeans(app)];
+  app.differing = columns.flatMap(({ run }) => differingFromPython(run));
+  app.differing.push(...offMeans(app.ranking, ours));
   connectVariants(app);
   chooseLanguage(preferredLanguage(navigator.languages ?? [navigator.language]));
   app.drawPage();
@@ -36,6 +39,7 @@ function startVariants() {
       return app.tested;
     },
     ranking: () => app.ranking,
+    letters: lettersOf,
     states: () => app.columns.map(({ state }) => state),
   };
   openRow(app);
@@ -84,10 +88,10 @@ function valuesOf(app, read) {
 }
 
 /** The variants whose means are not those of Python: none, or this page has a defect. */
-function offMeans(app) {
-  const ours = new Map(rankedNow(app).variants.map((one) => [one.name, one]));
+function offMeans(python, page) {
+  const ours = new Map(page.variants.map((one) => [one.name, one]));
   const isOff = (a, b) => (a === null || b === null ? a !== b : Math.abs(a - b) > TOLERANCE * Math.max(1, Math.abs(b)));
-  return app.ranking.variants
+  return python.variants
     .filter((one) =>
       ["mean", "ci_low", "ci_high", "n"].some((key) => isOff(ours.get(one.name)[key], one[key])),
     )
@@ -125,11 +129,20 @@ function connectVariants(app) {
     redrawSection("answers", () => answersSection(app));
     document.getElementById("search").focus();
   };
+  app.showBeaten = (...names) => {
+    const [a, b] = names.map((name) => app.columns.indexOf(app.columnOf.get(name)));
+    app.table = { ...noRowFilters(), which: "beats", a, b };
+    redrawSection("answers", () => answersSection(app));
+    const title = document.getElementById("answers-title");
+    title.tabIndex = -1;
+    title.focus();
+  };
   app.drawPage = () => drawVariants(app);
 }
 
 function drawVariants(app) {
   nameLanguage();
+  if (app.ranking.joined) Object.assign(app.ranking, saidOfJoin(app, app.ranking));
   app.sections = Object.keys(VARIANTS_DRAWN);
   const drawn = Object.values(VARIANTS_DRAWN).map((draw) => draw(app));
   app.bar = variantsBar(app);
@@ -158,9 +171,9 @@ function updateVariants(app) {
   const isTried = isChanged(app);
   for (const column of app.columns)
     column.state = isTried ? weigh(column.run, app.weights) : column.run.asRun;
-  app.ranking = isTried
-    ? { ...rankedNow(app), isTesting: true }
-    : { ...app.data.ranking, isTesting: false };
+  const ours = rankedNow(app);
+  app.joined = ours.joined;
+  app.ranking = isTried ? { ...ours, isTesting: true } : { ...app.data.ranking, isTesting: false };
   app.facts = rowFacts(app);
   drawRanking(app);
   drawRows(app);
