@@ -65,12 +65,11 @@ def trend_of(
 ) -> Sequence[RunPoint]:
     """Return the runs of ``scenario`` below ``base``, the folder of all runs, oldest first.
 
-    Runs of a variant are those of ``support-bot::dense``.
     ``before`` is a run id: that run and later ones are left out. ``limit`` keeps the newest ones.
     Partial runs are included, see ``RunPoint.complete``. Nothing is written. If the history cannot
     be used, the runs are read from their folders.
     """
-    folders = _folders(base, base / run_folder(scenario))
+    folders = _folders(base, run_folder(scenario))
     try:
         known = _known(base, scenario)
     except HistoryError:
@@ -101,7 +100,7 @@ def all_runs(base: Path, *, timeout_s: float = BUSY_S) -> tuple[Sequence[RunPoin
 
 def _up_to_date(base: Path, timeout_s: float) -> tuple[Sequence[RunPoint], HistoryError | None]:
     """Return every run, and the error if the file could not be updated."""
-    folders = list(_all_folders(base))
+    folders = [folder for kept in _places(base) for folder in _folders(base, kept)]
     try:
         known = _known(base, timeout_s=timeout_s)
     except HistoryError as error:
@@ -146,20 +145,18 @@ def _subfolders(base: Path) -> list[Path]:
     ]
 
 
-def _all_folders(base: Path) -> Iterator[str]:
-    """Yield the run folders of all scenarios, and of their variants one level further down."""
+def _places(base: Path) -> Iterator[Path]:
+    """Yield, relative to ``base``, the folders of scenarios and of their variants."""
     for scenario in _subfolders(base):
-        for inner in _subfolders(scenario):
-            yield from [_named(base, inner)] if _is_run(inner) else _folders(base, inner)
+        yield Path(scenario.name)
+        for variant in _subfolders(scenario):
+            if not _is_run(variant):
+                yield Path(scenario.name, variant.name)
 
 
-def _folders(base: Path, home: Path) -> list[str]:
-    """Return the run folders of a scenario's or a variant's folder, as the history names them."""
-    return [_named(base, run) for run in _subfolders(home) if _is_run(run)]
-
-
-def _named(base: Path, run: Path) -> str:
-    return run.relative_to(base).as_posix()
+def _folders(base: Path, kept: Path) -> list[str]:
+    """Return the run folders of a scenario or a variant, as the history names them."""
+    return [(kept / run.name).as_posix() for run in _subfolders(base / kept) if _is_run(run)]
 
 
 def _is_run(folder: Path) -> bool:

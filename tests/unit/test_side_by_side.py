@@ -135,7 +135,7 @@ def test_runs_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
         compare_saved_runs({"a": one, "b": one}, of="f1")
     with pytest.raises(OptionError, match="unknown variant 'c'"):
         compare_saved_runs({"a": one, "b": one}, at_least="c")
-    with pytest.raises(BaselineError, match="no saved run 'b'"):
+    with pytest.raises(BaselineError, match="no saved run 'b': .* is no run folder, and no file"):
         compare_saved_runs({"a": one, "b": tmp_path / "nowhere.json"})
     (tmp_path / "bad.json").write_text("{}", "utf-8")
     with pytest.raises(BaselineError, match="is not a results.json"):

@@ -30,19 +30,16 @@ _SHORT_COMMIT = 8
 def print_history(base: Path, scenario: str) -> int:
     """Print the runs below ``base`` of one scenario, or of each when ``scenario`` is empty.
 
-    Of a scenario with variants, ``bot`` is all of them, and ``bot::dense`` is one.
+    The name of a scenario with variants stands for all of them, and ``bot::dense`` for one.
     Returns pytest's exit status; an unknown name is a usage error.
     """
     points, remarks = all_runs(base)
     names = list(
         dict.fromkeys(point.scenario for point in sorted(points, key=attrgetter("scenario")))
     )
-    families = [name.partition(SEPARATOR)[0] for name in names]
-    wanted = [
-        name for name, family in zip(names, families, strict=True) if scenario in ("", name, family)
-    ]
+    wanted = [name for name in names if scenario in ("", name, name.partition(SEPARATOR)[0])]
     if scenario and not wanted:
-        known = unknown_name("scenario", scenario, list(dict.fromkeys([*names, *families])))
+        known = unknown_name("scenario", scenario, names).rstrip(".")
         raise pytest.UsageError(f"--rag-history: {printable(known)}. Runs are in {base}")
     lines = [] if wanted else [f"no runs in {base} (--rag-output names another folder)"]
     for name in wanted:
