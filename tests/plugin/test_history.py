@@ -133,27 +133,6 @@ def test_it_lists_the_runs_and_runs_no_tests(
     assert "test session starts" not in result.stdout.str()
 
 
-def test_variants_are_listed_under_their_titles(project: Project) -> None:
-    """E20: the name of the scenario is all of them."""
-    project.scenario(
-        """
-        name: qa
-        metrics: [em]
-        dataset: qa.jsonl
-        variants: {one: {}, two: {dataset: {limit: 1}}}
-        """
-    )
-    project.rows([RIGHT, WRONG])
-    project.pytest()
-    result = project.pytest("--rag-history=qa")
-    result.stdout.fnmatch_lines(["qa::one: 1 run", "*0.5000*", "qa::two: 1 run", "*1.0000*"])
-    result = project.pytest("--rag-history=qa::two")
-    result.stdout.fnmatch_lines(["qa::two: 1 run", "*1.0000*"])
-    assert "qa::one" not in result.stdout.str()
-    result = project.pytest("--rag-history=qa::tow")
-    result.stderr.fnmatch_lines(["*unknown scenario 'qa::tow'. Did you mean 'qa::two'?*"])
-
-
 @pytest.mark.parametrize("place", ["option", "ini"])
 def test_it_looks_where_the_runs_are(scenario: Project, place: str) -> None:
     """Beside them the history lies; a name that no run there has is wrong use."""

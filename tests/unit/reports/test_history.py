@@ -50,9 +50,7 @@ def ran(result: Callable[..., ScenarioResult], base: Path, tmp_path: Path) -> Ra
     def make(day: int, score: float | None = 0.5, name: str = "s", **changed: Any) -> Path:
         sample = SampleResult("a", 0, weighted_score=score, scores={"f1": score, "em": None})
         made = decide_gates(result([sample], gates={"f1": 0.4}), Extent(1, 1, 1))
-        name, _, variant = name.partition("::")
-        info = replace(made.info, name=name, variant=variant, overridden=("gates.f1",))
-        made = replace(made, info=info)
+        made = replace(made, info=replace(made.info, name=name, overridden=("gates.f1",)))
         return write_run(replace(made, **changed), run_of(day), tmp_path, base)
 
     return make
@@ -180,25 +178,6 @@ def test_the_trend_is_the_runs_of_one_scenario_oldest_first(ran: Ran, base: Path
     assert [point.mean_of("f1") for point in points] == [0.6, 0.7, None]
     assert [point.scenario for point in trend_of(base, "other")] == ["other"]
     assert trend_of(base, "no such") == []
-
-
-def test_each_variant_has_a_trend_of_its_own(ran: Ran, base: Path) -> None:
-    """E20: with a file and without; runs from before there were variants are a third."""
-    ran(1, 0.1)
-    ran(2, 0.2, "s::dense")
-    ran(3, 0.3, "s::bm25")
-    newest = ran(4, 0.4, "s::dense")
-    assert newest == base / "s" / "dense" / newest.name
-    assert (base / "s" / "dense" / "latest").resolve() == newest
-    for _ in range(2):
-        assert means(trend_of(base, "s::dense")) == [0.2, 0.4]
-        assert means(trend_of(base, "s::bm25")) == [0.3]
-        assert means(trend_of(base, "s")) == [0.1]
-        points, remarks = all_runs(base)
-        assert [point.scenario for point in points] == ["s", "s::dense", "s::bm25", "s::dense"]
-        assert points[-1].folder == f"s/dense/{newest.name}"
-        assert remarks == []
-    assert len(rows_of(base)) == 4
 
 
 def test_a_report_leaves_its_own_run_out(ran: Ran, base: Path) -> None:
