@@ -13,10 +13,11 @@ from typing import Any
 
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.evaluate import Progress
+from pytest_rageval.engine.planning.plan_variants import plans_of
 from pytest_rageval.engine.verdict.best import best_verdict
 from pytest_rageval.engine.verdict.contests import contested
 from pytest_rageval.errors import OptionError, Problem, UserError
-from pytest_rageval.evaluation import evaluate, requested_of
+from pytest_rageval.evaluation import evaluate_planned, plan_of, requested_of
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Contest,
@@ -82,23 +83,18 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
         variants = None
     names = _chosen(_known(scenario, given), variants, targets or {})
     with ExitStack() as stack:
-        run = run or RunSettings()
-        if run.cache_dir is None:
-            run = replace(run, cache_dir=Path(stack.enter_context(TemporaryDirectory())))
-        found = [
-            evaluate(
-                scenario,
-                given,
-                variant=name,
-                target=(targets or {}).get(name),
-                folder=folder,
-                progress=progress,
-                run=run,
-                write_to=write_to,
-                reports=requested,
-            )
-            for name in names
-        ]
+        settings = run or RunSettings()
+        if settings.cache_dir is None:
+            kept = stack.enter_context(TemporaryDirectory())
+            settings = replace(settings, cache_dir=Path(kept))
+        # All of them before the first question: a mistake in the last one must cost nothing.
+        plans = plans_of(
+            names,
+            lambda name: plan_of(
+                scenario, given, folder, (targets or {}).get(name), settings, name
+            ),
+        )
+        found = [evaluate_planned(plan, settings, progress, write_to, requested) for plan in plans]
     judged = contested(found)[0]
     assert judged.ranking is not None  # there are two at least
     ranked = VariantResults(dict(zip(names, found, strict=True)), judged.ranking, judged.gate)
