@@ -61,6 +61,12 @@ def test_a_function_answers_for_a_variant() -> None:
     found = evaluate_variants(SCENARIO, targets={"low": lambda question: "True"})
     assert [one.mean for one in found.ranking.variants] == [1.0, 1.0]
     assert found.results["low"].info.target == "function '<lambda>'"
+    given = {"low": {"target": lambda question: "True"}, "high": {"dataset": rows(12)}}
+    for again in (
+        evaluate_variants(SCENARIO, variants=given),
+        evaluate_variants({**SCENARIO, "variants": given}),
+    ):
+        assert [one.mean for one in again.ranking.variants] == [1.0, 1.0]
 
 
 def test_files_are_written_for_each_and_for_all(tmp_path: Path) -> None:
