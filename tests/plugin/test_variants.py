@@ -371,3 +371,13 @@ def test_the_page_is_written_on_request(three: Project, plain: Run) -> None:
     assert "question 3" in page.read_text("utf-8")
     plain()
     assert not page.exists()
+
+
+def test_variants_are_not_saved_where_another_one_is_better(three: Project, plain: Run) -> None:
+    """The gate is the scenario's, so the run of each variant is red; one alone may be saved."""
+    three.scenario(BEST.replace("at_least: dense", "at_least: twin"))
+    result = plain("--rag-save", "main")
+    assert result.stdout.str().count("baseline main NOT saved: the run is red (gate best)") == 3
+    assert not list(three.path.rglob("main.json"))
+    plain("--rag-save", "main", "--rag-variant", "twin")
+    assert [path.parent.parent.name for path in three.path.rglob("main.json")] == ["twin"]

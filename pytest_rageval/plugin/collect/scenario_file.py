@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -16,12 +15,11 @@ import pytest
 
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.plan_scenario import make_plan
+from pytest_rageval.engine.planning.plan_variants import plans_of
 from pytest_rageval.engine.stopping import in_asking_order
 from pytest_rageval.errors import (
     BaselineError,
     DuplicateNameError,
-    Problem,
-    ScenarioError,
     UserError,
 )
 from pytest_rageval.model import Case, InvalidRow, title_of
@@ -147,29 +145,14 @@ def chosen_variants(file: ScenarioFile) -> tuple[str, ...]:
 
 def variant_plans(file: ScenarioFile, names: Sequence[str]) -> list[Plan]:
     """Return the plans of variants; all that is wrong with them is one collection error."""
-    plans: list[Plan] = []
-    found: dict[Problem, list[str]] = {}
-    is_refused = True
-    for name in names:
-        try:
-            plans.append(_plan(file.path, file, title_of(file.nodeid, name), variant=name))
-        except UserError as error:
-            for problem in error.problems:
-                found.setdefault(problem, []).append(name)
-            is_refused = is_refused and _is_refusal(error)
-    if found:
-        made = BaselineError if is_refused else ScenarioError
-        raise _refused(made(_of_variants(found, len(names))), file)
+    try:
+        plans = plans_of(
+            names, lambda name: _plan(file.path, file, title_of(file.nodeid, name), variant=name)
+        )
+    except UserError as error:
+        raise _refused(error, file) from error
     _warn(dict.fromkeys(text for plan in plans for text in plan.info.warnings), file)
     return plans
-
-
-def _of_variants(found: Mapping[Problem, Sequence[str]], total: int) -> Iterator[Problem]:
-    """Yield each problem, with the variants that have it unless all do: its line may be shared."""
-    for problem, names in found.items():
-        of = ", ".join(dict.fromkeys(names))
-        is_shared = len(set(names)) == total or problem.message.startswith("variants.")
-        yield problem if is_shared else replace(problem, message=f"variant {of}: {problem.message}")
 
 
 def scenario_plan(
