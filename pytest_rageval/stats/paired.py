@@ -36,6 +36,7 @@ def compare_paired(  # noqa: PLR0913  (all but the scores are options)
     correction: Correction = "max-t",
     groups: Groups = None,
     judged: Collection[str] | None = None,
+    at_once: int = 1,
 ) -> dict[str, MetricComparison]:
     """Return for each metric how its scores A differ from its scores B, two-sided.
 
@@ -49,6 +50,8 @@ def compare_paired(  # noqa: PLR0913  (all but the scores are options)
     no adjusted p-value. ``max-t`` is for the permutation test; other tests use Holm's method
     instead. Where a test has no result, or too few samples differ to reach ``alpha``, ``note``
     says why.
+
+    With ``at_once``, so many exact tests take the time that one may take, and fewer are exact.
 
     Raises ValueError when lengths differ, MissingExtraError if a test needs scipy and it is
     missing.
@@ -65,6 +68,7 @@ def compare_paired(  # noqa: PLR0913  (all but the scores are options)
         seed=seed,
         family=family,
         unit=unit,
+        at_once=at_once,
     )
     used = correction_used(test, correction)
     family = [at for at in family if tested[at].p_value is not None]

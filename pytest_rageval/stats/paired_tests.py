@@ -52,7 +52,7 @@ class Tested:
     p_max_t: float | None = None
 
 
-def run_paired_test(
+def run_paired_test(  # noqa: PLR0913  (all but the test and its data are options)
     test: TestName,
     columns: Sequence[Array],
     *,
@@ -60,19 +60,21 @@ def run_paired_test(
     seed: int,
     family: Sequence[int] = (),
     unit: str = "sample",
+    at_once: int = 1,
 ) -> list[Tested]:
     """Test the weighted differences of each metric, two-sided.
 
     ``columns`` are arrays of shape (n_samples,), one for each metric; NaN marks a sample that does
     not count. ``family`` are the positions of the metrics that max-T adjusts for; ``unit`` names
-    what a difference belongs to: a sample, or a group. Raises MissingExtraError if a test needs
+    what a difference belongs to: a sample, or a group. Exact tests take the time of one where
+    ``at_once`` tests are run together. Raises MissingExtraError if a test needs
     scipy and it is missing.
     """
     present = [column[~np.isnan(column)] for column in columns]
     few = [_too_few(found, unit) for found in present]
     if test == "permutation":
         tested = [at for at in family if few[at] is None]
-        flipped = _permutation(columns, n_resamples, seed, tested) if columns else []
+        flipped = _permutation(columns, n_resamples, seed, tested, at_once) if columns else []
         return [none or one for none, one in zip(few, flipped, strict=True)]
     run = _TESTS[test]
     return [
@@ -102,11 +104,13 @@ def _no_difference(differences: Array) -> Tested | None:
 
 
 def _permutation(
-    columns: Sequence[Array], n_resamples: int, seed: int, family: Sequence[int]
+    columns: Sequence[Array], n_resamples: int, seed: int, family: Sequence[int], at_once: int
 ) -> list[Tested]:
     """The sign-flip test; all metrics share the flips."""
     table = np.column_stack(columns)
-    results = sign_flip_tests(table, n_resamples=n_resamples, seed=seed, family=family)
+    results = sign_flip_tests(
+        table, n_resamples=n_resamples, seed=seed, family=family, at_once=at_once
+    )
     return [_flipped(result) for result in results]
 
 

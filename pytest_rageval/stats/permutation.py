@@ -94,14 +94,15 @@ def sign_flip_tests(
     n_resamples: int = 10_000,
     seed: int = 0,
     family: Sequence[int] = (),
+    at_once: int = 1,
 ) -> list[PermutationResult]:
     """Test each column of ``differences``, of shape (n_samples, n_measures), against zero.
 
     NaN marks a sample that does not count. The test is exact if that takes less than about a
-    second for the measure, else it uses ``n_resamples`` random sign patterns and
-    p = (count + 1) / (n_resamples + 1). The flips of a sample depend only on its position and
-    ``seed`` (not negative): all measures share them, and a measure's p-value does not depend on
-    which others are tested with it.
+    second for the measure, or for ``at_once`` measures together; else it uses ``n_resamples``
+    random sign patterns and p = (count + 1) / (n_resamples + 1). The flips of a sample depend only
+    on its position and ``seed`` (not negative): all measures share them, and a measure's p-value
+    does not depend on which others are tested with it.
 
     ``family`` are the columns whose p-values are adjusted for multiple tests, by Westfall and
     Young's step-down max-T with the same flips: for each pattern, the largest
@@ -116,7 +117,7 @@ def sign_flip_tests(
     if np.isinf(table).any():
         raise ValueError("differences must be finite, or NaN where a score is missing")
     scaled = _scaled(np.nan_to_num(table))
-    exact = [_exact_p(column[column != 0.0]) for column in scaled.T]
+    exact = [_exact_p(column[column != 0.0], at_once) for column in scaled.T]
     stepdown = _StepDown(scaled, family)
     too_many = [at for at, p_value in enumerate(exact) if p_value is None]
     bounds = np.abs(scaled.sum(axis=0)) - TIE_TOLERANCE * np.abs(scaled).sum(axis=0)
@@ -196,17 +197,23 @@ def _scaled(table: Array) -> Array:
 # Exact
 
 
-def _exact_p(differences: Array) -> float | None:
-    """Return the p-value of differences other than 0, or None where that would take too long."""
+def _exact_p(differences: Array, at_once: int) -> float | None:
+    """Return the p-value of differences other than 0, or None where that would take too long.
+
+    ``at_once`` tests share the time that one may take.
+    """
     if len(differences) <= _FEW:
         return _p_by_halves(differences)
-    steps = _steps_on_grid(differences)
+    steps = _steps_on_grid(differences, _MOST_ADDITIONS // at_once)
     if steps is not None:
         return _p_on_grid(steps)
-    return _p_by_halves(differences) if len(differences) <= _MOST_BY_HALVES else None
+    most = _MOST_BY_HALVES - 2 * (at_once - 1).bit_length()
+    return _p_by_halves(differences) if len(differences) <= most else None
 
 
-def _steps_on_grid(differences: Array) -> NDArray[np.int64] | None:
+def _steps_on_grid(
+    differences: Array, additions: int = _MOST_ADDITIONS
+) -> NDArray[np.int64] | None:
     """Return the differences as whole multiples of a common step; None without one, or if too fine.
 
     Euclid's algorithm finds the step: the remainders after whole steps give the next step, until
@@ -214,7 +221,7 @@ def _steps_on_grid(differences: Array) -> NDArray[np.int64] | None:
     """
     sizes = np.abs(differences)
     total = float(sizes.sum())
-    most = 2 * min(_MOST_STATES, _MOST_ADDITIONS // len(sizes))
+    most = 2 * min(_MOST_STATES, additions // len(sizes))
     step = float(sizes.max())
     while (remainders := _remainders(sizes, step, total / most)).size:
         step = float(remainders.min())

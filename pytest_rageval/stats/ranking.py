@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -25,6 +26,9 @@ from pytest_rageval.stats.paired import compare_paired, power_factor
 from pytest_rageval.stats.summary import summarize
 from pytest_rageval.stats.unlike import differences, metrics_in_all
 from pytest_rageval.stats.wording import counted
+
+# A pair is here two variants.
+_PAIRS_OF_SAMPLES = re.compile(r"\bpair(s?)\b")
 
 
 def rank_variants(
@@ -108,6 +112,7 @@ def _pairs(
         n_resamples=contest.n_resamples,
         seed=contest.seed,
         groups=common.groups,
+        at_once=len(both) or 1,
     )
     found = list(compared.values())
     wins = [_wins(a, b, upwards) for a, b in scores.values()]
@@ -115,7 +120,8 @@ def _pairs(
         _pair(*names, one, won, len(both), contest.alpha)
         for names, one, won in zip(both, found, wins, strict=True)
     )
-    return pairs, next((one.undecided for one in found if one.undecided), "")
+    reach = next((one.undecided for one in found if one.undecided), "")
+    return pairs, _PAIRS_OF_SAMPLES.sub(r"common sample\1", reach)
 
 
 def _pair(

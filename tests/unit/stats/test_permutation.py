@@ -406,3 +406,21 @@ def test_a_group_is_the_sum_of_its_pairs() -> None:
 def test_neither_side_may_be_infinite(a: float, b: float) -> None:
     with pytest.raises(ValueError, match="scores must be finite"):
         paired_differences([a], [b])
+
+
+def test_many_tests_at_once_share_the_time_of_one() -> None:
+    """45 pairs of 44 samples would take 17 s: 12 samples less halve the sums twelve times.
+
+    What is sampled instead agrees with the exact p within 4 standard errors.
+    """
+    random = np.random.default_rng(5)
+    table = random.normal(0.2, 1.0, (44, 45))
+    alone = permutation.sign_flip_tests(table[:, :2])
+    together = permutation.sign_flip_tests(table, at_once=45)
+    assert {found.method for found in alone} == {"exact"}
+    assert {found.method for found in together} == {"sampled"}
+    for one, other in zip(alone, together, strict=False):
+        error = (one.p_value * (1.0 - one.p_value) / 10_000) ** 0.5
+        assert abs(one.p_value - other.p_value) < 4.0 * error + 1e-4
+    few = permutation.sign_flip_tests(table[:32], at_once=45)
+    assert {found.method for found in few} == {"exact"}

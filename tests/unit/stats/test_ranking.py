@@ -264,7 +264,7 @@ def test_min_pairs_of_0_still_needs_samples() -> None:
     found = rank(run_of("v", ONES), run_of("u", [None] * 8), min_pairs=0.0)
     assert found.undecided.startswith("only 0 of 8 samples have f1 in all of v, u: u lacks 8;")
     few = rank(run_of("v", ONES), run_of("u", [0.0] * 5 + [None] * 3), min_pairs=0.0)
-    assert few.undecided == "5 pairs cannot reach p < 0.05, whatever the scores; 6 can"
+    assert few.undecided == "5 common samples cannot reach p < 0.05, whatever the scores; 6 can"
 
 
 def test_too_few_flips_decide_nothing() -> None:

@@ -116,7 +116,9 @@ def test_too_few_samples_for_any_difference() -> None:
     runs = [run_of("dense", ONES[:5]), run_of("gpt", SEVEN[3:])]
     found = verdict(*runs, at_least="dense")
     assert found.outcome == "failed"
-    assert found.message.endswith("5 pairs cannot reach p < 0.05, whatever the scores; 6 can")
+    assert found.message.endswith(
+        "5 common samples cannot reach p < 0.05, whatever the scores; 6 can"
+    )
 
 
 def test_what_did_not_run_fails_it() -> None:
