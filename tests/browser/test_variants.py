@@ -317,6 +317,7 @@ SAID = (
     "of 1 sample a metric applies in some variants only, and is left out of all",
     "2 samples of 9 left out: v lacks 1, u lacks 1",
     "2 groups cannot reach p < 0.05, whatever the scores; 6 can",
+    "5 common samples cannot reach p < 0.05, whatever the scores; 6 can",
     "nothing is significantly better than u (f1 0.8750, 8 common samples, 1 pair, alpha 0.05); "
     "v is ahead by 0.1250 (p 1.0000); a difference below 0.3502 may go unseen (power 80 %)",
     "nothing is significantly better than u (f1 1.0000, 8 common samples, max-T over 3 pairs, "
@@ -377,14 +378,15 @@ ANSWERS = {
 F1S = {"bm25": (0.8, 1.0, 0.2, 0.1), "dense": (0.6, 1.0, 0.9, 0.1), "gpt": (0.7, 0.0, 0.2, 0.3)}
 
 
-def few_runs(weigh: Weigh) -> list[ScenarioResult]:
+def few_runs(weigh: Weigh, **fields: Any) -> list[ScenarioResult]:
+    """Runs whose rows fail, or are low at least, where f1 is below 0.5."""
     runs = []
     for name, answers in ANSWERS.items():
         samples = [
             SampleResult(
                 f"q{at}",
                 at,
-                "failed" if F1S[name][at] < 0.5 else "passed",
+                "failed" if F1S[name][at] < 0.5 and not fields else "passed",
                 question="退货要多久？" if at == 2 else f"Question {at}?",
                 answer=answer,
                 references=(f"reference {at}",),
@@ -396,7 +398,8 @@ def few_runs(weigh: Weigh) -> list[ScenarioResult]:
             )
             for at, answer in enumerate(answers)
         ]
-        info = info_of(name, 4, metrics=COLUMNS[:1], diagnose=Diagnosis(), metadata_columns=())
+        own = {"metrics": COLUMNS[:1], "diagnose": Diagnosis(), "metadata_columns": ()}
+        info = info_of(name, 4, **own, **fields)
         runs.append(weigh(info, samples, {"f1": 1.0}, {}))
     return runs
 
@@ -483,6 +486,15 @@ def test_rows_are_found_by_how_they_differ(open_report: Any, weigh: Weigh) -> No
     opened_cell = cell.locator("details")
     opened_cell.get_by_text("context of gpt").wait_for()
     assert "no context holds it" in opened_cell.inner_text()
+
+
+def test_low_answers_fail_where_nothing_has_a_threshold(open_report: Any, weigh: Weigh) -> None:
+    """E21: below 0.6, the band bad; all cases passed."""
+    page = opened(open_report, few_runs(weigh, thresholds={}))
+    chosen(page, "Rows").select_option("where some fail")
+    assert rows_of(page) == ["q1", "q2", "q3"]
+    chosen(page, "Rows").select_option("where all fail")
+    assert rows_of(page) == ["q3"]
 
 
 def test_outcomes_follow_the_weights(open_report: Any, weigh: Weigh) -> None:

@@ -28,6 +28,7 @@ const RUN_WORDS = [
   [/of (\d+) samples? a metric applies in some variants only, and is left out of all/, "有 $1 个样本的某个指标只适用于部分变体，因而不计入任何变体"],
   [/(\d+) samples? of (\d+) left out: /, "$2 个样本中有 $1 个未计入："],
   [/^it cannot be said that nothing is better than (.+?): /, "无法确定没有变体优于 $1："],
+  [/(\d+) common samples? cannot reach p < ([\d.e-]+)/, "$1 个共有样本无论结果如何都达不到 p < $2"],
   [/not every sample of every variant ran/, "并非每个变体的每个样本都已运行"],
   [/not compared with ([^';；]+)/, "未与 $1 对比"],
   [/([^;；：]+?) did not run/, "$1 未运行"],
