@@ -252,7 +252,7 @@ function answersRow(app, at) {
       : el("div", { class: "expected" }, el("h4", {}, say("references")), listOf({ data }, references)),
     el(
       "div",
-      { class: "columns", role: "region", tabindex: "0", "aria-label": say("answers_to", { id }) },
+      { class: "columns", role: "group", tabindex: "0", "aria-label": say("answers_to", { id }) },
       shownColumns(app).map((column) => answerCell(app, column, at, question)),
     ),
   );
