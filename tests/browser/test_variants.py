@@ -207,7 +207,7 @@ def test_letters_are_those_of_python(open_report: Any, weigh: Weigh) -> None:
         n = rng.randint(1, 8)
         pairs = list(combinations(range(n), 2))
         cases.append((n, rng.sample(pairs, rng.randint(0, len(pairs)))))
-    cases.append((60, list(combinations(range(60), 2))))
+    cases.append((28, list(combinations(range(28), 2))))
     page = opened(open_report, made_runs(weigh, 2, "uv"))
     found = page.evaluate("cases => cases.map(([n, apart]) => rageval.letters(n, apart))", cases)
     for letters, (n, apart) in zip(found, cases, strict=True):
@@ -341,7 +341,8 @@ def test_what_the_ranking_says_is_in_chinese_too(open_report: Any, weigh: Weigh)
     """E20: names, keys and values stay."""
     runs = made_runs(weigh, 4, "uv")
     ranking = replace(rank_variants(runs, contest_of(runs)), remarks=SAID, undecided="")
-    page = shown(open_report, runs, ranking, locale="zh-CN")
+    page = shown(open_report, runs, ranking)
+    page.get_by_role("button", name="中文").click()
     said = page.locator("#ranking .notice").all_inner_texts()
     assert len(said) == len(SAID)
     left = {one: re.findall("[A-Za-z]{2,}", KEPT.sub("", one)) for one in said}
@@ -509,7 +510,7 @@ def test_outcomes_follow_the_weights(open_report: Any, weigh: Weigh) -> None:
     chosen(page, "Rows").select_option("where some fail")
     again = [weigh(one.info, one.samples, {"f1": 0, "rubric": 1, "noise": 0}, {}) for one in runs]
     low = {one.sample_id for run in again for one in run.samples if outcome_of(one) != "passed"}
-    assert set(rows_of(page) + next_page(page)) == low
+    assert all_rows_of(page) == low
 
 
 def outcome_of(sample: SampleResult) -> Outcome:
@@ -519,12 +520,13 @@ def outcome_of(sample: SampleResult) -> Outcome:
     return "passed" if sample.weighted_score >= 0.6 else "failed"
 
 
-def next_page(page: Any) -> list[str]:
-    button = page.locator('[data-page="next"]')
-    if not button.count() or button.is_disabled():
-        return []
-    button.click()
-    return rows_of(page)
+def all_rows_of(page: Any) -> set[str]:
+    """Return the rows of all pages."""
+    found = set(rows_of(page))
+    while page.locator('[data-page="next"]:not([disabled])').count():
+        page.locator('[data-page="next"]').click()
+        found.update(rows_of(page))
+    return found
 
 
 # Hands, eyes, ears
@@ -613,7 +615,7 @@ def test_axe_finds_no_serious_violation(
 
 def test_all_is_done_by_keyboard(open_report: Any, weigh: Weigh) -> None:
     """From a pair's wins to the rows where one beats the other; on through pages."""
-    runs = made_runs(weigh, 45)
+    runs = made_runs(weigh, 25)
     page = opened(open_report, runs)
     keys = page.keyboard
     page.locator(".pairs summary").focus()
@@ -630,7 +632,7 @@ def test_all_is_done_by_keyboard(open_report: Any, weigh: Weigh) -> None:
     assert page.evaluate("document.activeElement.id") == "search"
     page.locator('[data-page="next"]').focus()
     keys.press("Enter")
-    assert "21–40 of 45" in page.locator(".pager").inner_text()
+    assert "11–20 of 25" in page.locator(".pager").inner_text()
     assert page.evaluate("document.activeElement.dataset.page") == "next"
     box = page.locator(".side .columns").first
     box.focus()
@@ -647,7 +649,7 @@ def test_all_is_done_by_keyboard(open_report: Any, weigh: Weigh) -> None:
 @pytest.mark.full
 def test_ten_variants_of_a_thousand_samples_open_at_once(open_report: Any, weigh: Weigh) -> None:
     page = opened(open_report, made_runs(weigh, 1000, "abcdefghij"))
-    assert page.locator(".side").count() == 20
+    assert page.locator(".side").count() == 10
     took_s = 9.9
     for _ in range(3):  # the machine may have other work
         took_s = page.evaluate("performance.getEntriesByType('navigation')[0].duration / 1000")

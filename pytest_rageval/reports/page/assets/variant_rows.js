@@ -1,6 +1,6 @@
 // The answers of all variants to each question, side by side: found, filtered, and marked where they differ.
 
-const ROWS_AT_ONCE = 20;
+const ROWS_AT_ONCE = 10;
 const WHICH = ["all", "differ", "beats", "all_fail", "some_fail"];
 const LONG_TEXT = 600; // characters: a text that scrolls in its box
 
