@@ -64,13 +64,25 @@ def evaluate(  # noqa: PLR0913  (all but the scenario are options)
     """
     __tracebackhide__ = methodcaller("errisinstance", UserError)
     requested = requested_of(reports, write_to)
-    run, started = run or RunSettings(), datetime.now(UTC)
+    run = run or RunSettings()
     try:
-        plan = _plan(scenario, overrides_of(overrides), folder, target, run, variant)
-        plan = replace(plan, keeps_expected=EVALUATION_ROWS in requested)
+        plan = plan_of(scenario, overrides_of(overrides), folder, target, run, variant)
     except UserError as error:
         # Without our own frames and causes: --showlocals would print the whole scenario.
         raise error.with_traceback(None) from None
+    return evaluate_planned(plan, run, progress, write_to, requested)
+
+
+def evaluate_planned(
+    plan: Plan,
+    run: RunSettings,
+    progress: bool | Progress | None,
+    write_to: str | os.PathLike[str] | None,
+    requested: tuple[str, ...],
+) -> ScenarioResult:
+    """Score every case of a plan, write the files if wanted, and return the result."""
+    started = datetime.now(UTC)
+    plan = replace(plan, keeps_expected=EVALUATION_ROWS in requested)
     with _progress(progress, plan.info.title) as listener:
         evaluated = evaluate_plan(plan, run, listener)
     if write_to is not None:
@@ -89,7 +101,7 @@ def requested_of(reports: Iterable[str], write_to: object) -> tuple[str, ...]:
         raise OptionError([Problem("reports", str(error))]) from error
 
 
-def _plan(
+def plan_of(
     scenario: str | os.PathLike[str] | Scenario | Mapping[str, Any],
     overrides: list[Override],
     folder: str | os.PathLike[str] | None,
@@ -97,6 +109,7 @@ def _plan(
     run: RunSettings,
     variant: str,
 ) -> Plan:
+    """Return the plan of what ``evaluate`` was given; raises ScenarioError and OptionError."""
     if isinstance(scenario, str | os.PathLike):
         if folder is not None:
             message = "only for scenarios without a file; in a file, paths are relative to the file"

@@ -13,10 +13,11 @@ from typing import Any
 
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.evaluate import Progress
+from pytest_rageval.engine.planning.plan_variants import plans_of
 from pytest_rageval.engine.verdict.best import best_verdict
 from pytest_rageval.engine.verdict.contests import contested
 from pytest_rageval.errors import OptionError, Problem, UserError
-from pytest_rageval.evaluation import evaluate, requested_of
+from pytest_rageval.evaluation import evaluate_planned, plan_of, requested_of
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Contest,
@@ -31,10 +32,11 @@ from pytest_rageval.scenario.in_memory import Changes, overrides_of, tree_of
 from pytest_rageval.scenario.loader import variants_in, variants_of
 from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.scenario.schema import Scenario
-from pytest_rageval.scenario.variants import unknown_variant
+from pytest_rageval.scenario.variants import VARIANTS, unknown_variant
 from pytest_rageval.stats.ranking import rank_variants
 
 Target = Callable[..., Any]
+Variants = Mapping[str, Mapping[str, Any] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
     scenario: str | os.PathLike[str] | Scenario | Mapping[str, Any],
     overrides: Iterable[Override | str] | Changes = (),
     *,
-    variants: Iterable[str] | Mapping[str, Mapping[str, Any] | None] | None = None,
+    variants: Iterable[str] | Variants | None = None,
     targets: Mapping[str, Target] | None = None,
     folder: str | os.PathLike[str] | None = None,
     progress: bool | Progress | None = None,
@@ -66,10 +68,10 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
     """Evaluate the variants of a scenario in this process and rank them.
 
     ``variants`` are the names of some variants of the scenario (default: all), or a mapping of
-    names to keys, as in a file, which takes the place of the scenario's own. ``targets`` are
-    functions that answer for a variant, by its name. All other arguments are those of ``evaluate``.
-    Equal questions to a model are sent once: without a cache folder in ``run``, replies are kept
-    until the end of this call.
+    names to keys, as in a file, which takes the place of the scenario's own. A function that
+    answers for a variant is its ``target``, or in ``targets`` by its name. All other arguments are
+    those of ``evaluate``. Equal questions to a model are sent once: without a cache folder in
+    ``run``, replies are kept until the end of this call.
 
     Raises ScenarioError and OptionError as ``evaluate`` does, and OptionError for fewer than two
     variants.
@@ -77,28 +79,25 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
     __tracebackhide__ = methodcaller("errisinstance", UserError)
     requested = requested_of(reports, write_to)
     given = overrides_of(overrides)
-    if isinstance(variants, Mapping):
-        given.insert(0, _replaced(variants))
-        variants = None
-    names = _chosen(_known(scenario, given), variants, targets or {})
+    own = variants if isinstance(variants, Mapping) else _of_mapping(scenario)
+    answers = {**_functions(own or {}), **(targets or {})}
+    if own is not None and isinstance(scenario, Mapping):
+        scenario = {**scenario, VARIANTS: _without_functions(own)}
+    elif own is not None:
+        given.insert(0, Override((VARIANTS,), _without_functions(own), VARIANTS))
+    wanted = None if isinstance(variants, Mapping) else variants
+    names = _chosen(_known(scenario, given), wanted, answers)
     with ExitStack() as stack:
-        run = run or RunSettings()
-        if run.cache_dir is None:
-            run = replace(run, cache_dir=Path(stack.enter_context(TemporaryDirectory())))
-        found = [
-            evaluate(
-                scenario,
-                given,
-                variant=name,
-                target=(targets or {}).get(name),
-                folder=folder,
-                progress=progress,
-                run=run,
-                write_to=write_to,
-                reports=requested,
-            )
-            for name in names
-        ]
+        settings = run or RunSettings()
+        if settings.cache_dir is None:
+            kept = stack.enter_context(TemporaryDirectory())
+            settings = replace(settings, cache_dir=Path(kept))
+        # All of them before the first question: a mistake in the last one must cost nothing.
+        plans = plans_of(
+            names,
+            lambda name: plan_of(scenario, given, folder, answers.get(name), settings, name),
+        )
+        found = [evaluate_planned(plan, settings, progress, write_to, requested) for plan in plans]
     judged = contested(found)[0]
     assert judged.ranking is not None  # there are two at least
     ranked = VariantResults(dict(zip(names, found, strict=True)), judged.ranking, judged.gate)
@@ -107,9 +106,23 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
     return _written(ranked, Path(write_to) / run_folder(judged.info.name), requested)
 
 
-def _replaced(variants: Mapping[str, Mapping[str, Any] | None]) -> Override:
-    plain = {name: dict(keys or {}) for name, keys in variants.items()}
-    return Override(("variants",), plain, "variants")
+def _of_mapping(scenario: object) -> Variants | None:
+    """Return the variants of a scenario that is a mapping, if it has some."""
+    found = scenario.get(VARIANTS) if isinstance(scenario, Mapping) else None
+    return found if isinstance(found, Mapping) else None
+
+
+def _functions(variants: Variants) -> dict[str, Target]:
+    """Return the targets that are functions, which no file could hold."""
+    known = {name: (keys or {}).get("target") for name, keys in variants.items()}
+    return {name: target for name, target in known.items() if callable(target)}
+
+
+def _without_functions(variants: Variants) -> dict[str, dict[str, Any]]:
+    return {
+        name: {key: value for key, value in (keys or {}).items() if not callable(value)}
+        for name, keys in variants.items()
+    }
 
 
 def _known(

@@ -69,7 +69,7 @@ def trend_of(
     Partial runs are included, see ``RunPoint.complete``. Nothing is written. If the history cannot
     be used, the runs are read from their folders.
     """
-    folders = _folders(base / run_folder(scenario))
+    folders = _folders(base, run_folder(scenario))
     try:
         known = _known(base, scenario)
     except HistoryError:
@@ -100,7 +100,7 @@ def all_runs(base: Path, *, timeout_s: float = BUSY_S) -> tuple[Sequence[RunPoin
 
 def _up_to_date(base: Path, timeout_s: float) -> tuple[Sequence[RunPoint], HistoryError | None]:
     """Return every run, and the error if the file could not be updated."""
-    folders = [folder for scenario in _subfolders(base) for folder in _folders(scenario)]
+    folders = [folder for kept in _places(base) for folder in _folders(base, kept)]
     try:
         known = _known(base, timeout_s=timeout_s)
     except HistoryError as error:
@@ -145,13 +145,22 @@ def _subfolders(base: Path) -> list[Path]:
     ]
 
 
-def _folders(scenario: Path) -> list[str]:
-    """Return the run folders of a scenario's folder, as the history names them."""
-    return [
-        f"{scenario.name}/{run.name}"
-        for run in _subfolders(scenario)
-        if (run / "results.json").is_file()
-    ]
+def _places(base: Path) -> Iterator[Path]:
+    """Yield, relative to ``base``, the folders of scenarios and of their variants."""
+    for scenario in _subfolders(base):
+        yield Path(scenario.name)
+        for variant in _subfolders(scenario):
+            if not _is_run(variant):
+                yield Path(scenario.name, variant.name)
+
+
+def _folders(base: Path, kept: Path) -> list[str]:
+    """Return the run folders of a scenario or a variant, as the history names them."""
+    return [(kept / run.name).as_posix() for run in _subfolders(base / kept) if _is_run(run)]
+
+
+def _is_run(folder: Path) -> bool:
+    return (folder / "results.json").is_file()
 
 
 def _points(

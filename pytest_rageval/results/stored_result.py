@@ -24,6 +24,9 @@ def stored_result(run: Path, name: str = "") -> ScenarioResult:
     """
     file = run / "results.json" if run.is_dir() else run
     shown = str(run)
+    if not file.exists():
+        message = f"no saved run {name or run.stem!r}: {shown} is no run folder, and no file"
+        raise BaselineError([Problem("", message)])
     saved = load_baseline(name or run.stem, file, "", (), shown)
     try:
         head = read_head(file)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from unicodedata import normalize
 
-from pytest_rageval.errors import OptionError, Problem, ScenarioError, shorten
+from pytest_rageval.errors import OptionError, Problem, ScenarioError, shorten, unknown_name
 from pytest_rageval.scenario.short_forms import is_metric_gate, metric_step, widen
 from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree, parse_yaml
 
@@ -17,6 +17,8 @@ _LIMITS = (("dataset", "limit"), ("runtime", "max_samples"))
 
 NameOf = Callable[[str], str]
 """Returns what results call a metric that is written so; other names come back as they are."""
+
+_WITH_SECRETS = (("judge",), ("embedding",), ("models",), ("target",))
 
 _STEP = r'(?:"(?:[^"\\]|\\.)*"|[^."]+)'
 _PATH = re.compile(rf"{_STEP}(?:\.{_STEP})*")
@@ -51,6 +53,7 @@ class Override:
         """Put the value into the tree and return the dotted name of what was overridden."""
         if self.only_present and not isinstance(tree.data.get(self.path[0]), str | dict):
             return None
+        self._check_variant(tree)
         _make_room(tree, self.path, self.value)
         steps = _list_index(tree, as_named(tree.data, self.path, name_of))
         if self.value is None and _take_away(tree, steps):
@@ -66,6 +69,17 @@ class Override:
         if self.written_at:
             tree.copy_lines(self.written_at, steps)
         return key_name(steps)
+
+    def _check_variant(self, tree: YamlTree) -> None:
+        """Refuse a key of a variant that is not among the others: the name may be misspelt."""
+        known = tree.data.get("variants")
+        if self.path[0] != "variants" or not self.path[2:] or not isinstance(known, dict):
+            return
+        name = self.path[1]
+        if known and name not in known:
+            message = unknown_name("variant", name, known)
+            add = f"; to add it, give all of it: variants.{shorten(name)}={{...}}"
+            raise ScenarioError([Problem(self.flag, message + add)])
 
 
 def _limits(path: tuple[str, ...], value: Any) -> bool:
@@ -254,7 +268,8 @@ def set_override(flag: str, text: str) -> Override:
     if not sign or not _PATH.fullmatch(path_text):
         raise OptionError([Problem(where, "expected PATH=VALUE, for instance dataset.limit=10")])
     path = tuple(_unquote(step) for step in re.findall(_STEP, path_text))
-    if path[0] in ("judge", "embedding", "models", "target"):
+    key = (path[2:] if path[0] == "variants" else path)[:1]
+    if key in ((), *_WITH_SECRETS):
         where = f"{flag} {shorten(path_text)}"  # the value may hold a key or a password
     try:
         tree = parse_yaml(value_text, where)

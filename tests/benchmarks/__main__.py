@@ -2,16 +2,17 @@
 
     python -m tests.benchmarks [--repeat N] [NAME ...]
 
-Names: startup, rows, many-rows, rouge, xdist, trec, permutation, judge, target, ragas; all when
-none is given. Every figure that is not called otherwise is CPU time of a whole process (user +
-system, children included) as the operating system counts it. The two commands of a comparison run
-in turn, and ``median`` is the median of the pairwise ratios, ``best`` the ratio of the two smallest
-times. Nothing here is part of the test suite: machines are noisy.
+Names: startup, rows, many-rows, rouge, xdist, variants, trec, permutation, judge, target, ragas;
+all when none is given. Every figure that is not called otherwise is CPU time of a whole process
+(user + system, children included) as the operating system counts it. The two commands of a
+comparison run in turn, and ``median`` is the median of the pairwise ratios, ``best`` the ratio of
+the two smallest times. Nothing here is part of the test suite: machines are noisy.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import sys
 import tempfile
@@ -88,6 +89,31 @@ def xdist(folder: Path, repeat: int) -> None:
     _print("10,000 rows, em acc f1, -n 2", comparison, 1.3)
 
 
+def variants(folder: Path, repeat: int) -> None:
+    """Ten variants of 1,000 rows, against the ten as scenarios of their own, each a single run."""
+    write_rows(1000, folder / "rows.jsonl")
+    lines = (folder / "rows.jsonl").read_text("utf-8").splitlines()
+    rows = [{**json.loads(line), "id": f"q{at}"} for at, line in enumerate(lines)]
+    scenario, listed = _SCENARIO.format(metrics="em, acc, f1"), "variants:\n"
+    for at in range(10):
+        # A tenth of the answers are those of other questions: another tenth in each variant.
+        answers = [rows[place - (place % 10 == at)]["answer"] for place in range(len(rows))]
+        changed = [{**row, "answer": answers[place]} for place, row in enumerate(rows)]
+        single = folder / "single" / f"v{at}"
+        single.mkdir(parents=True)
+        text = "".join(json.dumps(row) + "\n" for row in changed)
+        (single / "rows.jsonl").write_text(text, encoding="utf-8")
+        (single / "benchmark.rageval.yaml").write_text(scenario, encoding="utf-8")
+        listed += f"  v{at}: {{dataset: ../single/v{at}/rows.jsonl}}\n"
+    whole = folder / "whole"
+    whole.mkdir()
+    text = f"{scenario}{listed}best: v0\n"
+    (whole / "benchmark.rageval.yaml").write_text(text, encoding="utf-8")
+    command = f"subprocess.run([sys.executable, *{_PYTEST!r}], cwd=f'v{{at}}')"
+    ten = Command(["-c", f"import subprocess, sys; [{command} for at in range(10)]"], single.parent)
+    _print("ten variants of 1,000 rows, ten single runs", compare(_run(whole), ten, repeat), 1.1)
+
+
 def _rows(folder: Path, repeat: int, count: int) -> Comparison:
     _scenario(folder, count, "em, acc, f1")
     comparison = compare(_run(folder / "scenario"), _run(_noop(folder, count)), repeat)
@@ -133,6 +159,7 @@ _ALL: dict[str, Callable[[Path, int], None]] = {
     "many-rows": many_rows,
     "rouge": rouge,
     "xdist": xdist,
+    "variants": variants,
     "trec": trec,
     "permutation": permutation,
     "judge": judge,

@@ -15,12 +15,13 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_rageval import extras
+from pytest_rageval import evaluate_variants, extras
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 # What a README runs, as folder or folder/file, and the scenario's name.
@@ -38,6 +39,8 @@ NAMES = {
     "rag_app/by_fixture": "rag-app-by-fixture",
     "rag_app/test_garden.py": "rag-app-by-test",
     "custom_metric": "custom-metric",
+    # One of its variants; each has a folder of its own.
+    "three_variants": "three-variants/dense",
 }
 # These ask a server of their own.
 OVER_HTTP = "rag_app/by_http"
@@ -446,6 +449,102 @@ def test_results_are_the_same_with_two_workers(run_example: RunExample, tmp_path
         spread, plain = results_of(tmp_path, name), run_example(name).results
         assert spread["run"]["workers"] == 2
         assert {**spread, "run": None} == {**plain, "run": None}, name
+
+
+VARIANTS = ("bm25", "dense", "rerank")
+
+
+def right_answers(run: Run) -> dict[str, list[bool]]:
+    """Return of each variant which answers hold their reference, letter for letter."""
+    found = {}
+    for name in VARIANTS:
+        folder = Path(run.root) / ".rageval" / "three-variants" / name / "latest"
+        samples = json.loads((folder / "results.json").read_text("utf-8"))["samples"]
+        found[name] = [one["references"][0] in one["answer"] for one in samples]
+    return found
+
+
+def test_three_variants_share_letters(run_example: RunExample) -> None:
+    """E20: three times 120 questions; rerank and bm25 differ, dense is like both."""
+    run = run_example("three_variants")
+    assert run.status == 0, run.output
+    # Two gates and "unscored" of each: acc and unscored, and best once.
+    assert run.outcomes == {"passed": 3 * (120 + 2) + 1}
+    found = json.loads((Path(run.root) / ".rageval/three-variants/variants.json").read_text())
+    answers = right_answers(run)
+    right = {name: sum(one) for name, one in answers.items()}
+    assert right == {"bm25": 64, "dense": 75, "rerank": 79}
+    means = {name: one["mean"] for name, one in found["variants"].items()}
+    assert means == pytest.approx({name: count / 120 for name, count in right.items()})
+    letters = {name: one["letters"] for name, one in found["variants"].items()}
+    assert letters == {"rerank": "a", "dense": "ab", "bm25": "b"}
+    assert (found["gate"]["outcome"], found["common"], found["undecided"]) == ("passed", 120, "")
+    # As the README says: the Chinese questions are the last 12; who alone is right, of two.
+    assert [sum(answers[name][-12:]) for name in VARIANTS] == [11, 6, 8]
+    sides = Counter(zip(answers["rerank"], answers["bm25"], strict=True))
+    assert (sides[True, False], sides[False, True]) == (23, 8)
+    for page in (EXAMPLES / "three_variants/README.md", EXAMPLES.parent / RANKING_PAGE):
+        shown = re.search(r"^by weighted_score.*?(?=^```$)", page.read_text("utf-8"), re.M | re.S)
+        assert shown is not None, page
+        assert shown.group() in run.output, page
+
+
+RANKING_PAGE = "docs/how-to/compare-variants.md"
+
+
+def test_p_values_of_three_variants_are_those_of_all_flips(run_example: RunExample) -> None:
+    """E20: of three systems that are right or wrong, one is alone in each sample that tells.
+
+    To flip a sample swaps the sides of that one against both others. So with k of its n samples
+    flipped, a system has a sum that is distributed like 2k - n, k binomial, apart from the others:
+    all 2^46 flips in 23 * 16 * 10 steps. Of a pair, the sum of its squares is the same in each.
+    """
+    run = run_example("three_variants")
+    ahead = dict.fromkeys(VARIANTS, 0)
+    alone = dict.fromkeys(VARIANTS, 0)
+    for answers in zip(*right_answers(run).values(), strict=True):
+        odd = [at for at, one in enumerate(answers) if answers.count(one) == 1]
+        for at in odd:
+            alone[VARIANTS[at]] += 1
+            ahead[VARIANTS[at]] += 1 if answers[at] else -1
+    assert alone == {"bm25": 22, "dense": 15, "rerank": 9}
+    pairs = list(combinations(VARIANTS, 2))
+
+    def sizes(sums: dict[str, int]) -> dict[tuple[str, str], float]:
+        lengths = {(a, b): math.sqrt(alone[a] + alone[b]) for a, b in pairs}
+        return {(a, b): round(abs(sums[a] - sums[b]) / lengths[a, b], 9) for a, b in pairs}
+
+    flips = [
+        (
+            math.prod(math.comb(alone[one], k) for one, k in zip(VARIANTS, ks, strict=True)),
+            sizes({one: 2 * k - alone[one] for one, k in zip(VARIANTS, ks, strict=True)}),
+        )
+        for ks in product(*(range(alone[one] + 1) for one in VARIANTS))
+    ]
+    observed = sizes(ahead)
+    file = Path(run.root) / ".rageval/three-variants/variants.json"
+    found = {frozenset((one["a"], one["b"])): one for one in json.loads(file.read_text())["pairs"]}
+    left, last = sorted(pairs, key=lambda pair: -observed[pair]), 0.0
+    while left:
+        pair = left[0]
+        total = 2 ** sum(alone.values())
+        raw = sum(ways for ways, other in flips if other[pair] >= observed[pair]) / total
+        larger = (ways for ways, other in flips if max(map(other.get, left)) >= observed[pair])
+        last = max(last, sum(larger) / total)
+        assert found[frozenset(pair)]["p_value"] == pytest.approx(raw, rel=1e-9)
+        # 10,000 flips were drawn: four standard errors.
+        margin = 4 * math.sqrt(last * (1 - last) / 10_000)
+        assert found[frozenset(pair)]["p_adjusted"] == pytest.approx(last, abs=margin)
+        left = left[1:]
+
+
+def test_another_variant_in_service_is_overtaken() -> None:
+    """E20: ``--rag-set best=bm25``, as the README says; its message word for word."""
+    scenario = EXAMPLES / "three_variants" / "three_variants.rageval.yaml"
+    gate = evaluate_variants(scenario, ["best=bm25"]).gate
+    assert gate is not None
+    assert gate.outcome == "failed"
+    assert f"\n{gate.message}\n" in (scenario.parent / "README.md").read_text("utf-8")
 
 
 def test_custom_metric_is_green(run_example: RunExample) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -177,13 +178,15 @@ def test_an_unknown_variant_is_refused(three: Project, plain: Run) -> None:
 
 
 def test_all_problems_of_all_variants_are_one_error(three: Project, plain: Run) -> None:
-    """What they share is said once."""
+    """What they share is said once; what only some have names these."""
     broken = SCENARIO.replace("metrics: [em]", "metrics: [em, f2]")
     three.scenario(broken.replace("twin.jsonl", "twins.jsonl"))
     result = plain()
     text = result.stdout.str()
-    assert text.count("unknown metric 'f2'") == 1
-    assert "twins.jsonl" in text
+    assert re.findall(r".*unknown metric 'f2'", text) == [
+        "qa.rageval.yaml:3: metrics[1]: unknown metric 'f2'"
+    ]
+    assert re.search(r"variant twin: .*twins\.jsonl", text)
     assert result.parseoutcomes() == {"error": 1, "errors": 1} or result.parseoutcomes() == {
         "errors": 1
     }
@@ -223,6 +226,20 @@ def test_each_variant_has_baselines_of_its_own(three: Project, plain: Run) -> No
     assert "dense::gate:compare_fail.em" in result.stdout.str()
     assert three.gates("qa/bm25")["compare_fail.em"] == "passed"
     assert three.gates("qa/dense")["compare_fail.em"] == "failed"
+
+
+def test_each_variant_has_a_history_of_its_own(three: Project, plain: Run) -> None:
+    """By the name of the scenario that of all; listing them loses none."""
+    three.scenario(SCENARIO)
+    plain()
+    for _ in range(2):
+        result = plain("--rag-history", "qa")
+        assert result.ret == pytest.ExitCode.OK
+        heads = [line for line in result.outlines if line.endswith(": 1 run")]
+        assert heads == ["qa::bm25: 1 run", "qa::dense: 1 run", "qa::twin: 1 run"]
+    one = plain("--rag-history", "qa::dense").stdout
+    one.fnmatch_lines(["qa::dense: 1 run"])
+    one.no_fnmatch_line("qa::bm25*")
 
 
 def test_the_same_with_workers(three: Project, plain: Run, workers: Run) -> None:
@@ -354,3 +371,13 @@ def test_the_page_is_written_on_request(three: Project, plain: Run) -> None:
     assert "question 3" in page.read_text("utf-8")
     plain()
     assert not page.exists()
+
+
+def test_variants_are_not_saved_where_another_one_is_better(three: Project, plain: Run) -> None:
+    """The gate is the scenario's, so the run of each variant is red; one alone may be saved."""
+    three.scenario(BEST.replace("at_least: dense", "at_least: twin"))
+    result = plain("--rag-save", "main")
+    assert result.stdout.str().count("baseline main NOT saved: the run is red (gate best)") == 3
+    assert not list(three.path.rglob("main.json"))
+    plain("--rag-save", "main", "--rag-variant", "twin")
+    assert [path.parent.parent.name for path in three.path.rglob("main.json")] == ["twin"]

@@ -61,6 +61,12 @@ def test_a_function_answers_for_a_variant() -> None:
     found = evaluate_variants(SCENARIO, targets={"low": lambda question: "True"})
     assert [one.mean for one in found.ranking.variants] == [1.0, 1.0]
     assert found.results["low"].info.target == "function '<lambda>'"
+    given = {"low": {"target": lambda question: "True"}, "high": {"dataset": rows(12)}}
+    for again in (
+        evaluate_variants(SCENARIO, variants=given),
+        evaluate_variants({**SCENARIO, "variants": given}),
+    ):
+        assert [one.mean for one in again.ranking.variants] == [1.0, 1.0]
 
 
 def test_files_are_written_for_each_and_for_all(tmp_path: Path) -> None:
@@ -138,7 +144,7 @@ def test_runs_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
         compare_saved_runs({"a": one, "b": one}, of="f1")
     with pytest.raises(OptionError, match="unknown variant 'c'"):
         compare_saved_runs({"a": one, "b": one}, at_least="c")
-    with pytest.raises(BaselineError, match="no saved run 'b'"):
+    with pytest.raises(BaselineError, match="no saved run 'b': .* is no run folder, and no file"):
         compare_saved_runs({"a": one, "b": tmp_path / "nowhere.json"})
     (tmp_path / "bad.json").write_text("{}", "utf-8")
     with pytest.raises(BaselineError, match="is not a results.json"):
@@ -154,3 +160,17 @@ def test_a_partial_run_is_never_the_best(tmp_path: Path) -> None:
     found = compare_saved_runs({"a": one, "b": file}, of="em", at_least="a")
     assert found.gate is not None
     assert found.gate.outcome == "failed"
+
+
+def test_a_mistake_in_the_last_variant_is_found_before_anything_is_asked() -> None:
+    """Judges and targets cost money; the message names the variant."""
+    asked: list[str] = []
+
+    def answer(question: str) -> str:
+        asked.append(question)
+        return "True"
+
+    broken = {**SCENARIO["variants"], "last": {"dataset": "nowhere.jsonl"}}
+    with pytest.raises(ScenarioError, match="variant last: .*nowhere.jsonl"):
+        evaluate_variants({**SCENARIO, "variants": broken}, targets={"low": answer})
+    assert asked == []

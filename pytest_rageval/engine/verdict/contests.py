@@ -115,7 +115,8 @@ def _gate(found: Contested, *, stopped: bool, strict: bool) -> GateResult:
         from pytest_rageval.engine.verdict.best import best_verdict
 
         so_far = best_verdict(found.ranking, found.contest)
-    if extent.complete and len(infos) < len(found.contest.names):
+    is_lost = extent.ran < extent.selected and not stopped
+    if len(infos) < len(found.contest.names) and not is_lost:
         ran = f"{len(infos)} of {len(found.contest.names)} variants ran"
         message = f"{ran} (strict: undecided fails)" if strict else ran
         outcome: GateOutcome = "failed" if strict else "skipped"

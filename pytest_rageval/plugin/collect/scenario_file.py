@@ -15,12 +15,11 @@ import pytest
 
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.plan_scenario import make_plan
+from pytest_rageval.engine.planning.plan_variants import plans_of
 from pytest_rageval.engine.stopping import in_asking_order
 from pytest_rageval.errors import (
     BaselineError,
     DuplicateNameError,
-    Problem,
-    ScenarioError,
     UserError,
 )
 from pytest_rageval.model import Case, InvalidRow, title_of
@@ -146,18 +145,12 @@ def chosen_variants(file: ScenarioFile) -> tuple[str, ...]:
 
 def variant_plans(file: ScenarioFile, names: Sequence[str]) -> list[Plan]:
     """Return the plans of variants; all that is wrong with them is one collection error."""
-    plans: list[Plan] = []
-    problems: list[Problem] = []
-    is_refused = True
-    for name in names:
-        try:
-            plans.append(_plan(file.path, file, title_of(file.nodeid, name), variant=name))
-        except UserError as error:
-            problems += error.problems
-            is_refused = is_refused and _is_refusal(error)
-    if problems:
-        made = BaselineError if is_refused else ScenarioError
-        raise _refused(made(dict.fromkeys(problems)), file)
+    try:
+        plans = plans_of(
+            names, lambda name: _plan(file.path, file, title_of(file.nodeid, name), variant=name)
+        )
+    except UserError as error:
+        raise _refused(error, file) from error
     _warn(dict.fromkeys(text for plan in plans for text in plan.info.warnings), file)
     return plans
 

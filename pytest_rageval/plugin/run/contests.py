@@ -7,8 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from pytest_rageval.engine.verdict.contests import Contested, contested, with_rankings
-from pytest_rageval.model import ScenarioResult
+from pytest_rageval.engine.verdict.contests import (
+    Contested,
+    contested,
+    scenario_nodeid,
+    with_rankings,
+)
+from pytest_rageval.model import GateResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.plugin.run.last_failed import deselected_best
 from pytest_rageval.plugin.settings import Settings
 from pytest_rageval.plugin.show.table_lines import terminal_width, write_lines
@@ -40,6 +45,11 @@ class Contests:
             if one.ranking is not None or one.gate is not None
         ]
         return with_rankings(results, self.found)
+
+    def gate_of(self, info: ScenarioInfo) -> GateResult | None:
+        """Return the gate that compares a variant with the others; None without one."""
+        nodeid = scenario_nodeid(info)
+        return next((one.gate for one in self.found if one.nodeid == nodeid), None)
 
     def write(self) -> None:
         """Write the files that compare variants."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pytest_rageval.model import RunInfo, ScenarioInfo, ScenarioResult
+from pytest_rageval.model import GateResult, RunInfo, ScenarioInfo, ScenarioResult
 from pytest_rageval.plugin.run.last_failed import DESELECTED
 from pytest_rageval.reports.write_run import save_baseline
 from pytest_rageval.results.saved_run import is_saved_run
@@ -33,14 +33,18 @@ class BaselineSaver:
         """The name to save under, None if nothing is to be saved."""
         return self._run_paths.saving
 
-    def save(self, result: ScenarioResult, run: RunInfo, broken: int = 0) -> Saving:
+    def save(
+        self, result: ScenarioResult, run: RunInfo, broken: int = 0, best: GateResult | None = None
+    ) -> Saving:
         """Save the run if it may be a baseline.
 
-        ``broken`` is the number of cases that ended with an error after they were judged.
+        ``broken`` is the number of cases that ended with an error after they were judged; ``best``
+        is the gate over all variants, of a variant.
         """
         info, run_paths, name = result.info, self._run_paths, self.name or ""
         path = run_paths.baseline_file(name, info.title, info.output_dir)
-        refusal = self._refusal(result, path, broken)
+        judged = result if best is None else replace(result, gates=(*result.gates, best))
+        refusal = self._refusal(judged, path, broken)
         if refusal is not None:
             return refusal
         try:

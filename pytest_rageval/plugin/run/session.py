@@ -326,7 +326,8 @@ class RagevalSession:
             return
         for at, result in enumerate(self._summarized):
             broken = self._results.count_of(result.info.nodeid, self._broken)
-            done = self._baselines.save(result, self._run_info(result), broken)
+            best = self._contests.gate_of(result.info)
+            done = self._baselines.save(result, self._run_info(result), broken, best)
             self._remarks.setdefault(result.info.nodeid, []).append(done.remark)
             if done.is_failure:
                 name = f"save:{self._baselines.name}"

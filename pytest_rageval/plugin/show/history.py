@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_rageval.errors import unknown_name
-from pytest_rageval.model import WEIGHTED_SCORE
+from pytest_rageval.model import SEPARATOR, WEIGHTED_SCORE
 from pytest_rageval.plugin.show.stdout import say
 from pytest_rageval.reports.figures import change, figure, interval
 from pytest_rageval.reports.history import all_runs
@@ -30,16 +30,17 @@ _SHORT_COMMIT = 8
 def print_history(base: Path, scenario: str) -> int:
     """Print the runs below ``base`` of one scenario, or of each when ``scenario`` is empty.
 
+    The name of a scenario with variants stands for all of them, and ``bot::dense`` for one.
     Returns pytest's exit status; an unknown name is a usage error.
     """
     points, remarks = all_runs(base)
     names = list(
         dict.fromkeys(point.scenario for point in sorted(points, key=attrgetter("scenario")))
     )
-    if scenario and scenario not in names:
-        known = unknown_name("scenario", scenario, names)
+    wanted = [name for name in names if scenario in ("", name, name.partition(SEPARATOR)[0])]
+    if scenario and not wanted:
+        known = unknown_name("scenario", scenario, names).rstrip(".")
         raise pytest.UsageError(f"--rag-history: {printable(known)}. Runs are in {base}")
-    wanted = [scenario] if scenario else names
     lines = [] if wanted else [f"no runs in {base} (--rag-output names another folder)"]
     for name in wanted:
         runs = [point for point in points if point.scenario == name]

@@ -546,3 +546,21 @@ def test_the_point_of_a_run_without_a_folder_is_one_too(
     point = point_of(result([SampleResult("a", 0, weighted_score=0.5)]), run_of(1))
     assert isinstance(point, RunPoint)
     assert (point.folder, point.weighted_score.mean, point.failed) == ("", 0.5, False)
+
+
+def test_runs_of_variants_are_found_a_folder_deeper(
+    result: Callable[..., ScenarioResult], base: Path, tmp_path: Path
+) -> None:
+    """[E20] From the file and without it; no run is forgotten, no variant mixed with another."""
+    made = result([SampleResult("a", 0, weighted_score=0.5, scores={"f1": 0.5})])
+    for variant in ("bm25", "dense", ""):
+        info = replace(made.info, name="s", variant=variant)
+        write_run(replace(made, info=info), run_of(1), tmp_path, base)
+    id_ = run_of(1).id
+    found = [f"s/{id_}", f"s/bm25/{id_}", f"s/dense/{id_}"]
+    for _ in range(2):
+        assert [point.folder for point in all_runs(base)[0]] == found
+        assert [folder for folder, _ in rows_of(base)] == found
+        assert [point.folder for point in trend_of(base, "s::dense")] == [f"s/dense/{id_}"]
+    (base / DATABASE).unlink()
+    assert [point.folder for point in trend_of(base, "s::dense")] == [f"s/dense/{id_}"]

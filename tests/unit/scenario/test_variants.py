@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.errors import Problem
+from pytest_rageval.errors import Problem, ScenarioError
 from pytest_rageval.scenario.loader import LoadedScenario, inspect_tree, variants_in
 from pytest_rageval.scenario.overrides import set_override
 from pytest_rageval.scenario.yaml.tree import parse_yaml
@@ -187,3 +187,28 @@ def test_names_of_variants_are_read_without_the_rest(tmp_path: Path) -> None:
     path.write_text("name: bot\n", "utf-8")
     assert variants_in(path) == ()
     assert variants_in(path, [set_override("--rag-set", "variants.v.dataset=a")]) == ("v",)
+
+
+def test_an_override_of_a_misspelt_variant_does_not_add_one(tmp_path: Path) -> None:
+    """The nearest name is given; a variant that is given as a whole is added."""
+    path = tmp_path / "s.yaml"
+    path.write_text("name: bot\nvariants: {dense: {}}\n", "utf-8")
+    with pytest.raises(ScenarioError, match="unknown variant 'dens'. Did you mean 'dense'"):
+        variants_in(path, [set_override("--rag-set", "variants.dens.dataset.limit=4")])
+    added = set_override("--rag-set", "variants.dens={dataset: a.jsonl}")
+    assert variants_in(path, [added]) == ("dense", "dens")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "variants.v.target.headers.X=hidden",
+        "variants.v.judge={api_key: hidden}",
+        "variants.v={target: {headers: {X: hidden}}}",
+        "variants={v: {judge: {api_key: hidden}}}",
+    ],
+)
+def test_no_message_repeats_what_may_be_a_key(given: str) -> None:
+    """As without variants: the value may hold a password."""
+    assert "hidden" not in set_override("--rag-set", given).flag
+    assert "10" in set_override("--rag-set", "variants.v.dataset.limit=10").flag
