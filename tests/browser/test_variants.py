@@ -175,7 +175,7 @@ TESTED = [
     pytest.param(70, "uvw", {}, id="sampled"),
     pytest.param(40, "uvw", {"group_by": "customer"}, id="groups"),
     pytest.param(12, "uvw", {}, id="every pattern"),
-    pytest.param(5, "uv", {}, id="too few"),
+    pytest.param(5, "uv", {}, id="too few", marks=pytest.mark.full),
     pytest.param(40, "uv", {}, id="halves", marks=pytest.mark.full),
     pytest.param(400, "uvwxyz", {"group_by": "customer"}, id="large", marks=pytest.mark.full),
 ]
@@ -489,6 +489,7 @@ def test_rows_are_found_by_how_they_differ(open_report: Any, weigh: Weigh) -> No
     assert "no context holds it" in opened_cell.inner_text()
 
 
+@pytest.mark.full
 def test_low_answers_fail_where_nothing_has_a_threshold(open_report: Any, weigh: Weigh) -> None:
     """E21: below 0.6, the band bad; all cases passed."""
     page = opened(open_report, few_runs(weigh, thresholds={}))
@@ -498,6 +499,7 @@ def test_low_answers_fail_where_nothing_has_a_threshold(open_report: Any, weigh:
     assert rows_of(page) == ["q3"]
 
 
+@pytest.mark.full
 def test_outcomes_follow_the_weights(open_report: Any, weigh: Weigh) -> None:
     """E20: a threshold of the weighted score: with other weights, other rows fail."""
     thresholds = {WEIGHTED_SCORE: Bound(min=0.6)}
