@@ -227,7 +227,7 @@ function untestedPair(app, { scores, weights: sizes, groups }, a, b, factor) {
 /** The sums of groups, 0 where only rounding is left of them. */
 function unitSums(weighted, groups) {
   if (groups === null) return Float64Array.from(weighted);
-  const n = Math.max(...groups) + 1;
+  const n = new Set(groups).size; // they are numbered from 0 on
   const [sums, sizes] = [new Float64Array(n), new Float64Array(n)];
   weighted.forEach((value, at) => {
     sums[groups[at]] += value;
