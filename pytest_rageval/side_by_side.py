@@ -174,7 +174,9 @@ def compare_saved_runs(  # noqa: PLR0913  (all but the runs are options)
     ranking = rank_variants(list(results.values()), contest, complete=complete)
     gate = best_verdict(ranking, contest) if at_least is not None else None
     found = VariantResults(results, ranking, gate)
-    return found if write_to is None else _written(found, Path(write_to), ("report.html",))
+    if write_to is None:
+        return found
+    return _written(found, Path(write_to), ("report.html",), contest)
 
 
 def _result(name: str, run: str | os.PathLike[str] | ScenarioResult) -> ScenarioResult:
@@ -195,8 +197,9 @@ def _check(results: Mapping[str, ScenarioResult], of: str, at_least: str | None)
             raise OptionError([Problem("of", message)])
 
 
-def _written(found: VariantResults, folder: Path, requested: Iterable[str]) -> VariantResults:
-    page = write_variants(
-        folder, list(found.results.values()), found.ranking, found.gate, tuple(requested)
-    )
+def _written(
+    found: VariantResults, folder: Path, requested: Iterable[str], contest: Contest | None = None
+) -> VariantResults:
+    results = list(found.results.values())
+    page = write_variants(folder, results, found.ranking, found.gate, tuple(requested), contest)
     return replace(found, page=page)

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from pytest_rageval.model import GateResult, Ranking, ScenarioResult
+from pytest_rageval.model import Contest, GateResult, Ranking, ScenarioResult
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.reports.html import PAGE
 
@@ -22,10 +22,11 @@ def write_variants(
     ranking: Ranking,
     gate: GateResult | None = None,
     requested: Collection[str] = (),
+    contest: Contest | None = None,
 ) -> Path | None:
     """Write the files to ``folder``; return the page if ``requested`` asks for pages.
 
-    Raises OSError.
+    ``contest`` is how they were ranked, if that is not what the scenario says. Raises OSError.
     """
     plain = {**ranking.to_dict(), "gate": None if gate is None else asdict(gate)}
     text = json.dumps(plain, ensure_ascii=False, indent=1)
@@ -36,4 +37,5 @@ def write_variants(
     # Imported here: few runs ask for the page.
     from pytest_rageval.reports.page.variants_page import variants_page
 
-    return write_atomically(folder / SIDE_BY_SIDE, variants_page(list(results), ranking, gate))
+    page = variants_page(list(results), ranking, gate, contest)
+    return write_atomically(folder / SIDE_BY_SIDE, page)

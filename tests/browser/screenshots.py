@@ -63,6 +63,9 @@ def main() -> None:
         run_example("examples/quickstart/quickstart.rageval.yaml", runs, "--rag-report", "html")
         take_weights(browser, runs / "quickstart" / "latest" / "report.html")
         take_labels(browser, runs)
+        example = "examples/three_variants/three_variants.rageval.yaml"
+        run_example(example, runs, "--rag-report", "html", "--import-mode=prepend")
+        take_variants(browser, runs / "three-variants" / "variants.html")
         page = opened(browser, report, viewport=PHONE, is_mobile=True, device_scale_factor=1.5)
         page.screenshot(path=IMAGES / "report-phone.png")
         take_app(browser, runs / "served")
@@ -80,11 +83,14 @@ def run_example(scenario: str, runs: Path, *options: str) -> str:
     return found.stdout.replace(str(runs), ".rageval")
 
 
-def opened(browser: Browser, report: Path, **options: Any) -> Page:
+def opened(
+    browser: Browser, report: Path, first: str = "#samples tbody tr", **options: Any
+) -> Page:
+    """Open a page, and wait for its first row."""
     context = browser.new_context(locale="en-GB", reduced_motion="reduce", **options)
     page = context.new_page()
     page.goto(report.resolve().as_uri())
-    page.wait_for_selector("#samples tbody tr")
+    page.wait_for_selector(first)
     return page
 
 
@@ -119,6 +125,20 @@ def take_labels(browser: Browser, runs: Path) -> None:
     page.keyboard.press("0")
     page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
     page.screenshot(path=IMAGES / "label.png")
+
+
+def take_variants(browser: Browser, side_by_side: Path) -> None:
+    """Variants side by side: by day, their answers by night, and on a phone."""
+    phone = {"viewport": PHONE, "is_mobile": True, "device_scale_factor": 1.5}
+    for name, options in {
+        "variants": {"viewport": WINDOW},
+        "variants-dark": {"viewport": WINDOW, "color_scheme": "dark"},
+        "variants-phone": phone,
+    }.items():
+        page = opened(browser, side_by_side, "#answers .side", **options)
+        if name != "variants":
+            page.locator("#answers").evaluate("section => section.scrollIntoView()")
+        page.screenshot(path=IMAGES / f"{name}.png")
 
 
 def take_terminal(browser: Browser, printed: str) -> None:

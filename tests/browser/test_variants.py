@@ -126,6 +126,8 @@ def shown(
     page = open_report.windows.window(**options)
     page.goto(path.as_uri())
     page.wait_for_selector("#answers .rows > *")
+    # It finds the figures of Python itself: else its header would say so.
+    assert page.locator("header .notice").count() == (0 if ranking.complete else 1)
     return page
 
 
@@ -175,8 +177,9 @@ TESTED = [
     pytest.param(70, "uvw", {}, id="sampled"),
     pytest.param(40, "uvw", {"group_by": "customer"}, id="groups"),
     pytest.param(12, "uvw", {}, id="every pattern"),
-    pytest.param(5, "uv", {}, id="too few"),
+    pytest.param(5, "uv", {}, id="too few", marks=pytest.mark.full),
     pytest.param(40, "uv", {}, id="halves", marks=pytest.mark.full),
+    pytest.param(44, "uvw", {}, id="shared time", marks=pytest.mark.full),
     pytest.param(400, "uvwxyz", {"group_by": "customer"}, id="large", marks=pytest.mark.full),
 ]
 
@@ -189,7 +192,6 @@ def test_weights_tried_give_the_letters_of_new_runs(
     runs = made_runs(weigh, n, names, **fields)
     contest = contest_of(runs, n_resamples=3000, min_pairs=0.5)
     page = opened(open_report, runs, contest)
-    assert page.locator(".notice", has_text="differ from those of the run").count() == 0
     found = tried(page, *TRIED)
     for ranking, (metrics, docs) in zip(found, TRIED, strict=True):
         again = [weigh(one.info, one.samples, metrics, docs) for one in runs]
@@ -207,7 +209,7 @@ def test_letters_are_those_of_python(open_report: Any, weigh: Weigh) -> None:
         n = rng.randint(1, 8)
         pairs = list(combinations(range(n), 2))
         cases.append((n, rng.sample(pairs, rng.randint(0, len(pairs)))))
-    cases.append((60, list(combinations(range(60), 2))))
+    cases.append((28, list(combinations(range(28), 2))))
     page = opened(open_report, made_runs(weigh, 2, "uv"))
     found = page.evaluate("cases => cases.map(([n, apart]) => rageval.letters(n, apart))", cases)
     for letters, (n, apart) in zip(found, cases, strict=True):
@@ -317,6 +319,7 @@ SAID = (
     "of 1 sample a metric applies in some variants only, and is left out of all",
     "2 samples of 9 left out: v lacks 1, u lacks 1",
     "2 groups cannot reach p < 0.05, whatever the scores; 6 can",
+    "5 common samples cannot reach p < 0.05, whatever the scores; 6 can",
     "nothing is significantly better than u (f1 0.8750, 8 common samples, 1 pair, alpha 0.05); "
     "v is ahead by 0.1250 (p 1.0000); a difference below 0.3502 may go unseen (power 80 %)",
     "nothing is significantly better than u (f1 1.0000, 8 common samples, max-T over 3 pairs, "
@@ -340,7 +343,8 @@ def test_what_the_ranking_says_is_in_chinese_too(open_report: Any, weigh: Weigh)
     """E20: names, keys and values stay."""
     runs = made_runs(weigh, 4, "uv")
     ranking = replace(rank_variants(runs, contest_of(runs)), remarks=SAID, undecided="")
-    page = shown(open_report, runs, ranking, locale="zh-CN")
+    page = shown(open_report, runs, ranking)
+    page.get_by_role("button", name="中文").click()
     said = page.locator("#ranking .notice").all_inner_texts()
     assert len(said) == len(SAID)
     left = {one: re.findall("[A-Za-z]{2,}", KEPT.sub("", one)) for one in said}
@@ -354,6 +358,9 @@ def test_saved_runs_of_other_metrics_stand_side_by_side(open_report: Any, weigh:
     samples = [replace(one, scores={"f1": one.scores["f1"]}, errors={}) for one in second.samples]
     second = weigh(info, samples, {"f1": 1.0}, {})
     runs = [first, second]
+    anyway = contest_of(runs, anyway=True)
+    page = shown(open_report, runs, rank_variants(runs, anyway), contest=anyway)
+    assert page.locator(".ranked .letters").all_inner_texts() == ["a", "a"]
     contest = contest_of(runs)
     page = shown(open_report, runs, rank_variants(runs, contest))
     row = page.locator('.ranked [data-variant="v"]')
@@ -363,6 +370,22 @@ def test_saved_runs_of_other_metrics_stand_side_by_side(open_report: Any, weigh:
     (found,) = tried(page, (weights, {}))
     again = [weigh(one.info, one.samples, weights, {}) for one in runs]
     assert_same(found, rank_variants(again, contest))
+
+
+def test_a_sample_of_another_document_may_weigh_something_else(
+    open_report: Any, weigh: Weigh
+) -> None:
+    """E20: then the variants do not compare, as long as these documents have different weights."""
+    first, second = made_runs(weigh, 20, "uv")
+    moved = [replace(second.samples[0], doc_name="b.pdf"), *second.samples[1:]]
+    runs = [first, weigh(second.info, moved, WEIGHTS, {"b.pdf": 2.0})]
+    contest = contest_of(runs)
+    page = opened(open_report, runs, contest)
+    assert "another weight" in page.locator("#ranking .notice").first.inner_text()
+    for docs in ({"b.pdf": 3.0}, {}):
+        (found,) = tried(page, (WEIGHTS, docs))
+        again = [weigh(one.info, one.samples, WEIGHTS, docs) for one in runs]
+        assert_same(found, rank_variants(again, contest))
 
 
 # Rows
@@ -377,14 +400,15 @@ ANSWERS = {
 F1S = {"bm25": (0.8, 1.0, 0.2, 0.1), "dense": (0.6, 1.0, 0.9, 0.1), "gpt": (0.7, 0.0, 0.2, 0.3)}
 
 
-def few_runs(weigh: Weigh) -> list[ScenarioResult]:
+def few_runs(weigh: Weigh, **fields: Any) -> list[ScenarioResult]:
+    """Runs whose rows fail, or are low at least, where f1 is below 0.5."""
     runs = []
     for name, answers in ANSWERS.items():
         samples = [
             SampleResult(
                 f"q{at}",
                 at,
-                "failed" if F1S[name][at] < 0.5 else "passed",
+                "failed" if F1S[name][at] < 0.5 and not fields else "passed",
                 question="退货要多久？" if at == 2 else f"Question {at}?",
                 answer=answer,
                 references=(f"reference {at}",),
@@ -396,7 +420,8 @@ def few_runs(weigh: Weigh) -> list[ScenarioResult]:
             )
             for at, answer in enumerate(answers)
         ]
-        info = info_of(name, 4, metrics=COLUMNS[:1], diagnose=Diagnosis(), metadata_columns=())
+        own = {"metrics": COLUMNS[:1], "diagnose": Diagnosis(), "metadata_columns": ()}
+        info = info_of(name, 4, **own, **fields)
         runs.append(weigh(info, samples, {"f1": 1.0}, {}))
     return runs
 
@@ -485,6 +510,18 @@ def test_rows_are_found_by_how_they_differ(open_report: Any, weigh: Weigh) -> No
     assert "no context holds it" in opened_cell.inner_text()
 
 
+@pytest.mark.full
+def test_low_answers_fail_where_nothing_has_a_threshold(open_report: Any, weigh: Weigh) -> None:
+    """E21: below 0.6, the band bad; or below a threshold that is tolerated: none is FAILED."""
+    for fields in ({"thresholds": {}}, {"tolerates_shortfalls": True}):
+        page = opened(open_report, few_runs(weigh, **fields))
+        chosen(page, "Rows").select_option("where some fail")
+        assert rows_of(page) == ["q1", "q2", "q3"]
+        chosen(page, "Rows").select_option("where all fail")
+        assert rows_of(page) == ["q3"]
+
+
+@pytest.mark.full
 def test_outcomes_follow_the_weights(open_report: Any, weigh: Weigh) -> None:
     """E20: a threshold of the weighted score: with other weights, other rows fail."""
     thresholds = {WEIGHTED_SCORE: Bound(min=0.6)}
@@ -497,7 +534,7 @@ def test_outcomes_follow_the_weights(open_report: Any, weigh: Weigh) -> None:
     chosen(page, "Rows").select_option("where some fail")
     again = [weigh(one.info, one.samples, {"f1": 0, "rubric": 1, "noise": 0}, {}) for one in runs]
     low = {one.sample_id for run in again for one in run.samples if outcome_of(one) != "passed"}
-    assert set(rows_of(page) + next_page(page)) == low
+    assert all_rows_of(page) == low
 
 
 def outcome_of(sample: SampleResult) -> Outcome:
@@ -507,12 +544,13 @@ def outcome_of(sample: SampleResult) -> Outcome:
     return "passed" if sample.weighted_score >= 0.6 else "failed"
 
 
-def next_page(page: Any) -> list[str]:
-    button = page.locator('[data-page="next"]')
-    if not button.count() or button.is_disabled():
-        return []
-    button.click()
-    return rows_of(page)
+def all_rows_of(page: Any) -> set[str]:
+    """Return the rows of all pages."""
+    found = set(rows_of(page))
+    while page.locator('[data-page="next"]:not([disabled])').count():
+        page.locator('[data-page="next"]').click()
+        found.update(rows_of(page))
+    return found
 
 
 # Hands, eyes, ears
@@ -601,7 +639,7 @@ def test_axe_finds_no_serious_violation(
 
 def test_all_is_done_by_keyboard(open_report: Any, weigh: Weigh) -> None:
     """From a pair's wins to the rows where one beats the other; on through pages."""
-    runs = made_runs(weigh, 45)
+    runs = made_runs(weigh, 25)
     page = opened(open_report, runs)
     keys = page.keyboard
     page.locator(".pairs summary").focus()
@@ -618,7 +656,7 @@ def test_all_is_done_by_keyboard(open_report: Any, weigh: Weigh) -> None:
     assert page.evaluate("document.activeElement.id") == "search"
     page.locator('[data-page="next"]').focus()
     keys.press("Enter")
-    assert "21–40 of 45" in page.locator(".pager").inner_text()
+    assert "11–20 of 25" in page.locator(".pager").inner_text()
     assert page.evaluate("document.activeElement.dataset.page") == "next"
     box = page.locator(".side .columns").first
     box.focus()
@@ -635,7 +673,7 @@ def test_all_is_done_by_keyboard(open_report: Any, weigh: Weigh) -> None:
 @pytest.mark.full
 def test_ten_variants_of_a_thousand_samples_open_at_once(open_report: Any, weigh: Weigh) -> None:
     page = opened(open_report, made_runs(weigh, 1000, "abcdefghij"))
-    assert page.locator(".side").count() == 20
+    assert page.locator(".side").count() == 10
     took_s = 9.9
     for _ in range(3):  # the machine may have other work
         took_s = page.evaluate("performance.getEntriesByType('navigation')[0].duration / 1000")

@@ -120,7 +120,9 @@ def test_saved_runs_of_two_scenarios_are_compared(tmp_path: Path) -> None:
         "after": tmp_path / "new/latest/results.json",
         "now": evaluate({"name": "third", "metrics": ["em"], "dataset": rows(12)}),
     }
-    found = compare_saved_runs(runs, of="em", at_least="after", write_to=tmp_path / "both")
+    found = compare_saved_runs(
+        runs, of="em", at_least="after", min_pairs=0.7, write_to=tmp_path / "both"
+    )
     assert [(one.name, one.mean, one.letters) for one in found.ranking.variants] == [
         ("after", 1.0, "a"),
         ("now", 1.0, "a"),
@@ -130,6 +132,7 @@ def test_saved_runs_of_two_scenarios_are_compared(tmp_path: Path) -> None:
     assert found.gate.outcome == "passed"
     assert found.results["before"].samples[3].answer == "False"
     assert (tmp_path / "both/variants.json").is_file()
+    assert '"min_pairs":0.7' in (tmp_path / "both/variants.html").read_text("utf-8")
 
 
 def test_runs_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:

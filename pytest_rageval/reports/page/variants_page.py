@@ -66,7 +66,7 @@ def variants_page(
     of this name says of it. ``contest`` is how they were ranked; without it, as the first result
     says, or by default.
     """
-    contest = contest or results[0].info.contest or Contest(_names(results))
+    contest = contest or _own_contest(results, ranking)
     return page_of(
         ranking.scenario,
         VARIANT_SCRIPTS,
@@ -75,8 +75,12 @@ def variants_page(
     )
 
 
-def _names(results: Sequence[ScenarioResult]) -> tuple[str, ...]:
-    return tuple(result.info.variant for result in results)
+def _own_contest(results: Sequence[ScenarioResult], ranking: Ranking) -> Contest:
+    names = tuple(result.info.variant for result in results)
+    own = results[0].info.contest
+    if own is not None and set(names) <= set(own.names):
+        return own
+    return Contest(names, ranking.metric, alpha=ranking.alpha)
 
 
 def _data(

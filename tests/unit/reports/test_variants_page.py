@@ -94,6 +94,14 @@ def test_saved_runs_of_anything_need_no_contest() -> None:
     assert [one["name"] for one in found["variants"]] == ["bm25", "dense"]
 
 
+def test_a_contest_of_other_variants_is_not_that_of_these() -> None:
+    """A variant of one scenario beside a run of another: the columns are the runs."""
+    own = replace(BM25, info=replace(BM25.info, contest=contest_of("small", "large")))
+    ranking = rank_variants([own, DENSE], contest_of("bm25", "dense", alpha=0.01))
+    found = data_of("".join(variants_page([own, DENSE], ranking)))["contest"]
+    assert (found["names"], found["of"], found["alpha"]) == (["bm25", "dense"], "f1", 0.01)
+
+
 def test_the_ranking_and_the_gate_are_those_of_python() -> None:
     best = GateResult("best", "failed", None, 0.0, "cannot be decided")
     data = data_of(page_of([BM25, DENSE], best=best))
@@ -222,7 +230,7 @@ def test_every_word_that_is_said_is_there_and_the_other_way_round() -> None:
     mine = "\n".join(assemble.asset(name) for name in scripts if name != "variant_words.js")
     said = set(re.findall(r'(?:say|sayGiven|section|block)\(\s*"(\w+)"', mine))
     assert said <= known
-    made_up = re.compile("which_|order_|side_|failures_")
+    made_up = re.compile("which_|order_|side_|failures_|one_|commons_n")
     assert {key for key in own if not made_up.match(key)} <= set(re.findall(r'"(\w+)"', code)) | {
         "ranking",
         "answers",

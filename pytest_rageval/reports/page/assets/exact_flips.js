@@ -7,19 +7,23 @@ const MOST_ADDITIONS = 400_000_000;
 const MOST_STATES = 1 << 22;
 const LEAST_P = 5e-324;
 
-/** The p-value of differences other than 0, in pieces; null where that would take too long. */
-function* exactP(differences) {
+/**
+ * The p-value of differences other than 0, in pieces; null where that would take too long: `atOnce`
+ * tests share the time that one may take.
+ */
+function* exactP(differences, atOnce) {
   if (differences.length <= FEW) return pByHalves(differences);
-  const steps = stepsOnGrid(differences);
+  const steps = stepsOnGrid(differences, Math.floor(MOST_ADDITIONS / atOnce));
   if (steps !== null) return yield* pOnGrid(steps);
-  return differences.length <= MOST_BY_HALVES ? pByHalves(differences) : null;
+  const doublings = 32 - Math.clz32(atOnce - 1);
+  return differences.length <= MOST_BY_HALVES - 2 * doublings ? pByHalves(differences) : null;
 }
 
 /** The differences as whole multiples of a common step; null without one, or if too fine. */
-function stepsOnGrid(differences) {
+function stepsOnGrid(differences, additions) {
   const sizes = differences.map(Math.abs);
   const total = fsum(sizes);
-  const most = 2 * Math.min(MOST_STATES, Math.floor(MOST_ADDITIONS / sizes.length));
+  const most = 2 * Math.min(MOST_STATES, Math.floor(additions / sizes.length));
   let step = sizes.reduce((largest, size) => Math.max(largest, size), 0);
   for (;;) {
     let least = Infinity;

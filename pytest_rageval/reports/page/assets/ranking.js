@@ -227,7 +227,7 @@ function untestedPair(app, { scores, weights: sizes, groups }, a, b, factor) {
 /** The sums of groups, 0 where only rounding is left of them. */
 function unitSums(weighted, groups) {
   if (groups === null) return Float64Array.from(weighted);
-  const n = Math.max(...groups) + 1;
+  const n = new Set(groups).size; // they are numbered from 0 on
   const [sums, sizes] = [new Float64Array(n), new Float64Array(n)];
   weighted.forEach((value, at) => {
     sums[groups[at]] += value;
@@ -240,7 +240,8 @@ function unitSums(weighted, groups) {
 function* signFlips(pairs, joined, { alpha, seed, n_resamples: n }) {
   const exact = [];
   for (const { differing } of pairs) {
-    exact.push(yield* exactP([...differing].filter((difference) => difference !== 0)));
+    const nonzero = [...differing].filter((difference) => difference !== 0);
+    exact.push(yield* exactP(nonzero, pairs.length));
     yield;
   }
   const down = stepDown(pairs.map(({ differing }) => differing));
@@ -369,7 +370,7 @@ function reachOf({ exact }, { weights, groups }, { alpha, n_resamples: n }) {
   if (units < 2 || isShort(units)) {
     let needed = 2;
     while (isShort(needed)) needed += 1;
-    const pairs = counted(units, groups === null ? "pair" : "group");
+    const pairs = counted(units, groups === null ? "common" : "group");
     return say("out_of_reach", { pairs, alpha, over: "", needed });
   }
   if (isSampled && 1 / (n + 1) >= alpha)

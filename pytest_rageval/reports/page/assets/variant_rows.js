@@ -1,6 +1,6 @@
 // The answers of all variants to each question, side by side: found, filtered, and marked where they differ.
 
-const ROWS_AT_ONCE = 20;
+const ROWS_AT_ONCE = 10;
 const WHICH = ["all", "differ", "beats", "all_fail", "some_fail"];
 const LONG_TEXT = 600; // characters: a text that scrolls in its box
 
@@ -120,11 +120,13 @@ function rowFacts(app) {
   const joined = new Map(app.joined.taken.map((at, place) => [at, place]));
   for (let at = 0; at < app.n; at++) {
     const outcomes = [];
+    const failed = [];
     const scores = [];
     for (const [which, { rows, state }] of app.columns.entries()) {
       const place = rows[at];
       const own = place < 0 ? null : (rankedScores(app, state)?.[place] ?? null);
       outcomes.push(place < 0 ? null : state.outcomes[place]);
+      failed.push(place >= 0 && hasFailedOrIsLow(state, place));
       scores.push(joined.has(at) ? (app.joined.scores[which]?.[joined.get(at)] ?? null) : own);
     }
     const known = scores.filter((score) => score !== null);
@@ -133,7 +135,7 @@ function rowFacts(app) {
       new Set(outcomes).size > 1 ||
       spread > EQUAL_SCORES * Math.max(...known.map(Math.abs), 0) ||
       (known.length > 0 && known.length < scores.length);
-    facts.push({ outcomes, scores, spread, differs });
+    facts.push({ outcomes, failed, scores, spread, differs });
   }
   return facts;
 }
@@ -143,8 +145,12 @@ function rankedScores({ metric }, state) {
   return metricOf(state.run, metric) && scoresOf(state, metric);
 }
 
-function hasFailed(outcome) {
-  return outcome === "failed" || outcome === "error";
+/** Whether an answer failed or, as is_low in pytest_rageval/stats/verdict.py has it, is low. */
+function hasFailedOrIsLow(state, place) {
+  if (["failed", "error"].includes(state.outcomes[place]) || state.shortfalls[place].length)
+    return true;
+  if (state.run.data.scenario.thresholds.length) return false;
+  return bandOf(state.run, WEIGHTED, state.weighted[place]) === "bad";
 }
 
 function foundRows(app) {
@@ -172,11 +178,11 @@ const KEEPS = {
   all: () => true,
   differ: (_, { differs }) => differs,
   beats,
-  all_fail: (_, { outcomes }) => {
-    const ran = outcomes.filter((outcome) => outcome !== null && outcome !== "skipped");
-    return ran.length > 0 && ran.every(hasFailed);
+  all_fail: (_, { outcomes, failed }) => {
+    const ran = failed.filter((_, at) => outcomes[at] !== null && outcomes[at] !== "skipped");
+    return ran.length > 0 && ran.every(Boolean);
   },
-  some_fail: (_, { outcomes }) => outcomes.some(hasFailed),
+  some_fail: (_, { failed }) => failed.some(Boolean),
 };
 
 /** Whether both have a score, and that of A is the better one. */
@@ -246,7 +252,7 @@ function answersRow(app, at) {
       : el("div", { class: "expected" }, el("h4", {}, say("references")), listOf({ data }, references)),
     el(
       "div",
-      { class: "columns", role: "region", tabindex: "0", "aria-label": say("answers_to", { id }) },
+      { class: "columns", role: "group", tabindex: "0", "aria-label": say("answers_to", { id }) },
       shownColumns(app).map((column) => answerCell(app, column, at, question)),
     ),
   );
@@ -271,7 +277,7 @@ function answerCell(app, column, at, question) {
   return el(
     "section",
     {
-      class: `cell ${state.outcomes[place]}${column === app.columns[app.shown.against] ? " basis" : ""}`,
+      class: cellClass(app, column, place),
       "data-column": name,
     },
     el("div", { class: "cell-head" }, head, badge(state.outcomes[place]), causeBadges(remarks)),
@@ -286,6 +292,12 @@ function answerCell(app, column, at, question) {
       .map((remark) => el("p", { class: "problem" }, given(`${remark.name}: ${beginning(app, remark.text)}`))),
     cellDetails(column, place, remarks),
   );
+}
+
+function cellClass({ columns, shown }, { state, ...column }, place) {
+  const outcome = hasFailedOrIsLow(state, place) ? "low" : state.outcomes[place];
+  const basis = columns[shown.against]?.name === column.name ? " basis" : "";
+  return `cell ${outcome}${basis}`;
 }
 
 function causeBadges(remarks) {

@@ -67,6 +67,8 @@ const VARIANT_WORDS = {
       "only {common} of {total} samples have a score in all variants, and min_pairs asks for {needed}: {lacks}",
     applies_partly: "Samples to which a metric applies in some variants only, where it is left out: {n}",
     left_out_common: "Samples left out: {n} of {total} ({lacks})",
+    one_common: "1 common sample",
+    commons_n: "{n} common samples",
     few_resamples: "{n} resamples cannot reach p < {alpha}; {needed} can",
   },
   zh: {
@@ -133,6 +135,8 @@ const VARIANT_WORDS = {
       "{total} 个样本中只有 {common} 个在所有变体中都有分数，而 min_pairs 要求 {needed} 个：{lacks}",
     applies_partly: "有指标只适用于部分变体、因而不计入的样本：{n}",
     left_out_common: "未计入的样本：{n}，共 {total} 个（{lacks}）",
+    one_common: "1 个共有样本",
+    commons_n: "{n} 个共有样本",
     few_resamples: "{n} 次重抽样达不到 p < {alpha}；至少需要 {needed}",
   },
 };
