@@ -97,7 +97,7 @@ def run_folder(title: str) -> Path:
     >>> run_folder("support-bot::gpt: 4o").as_posix()
     'support-bot/gpt_ 4o-3a6e1c'
     """
-    return Path(*(folder_name(part) for part in title.split(SEPARATOR)))
+    return Path(*(folder_name(part) for part in title.split(SEPARATOR, 1)))
 
 
 def base_of(folder: Path, title: str) -> Path:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Generator
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,17 +31,18 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     pluginmanager.add_hookspecs(hookspecs)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
     """Have pytest load the conftest.py files next to ``--rag-scenario``, as for other arguments.
 
     Otherwise an xdist controller, which collects nothing, would not know their hooks.
     """
     known = early_config.known_args_namespace
-    if known.rag_mcp is not None and known.capture != "fd":
+    if known.rag_mcp is not None:
         from pytest_rageval.serving.mcp.descriptors import take_descriptors
 
-        take_descriptors()  # before a conftest.py prints
+        # Before a conftest.py prints, and before pytest keeps stdout to give it back later.
+        take_descriptors()
     named = getattr(known, SCENARIO.dest, None) or os.environ.get(SCENARIO.variable, "").split(";")
     named = [text.partition("::")[0].strip() for text in named if text.strip()]
     if named:
@@ -48,6 +50,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         folder = early_config.invocation_params.dir
         files = [one for name in named for one in matching(name, folder)]
         known.file_or_dir = [*given, *files]
+    return (yield)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

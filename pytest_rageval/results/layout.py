@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.model import (
+    CAUSES,
     WEIGHTED_SCORE,
     Agreement,
     Comparison,
@@ -90,6 +92,7 @@ def _head(result: ScenarioResult, run: RunInfo) -> dict[str, Any]:
         },
         "complete": result.complete,
         "counts": asdict(result.counts),
+        **_causes(result),
         **_groups(result),
         "metrics": {
             name: {**asdict(summary), **_corrected(result, name)}
@@ -145,6 +148,14 @@ def _column(name: str, weight: float, definition: str, scale: Mapping[str, Any])
 def _groups(result: ScenarioResult) -> dict[str, Any]:
     found = count_groups(result.info, result.samples)
     return {} if found is None else {"groups": {"field": result.info.group_by, "n": found}}
+
+
+def _causes(result: ScenarioResult) -> dict[str, Any]:
+    """Return how many low answers have which cause; {} where nobody asked for causes."""
+    if result.info.diagnose is None:
+        return {}
+    found = Counter(sample.cause for sample in result.samples)
+    return {"causes": {cause: found[cause] for cause in CAUSES if found[cause]}}
 
 
 def _corrected(result: ScenarioResult, name: str) -> dict[str, Any]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_rageval.run_paths import RunPaths, folder_name
+from pytest_rageval.model import title_of
+from pytest_rageval.run_paths import RunPaths, run_folder
 from pytest_rageval.serving.children import OUTPUT, started
 
 _GOOD = (0, 5)  # 5: nothing was collected
@@ -29,6 +30,7 @@ class ScenarioEntry:
     """A scenario file: ``shown`` is its path below the rootdir, with slashes.
 
     ``problem`` says, with file and line, why it cannot be read as a scenario; it then has no name.
+    ``variants`` are those that a run without a choice takes, () where the scenario has none.
     """
 
     path: Path
@@ -36,6 +38,18 @@ class ScenarioEntry:
     name: str | None
     output_dir: str | None = None
     problem: str | None = None
+    variants: tuple[str, ...] = ()
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """The names under which its runs are kept: one for each variant."""
+        if self.name is None:
+            return ()
+        return tuple(title_of(self.name, variant) for variant in self.variants or ("",))
+
+    def variant_of(self, title: str) -> str:
+        """Return the variant whose runs are kept under ``title``, "" where that is none of them."""
+        return dict(zip(self.titles, self.variants, strict=False)).get(title, "")
 
     @property
     def id(self) -> str:
@@ -45,12 +59,13 @@ class ScenarioEntry:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What is known of a scenario before it is run: ``figures`` as plugin/child/outline.py says.
+    """What is known of a scenario before it is run, as plugin/child/outline.py says.
 
-    They are None, and ``problems`` say with file and line why, where it cannot be run.
+    ``figures`` are by variant, under "" where the scenario has none. They are empty, and
+    ``problems`` say with file and line why, where it cannot be run.
     """
 
-    figures: dict[str, Any] | None
+    figures: Mapping[str, dict[str, Any]]
     problems: tuple[str, ...] = ()
 
 
@@ -65,15 +80,23 @@ class Project:
     cache_dir: Path | None = None
     """Where replies and answers are kept, also those of runs with another output folder."""
 
-    def command(self, plugin: str, *more: str, scenarios: Sequence[Path] = ()) -> list[str]:
+    def command(
+        self,
+        plugin: str,
+        *more: str,
+        scenarios: Sequence[Path] = (),
+        variants: Sequence[str] = (),
+    ) -> list[str]:
         """Return the command of a child with one of our plugins for children.
 
-        ``more`` are further options; ``scenarios`` are the only files to collect.
+        ``more`` are further options; ``scenarios`` are the only files to collect, and ``variants``
+        the only ones to run of them: all that they have where none is named.
         """
         start = [self.python, "-m", "pytest", "-p", f"{_PLUGINS}.{plugin}"]
         if scenarios:
             start += ["-p", f"{_PLUGINS}.only"]
         only = [f"--rag-{name}={path}" for path in scenarios for name in ("scenario", "only")]
+        only += [f"--rag-only-variant={name}" for name in variants]
         return [*start, *self.arguments, *more, *only]
 
     async def scenarios(self) -> tuple[list[ScenarioEntry], str | None]:
@@ -84,7 +107,10 @@ class Project:
         async with started(self.command("scenario_list", *_LOOKING), self.folder) as child:
             status = await child.wait()
             found = [
-                ScenarioEntry(Path(found["path"]), *(found[key] for key in _ENTRY))
+                replace(
+                    ScenarioEntry(Path(found["path"]), *(found[key] for key in _ENTRY)),
+                    variants=tuple(found["variants"]),
+                )
                 for found in child.events
             ]
             problem = f"pytest ended with exit status {status}:\n{child.terminal()}"
@@ -94,8 +120,8 @@ class Project:
         """Return the scenarios, with a problem for those that would share the folder of runs."""
         by_folder: dict[Path, list[ScenarioEntry]] = {}
         for one in found:
-            if one.name is not None:
-                folder = self.paths.run_base(one.output_dir) / folder_name(one.name)
+            base = self.paths.run_base(one.output_dir)
+            for folder in {base / run_folder(title) for title in one.titles}:
                 by_folder.setdefault(folder, []).append(one)
         checked = list(found)
         for same in by_folder.values():
@@ -109,11 +135,11 @@ class Project:
         command = self.command("outline", *_LOOKING, scenarios=[scenario.path])
         async with started(command, self.folder) as child:
             status = await child.wait()
-            figures = next((one for one in child.events if one["event"] == "scenario"), None)
+            figures = {one["variant"]: one for one in child.events if one["event"] == "scenario"}
             problems = [one["text"] for one in child.events if one["event"] == "problem"]
-            if figures is None and not problems:
+            if not figures and not problems:
                 problems = [f"pytest ended with exit status {status}:\n{child.terminal()}"]
-            return Outline(None if problems else figures, tuple(problems))
+            return Outline({} if problems else figures, tuple(problems))
 
 
 _ENTRY = ("shown", "name", "output_dir", "problem")

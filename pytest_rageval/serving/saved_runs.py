@@ -13,6 +13,7 @@ from pytest_rageval.engine.scoring.score_sample import weigh_scores
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.errors import BaselineError, Problem, shorten
 from pytest_rageval.model import (
+    CAUSES,
     TOLERANCE,
     WEIGHTED_SCORE,
     Baseline,
@@ -27,7 +28,7 @@ from pytest_rageval.model import (
 from pytest_rageval.reports.history import trend_of
 from pytest_rageval.results.layout import comparison_dict, read_columns, read_head
 from pytest_rageval.results.saved_run import SavedRun, load_baseline, out_of_range
-from pytest_rageval.run_paths import folder_name
+from pytest_rageval.run_paths import folder_name, run_folder
 from pytest_rageval.serving.names import pick
 from pytest_rageval.stats.aggregate import summarize_scenario
 from pytest_rageval.stats.weights import is_scored
@@ -54,12 +55,13 @@ _CHANGES = {
 def find_run(base: Path, scenario: str, name: str, baselines: Path | None = None) -> Path:
     """Return the folder of a run of ``scenario`` below ``base``, or the file of a saved run.
 
+    ``scenario`` is the name under which the runs are kept: ``bot``, or ``bot::dense``.
     ``name`` is the run's id, an unmistakable beginning of it, ``latest``, ``previous`` (the one
     before), or the name of a baseline in the folder ``baselines`` (default: the scenario's below
     ``base``). It is looked up in what there is, and never part of a path. Raises UserError for any
     other name.
     """
-    home = base / folder_name(scenario)
+    home = base / run_folder(scenario)
     runs = [point.folder.rpartition("/")[2] for point in trend_of(base, scenario)][::-1]
     files = {path.stem: path for path in sorted((baselines or home / "baselines").glob("*.json"))}
     newest = dict(zip((LATEST, PREVIOUS), runs, strict=False))
@@ -119,6 +121,17 @@ def read_samples(run: Path) -> Sequence[Mapping[str, Any]]:
     return list(read_run(run).saved.samples.values())
 
 
+def causes_of(head: Mapping[str, Any]) -> dict[str, int] | None:
+    """Return how many low answers of a run have which cause; None where nobody asked for causes.
+
+    ``head`` is that of its ``results.json``.
+    """
+    found = head.get("causes")
+    if not isinstance(found, dict):
+        return None
+    return {cause: n for cause in CAUSES if isinstance(n := found.get(cause), int)}
+
+
 def compare_saved(
     a: Path, b: Path, test: SignificanceTest | None = None, worst: int = _WORST
 ) -> dict[str, Any]:
@@ -127,8 +140,9 @@ def compare_saved(
     Samples are paired by id and weigh as in A, as do the metrics. A metric with another definition
     in B is not compared. ``metrics`` is as in ``results.json``, with the ``verdict`` in a word.
     ``n`` counts the samples that both runs have; of those that both scored, ``worse`` are the
-    ``worst`` whose weighted score fell most, ``better`` and ``fell`` count the others and all that
-    fell: None where the weighted scores cannot be compared. ``remarks`` say what is odd.
+    ``worst`` whose weighted score fell most, with the cause in A where that is known; ``better``
+    and ``fell`` count the others and all that fell: None where the weighted scores cannot be
+    compared. ``remarks`` say what is odd.
 
     Raises BaselineError for a file that cannot be used.
     """
@@ -220,6 +234,7 @@ def _compared(ours: StoredRun, baseline: Baseline, test: SignificanceTest) -> Sc
 
 
 def _sample(plain: Mapping[str, Any]) -> SampleResult:
+    cause = plain.get("cause")
     return SampleResult(
         sample_id=plain["id"],
         index=plain["index"],
@@ -233,6 +248,8 @@ def _sample(plain: Mapping[str, Any]) -> SampleResult:
         reasons=plain["reasons"],
         details=plain["details"],
         errors=plain["errors"],
+        cause=None if cause is None else CAUSES[CAUSES.index(cause)],
+        cause_reason=str(plain.get("cause_reason", "")),
     )
 
 
@@ -257,6 +274,8 @@ def _changed(result: ScenarioResult, baseline: Baseline, worst: int) -> dict[str
             "a": pairs[at][0],
             "b": pairs[at][1],
             "diff": difference,
+            "cause": pairs[at][2].cause,
+            "cause_reason": pairs[at][2].cause_reason,
         }
         for difference, at in fallen[:worst]
     ]

@@ -42,6 +42,19 @@ doc_weights: {a.pdf: 2}
 thresholds: {weighted_score: 0.1}
 gates: {weighted_score: 0.6, by: {doc_name: {f1: 0.3}}}
 """
+# Of 20 answers, bm25 has 10 right and dense all: one sign in ten samples, p = 2 ** -9.
+SHOP = """\
+name: shop
+dataset: bm25.jsonl
+metrics: [em]
+diagnose: true
+gates: {em: 0.4}
+variants:
+  bm25: {}
+  dense: {dataset: dense.jsonl, gates: {em: 0.9}}
+  twin: {metric_weights: {em: 2}}
+best: {of: em, at_least: bm25}
+"""
 HOOK = f"""
 import time
 import pytest
@@ -71,12 +84,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     (path / "rows.jsonl").write_text(lines, "utf-8")
     (path / "evil.jsonl").write_text(lines.replace("a.pdf", EVIL), "utf-8")
+    for name, right in (("bm25", 10), ("dense", 20)):
+        (path / f"{name}.jsonl").write_text(
+            "".join(map(shop_row, range(20), [right] * 20)), "utf-8"
+        )
     (path / "pytest.ini").write_text("[pytest]\n", "utf-8")
     (path / "conftest.py").write_text(HOOK, "utf-8")
     texts = {
         "bot": BOT,
         "waiting": "name: waiting\ndataset: rows.jsonl\nmetrics: [waits]\n",
         "ends": "name: ends\ndataset: rows.jsonl\nmetrics: [f1]\n",
+        "shop": SHOP,
         "broken": "name: broken\ndataset: rows.jsonl\nmetrics: [f11]\n",
         "evil": json.dumps(
             {
@@ -93,6 +111,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (path / f"{name}.rageval.yaml").write_text(text, "utf-8")
     save_runs(path)
     return path
+
+
+def shop_row(at: int, right: int) -> str:
+    row = {"id": f"q{at}", "answer": "the red cube" if at < right else "a blue ball"}
+    row |= {"references": ["the red cube"], "contexts": ["here is a blue ball"]}
+    return json.dumps(row) + "\n"
 
 
 def save_runs(folder: Path) -> None:
@@ -143,6 +167,10 @@ def choose(page: Any, scenario: str) -> None:
     page.locator("#weights:not([hidden]), .broken").first.wait_for(timeout=RUN_MS)
 
 
+def said_of(page: Any, part: str) -> str:
+    return str(page.locator(part).inner_text())
+
+
 def weight_of(page: Any, name: str) -> Any:
     return page.get_by_role("spinbutton", name=f"Weight of {name}", exact=True)
 
@@ -184,6 +212,8 @@ def test_weights_are_changed_run_compared_and_written(
     page.locator("[aria-current]", has_text=mean).wait_for()
 
     page.locator("#history tbody tr").nth(2).wait_for()
+    assert "Not in the trend, as their weights or settings differ: 2." in said_of(page, "#history")
+    assert page.locator("#history .trend").count() == 0
     weights = page.locator("#history .overridden bdi").first.inner_text()
     assert "metric_weights.f1 0.1, metric_weights.em 2" in weights
     page.get_by_role("button", name="Compare").click()
@@ -234,6 +264,68 @@ def test_a_run_is_followed_over_a_reload_and_stopped(open_app: Callable[..., Any
     assert "Partial run: 2 of 4 samples ran" in said
     assert "Passed" not in said
     page.locator("[aria-current]", has_text="undecided").wait_for()
+
+
+def test_variants_run_together_and_are_ranked(open_app: Callable[..., Any], axe: str) -> None:
+    """[A24, E20, E21] dense is better than bm25, which the gate names."""
+    page = open_app("shop", bypass_csp=True, reduced_motion="reduce")
+    boxes = page.locator("fieldset.variants input")
+    assert [boxes.nth(at).is_checked() for at in range(3)] == [True] * 3
+    assert "Not offered, because the variants have their own: em" in said_of(page, "#weights")
+    assert page.locator("#bounds h3.subsection").all_inner_texts() == ["bm25", "dense", "twin"]
+    run(page)
+    assert page.locator("#run .ended > .verdict strong").inner_text() == "✕Failed"
+    ranked = page.locator("#run .ranked tbody tr")
+    assert [row.split("\t")[0::4] for row in ranked.all_inner_texts()] == [
+        ["dense", "a"],
+        ["bm25", "b"],
+        ["twin", "b"],
+    ]
+    assert "dense is significantly better than bm25" in said_of(page, "#run .contest")
+    href = page.get_by_role("link", name="The variants side by side").get_attribute("href")
+    assert page.request.get(href).status == 200
+    page.locator("#history tbody tr").nth(2).wait_for()
+    assert "3 variants" in said_of(page, "[aria-current] .standing")
+    assert "failed" in said_of(page, "[aria-current] .standing")
+
+    for name in ("bm25", "dense"):
+        page.locator(f"details.variant[data-variant={name}] summary").first.click()
+    bm25 = page.locator("details.variant[data-variant=bm25]")
+    assert bm25.locator(".causes").inner_text() == "Retrieval: the contexts lack the reference.\n10"
+    assert bm25.locator(".card.whole .figure").inner_text().split()[0] == "0.5000"
+    page.evaluate(axe)
+    assert violations(page) == []
+
+
+@pytest.mark.full
+def test_one_variant_alone_decides_no_gate_between_them(open_app: Callable[..., Any]) -> None:
+    """[A24, E20] Its run is like any other, and the ranking from before says that it is older."""
+    page = open_app("shop")
+    run(page)
+    page.locator("#comparison select").first.select_option(label=option(page, "bm25"))
+    page.locator("#comparison select").nth(1).select_option(label=option(page, "dense"))
+    page.get_by_role("button", name="Compare").click()
+    worse = page.locator("#comparison .worse tbody tr")
+    worse.first.wait_for(timeout=RUN_MS)
+    assert "retrieval: no context holds the reference" in worse.first.inner_text()
+
+    page.get_by_role("checkbox", name="bm25").uncheck()
+    page.get_by_role("checkbox", name="twin").uncheck()
+    run_again = page.locator("#run").get_by_role("button", name="Run")
+    run_again.click()
+    page.locator("#run .verdict:not(.best)", has_text="Undecided").wait_for(timeout=RUN_MS)
+    assert "1 of 3 variants ran" in said_of(page, "#run .best")
+    assert page.locator("#run details.variant").count() == 1
+    page.get_by_role("checkbox", name="dense").uncheck()
+    assert run_again.is_disabled()
+    page.reload()
+    page.get_by_text("These ran again since the ranking: dense").wait_for(timeout=RUN_MS)
+
+
+def option(page: Any, variant: str) -> str:
+    """Return the first run of a variant that can be compared."""
+    options = page.locator("#comparison select").first.locator("option").all_inner_texts()
+    return str(next(one for one in options if one.startswith(f"{variant} · ")))
 
 
 @pytest.mark.full
@@ -315,6 +407,8 @@ def focused(page: Any) -> str:
     return str(page.evaluate("document.activeElement.textContent"))
 
 
+CUT = """[...document.querySelectorAll("#history .scroll, .scroll:has(.worse)")]
+    .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.ariaLabel)"""
 WINDOWS = [
     pytest.param({"color_scheme": "light"}, id="light", marks=pytest.mark.full),
     pytest.param({"color_scheme": "dark"}, id="dark", marks=pytest.mark.full),
@@ -335,6 +429,7 @@ def test_axe_finds_nothing(open_app: Callable[..., Any], axe: str, options: dict
     page.locator("#comparison tbody tr").first.wait_for(timeout=RUN_MS)
     assert found + violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate(CUT) == []
 
 
 def test_all_words_are_in_chinese_too(open_app: Callable[..., Any]) -> None:
@@ -345,7 +440,9 @@ def test_all_words_are_in_chinese_too(open_app: Callable[..., Any]) -> None:
     page.locator("#comparison tbody tr").first.wait_for(timeout=RUN_MS)
     assert "按 A 的权重计算" in page.locator("#comparison .notice").first.inner_text()
     shown = page.locator("#page").inner_text() + page.locator("#skip").inner_text()
-    kept = "rageval|English|YAML|UTC|max-T|bot|waiting|broken|ends|evil|pdf|f1|em|answers of the"
+    kept = (
+        "rageval|English|YAML|UTC|max-T|bot|shop|waiting|broken|ends|evil|pdf|f1|em|answers of the"
+    )
     keys = "metric_weights|doc_weights|weighted_score|doc_name|yaml|support|by|script|img|title"
     known = re.compile(rf"\b({kept}|{keys}|mean|unscored)\b")
     for said in page.locator("#scenarios .problem").all_inner_texts():

@@ -34,6 +34,7 @@ from pytest_rageval.model import (
     Comparison,
     Correction,
     Counts,
+    Diagnosis,
     Disagreement,
     MetricComparison,
     MetricSummary,
@@ -303,7 +304,7 @@ def test_files_page_names_no_key_that_results_json_lacks() -> None:
     for result in results:
         said_of = {"xfail": "known", "judged_by": {"x": "1"}, "cause": "unknown"}
         marked = dataclasses.replace(result.samples[0], **said_of)
-        info = dataclasses.replace(result.info, variant="dense")
+        info = dataclasses.replace(result.info, variant="dense", diagnose=Diagnosis())
         whole = dataclasses.replace(result, info=info, samples=[marked, *result.samples[1:]])
         found |= _all_keys(json.loads("".join(results_chunks(whole, run))))
     assert named - found == set()

@@ -52,6 +52,8 @@ def test_low_answers_have_a_cause_wherever_they_are_shown(project: Project, run:
         ]
     )
     samples = {one["id"]: one for one in project.results()["samples"]}
+    every = {"retrieval": 1, "generation": 1, "unfaithful": 1, "unknown": 1}
+    assert project.results()["causes"] == every
     assert {name: one.get("cause", "") for name, one in samples.items()} == CAUSES
     assert samples["bare"]["cause_reason"] == "no contexts"
     assert {row["sample_id"]: row["cause"] for row in project.table("scores.csv")} == CAUSES
@@ -80,6 +82,7 @@ def test_without_diagnose_nothing_is_said_of_causes(project: Project, plain: Run
     project.rows([{**row, "cause": "mine"} for row in ROWS])
     shown = plain("-q")
     assert "low answers" not in shown.stdout.str()
+    assert "causes" not in project.results()
     assert "cause" not in json.dumps([s.keys() for s in project.results()["samples"]], default=list)
     assert {row["cause"] for row in project.table("scores.csv")} == {"mine"}
     shown.stdout.fnmatch_lines(["1 of 1 values of cause: mine: 0.2000 < 0.5000"])

@@ -57,8 +57,20 @@ dataset: no_such_file.jsonl
 metrics: [acc]
 judge: {model: gpt-4o, base_url: "http://127.0.0.1:PORT/v1"}
 """
+SHOPS = """
+name: shops
+dataset: rows.jsonl
+metrics: [f1]
+best: short
+variants:
+  long: {target: {use: "app:answer"}}
+  short: {target: {use: "app:short"}}
+"""
 APP = """
 import time
+
+def short(question):
+    return "Paris"
 
 def answer(question):
     print("noise on stdout")
@@ -69,6 +81,7 @@ def answer(question):
         raise ValueError("no index")
     return {"answer": f"{question} Paris.", "contexts": ["Paris is a city."]}
 """
+ASKS = {**RECALL, "scene_key": "app", "evaluate_metrics": ["em"]}
 SLOW = {
     **RECALL,
     "scene_key": "app",
@@ -86,6 +99,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (path / "pytest.ini").write_text("[pytest]\naddopts = -x\n")
         (path / "handbook.rageval.yaml").write_text(HANDBOOK)
         (path / "bot.rageval.yaml").write_text(BOT.replace("PORT", str(judge.port)))
+        (path / "shops.rageval.yaml").write_text(SHOPS)
         (path / "app.py").write_text(APP)
         (path / "rows.jsonl").write_text('{"question": "q", "answer": "a", "reference": "a"}\n')
         yield path
@@ -105,6 +119,18 @@ def send(
 ) -> Reply:
     headers = {name.replace("_", "-"): value for name, value in change.items()}
     return app.send(method, path, body, {**PROGRAM, **headers})
+
+
+def test_a_variant_is_named_with_its_scenario(app: WebClient) -> None:
+    """[E20] Each has a target of its own; without a choice the request is refused."""
+    rows = {**ASKS, "datasets": [{"query": "capital?", "reference": "Paris"}]}
+    for variant, score in (("short", 1.0), ("long", 0.0)):
+        reply = send(app, {**rows, "scene_value": f"shops::{variant}"})
+        assert [[row["score"] for row in found] for found in reply.body["data"]] == [[score]]
+    reply = send(app, {**rows, "scene_value": "shops"})
+    assert reply.status == 400
+    expected = "'shops' has variants; name one of them: shops::long, shops::short"
+    assert reply.body["err_msg"] == f"scene_value: {expected}"
 
 
 def test_a_request_gets_a_row_for_each_sample_and_metric(app: WebClient, folder: Path) -> None:

@@ -47,9 +47,11 @@ name: qa
 metrics: [em, f1, {{use: "loud:loud"}}]
 metric_weights: {{loud: 0}}
 thresholds: {{em: 1}}
+diagnose: true
 gates: {{weighted_score: 0.9}}
 dataset:
-  - {{id: good, question: Q?, answer: yes it is, references: [yes it is], doc_name: a.pdf}}
+  - {{id: good, question: Q?, answer: yes it is, references: [yes it is], doc_name: a.pdf,
+     contexts: [it is]}}
   - {{id: "two\\nlines", question: "{HOSTILE}", answer: it, references: [yes it is]}}
   - {{id: ../../etc/passwd, question: Q?, answer: no, references: [yes it is]}}
 """
@@ -59,6 +61,14 @@ metrics: [{use: "loud:slow"}]
 dataset: [{id: a, answer: x, references: [x]}, {id: b, answer: x, references: [x]}]
 """
 BROKEN = "name: broken\nmetrics: [f11]\ndataset: [{id: a, answer: x, references: [x]}]\n"
+# Of 20 answers, bm25 has 10 right and dense all: one sign in ten samples, p = 2 ** -9.
+SHOP = """
+name: shop
+dataset: bm25.jsonl
+metrics: [em]
+variants: {bm25: {}, dense: {dataset: dense.jsonl}}
+best: {of: em, at_least: bm25}
+"""
 OUTSIDE = """
 name: outside
 output_dir: ../outside
@@ -75,12 +85,20 @@ def write_project(folder: Path) -> Path:
         "slow.rageval.yaml": SLOW,
         "broken.rageval.yaml": BROKEN,
         "outside.rageval.yaml": OUTSIDE,
+        "shop.rageval.yaml": SHOP,
+        "bm25.jsonl": "".join(shop_row(at, 10) for at in range(20)),
+        "dense.jsonl": "".join(shop_row(at, 20) for at in range(20)),
         "big.rageval.yaml": "name: big\nmetrics: [em]\nthresholds: {em: 1}\ndataset: big.jsonl\n",
         "big.jsonl": "".join(map(big_row, range(24))),
     }
     for name, text in files.items():
         (folder / name).write_text(text, "utf-8")
     return folder
+
+
+def shop_row(at: int, right: int) -> str:
+    answer = "yes" if at < right else "no"
+    return json.dumps({"id": f"q{at}", "answer": answer, "references": ["yes"]}) + "\n"
 
 
 def big_row(at: int) -> str:
@@ -156,7 +174,7 @@ def test_the_tools_say_what_they_are_in_few_words(tools: Tools) -> None:
 def test_scenarios_are_listed_with_what_they_measure(tools: Tools, ran: dict[str, Any]) -> None:
     """[E25] And the last run; of one that cannot be read, the line of the mistake."""
     found = tools.call("list_scenarios")
-    assert found["total"] == 5
+    assert found["total"] == 6
     by_name = {one["name"]: one for one in found["scenarios"]}
     assert by_name["qa"] == {
         "name": "qa",
@@ -202,6 +220,7 @@ def test_a_run_is_told_with_verdict_figures_gates_and_worst_samples(
         ("../../etc/passwd", ["em 0.0000 < 1.0000"]),
         ("two\nlines", ["em 0.0000 < 1.0000"]),
     ]
+    assert ran["causes"] == {"unknown": 2}  # neither row has contexts
     (results,) = ran["files"]
     assert (folder / results).is_file()
 
@@ -249,9 +268,9 @@ def test_samples_are_listed_in_pages_the_worst_first(tools: Tools, ran: dict[str
 
 
 def test_a_sample_is_explained_with_the_line_of_its_row(tools: Tools, ran: dict[str, Any]) -> None:
-    """[E25] QA begins with an empty line: its rows are in lines 8 to 10."""
+    """[E25] QA begins with an empty line: the second row is in line 11."""
     found = tools.call("explain_sample", run=ran["run"], id="two")
-    assert (found["id"], found["row"]) == ("two\nlines", "qa.rageval.yaml:9")
+    assert (found["id"], found["row"]) == ("two\nlines", "qa.rageval.yaml:11")
     assert found["scores"] == {"em": 0.0, "f1": 0.5, "loud": 0.25}
     assert (found["answer"], found["references"]) == ("it", ["yes it is"])
     assert tools.call("explain_sample", run=ran["run"], id="../../etc/passwd")["answer"] == "no"
@@ -274,6 +293,31 @@ def test_answers_stay_small_whatever_the_data_hold(tools: Tools) -> None:
     assert 8000 < len(full["content"][0]["text"]) < 32_000
 
 
+def test_variants_rank_in_the_answer_of_their_run(tools: Tools) -> None:
+    """[E20, E25] dense is better than the one that the gate names; each has runs of its own."""
+    found = tools.call("run_scenario", name="shop")
+    assert (found["verdict"], found["best"]["outcome"]) == ("failed", "failed")
+    ranking = found["ranking"]
+    assert {name: one["letters"] for name, one in ranking["variants"].items()} == {
+        "dense": "a",
+        "bm25": "b",
+    }
+    (pair,) = ranking["pairs"]
+    assert (pair["a"], pair["b"], pair["diff"], pair["p_adjusted"]) == ("dense", "bm25", 0.5, 0.002)
+    bm25 = found["variants"]["bm25"]
+    assert bm25["run"].startswith("shop::bm25/2")
+    assert (bm25["metrics"], bm25["verdict"]) == ({"em": 0.5}, "passed")
+    two = tools.call("compare_runs", a="shop::bm25/latest", b="shop::dense")
+    assert (two["metrics"]["em"]["diff"], two["more_worse"]) == (-0.5, 5)
+
+    alone = tools.call("run_scenario", name="shop", variant="dense")
+    assert (alone["verdict"], alone["best"]["message"]) == ("partial", "1 of 2 variants ran")
+    assert alone["metrics"]["em"]["mean"] == 1.0
+    listed = tools.call("list_scenarios", contains="shop")["scenarios"][0]
+    assert listed["variants"] == ["bm25", "dense"]
+    assert "shop::dense/" + listed["last"]["dense"]["run"] == alone["run"]
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "message"),
     [
@@ -282,6 +326,9 @@ def test_answers_stay_small_whatever_the_data_hold(tools: Tools) -> None:
         ("run_scenario", {"name": "qa", "where": "x"}, "unknown argument 'where'"),
         ("run_scenario", {"name": "qa", "weights": {"metrics": {"em": -1}}}, "em"),
         ("run_scenario", {"name": "broken"}, "broken.rageval.yaml:2: metrics[0]: unknown metric"),
+        ("run_scenario", {"name": "shop", "variant": "dens"}, "Did you mean 'dense'?"),
+        ("run_scenario", {"name": "qa", "variant": "dense"}, "qa has no variants; leave it out"),
+        ("list_samples", {"run": "shop"}, "shop has variants: write one of them, as shop::bm25/"),
         ("list_samples", {"run": "latest"}, "of which scenario?"),
         ("list_samples", {"run": "qa/nope"}, "unknown run 'nope'. Known: latest"),
         ("list_samples", {"run": "qa/latest", "metric": "F1"}, "Did you mean 'f1'?"),
@@ -397,6 +444,49 @@ def is_alive(process: int) -> bool:
     except OSError:
         return False
     return stat.rpartition(")")[2].split()[0] != "Z"  # its parent has not asked how it ended
+
+
+PRINTS = """
+import os
+import threading
+
+starts = threading.Event()
+
+
+def prints():
+    starts.wait()
+    os.write(1, b"printed by a thread\\n")
+
+
+thread = threading.Thread(target=prints, daemon=True)
+thread.start()
+
+
+def pytest_cmdline_main():
+    starts.set()
+    thread.join()
+"""
+
+
+@pytest.mark.parametrize("capture", ["fd", "sys", "no"])
+def test_what_a_thread_prints_while_pytest_starts_is_not_on_stdout(
+    tmp_path: Path, capture: str
+) -> None:
+    """[E25] Between two phases, pytest captures nothing."""
+    (tmp_path / "conftest.py").write_text(PRINTS, "utf-8")
+    with (tmp_path / "stderr").open("wb") as stderr:
+        ended = subprocess.run(
+            [sys.executable, "-m", "pytest", "--rag-mcp", f"--capture={capture}"],
+            cwd=tmp_path,
+            env=child_environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            timeout=_PATIENCE_S,
+            check=True,
+        )
+    assert ended.stdout == b""
+    assert "printed by a thread" in (tmp_path / "stderr").read_text("utf-8")
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are seen in /proc")

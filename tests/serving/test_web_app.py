@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import dedent
+from urllib.parse import quote
 
 import pytest
 from web_client import WebClient, served
@@ -30,6 +31,26 @@ ROWS = [
     {"id": "r1", "answer": "red", "references": ["red"], "doc_name": "a.md"},
     {"id": "r2", "answer": "blue sky", "references": ["blue"], "doc_name": "b.md"},
 ]
+LOW = """\
+    name: low
+    metrics: [em]
+    diagnose: true
+    dataset:
+      - {id: lost, answer: a ball, references: [the cube], contexts: [a ball]}
+      - {id: good, answer: the cube, references: [the cube], contexts: [a ball]}
+    """
+# Of 20 answers, bm25 has 10 right and dense all: one sign in ten samples, p = 2 ** -9.
+SHOP = """\
+    name: shop
+    dataset: bm25.jsonl
+    metrics: [em, f1]
+    gates: {em: 0.4}
+    variants:
+      bm25: {}
+      dense: {dataset: dense.jsonl}
+      own: {metric_weights: {f1: 5}}
+    best: {of: em, at_least: dense}
+    """
 SLOW = """
     import time
     def pytest_rageval_metrics(config):
@@ -56,6 +77,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write(path, "wrong.rageval.yaml", "name: wrong\ndataset: rows.jsonl\nmetrics: [f11]\n")
     for name in "ab":
         write(path, f"{name}.rageval.yaml", SCENARIO.replace("bot", "twin"))
+    write(path, "low.rageval.yaml", LOW)
+    write(path, "shop.rageval.yaml", SHOP)
+    for name, right in (("bm25", 10), ("dense", 20)):
+        answers = ["red" if at < right else "blue" for at in range(20)]
+        rows = [{**ROWS[0], "id": f"q{at}", "answer": text} for at, text in enumerate(answers)]
+        write(path, f"{name}.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     (path / "slow").mkdir()
     write(path, "slow/conftest.py", SLOW)
     write(
@@ -102,6 +129,8 @@ def test_the_scenarios_are_those_that_pytest_finds(app: WebClient) -> None:
         "b.rageval.yaml",
         "bot.rageval.yaml",
         "broken.rageval.yaml",
+        "low.rageval.yaml",
+        "shop.rageval.yaml",
         "slow/slow.rageval.yaml",
         "wrong.rageval.yaml",
     }
@@ -218,13 +247,128 @@ def test_two_runs_are_compared(app: WebClient, folder: Path) -> None:
         evaluate(folder / "bot.rageval.yaml", write_to=folder / ".rageval")
     *_, b, a = (point["run"] for point in app.get(f"/api/history?scenario={scenario}")["points"])
     found = app.get(f"/api/compare?scenario={scenario}&a={a}&b={b}")
-    assert (found["a"]["run"], found["b"]["run"]) == (a, b)
+    assert (found["a"], found["b"]) == (a, b)
     assert found["n"] == 2
     assert {name: one["diff"] for name, one in found["metrics"].items()} == {
         "em": 0.0,
         "f1": 0.0,
         "weighted_score": 0.0,
     }
+
+
+def test_causes_of_low_answers_are_counted_and_told_of_samples_that_fell(
+    app: WebClient, folder: Path
+) -> None:
+    """[A24, E21] Of a scenario that does not look for them, nothing is said."""
+    scenario, path = app.scenario("low"), folder / "low.rageval.yaml"
+    for text in (LOW.replace("answer: a ball", "answer: the cube"), LOW):
+        write(folder, path.name, text)
+        evaluate(path, write_to=folder / ".rageval")
+    assert app.get(f"/api/scenarios/{scenario}")["causes"] == {"retrieval": 1}
+    b, a = (point["run"] for point in app.get(f"/api/history?scenario={scenario}")["points"])
+    [worse] = app.get(f"/api/compare?scenario={scenario}&a={a}&b={b}")["worse"]
+    assert (worse["cause"], worse["cause_reason"]) == (
+        "retrieval",
+        "no context holds the reference",
+    )
+    assert app.get(f"/api/scenarios/{app.scenario('bot')}")["causes"] is None
+
+
+def test_variants_run_together_and_are_ranked(app: WebClient) -> None:
+    """[A24, E20] Each has runs of its own; a page shows them side by side, under the same rules."""
+    scenario = app.scenario("shop")
+    read = app.get(f"/api/scenarios/{scenario}")
+    assert [one["name"] for one in read["variants"]] == ["bm25", "dense", "own"]
+    assert (
+        [one["name"] for one in read["outline"]["metrics"]],
+        read["outline"]["own_weights"],
+    ) == (
+        ["em"],
+        ["f1"],
+    )
+    run = app.send("POST", f"/api/scenarios/{scenario}/runs", {}).body["run"]
+    *_, counts, bm25, dense, _, contest, end = app.events(run)
+    assert counts["variants"] == {"bm25": 20, "dense": 20, "own": 20}
+    assert [one["point"]["metrics"]["em"]["mean"] for one in (bm25, dense)] == [0.5, 1.0]
+    ranked = [(one["name"], one["letters"]) for one in contest["contest"]["variants"]]
+    assert ranked == [("dense", "a"), ("bm25", "b"), ("own", "b")]
+    assert (contest["gate"]["outcome"], end["verdict"]) == ("passed", "passed")
+
+    points = app.get(f"/api/history?scenario={scenario}")["points"]
+    assert [one["variant"] for one in points] == ["bm25", "dense", "own"]
+    assert points[1]["run"].startswith("dense/2")
+    for path in (points[1]["page"], contest["contest"]["page"]):
+        page = app.send("GET", path)
+        assert page.headers["Content-Security-Policy"].startswith("sandbox")
+        assert "<title>shop" in page.text
+    a, b = (quote(points[at]["run"]) for at in (0, 1))
+    found = app.get(f"/api/compare?scenario={scenario}&a={a}&b={b}")
+    assert (found["metrics"]["em"]["diff"], found["fell"]) == (-0.5, 10)
+    assert standing(app) == "passed"
+
+
+def standing(app: WebClient) -> str:
+    """Return the verdict of all variants of shop together."""
+    listed = app.get("/api/scenarios")["scenarios"]
+    return str(next(one["verdict"] for one in listed if one["name"] == "shop"))
+
+
+@pytest.mark.full
+def test_one_variant_alone_decides_nothing_between_them(app: WebClient) -> None:
+    """[A24, E20] Even where its own gates passed, and where an earlier ranking was good."""
+    scenario = app.scenario("shop")
+    for body, verdict in (({}, "passed"), ({"variants": ["dense"]}, "partial")):
+        run = app.send("POST", f"/api/scenarios/{scenario}/runs", body).body["run"]
+        *_, contest, end = app.events(run)
+        assert (end["verdict"], standing(app)) == (verdict, verdict)
+    assert contest["gate"]["message"] == "1 of 3 variants ran"
+    assert contest["contest"] is None
+    assert app.get(f"/api/scenarios/{scenario}")["contest"]["newer"] == ["dense"]
+
+
+@pytest.mark.parametrize("variants", [["bm26"], [], "bm25", [3], {"bm25": 1}])
+def test_what_is_no_variant_is_refused(app: WebClient, variants: object) -> None:
+    """[A24, E20] In words, and nothing is started."""
+    body = {"variants": variants}
+    reply = app.send("POST", f"/api/scenarios/{app.scenario('shop')}/runs", body)
+    assert (reply.status, reply.body["error"].partition(":")[0]) == (400, "variants")
+    assert app.get("/api/scenarios")["running"] is None
+
+
+def test_weights_are_written_above_the_variants(app: WebClient, folder: Path) -> None:
+    """[A24, E20] Not where a variant has its own; the file is checked with each of them."""
+    path, scenario = folder / "shop.rageval.yaml", app.scenario("shop")
+    before = path.read_text("utf-8")
+    body = {"digest": app.get(f"/api/scenarios/{scenario}")["digest"], "metric_weights": {"em": 3}}
+    refused = {**body, "metric_weights": {"f1": 2}}
+    assert app.send("POST", f"/api/scenarios/{scenario}/weights", refused).status == 400
+    try:
+        reply = app.send("POST", f"/api/scenarios/{scenario}/weights", body)
+        assert reply.body["changed"] == ["metric_weights.em"]
+        variants = app.get(f"/api/scenarios/{scenario}")["variants"]
+        weights = [{m["name"]: m["weight"] for m in one["outline"]["metrics"]} for one in variants]
+        assert weights == [{"em": 3, "f1": 1}, {"em": 3, "f1": 1}, {"em": 3, "f1": 5}]
+    finally:
+        path.write_text(before, "utf-8")
+
+
+def test_a_run_is_compared_with_a_baseline(app: WebClient, folder: Path) -> None:
+    """[A24, E20] Each variant has its own; a name is looked up, and never part of a path."""
+    for name, title in (("low", "low"), ("shop", "shop/dense")):
+        path, variant = folder / f"{name}.rageval.yaml", title.partition("/")[2]
+        result = evaluate(path, variant=variant, write_to=folder / ".rageval")
+        saved = folder / ".rageval" / title / "baselines"
+        saved.mkdir()
+        latest = folder / ".rageval" / title / "latest" / "results.json"
+        (saved / "main.json").write_bytes(latest.read_bytes())
+        scenario, b = app.scenario(name), f"{variant}/main".strip("/")
+        history = app.get(f"/api/history?scenario={scenario}")
+        assert history["baselines"] == [b]
+        a = next(one["run"] for one in history["points"] if one["variant"] == variant)
+        found = app.get(f"/api/compare?scenario={scenario}&a={quote(a)}&b={quote(b)}")
+        assert found["n"] == len(result.samples)
+        path = quote(f"{variant}/baselines/main")
+        assert app.send("GET", f"/api/compare?scenario={scenario}&a={path}&b={b}").status == 404
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ GOOD_PATHS = {
     ("GET", "/"): "/",
     ("GET", "/assets/{name}"): "/assets/app.html",
     ("GET", "/runs/{scenario}/{run}/report.html"): "/runs/x/y/report.html",
+    ("GET", "/runs/{scenario}/variants.html"): "/runs/x/variants.html",
     ("GET", "/api/scenarios"): "/api/scenarios",
     ("GET", "/api/scenarios/{scenario}"): "/api/scenarios/x",
     ("POST", "/api/scenarios/{scenario}/weights"): "/api/scenarios/x/weights",

@@ -8,7 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from pytest_rageval.run_paths import RunPaths, folder_name, is_path, plain_folder_name
+from pytest_rageval.run_paths import (
+    RunPaths,
+    folder_name,
+    is_path,
+    plain_folder_name,
+    run_folder,
+)
 
 ROOT = Path("/project")
 
@@ -148,3 +154,10 @@ def test_a_saved_run_of_an_earlier_version_is_found(tmp_path: Path) -> None:
     earlier.touch()
     assert run_paths.known_baseline_file("main", "a/b", None) == earlier
     assert run_paths.baseline_file("main", "a/b", None) == fresh  # to write to
+
+
+def test_runs_lie_at_most_two_folders_deep() -> None:
+    """[E20] The history looks no further; a name may hold ``::`` without naming a variant."""
+    assert run_folder("bot::dense") == Path("bot/dense")
+    assert len(run_folder("a::b::c").parts) == 2
+    assert run_folder("a::b::c") != run_folder("a::b__c")

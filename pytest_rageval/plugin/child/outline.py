@@ -33,7 +33,7 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Write a line for each scenario."""
+    """Write a line for each scenario, or for each variant of it."""
     if is_worker(session.config):
         return
     plans: dict[str, tuple[Plan, list[Case]]] = {}
@@ -53,6 +53,7 @@ def outline(plan: Plan, cases: Iterable[Case]) -> dict[str, Any]:
     )
     return {
         "name": info.name,
+        "variant": info.variant,
         "description": info.description,
         "output_dir": info.output_dir,
         "samples": len(cases),

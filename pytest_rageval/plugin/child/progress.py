@@ -6,13 +6,15 @@ import math
 import time
 from collections import Counter
 from collections.abc import Sized
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from pytest_rageval.model import SampleResult
+from pytest_rageval.model import SampleResult, ScenarioView
 from pytest_rageval.plugin.child.output import end_with_parent, is_worker, write_line
+from pytest_rageval.plugin.run.contests import CONTESTS
 from pytest_rageval.plugin.run.session import WRITTEN
 
 EVERY_S: Final = 0.2
@@ -33,6 +35,7 @@ class Progress:
         self._config = config
         self._total = 0
         self._ended: Counter[str] = Counter()
+        self._of_variant: Counter[str] = Counter()
         self._weight = self._sum = 0.0
         self._next = 0.0
 
@@ -50,9 +53,11 @@ class Progress:
             self._total = total
             self._write()
 
-    def pytest_rageval_sample_scored(self, result: SampleResult) -> None:
+    def pytest_rageval_sample_scored(self, scenario: ScenarioView, result: SampleResult) -> None:
         """Count a case."""
         self._ended[result.outcome] += 1
+        if scenario.variant:
+            self._of_variant[scenario.variant] += 1
         if result.weighted_score is not None:
             self._weight += result.sample_weight
             self._sum += result.sample_weight * result.weighted_score
@@ -68,15 +73,23 @@ class Progress:
                 "total": self._total,
                 "done": self._ended.total(),
                 "outcomes": self._ended,
+                "variants": self._of_variant,
                 "weighted_score": mean if math.isfinite(mean) else None,
             }
         )
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
-        """Write the last counts, and for each scenario the folder of its files."""
+        """Write the last counts, the folders of files, and how the variants rank."""
         self._write()
         for result, folder in self._config.stash.get(WRITTEN, ()):
             is_there = isinstance(folder, Path)
             found = {"folder": str(folder)} if is_there else {"problem": folder}
-            write_line({"event": "result", "name": result.info.name, **found})
+            named = {"name": result.info.name, "variant": result.info.variant}
+            write_line({"event": "result", **named, **found})
+        for one in self._config.stash.get(CONTESTS, ()):
+            ranking = None if one.ranking is None else one.ranking.to_dict()
+            gate = None if one.gate is None else asdict(one.gate)
+            write_line(
+                {"event": "contest", "name": one.info.name, "ranking": ranking, "gate": gate}
+            )

@@ -12,6 +12,7 @@ import pytest
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.plugin.child.output import end_with_parent, write_line
 from pytest_rageval.plugin.collect.scenario_file import ScenarioFile
+from pytest_rageval.plugin.options import VARIANT
 from pytest_rageval.plugin.settings import overrides
 from pytest_rageval.scenario.loader import inspect_scenario
 
@@ -45,10 +46,13 @@ def _listed(path: Path, shown: str, config: pytest.Config) -> list[pytest.Item]:
 
 def _entry(path: Path, shown: str, config: pytest.Config) -> dict[str, Any]:
     """Return the name of a scenario; where its file cannot be read as one, the first problem."""
-    entry = {"path": str(path), "shown": shown, "name": None, "output_dir": None, "problem": None}
+    entry: dict[str, Any] = {"path": str(path), "shown": shown, "name": None, "output_dir": None}
+    entry |= {"problem": None, "variants": []}
     try:
         loaded, _ = inspect_scenario(path, overrides(config), shown)
     except ScenarioError as error:
         return {**entry, "problem": str(error).splitlines()[0]}
-    scenario = loaded.scenario
-    return {**entry, "name": scenario.name, "output_dir": scenario.output_dir}
+    scenario, wanted = loaded.scenario, VARIANT.values(config)
+    variants = [name for name in loaded.variants if not wanted or name in wanted]
+    found = {"name": scenario.name, "output_dir": scenario.output_dir, "variants": variants}
+    return {**entry, **found}

@@ -21,6 +21,9 @@ from pytest_rageval.plugin.show.variants_table import variant_lines, variants_he
 from pytest_rageval.reports.write_variants import write_variants
 from pytest_rageval.run_paths import run_folder
 
+CONTESTS = pytest.StashKey[Sequence[Contested]]()
+"""The variants of each scenario against each other, once they are judged."""
+
 
 class Contests:
     """Compares the variants of each scenario once all of them ran; most scenarios have none."""
@@ -44,6 +47,7 @@ class Contests:
             for one in contested(results, stopped=stopped, strict=strict)
             if one.ranking is not None or one.gate is not None
         ]
+        self._config.stash[CONTESTS] = self.found
         return with_rankings(results, self.found)
 
     def gate_of(self, info: ScenarioInfo) -> GateResult | None:

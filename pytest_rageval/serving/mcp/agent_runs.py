@@ -11,7 +11,7 @@ from typing import Any, Final
 from pytest_rageval.errors import Problem, UserError, shorten
 from pytest_rageval.model import SampleResult
 from pytest_rageval.results.run_point import RunPoint
-from pytest_rageval.run_paths import folder_name
+from pytest_rageval.run_paths import run_folder
 from pytest_rageval.serving.mcp.answers import cut, rounded
 from pytest_rageval.serving.project import Project, ScenarioEntry
 from pytest_rageval.serving.saved_runs import StoredRun
@@ -21,6 +21,8 @@ from pytest_rageval.stats.weights import is_scored
 WORST: Final = 5
 METRICS: Final = 40
 """How many metrics are told at most."""
+VARIANTS: Final = 12
+"""How many variants are told at most."""
 NAME: Final = 200
 """How many characters of a name are told at most."""
 _GATES: Final = 8
@@ -40,10 +42,10 @@ def base_of(project: Project, entry: ScenarioEntry) -> Path:
     """
     base = project.paths.run_base(entry.output_dir)
     top = project.paths.root if project.paths.output is None else base
-    home = base / folder_name(entry.name or "")
-    if not (is_inside(base, top) and is_inside(home, top)):
-        message = f"the runs are in {home.resolve()}, outside of the rootdir: not read or written"
-        raise UserError([Problem(entry.shown, message)])
+    for home in (base, *(base / run_folder(title) for title in entry.titles)):
+        if not is_inside(home, top):
+            where = f"the runs are in {home.resolve()}, outside of the rootdir"
+            raise UserError([Problem(entry.shown, f"{where}: not read or written")])
     return base
 
 
@@ -102,11 +104,11 @@ def gates_of(gates: Sequence[Mapping[str, Any]], width: int) -> dict[str, Any]:
 _OUTCOMES = ("failed", "passed", "skipped")
 
 
-def worst_of(run: StoredRun, width: int) -> dict[str, Any]:
-    """Return the five worst samples with the reasons, and how many more failed."""
+def worst_of(run: StoredRun, width: int, most: int = WORST) -> dict[str, Any]:
+    """Return the ``most`` worst samples with the reasons, and how many more failed."""
     ranked = sorted((one for one in run.samples if is_bad(one)), key=badness)
     failed = sum(one.outcome in ("failed", "error") for one in ranked)
-    shown = ranked[:WORST]
+    shown = ranked[:most]
     more = failed - sum(one.outcome in ("failed", "error") for one in shown)
     return {"worst": [row_of(one, run, width) for one in shown], "more_failed": more or None}
 
@@ -126,8 +128,16 @@ def row_of(sample: SampleResult, run: StoredRun, width: int) -> dict[str, Any]:
         "outcome": sample.outcome,
         "weighted_score": rounded(sample.weighted_score),
         "question": cut(sample.question, min(width, _QUESTION)),
+        **cause_of(sample, width),
         "why": [cut(one, width) for one in why(sample, run)[:WORST]],
     }
+
+
+def cause_of(sample: SampleResult, width: int) -> dict[str, str]:
+    """Return why an answer is low and what that was told by; {} where there is no cause."""
+    if sample.cause is None:
+        return {}
+    return {"cause": sample.cause, "cause_reason": cut(sample.cause_reason, width)}
 
 
 def why(sample: SampleResult, run: StoredRun) -> list[str]:

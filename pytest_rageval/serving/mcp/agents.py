@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +13,14 @@ from pytest_rageval import __version__
 from pytest_rageval.clients.threads import in_thread
 from pytest_rageval.errors import Problem, RagevalError, UserError, shorten
 from pytest_rageval.reports.history import trend_of
-from pytest_rageval.serving.mcp.agent_runs import METRICS, NAME, base_of, is_inside, relative
+from pytest_rageval.serving.mcp.agent_runs import (
+    METRICS,
+    NAME,
+    VARIANTS,
+    base_of,
+    is_inside,
+    relative,
+)
 from pytest_rageval.serving.mcp.answers import Arguments, cut, paged, rounded, short
 from pytest_rageval.serving.mcp.run_tool import RunArguments, ScenarioRuns, outlines
 from pytest_rageval.serving.mcp.saved_tools import (
@@ -27,7 +34,7 @@ from pytest_rageval.serving.mcp.saved_tools import (
 from pytest_rageval.serving.mcp.stdio import Answer, Report, Tool, serve_tools
 from pytest_rageval.serving.mcp.waiting import to_the_end
 from pytest_rageval.serving.names import pick
-from pytest_rageval.serving.project import Project, ScenarioEntry
+from pytest_rageval.serving.project import Outline, Project, ScenarioEntry
 from pytest_rageval.serving.saved_runs import LATEST, find_run
 from pytest_rageval.serving.verdicts import point_verdict
 
@@ -38,7 +45,8 @@ INSTRUCTIONS: Final = (
     "RAG evaluations of this project: scenarios that pytest runs. Begin with list_scenarios. Runs "
     "are named scenario/run: qa/latest, qa/previous, qa/20260101T120000-000000, or a saved "
     "baseline, qa/main. "
-    "A run that is partial has decided no gate."
+    "A run that is not complete has decided no gate. Variants of a scenario have runs of their "
+    "own, qa::dense/latest; those that share a letter in a ranking cannot be told apart."
 )
 
 _HOW: Final = "Write scenario/run, for instance qa/latest; list_scenarios has the names"
@@ -69,7 +77,8 @@ def tools_of(project: Project) -> list[Tool]:
         ),
         tool(
             "run_scenario",
-            "Run a scenario: verdict, means with intervals, failed gates, worst samples.",
+            "Run a scenario: verdict, means with intervals, failed gates, worst samples, and how "
+            "its variants rank.",
             RunArguments,
             desk.run_scenario,
             is_reading=False,
@@ -139,33 +148,46 @@ class _Desk:
         chosen = found[given.offset : given.offset + _PAGE]
         read = [entry for entry in chosen if entry.problem is None]
         known = await outlines(self._project, read, report)
+        nothing = Outline({})
         rows = await in_thread(
-            lambda: [self._scenario(entry, known.get(entry.shown, {})) for entry in chosen]
+            lambda: [self._scenario(entry, known.get(entry.shown, nothing)) for entry in chosen]
         )
         return paged({}, "scenarios", rows, given.offset, len(found))
 
-    def _scenario(self, entry: ScenarioEntry, outline: Mapping[str, Any]) -> dict[str, Any]:
-        problem = entry.problem or outline.get("problem")
+    def _scenario(self, entry: ScenarioEntry, outline: Outline) -> dict[str, Any]:
+        problem = entry.problem or "\n".join(outline.problems) or None
         try:
-            last = self._last_run(entry)
+            last = self._last_runs(entry)
         except UserError as error:
-            last, problem = None, problem or str(error)
-        metrics = [cut(one["name"], NAME) for one in outline.get("metrics", ())]
+            last, problem = {}, problem or str(error)
+        figures = list(outline.figures.values())
+        names = dict.fromkeys(one["name"] for part in figures for one in part["metrics"])
+        metrics = [cut(name, NAME) for name in names]
         return {
             "name": cut(entry.name, NAME),
             "path": entry.shown,
-            "samples": outline.get("samples"),
+            "variants": list(entry.variants[:VARIANTS]) or None,
+            "more_variants": len(entry.variants[VARIANTS:]) or None,
+            "samples": max((part["samples"] for part in figures), default=None),
             "metrics": metrics[:METRICS] or None,
             "more_metrics": len(metrics[METRICS:]) or None,
-            "asks": outline.get("asks"),
-            "last": last,
+            "asks": list(dict.fromkeys(name for part in figures for name in part["asks"]))
+            if figures
+            else None,
+            "last": (last or None) if entry.variants else last.get(""),
             "problem": None if problem is None else cut(problem, _PROBLEM),
         }
 
-    def _last_run(self, entry: ScenarioEntry) -> dict[str, Any] | None:
+    def _last_runs(self, entry: ScenarioEntry) -> dict[str, dict[str, Any]]:
+        """Return the last run of each variant, or of the scenario under ""."""
         if entry.name is None:
-            return None
-        points = trend_of(base_of(self._project, entry), entry.name, limit=1)
+            return {}
+        base, shown = base_of(self._project, entry), entry.titles[:VARIANTS]
+        found = {entry.variant_of(title): self._last_run(base, title) for title in shown}
+        return {variant: last for variant, last in found.items() if last is not None}
+
+    def _last_run(self, base: Path, title: str) -> dict[str, Any] | None:
+        points = trend_of(base, title, limit=1)
         if not points:
             return None
         (point,) = points
@@ -213,6 +235,11 @@ class _Desk:
         """The scenarios as far as they are known, and their files as they were read."""
         return [entry for entry, changed in self._read if changed == _changed(entry.path)]
 
+    @property
+    def _titles(self) -> dict[str, ScenarioEntry]:
+        """The known scenarios by the names under which runs are kept, a variant each."""
+        return {title: entry for entry in self._entries for title in entry.titles}
+
     def _named(self) -> dict[str, ScenarioEntry]:
         """Return the known scenarios by path and by name."""
         by_path = {entry.shown: entry for entry in self._entries}
@@ -231,20 +258,20 @@ class _Desk:
     async def _find(self, run: str, scenario: str = "") -> tuple[Path, str]:
         """Return the folder or file of a run, and its full name; ``scenario`` is the default."""
         name, of_scenario = self._split(run, scenario)
-        if of_scenario not in {entry.name for entry in self._entries}:
+        if of_scenario not in self._titles:
             await self._scenarios()
             name, of_scenario = self._split(run, scenario)
-        names = {entry.name: entry for entry in self._entries if entry.name is not None}
-        entry = names[pick("scenario", of_scenario, list(names))]
-        assert entry.name is not None
+        titles = self._titles
+        title = pick("scenario", of_scenario, list(titles))
+        entry = titles[title]
         base = base_of(self._project, entry)
-        baselines = self._project.paths.baseline_folder(entry.name, entry.output_dir)
-        found = await in_thread(partial(find_run, base, entry.name, name, baselines))
+        baselines = self._project.paths.baseline_folder(title, entry.output_dir)
+        found = await in_thread(partial(find_run, base, title, name, baselines))
         file = found if found.is_file() else found / "results.json"
         own = self._project.paths.baselines or base
         if not any(is_inside(file, top) for top in (self._project.paths.root, base, own)):
             raise UserError([Problem("", f"run {shorten(run)!r} is a link to elsewhere")])
-        return found, f"{entry.name}/{found.stem}"
+        return found, f"{title}/{found.stem}"
 
     def _split(self, run: str, scenario: str) -> tuple[str, str]:
         """Return the run and the scenario that ``run`` names: ``scenario/run``, or one of them.
@@ -252,10 +279,15 @@ class _Desk:
         A scenario alone means its latest run; a run alone is one of the default, or of the only
         scenario.
         """
-        names = [entry.name for entry in self._entries if entry.name is not None]
+        names = list(self._titles)
         if run in names:
             return LATEST, run
         before, separator, name = run.rpartition("/")
+        for entry in self._entries:
+            if entry.variants and entry.name in (run, before):
+                title, which = entry.titles[0], name if separator else LATEST
+                message = f"{entry.name} has variants: write one of them, as {title}/{which}"
+                raise UserError([Problem("", message)])
         if separator:
             return name, before
         default = scenario or (names[0] if len(names) == 1 else "")

@@ -9,8 +9,9 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from pytest_rageval.model import WEIGHTED_SCORE, SampleResult
-from pytest_rageval.serving.mcp.agent_runs import METRICS, NAME, row_of, why
+from pytest_rageval.errors import Problem, UserError
+from pytest_rageval.model import WEIGHTED_SCORE, Cause, SampleResult
+from pytest_rageval.serving.mcp.agent_runs import METRICS, NAME, cause_of, row_of, why
 from pytest_rageval.serving.mcp.answers import (
     MOST_TOKENS,
     Arguments,
@@ -22,7 +23,7 @@ from pytest_rageval.serving.mcp.answers import (
 )
 from pytest_rageval.serving.names import pick
 from pytest_rageval.serving.row_place import row_place
-from pytest_rageval.serving.saved_runs import StoredRun, compare_saved, read_run
+from pytest_rageval.serving.saved_runs import StoredRun, causes_of, compare_saved, read_run
 from pytest_rageval.stats.verdict import badness, score_of
 from pytest_rageval.stats.weights import is_scored
 
@@ -42,6 +43,7 @@ class SamplesArguments(Arguments):
 
     run: str = _RUN
     outcome: Literal["passed", "failed", "error", "skipped", "xfailed"] | None = None
+    cause: Cause | None = Field(None, description="why the answer is low")
     metric: str | None = Field(None, description="order by this metric")
     offset: int = Field(0, ge=0)
     limit: int = Field(_PAGE, ge=1, le=100)
@@ -65,7 +67,14 @@ class CompareArguments(Arguments):
 def listed_samples(path: Path, shown: str, given: SamplesArguments) -> str:
     """Return a page of the samples of a run, the worst first; ``shown`` is the run's name."""
     run = read_run(path)
-    samples = [one for one in run.samples if given.outcome in (None, one.outcome)]
+    if given.cause is not None and causes_of(run.head) is None:
+        hint = "write 'diagnose: true' into its scenario, and run it again"
+        raise UserError([Problem("cause", f"{shown} has no causes: {hint}")])
+    samples = [
+        one
+        for one in run.samples
+        if given.outcome in (None, one.outcome) and given.cause in (None, one.cause)
+    ]
     samples.sort(key=_by_metric(run, given.metric) if given.metric else badness)
     page = samples[given.offset : given.offset + given.limit]
     rows = [row_of(one, run, _WHY) | _score(one, given.metric) for one in page]
@@ -101,7 +110,12 @@ def explained_sample(root: Path, path: Path, shown: str, given: ExplainArguments
     head = {"run": shown, "id": sample.sample_id, "row": place}
     wrong = why(sample, run)
     most, times = (_FULL_TOKENS, 4) if given.full else (MOST_TOKENS, 1)
-    return fitted(lambda width: _explanation(head, plain, wrong, width * times), most)
+    return fitted(
+        lambda width: (
+            _explanation(head, plain, wrong, width * times) | cause_of(sample, width * times)
+        ),
+        most,
+    )
 
 
 def _explanation(
@@ -169,6 +183,8 @@ def _comparison(names: Mapping[str, str], found: Mapping[str, Any], width: int) 
             "a": rounded(one["a"]),
             "b": rounded(one["b"]),
             "question": cut(one["question"], width),
+            "cause": one["cause"],
+            "cause_reason": cut(one["cause_reason"], width) or None,
         }
         for one in found["worse"]
     ]

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, BinaryIO, Final
 
 from pydantic import BaseModel, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
 
 from pytest_rageval import extras
 from pytest_rageval.clients.threads import in_thread
@@ -211,13 +212,20 @@ def _reporter(context: Any) -> Report:
     return report
 
 
+class _TerseSchema(GenerateJsonSchema):
+    """A schema without titles, which repeat the names: agents pay for each word."""
+
+    def field_title_should_be_set(self, _: Any) -> bool:
+        return False
+
+
 def _described(tool: Tool) -> Any:
     from mcp import types
 
     return types.Tool(
         name=tool.name,
         description=tool.description,
-        inputSchema=tool.arguments.model_json_schema(),
+        inputSchema=tool.arguments.model_json_schema(schema_generator=_TerseSchema),
         annotations=types.ToolAnnotations(**tool.annotations),
         _meta=tool.meta,
     )

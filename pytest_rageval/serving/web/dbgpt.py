@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -132,7 +133,13 @@ async def evaluated(
         folder = Path(name)
         rows_file = folder / "datasets.json"
         rows_file.write_text(json.dumps(changes.rows), "utf-8")
-        command = _command(project, entry, changes, rows_file)
+        variants = [name for name in [entry.variant_of(wanted.scenario)] if name]
+        command = project.command(
+            "progress",
+            *_options(project, changes, rows_file),
+            scenarios=[entry.path],
+            variants=variants,
+        )
         async with started(command, project.folder) as child:
             until = time.monotonic() + most_s
             while child.status is None:
@@ -152,30 +159,39 @@ async def evaluated(
 
 
 async def _named(name: str, desk: Desk) -> ScenarioEntry:
-    """Return the scenario of this name; looks for files anew where the known ones do not do."""
+    """Return the scenario of this name; looks for files anew where the known ones do not do.
+
+    Of a scenario with variants, ``bot::dense`` is one.
+    """
     entries: list[ScenarioEntry] = []
     found: list[ScenarioEntry] = []
     for fresh in (False, True):
         entries = await desk.entries(fresh=fresh)
-        found = [entry for entry in entries if entry.name == name]
-        if len(found) == 1 and await asyncio.to_thread(_name_now, found[0]) == name:
+        found = [entry for entry in entries if name in entry.titles]
+        if len(found) == 1 and name in await asyncio.to_thread(_titles_now, found[0]):
             return found[0]
     if found:
         places = " and ".join(entry.shown for entry in found)
         raise Refused(400, f"scene_value: {name!r} is the name of {places}")
-    known = [entry.name for entry in entries if entry.name is not None]
+    known = [title for entry in entries for title in entry.titles]
+    several = next((entry.titles for entry in entries if entry.name == name), ())
+    if several:
+        message = f"{name!r} has variants; name one of them: {', '.join(several)}"
+        raise Refused(400, f"scene_value: {message}")
     raise Refused(400, f"scene_value: {unknown_name('scenario', name, known)}")
 
 
-def _name_now(entry: ScenarioEntry) -> str | None:
+def _titles_now(entry: ScenarioEntry) -> tuple[str, ...]:
     with suppress(ScenarioError):
-        return inspect_scenario(entry.path, shown=entry.shown)[0].scenario.name
-    return None
+        loaded, _ = inspect_scenario(entry.path, shown=entry.shown)
+        return replace(entry, name=loaded.scenario.name, variants=loaded.variants).titles
+    return ()
 
 
 def _changes(wanted: EvaluationRequest, entry: ScenarioEntry) -> Changes:
     try:
-        loaded, problems = inspect_scenario(entry.path, shown=entry.shown)
+        variant = entry.variant_of(wanted.scenario)
+        loaded, problems = inspect_scenario(entry.path, shown=entry.shown, variant=variant)
         if problems:
             raise ScenarioError(problems)
         return lay_over(wanted, loaded.scenario)
@@ -183,11 +199,9 @@ def _changes(wanted: EvaluationRequest, entry: ScenarioEntry) -> Changes:
         raise Refused(400, str(error)) from error
 
 
-def _command(
-    project: Project, entry: ScenarioEntry, changes: Changes, rows_file: Path
-) -> list[str]:
+def _options(project: Project, changes: Changes, rows_file: Path) -> list[str]:
     folder = rows_file.parent
-    more = [
+    return [
         *("-p", "pytest_rageval.plugin.child.outline"),  # names what is wrong with the scenario
         *ASIDE,
         *("-p", "pytest_rageval.plugin.child.rows_alone"),
@@ -197,7 +211,6 @@ def _command(
         *([f"--rag-cache-dir={project.cache_dir}"] if project.cache_dir else []),
         *changes.options(str(rows_file)),
     ]
-    return project.command("progress", *more, scenarios=[entry.path])
 
 
 def _rows(child: Child, folder: str) -> list[list[dict[str, Any]]]:

@@ -36,6 +36,7 @@ _LONGEST_PROMPT: Final = 20_000
 _METRIC: Final = re.compile(r"[\w-]+(\(\w+=[\w.+-]+(, ?\w+=[\w.+-]+)*\))?(@\d+)?")
 # What would judge, weigh, mark, save or compare, none of which the answer shows.
 _EMPTY: Final[Mapping[str, Any]] = {
+    "best": None,
     "compare": None,
     "doc_weights": {},
     "gates": {},

@@ -5,28 +5,30 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.errors import ScenarioError, UserError
-from pytest_rageval.model import ScenarioInfo
 from pytest_rageval.patching import patch_scenario
-from pytest_rageval.reports.history import all_runs
-from pytest_rageval.results.layout import read_head
-from pytest_rageval.results.run_point import RunPoint, read_point
+from pytest_rageval.reports.write_variants import SIDE_BY_SIDE
+from pytest_rageval.results.run_point import read_point
+from pytest_rageval.run_paths import run_folder
 from pytest_rageval.serving.project import Outline, Project, ScenarioEntry
 from pytest_rageval.serving.saved_runs import compare_saved
-from pytest_rageval.serving.web.live_runs import Event, LiveRun, LiveRuns
-from pytest_rageval.serving.web.points import page_of, point_dict
+from pytest_rageval.serving.variants import merged
+from pytest_rageval.serving.web.live_runs import Event, Job, LiveRun, LiveRuns
+from pytest_rageval.serving.web.points import file_inside, page_of, run_name
 from pytest_rageval.serving.web.refusals import Refused
-from pytest_rageval.serving.web.weights import Weights, read_weights, run_options
+from pytest_rageval.serving.web.shelf import NO_DETAILS, Shelf, outline_dict
+from pytest_rageval.serving.web.weights import (
+    Weights,
+    read_variants,
+    read_weights,
+    run_options,
+)
 
-_RESULTS: Final = "results.json"
-
-_GATE = ("name", "outcome", "observed", "bound", "message")
-_MOST_POINTS = 2000
+_MOST_POINTS: Final = 2000
 
 
 class Desk:
@@ -39,6 +41,7 @@ class Desk:
         self._problem: str | None = None
         self._search: asyncio.Task[None] | None = None
         self._outlines: dict[str, Outline] = {}
+        self._shelf = Shelf(project.paths, self._outlines)
         self._reading, self._writing = asyncio.Lock(), asyncio.Lock()
 
     # Scenarios
@@ -46,14 +49,15 @@ class Desk:
     async def scenarios(self, *, fresh: bool = False) -> dict[str, Any]:
         """Return the scenarios with their last runs; ``fresh`` looks for files anew."""
         await self._found(fresh=fresh)
-        last = await asyncio.to_thread(self._last_points)
+        last = await asyncio.to_thread(self._shelf.standings, list(self._entries.values()))
         listed = [
             {
                 "id": one.id,
                 "name": one.name or one.shown,
                 "shown": one.shown,
                 "problem": one.problem or self._known_problem(one.id),
-                "last": last.get(one.id),
+                "variants": list(one.variants),
+                **last[one.id],
             }
             for one in self._entries.values()
         ]
@@ -70,18 +74,17 @@ class Desk:
         digest = _digest(entry.path)
         outline = await self._read(entry)
         entry = self._entries.get(scenario, entry)
-        points = await asyncio.to_thread(self._points, entry)
-        info, figures = _info(outline), outline.figures
-        shown = None if figures is None else {k: v for k, v in figures.items() if k != "info"}
+        views = await asyncio.to_thread(self._shelf.views, entry, outline)
         return {
             "id": scenario,
             "name": entry.name or entry.shown,
             "shown": entry.shown,
             "digest": digest,
             "problems": list(outline.problems),
-            "outline": shown,
-            "last": self._point(points[-1], entry, info) if points else None,
-            "gates": _gates(self._base(entry) / points[-1].folder) if points else [],
+            "outline": _shared(outline) if outline.figures else None,
+            **({"last": None, **NO_DETAILS} if entry.variants else views[0]),
+            "variants": views if entry.variants else [],
+            "contest": await asyncio.to_thread(self._shelf.contest, entry),
         }
 
     async def entry(self, scenario: str) -> ScenarioEntry:
@@ -109,36 +112,37 @@ class Desk:
 
     async def _read(self, entry: ScenarioEntry) -> Outline:
         if entry.name is not None and entry.problem is not None:
-            return Outline(None, (entry.problem,))  # two of one name
+            return Outline({}, (entry.problem,))  # two of one name
         async with self._reading:  # one child, however often the page is clicked
             self._outlines[entry.id] = outline = await self.project.outline(entry)
-        if outline.figures is not None and entry.id in self._entries:  # renamed meanwhile?
-            now = {key: outline.figures[key] for key in ("name", "output_dir")}
-            self._entries[entry.id] = replace(self._entries[entry.id], **now)
+        if outline.figures and entry.id in self._entries:  # renamed meanwhile?
+            first = next(iter(outline.figures.values()))
+            now = {key: first[key] for key in ("name", "output_dir")}
+            variants = tuple(filter(None, outline.figures))
+            self._entries[entry.id] = replace(self._entries[entry.id], **now, variants=variants)
         return outline
 
     async def _outline(self, scenario: str) -> tuple[ScenarioEntry, dict[str, Any]]:
+        """Return a scenario, and what holds for all its variants."""
         entry = await self.entry(scenario)
         outline = self._outlines.get(scenario) or await self._read(entry)
-        if outline.figures is None:
+        if not outline.figures:
             raise Refused(400, outline.problems[0])
-        return entry, outline.figures
+        return self._entries.get(scenario, entry), _shared(outline)
 
     # Running and writing
 
     async def start(self, scenario: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Start a run with other weights; refused while there is one."""
+        """Start a run with other weights, of some variants; refused while there is one."""
         self.runs.refuse_second()
         entry, figures = await self._outline(scenario)
-        weights = run_options(*read_weights(body, figures))
-        more = ("--rag-report=html", *weights)
-        command = self.project.command("progress", *more, scenarios=[entry.path])
+        variants = read_variants(body, entry.variants)
+        more = ("--rag-report=html", *run_options(*read_weights(body, figures)))
+        command = self.project.command("progress", *more, scenarios=[entry.path], variants=variants)
         if any("\0" in text for text in command):
             raise Refused(400, "a name with a null character cannot be given to a run")
-        run = self.runs.start(
-            scenario, command, self.project.folder, lambda event: self._told(event, entry)
-        )
-        return {"run": run.id}
+        job = Job(scenario, command, self.project.folder, variants)
+        return {"run": self.runs.start(job, lambda event: self._told(event, entry)).id}
 
     def run(self, run: str) -> LiveRun:
         """Return a run of this server; refuses an unknown one."""
@@ -160,93 +164,78 @@ class Desk:
         return {"changed": list(changed), "digest": _digest(entry.path)}
 
     def _told(self, event: Event, entry: ScenarioEntry) -> Event:
-        """Return the event of a result with its figures, gates and page."""
-        folder = Path(event.get("folder", ""))
-        base = folder.parent.parent
-        point = read_point(base, f"{folder.parent.name}/{folder.name}") if folder.name else None
+        """Return the event of a result with its figures, gates and page; that of a ranking, too."""
+        if event["event"] == "contest":
+            ranked = self._shelf.contest(entry) if event["ranking"] else None
+            return {"event": "contest", "gate": event["gate"], "contest": ranked}
+        shown = {key: value for key, value in event.items() if key != "folder"}
+        point = None
+        if "folder" in event:
+            folder, base = Path(event["folder"]), self._shelf.base(entry)
+            point = read_point(base, folder.relative_to(base).as_posix())
         if point is None:
             return {**event, "point": None}
-        info = _info(self._outlines.get(entry.id))
-        shown = {key: value for key, value in event.items() if key != "folder"}
-        return {**shown, "point": self._point(point, entry, info), "gates": _gates(folder)}
+        return {
+            **shown,
+            "point": self._shelf.point(point, entry),
+            **self._shelf.details(point, entry),
+        }
 
     # Saved runs
 
     async def history(self, scenario: str, limit: int) -> dict[str, Any]:
-        """Return the newest ``limit`` runs of a scenario, oldest first."""
+        """Return the newest ``limit`` runs of a scenario, oldest first, and names of baselines."""
         entry = await self.entry(scenario)
-        points = await asyncio.to_thread(self._points, entry)
-        info = _info(self._outlines.get(scenario))
+        points = await asyncio.to_thread(self._shelf.points, entry)
         newest = points[max(0, len(points) - min(limit, _MOST_POINTS)) :]
-        return {"points": [self._point(point, entry, info) for point in newest]}
+        saved = await asyncio.to_thread(self._shelf.baselines, entry)
+        shown = [self._shelf.point(point, entry) for point in newest]
+        return {"points": shown, "baselines": list(saved)}
 
     async def compare(self, scenario: str, a: str, b: str) -> dict[str, Any]:
-        """Return run ``a`` against the older ``b``."""
+        """Return run ``a`` against the older ``b``; each may be a baseline."""
         entry = await self.entry(scenario)
-        points = {one.run_id: one for one in await asyncio.to_thread(self._points, entry)}
+        base = self._shelf.base(entry)
+        known = await asyncio.to_thread(self._shelf.points, entry)
+        paths = await asyncio.to_thread(self._shelf.baselines, entry)
+        paths |= {run_name(one, entry): base / one.folder for one in known}
         for run in (a, b):
-            if run not in points:
+            if run not in paths:
                 raise Refused(404, f"no such run of {entry.name}: it may have been deleted")
-        base, info = self._base(entry), _info(self._outlines.get(scenario))
-        ours, theirs = (base / points[run].folder for run in (a, b))
         try:
-            found = await asyncio.to_thread(compare_saved, ours, theirs)
+            found = await asyncio.to_thread(compare_saved, paths[a], paths[b])
         except UserError as error:  # a file was damaged, or changed by hand
             raise Refused(400, str(error)) from error
-        ends = {key: self._point(points[run], entry, info) for key, run in (("a", a), ("b", b))}
-        return {**found, **ends}
+        return {**found, "a": a, "b": b}
 
     async def page(self, scenario: str, run: str) -> Path:
         """Return the file of a run's page."""
         entry = await self.entry(scenario)
-        for point in await asyncio.to_thread(self._points, entry):
-            if point.run_id == run and (file := page_of(self._base(entry), point)) is not None:
+        for point in await asyncio.to_thread(self._shelf.points, entry):
+            file = page_of(self._shelf.base(entry), point)
+            if file is not None and run_name(point, entry) == run:
                 return file
         raise Refused(404, "no such page")
 
-    def _base(self, entry: ScenarioEntry) -> Path:
-        return self.project.paths.run_base(entry.output_dir)
-
-    def _points(self, entry: ScenarioEntry) -> Sequence[RunPoint]:
-        if entry.name is None:
-            return ()
-        points, _ = all_runs(self._base(entry))
-        return [point for point in points if point.scenario == entry.name]
-
-    def _last_points(self) -> dict[str, dict[str, Any]]:
-        """Return the last run of each scenario that has one, by the scenario's id."""
-        by_base = {
-            base: {point.scenario: point for point in all_runs(base)[0]}
-            for base in {self._base(entry) for entry in self._entries.values()}
-        }
-        return {
-            entry.id: self._point(by_base[self._base(entry)][entry.name], entry, None)
-            for entry in self._entries.values()
-            if entry.name in by_base[self._base(entry)]
-        }
-
-    def _point(
-        self, point: RunPoint, entry: ScenarioEntry, info: ScenarioInfo | None
-    ) -> dict[str, Any]:
-        return point_dict(point, self._base(entry), entry.id, info)
+    async def side_by_side(self, scenario: str) -> Path:
+        """Return the file of the page that shows the variants of a scenario side by side."""
+        entry = await self.entry(scenario)
+        folder = self._shelf.base(entry) / run_folder(entry.name or "")
+        file = (
+            file_inside(folder / SIDE_BY_SIDE, self._shelf.base(entry)) if entry.variants else None
+        )
+        if file is None:
+            raise Refused(404, "no such page")
+        return file
 
 
-def _gates(folder: Path) -> list[dict[str, Any]]:
-    """Return the gates of a run; [] where its file is not one of ours."""
-    with suppress(OSError, ValueError, LookupError, TypeError, RecursionError):
-        return [{key: gate[key] for key in _GATE} for gate in read_head(folder / _RESULTS)["gates"]]
-    return []
+def _shared(outline: Outline) -> dict[str, Any]:
+    return outline_dict(merged(list(outline.figures.values())))
 
 
 def _patch(path: Path, metrics: Weights, documents: Weights) -> Sequence[str]:
     given = {"metric_weights": dict(metrics), "doc_weights": dict(documents)}
     return patch_scenario(path, {key: changes for key, changes in given.items() if changes})
-
-
-def _info(outline: Outline | None) -> ScenarioInfo | None:
-    if outline is None or outline.figures is None:
-        return None
-    return ScenarioInfo.from_dict(outline.figures["info"])
 
 
 def _digest(path: Path) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pytest_rageval.serving.children import Child, started
-from pytest_rageval.serving.verdicts import run_verdict
+from pytest_rageval.serving.verdicts import gate_verdict, run_verdict
 from pytest_rageval.serving.web.refusals import Refused
 
 _KEPT = 20
@@ -18,17 +19,29 @@ _SHOWN = 8000
 
 Event = dict[str, Any]
 Widen = Callable[[Event], Event]
-"""Adds to the event of a result what the page needs to show it."""
+"""Makes of the event of a result, or of the ranking of variants, what the page needs."""
+
+_WIDENED: Final = ("result", "contest")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a run is to do: a command in a folder, for a scenario and these variants of it."""
+
+    scenario: str
+    command: Sequence[str]
+    folder: Path
+    variants: Collection[str] = ()
 
 
 class LiveRun:
     """A run of a scenario. ``events`` are those of the child; the last one says how it ended."""
 
-    def __init__(self, scenario: str, command: Sequence[str], folder: Path, widen: Widen) -> None:
+    def __init__(self, job: Job, widen: Widen) -> None:
         self.id = secrets.token_hex(8)
-        self.scenario = scenario
+        self.scenario = job.scenario
         self.events: list[Event] = []
-        self._command, self._folder, self._widen = command, folder, widen
+        self._job, self._widen = job, widen
         self._news = asyncio.Condition()
         self._child: Child | None = None
         self._is_stopped = False
@@ -64,7 +77,7 @@ class LiveRun:
     async def _go(self) -> None:
         status, terminal = None, ""
         try:
-            async with started(self._command, self._folder) as self._child:
+            async with started(self._job.command, self._job.folder) as self._child:
                 seen = 0
                 if self._is_stopped:  # before it had begun
                     await self._child.stop()
@@ -74,14 +87,17 @@ class LiveRun:
                 status, terminal = self._child.status, self._child.terminal()
         except Exception as error:  # noqa: BLE001  (not started, or events that are not ours)
             status, terminal = None, f"{type(error).__name__}: {error}"
-        verdict = "stopped" if self._is_stopped else verdict_of(status, self.events)
+        verdict = "stopped" if self._is_stopped else self._verdict(status)
         end = {"event": "end", "verdict": verdict, "status": status}
         self.has_ended = True
         await self._tell([{**end, "terminal": terminal[-_SHOWN:]}])
 
+    def _verdict(self, status: int | None) -> str:
+        return verdict_of(status, self.events, self._job.variants)
+
     async def _tell(self, events: Sequence[Event]) -> None:
         widened = [
-            await asyncio.to_thread(self._widen, event) if event["event"] == "result" else event
+            await asyncio.to_thread(self._widen, event) if event["event"] in _WIDENED else event
             for event in events
         ]
         async with self._news:
@@ -89,10 +105,20 @@ class LiveRun:
             self._news.notify_all()
 
 
-def verdict_of(status: int | None, events: Sequence[Event]) -> str:
-    """Return the verdict of a run that has ended by itself, ``error`` if it judged nothing."""
-    points = [event.get("point") for event in events if event["event"] == "result"]
-    verdict = run_verdict(status, [point and point["verdict"] for point in points])
+def verdict_of(status: int | None, events: Sequence[Event], variants: Collection[str] = ()) -> str:
+    """Return the verdict of a run that has ended by itself, ``error`` if it judged nothing.
+
+    ``variants`` are those that were to run: without one of them the run is partial at best.
+    """
+    results = [event for event in events if event["event"] == "result"]
+    points = [event.get("point") for event in results]
+    saved = [point and point["verdict"] for point in points]
+    lost = set(variants) - {event.get("variant") for event in results}
+    if saved and lost:
+        saved.append("partial")
+    gates = [event.get("gate") for event in events if event["event"] == "contest"]
+    saved += [gate_verdict(gate["outcome"]) for gate in gates if gate is not None]
+    verdict = run_verdict(status, saved)
     return "error" if verdict == "empty" else verdict
 
 
@@ -116,10 +142,10 @@ class LiveRuns:
         if self.running is not None:
             raise Refused(409, "a run is going on: wait for it, or stop it", running=self.running)
 
-    def start(self, scenario: str, command: Sequence[str], folder: Path, widen: Widen) -> LiveRun:
+    def start(self, job: Job, widen: Widen) -> LiveRun:
         """Start a run; refused while there is one."""
         self.refuse_second()
-        run = LiveRun(scenario, command, folder, widen)
+        run = LiveRun(job, widen)
         self._runs[run.id] = run
         for old in list(self._runs)[:-_KEPT]:
             del self._runs[old]

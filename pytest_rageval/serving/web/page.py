@@ -9,7 +9,7 @@ from typing import Final
 
 from pytest_rageval.reports.page import assemble
 
-SHARED: Final = tuple(name for name in assemble.SCRIPTS if name != "start.js")
+SHARED: Final = (*(name for name in assemble.SCRIPTS if name != "start.js"), "variant_words.js")
 """Those of the report: all but the one that starts it."""
 
 SCRIPTS: Final = (
@@ -18,6 +18,7 @@ SCRIPTS: Final = (
     "scenario_list.js",
     "scenario_view.js",
     "live_run.js",
+    "variants_view.js",
     "saved_runs.js",
     "app.js",
 )

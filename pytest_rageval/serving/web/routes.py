@@ -135,6 +135,11 @@ async def _run_page(desk: Desk, request: web.Request) -> web.StreamResponse:
     return web.FileResponse(file, headers={"Content-Security-Policy": _RUN_POLICY})
 
 
+async def _side_by_side(desk: Desk, request: web.Request) -> web.StreamResponse:
+    file = await desk.side_by_side(request.match_info["scenario"])
+    return web.FileResponse(file, headers={"Content-Security-Policy": _RUN_POLICY})
+
+
 # What it asks for
 
 
@@ -210,6 +215,7 @@ ROUTES: Final = (
     Route("GET", "/", _page),
     Route("GET", "/assets/{name}", _asset),
     Route("GET", "/runs/{scenario}/{run}/report.html", _run_page),
+    Route("GET", "/runs/{scenario}/variants.html", _side_by_side),
     Route("GET", "/api/scenarios", _scenarios),
     Route("GET", "/api/scenarios/{scenario}", _scenario),
     Route("POST", "/api/scenarios/{scenario}/weights", _write),

@@ -1,11 +1,11 @@
-"""Weights that the page sends: checked against the scenario, and as options of a run."""
+"""What the page sends with a run: weights and variants, checked against the scenario."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from pytest_rageval.errors import unknown_name
+from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.serving.web.refusals import Refused
 
 _LARGEST = 1e100  # sums of weights stay finite
@@ -23,6 +23,23 @@ def read_weights(body: Mapping[str, Any], outline: Mapping[str, Any]) -> tuple[W
         raise Refused(400, "metric_weights: a metric needs a weight; 0 leaves it out")
     known = {**outline["docs"], **outline["doc_weights"]}
     return metrics, _read(body, "doc_weights", "document", known)
+
+
+def read_variants(body: Mapping[str, Any], known: Sequence[str]) -> tuple[str, ...]:
+    """Return the variants that a body chooses, in the order of the scenario; all without a choice.
+
+    Refuses names that the scenario does not have, and a choice of none.
+    """
+    given = body.get("variants")
+    if given is None:
+        return tuple(known)
+    if not isinstance(given, list) or not given:
+        raise Refused(400, "variants: expected a list with one name at least")
+    for name in given:
+        if name not in known:
+            shown = shorten(str(name))
+            raise Refused(400, f"variants: {unknown_name('variant', shown, known)}")
+    return tuple(name for name in known if name in given)
 
 
 def _read(body: Mapping[str, Any], key: str, kind: str, known: Collection[str]) -> Weights:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.serving.web.live_runs import LiveRun, LiveRuns
+from pytest_rageval.serving.web.live_runs import Job, LiveRun, LiveRuns
 from pytest_rageval.serving.web.refusals import Refused
 
 
@@ -28,7 +28,7 @@ def test_of_counts_only_the_newest_is_told(tmp_path: Path) -> None:
     )
 
     async def main() -> list[tuple[int, dict[str, Any]]]:
-        run = LiveRun("s", command, tmp_path, lambda event: {**event, "point": None})
+        run = LiveRun(Job("s", command, tmp_path), lambda event: {**event, "point": None})
         seen = [found async for found in run.follow()]
         assert seen == [found async for found in run.follow()]
         assert seen[-1:] == [found async for found in run.follow(after=3)]
@@ -44,7 +44,7 @@ def test_a_command_that_cannot_be_started_ends_at_once(tmp_path: Path) -> None:
     """[A24] The message is in the place of the terminal."""
 
     async def main() -> dict[str, Any]:
-        run = LiveRun("s", [str(tmp_path / "nothing")], tmp_path, lambda event: event)
+        run = LiveRun(Job("s", [str(tmp_path / "nothing")], tmp_path), lambda event: event)
         return [event async for _, event in run.follow()][-1]
 
     end = asyncio.run(main())
@@ -58,9 +58,9 @@ def test_one_run_at_a_time(tmp_path: Path) -> None:
 
     async def main() -> None:
         runs = LiveRuns()
-        run = runs.start("s", command, tmp_path, lambda event: event)
+        run = runs.start(Job("s", command, tmp_path), lambda event: event)
         with pytest.raises(Refused) as refused:
-            runs.start("t", command, tmp_path, lambda event: event)
+            runs.start(Job("t", command, tmp_path), lambda event: event)
         assert (refused.value.status, refused.value.more["running"]["run"]) == (409, run.id)
         await run.stop()
         assert run.events[-1]["verdict"] == "stopped"

@@ -29,6 +29,7 @@ const RUN_WORDS = [
   [/(\d+) samples? of (\d+) left out: /, "$2 个样本中有 $1 个未计入："],
   [/^it cannot be said that nothing is better than (.+?): /, "无法确定没有变体优于 $1："],
   [/(\d+) common samples? cannot reach p < ([\d.e-]+)/, "$1 个共有样本无论结果如何都达不到 p < $2"],
+  [/^(\d+) of (\d+) variants ran/, "$2 个变体中只运行了 $1 个"],
   [/not every sample of every variant ran/, "并非每个变体的每个样本都已运行"],
   [/not compared with ([^';；]+)/, "未与 $1 对比"],
   [/([^;；：]+?) did not run/, "$1 未运行"],

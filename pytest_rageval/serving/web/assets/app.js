@@ -47,7 +47,9 @@ function nothingChosen() {
     panel: null,
     runProblem: null,
     points: null,
+    baselines: [],
     asked: FIRST_POINTS,
+    unpicked: new Set(),
     pair: null,
     isPicked: false,
     compared: null,
@@ -164,9 +166,10 @@ async function loadScenarios(app, isFresh) {
     fillScenarios(app);
     return;
   }
-  const before = app.entry?.last?.run;
+  const stateOf = (entry) => `${entry?.last?.run} ${entry?.verdict}`;
+  const before = stateOf(app.entry);
   app.entry = app.scenarios.find((one) => one.id === app.chosen) ?? app.entry;
-  if (app.entry?.last?.run !== before) app.redraw("run");
+  if (stateOf(app.entry) !== before) app.redraw("run");
   fillScenarios(app);
   redrawBar(app);
 }
@@ -197,6 +200,7 @@ async function loadDetail(app, id) {
   if (app.chosen !== id) return;
   app.detail = detail;
   if (detail.problems.length) app.entry.problem ??= detail.problems[0];
+  app.entry.variants = detail.variants.map(({ name }) => name);
   fillScenarios(app);
   app.run = detail.outline === null ? null : preparedOutline(detail.outline);
   if (app.run !== null) app.weights = withChanges(app.run, app.edits.get(id) ?? noChanges());
@@ -211,10 +215,11 @@ function noChanges() {
 
 async function loadPoints(app, id, limit) {
   try {
-    const { points } = await ask(query("/api/history", { scenario: id, limit }));
+    const { points, baselines } = await ask(query("/api/history", { scenario: id, limit }));
     if (app.chosen !== id) return;
-    Object.assign(app, { points, asked: limit });
-    const isThere = (wanted) => points.some(({ run }) => run === wanted);
+    Object.assign(app, { points, baselines, asked: limit });
+    const isThere = (wanted) =>
+      baselines.includes(wanted) || points.some(({ run }) => run === wanted);
     if (!app.isPicked || !app.pair?.every(isThere)) Object.assign(app, { pair: null, compared: null });
     app.redraw("run", "history", "comparison");
   } catch (refusal) {

@@ -1,15 +1,17 @@
 // A run while it goes on and after it: progress, verdict, cards, gates, the page of the run.
 
 /** Follows a run of a scenario until its end, also one that began before this page was opened. */
-function follow(app, { run, scenario }) {
+function follow(app, { run, scenario, wanted = null }) {
   const known = app.runs.get(scenario);
   if (known?.run === run) return;
   known?.source.close();
   const live = {
     run,
     scenario,
+    wanted,
     progress: null,
-    result: null,
+    results: new Map(),
+    contest: null,
     problems: [],
     end: null,
     isStopping: false,
@@ -33,7 +35,8 @@ function beganAt(run) {
 function takeEvent(app, live, event) {
   live.isLost = false;
   if (event.event === "progress") live.progress = event;
-  else if (event.event === "result") live.result = event;
+  else if (event.event === "result") live.results.set(event.variant, event);
+  else if (event.event === "contest") live.contest = event;
   else if (event.event === "problem") live.problems.push(event.text);
   else if (event.event === "end") return endRun(app, live, event);
   if (event.event === "progress") announceProgress(app, live);
@@ -45,7 +48,7 @@ function endRun(app, live, end) {
   live.end = end;
   live.seconds = secondsOf(live);
   app.running = null;
-  const whole = live.result?.point.weighted_score.mean ?? null;
+  const whole = live.results.get("")?.point?.weighted_score.mean ?? null;
   const words = { verdict: say(`verdict_${end.verdict}`), score: figure(whole) };
   app.announce(say("announce_end", words));
   app.runEnded(live);
@@ -77,12 +80,13 @@ async function startRun(app) {
   app.isStarting = true;
   updateRunButtons(app);
   try {
-    const body = changedWeights(app);
+    const wanted = pickedVariants(app);
+    const body = { ...changedWeights(app), ...(wanted.length ? { variants: wanted } : {}) };
     const { run } = await ask(api("scenarios", scenario, "runs"), { method: "POST", body });
     remember(`began ${run}`, Date.now());
     app.runs.get(scenario)?.source.close();
     app.runs.delete(scenario);
-    follow(app, { run, scenario });
+    follow(app, { run, scenario, wanted });
     app.announce(say("announce_start"));
   } catch (refusal) {
     if (isForAll(app, refusal)) return;
@@ -111,7 +115,8 @@ async function stopRun(app) {
 function runSection(app) {
   const live = app.runs.get(app.chosen) ?? null;
   if (live !== null && live.end === null) return section("run", progressView(app, live));
-  return section("run", runButton(app), runProblem(app), outcomeView(app, live));
+  const outcome = hasVariants(app) ? variantsOutcome(app, live) : outcomeView(app, live);
+  return section("run", variantChoice(app), runButton(app), runProblem(app), outcome);
 }
 
 function runButton(app) {
@@ -124,7 +129,9 @@ function runButton(app) {
 /** All buttons that start a run: off where these weights cannot be run, or something runs. */
 function updateRunButtons(app) {
   if (app.run === null) return;
-  const isOff = app.isStarting || app.running !== null || (app.panel?.isRefused ?? false);
+  const isNone = hasVariants(app) && !pickedVariants(app).length;
+  const isBusy = app.isStarting || app.running !== null;
+  const isOff = isBusy || isNone || (app.panel?.isRefused ?? false);
   const words = app.isStarting ? "starting" : isChanged(app) ? "run_changed" : "start_run";
   for (const made of [app.runButton, app.barButton]) {
     if (!made) continue;
@@ -144,6 +151,7 @@ function progressView(app, live) {
     bar: el("progress", { "aria-label": say("progress") }),
     done: el("b", {}),
     outcomes: el("span", { class: "counts" }),
+    parts: el("ul", { class: "variant-lines" }),
     whole: el("dd", {}),
     time: el("dd", {}),
     note: el("p", { class: "problem", role: "alert" }),
@@ -156,6 +164,7 @@ function progressView(app, live) {
     { class: "outcome progress" },
     el("div", { class: "progress-line" }, view.bar, view.done, view.stop),
     view.outcomes,
+    view.parts,
     el(
       "dl",
       { class: "facts" },
@@ -183,6 +192,7 @@ function updateProgress(app, live) {
   view.bar.max = Math.max(progress.total, 1);
   view.bar.value = progress.done;
   view.outcomes.replaceChildren(...countBadges(progress.outcomes));
+  view.parts.replaceChildren(...variantLines(app, live));
   view.whole.textContent = figure(progress.weighted_score ?? null);
 }
 
@@ -204,32 +214,31 @@ function countBadges(counts) {
 
 /** How a run ended: the one followed here, else the last one that is saved. */
 function outcomeView(app, live) {
-  const point = live === null ? lastPoint(app) : (live.result?.point ?? null);
+  const result = live?.results.get("") ?? null;
+  const point = live === null ? lastPoint(app) : (result?.point ?? null);
   if (live === null && point === null) return hint(say("run_hint"));
   return el(
     "div",
     { class: "ended" },
     el("h3", {}, say(live === null ? "last_run" : "this_run")),
     verdictLine(endVerdict(live, point)),
-    point === null || point.complete
-      ? null
-      : notice(
-          say(point.not_asked ? "stopped_run" : "partial_run", {
-            ran: point.counts.ran,
-            total: point.counts.samples,
-          }),
-        ),
+    point === null ? null : partialNotice(point),
     (live?.problems ?? []).map((text) => notice(given(text))),
     point === null ? null : pointView(app, point),
-    gateView(live === null ? lastGates(app, point) : (live.result?.gates ?? [])),
+    detailView(live === null ? lastDetail(app, point) : result),
     isUnclear(live, point) ? terminalView(live.end.terminal) : null,
     point?.page ? runPage(app, point) : null,
   );
 }
 
-/** The gates of the last saved run, once they are read. */
-function lastGates({ detail }, point) {
-  return detail?.last?.run === point.run ? detail.gates : [];
+function partialNotice({ complete, not_asked: notAsked, counts: { ran, samples } }) {
+  if (complete) return null;
+  return notice(say(notAsked ? "stopped_run" : "partial_run", { ran, total: samples }));
+}
+
+/** What is known of the last saved run beside its figures, once it is read. */
+function lastDetail({ detail }, point) {
+  return detail?.last?.run === point.run ? detail : null;
 }
 
 /** Whether only the terminal says why samples or the whole run could not be judged. */
@@ -265,7 +274,7 @@ function pointView(app, point) {
     [say("started"), moment(point.started_at)],
     [say("run"), given(point.run)],
   ];
-  const seconds = app.runs.get(app.chosen)?.seconds ?? null;
+  const seconds = hasVariants(app) ? null : (app.runs.get(app.chosen)?.seconds ?? null);
   if (seconds !== null) facts.push([say("time"), timeWords(seconds)]);
   if (point.commit) facts.push([say("commit"), given(point.commit.slice(0, 12))]);
   if (point.overridden.length)
@@ -294,7 +303,8 @@ function runBefore(app, point) {
   if (!point.complete || app.points === null) return null;
   const at = app.points.findIndex(({ run }) => run === point.run);
   const earlier = at < 0 ? app.points : app.points.slice(0, at);
-  const isLike = (one) => one.complete && one.run !== point.run && isWeighedAlike(one, point);
+  const isOther = (one) => one.run !== point.run && one.variant === point.variant;
+  const isLike = (one) => one.complete && isOther(one) && isWeighedAlike(one, point);
   return earlier.findLast(isLike) ?? null;
 }
 
@@ -346,6 +356,18 @@ function pointCard(point, card, before) {
       : el("p", { class: "was" }, say("before", { value: figure(was) })),
     definitions(rows),
   );
+}
+
+function detailView(detail) {
+  return [causeView(detail?.causes ?? {}), gateView(detail?.gates ?? [])];
+}
+
+/** How many answers are low for which reason, where the scenario looks for it. */
+function causeView(causes) {
+  const pairs = Object.entries(causes).map(([cause, n]) => [say(`cause_${cause}`), grouped(n)]);
+  if (!pairs.length) return null;
+  const heading = el("h3", { class: "subsection" }, say("low_answers"));
+  return [heading, definitions(pairs, { class: "pairs causes" })];
 }
 
 function gateView(gates) {

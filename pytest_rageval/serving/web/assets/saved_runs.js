@@ -12,16 +12,28 @@ function historySection(app) {
           { class: "buttons" },
           button(say("older_runs"), () => app.loadPoints(app.chosen, app.asked * 4)),
         );
-  return section("history", trendView(points), runTable(points.toReversed()), older);
+  const trends = hasVariants(app) ? variantTrends(app) : trendView(points);
+  return section("history", trends, runTable(app, points.toReversed()), older);
 }
 
+function variantTrends({ entry, points }) {
+  return entry.variants.map((name) => {
+    const trend = trendView(points.filter(({ variant }) => variant === name));
+    return trend && [el("h3", { class: "subsection" }, given(name)), trend];
+  });
+}
+
+/** The means of the complete runs that have the weights of the newest run as in the file. */
 function trendView(points) {
-  const trend = points
-    .filter(({ complete }) => complete)
-    .map((point) => ({ id: point.run, means: meansOf(point) }));
-  if (trend.length < 2) return null;
+  const complete = points.filter((point) => point.complete);
+  const asInFile = complete.findLast(({ overridden }) => !overridden.length) ?? complete.at(-1);
+  const alike = complete.filter((point) => isWeighedAlike(point, asInFile));
+  const others = complete.length - alike.length;
+  const left = others ? [" ", say("other_weights", { n: others })] : [];
+  if (alike.length < 2) return others ? hint(...left) : null;
+  const trend = alike.map((point) => ({ id: point.run, means: meansOf(point) }));
   const plots = Object.keys(trend.at(-1).means).map((target) => trendOf(trend, target, [0, 1]));
-  return [hint(say("trend_hint")), el("div", { class: "grid" }, plots)];
+  return [hint(say("trend_hint"), ...left), el("div", { class: "grid" }, plots)];
 }
 
 function meansOf({ weighted_score: whole, metrics }) {
@@ -29,34 +41,37 @@ function meansOf({ weighted_score: whole, metrics }) {
   return Object.fromEntries([[WEIGHTED, whole.mean], ...means]);
 }
 
-function runTable(points) {
+function runTable(app, points) {
   const heads = [
     say("started"),
+    ...(hasVariants(app) ? [say("variant")] : []),
     say("verdict"),
     numberHead(say("weighted_score")),
     say("changed_for_run"),
-    say("commit"),
+    el("th", { scope: "col", class: "commit" }, say("commit")),
     say("page"),
   ];
-  return table(say("runs"), heads, points.map(runRow), { class: "runs" });
+  const rows = points.map((point) => runRow(point, hasVariants(app)));
+  return table(say("runs"), heads, rows, { class: "runs" });
 }
 
-function runRow(point) {
+function runRow(point, namesVariant) {
   const name = moment(point.started_at);
   const open = pageLink(point, say("open"), { "aria-label": `${say("open")} ${name}` });
   return el(
     "tr",
     { "data-run": point.run },
     el("th", { scope: "row" }, name),
+    namesVariant ? el("td", {}, given(point.variant)) : null,
     el("td", {}, badge(point.verdict)),
     el(
       "td",
       { class: "number" },
       bandedFigure(point.weighted_score.mean, wholeCard(point)?.band ?? null),
     ),
-    el("td", { class: "overridden" }, point.overridden.length ? overriddenWords(point) : "–"),
-    el("td", { class: "commit" }, point.commit ? given(point.commit.slice(0, 12)) : "–"),
-    el("td", {}, open ?? "–"),
+    el("td", { class: "overridden" }, point.overridden.length ? overriddenWords(point) : ""),
+    el("td", { class: "commit" }, point.commit ? given(point.commit.slice(0, 12)) : ""),
+    el("td", {}, open),
   );
 }
 
@@ -72,10 +87,13 @@ function overriddenWords({ overridden, metrics }) {
 function comparePoints(app) {
   const points = (app.points ?? []).toReversed();
   if (app.points === null) return null;
-  if (points.length < 2) return section("comparison", hint(say("two_needed")));
+  const options = [
+    ...points.map((point) => ({ value: point.run, label: pointWords(point) })),
+    ...app.baselines.map((name) => ({ value: name, label: say("baseline_run", { name }) })),
+  ];
+  if (options.length < 2) return section("comparison", hint(say("two_needed")));
   // The newest two, until others are chosen.
-  app.pair ??= [points[0].run, points[1].run];
-  const options = points.map((point) => ({ value: point.run, label: pointWords(point) }));
+  app.pair ??= [options[0].value, options[1].value];
   const pick = (at) => (run) => {
     app.pair[at] = run;
     app.isPicked = true;
@@ -103,7 +121,8 @@ function comparePoints(app) {
 
 function pointWords(point) {
   const score = figure(point.weighted_score.mean);
-  return `${moment(point.started_at)} · ${score} · ${say(point.verdict)}`;
+  const variant = point.variant ? `${point.variant} · ` : "";
+  return `${variant}${moment(point.started_at)} · ${score} · ${say(point.verdict)}`;
 }
 
 async function comparePair(app) {
@@ -153,6 +172,11 @@ function withDirection({ name, verdict, diff }) {
   return [name, { name, higher_is_better: (verdict === "better") === diff > 0 }];
 }
 
+function causeWords({ cause, cause_reason: reason }) {
+  if (!cause) return "–";
+  return sayGiven("labelled", { name: say(`value_${cause}`), value: reason });
+}
+
 function worseTable(worse) {
   if (!worse.length) return [];
   const heads = [
@@ -162,14 +186,18 @@ function worseTable(worse) {
     numberHead("B"),
     numberHead(say("difference")),
   ];
-  const rows = worse.map(({ id, question, a, b, diff }) =>
+  const hasCauses = worse.some(({ cause }) => cause);
+  if (hasCauses) heads.push(say("cause"));
+  const rows = worse.map(({ id, question, a, b, diff, ...why }) =>
     el(
       "tr",
       {},
       el("th", { scope: "row" }, given(id)),
       el("td", { class: "said" }, given(question ?? "–")),
-      [a, b].map((value) => el("td", { class: "number" }, figure(value))),
-      el("td", { class: "number" }, diff === null ? "–" : signed(diff)),
+      el("td", { class: "number", "data-name": "A" }, figure(a)),
+      el("td", { class: "number", "data-name": "B" }, figure(b)),
+      el("td", { class: "number", "data-name": "A − B" }, diff === null ? "–" : signed(diff)),
+      hasCauses ? el("td", { class: "said" }, causeWords(why)) : null,
     ),
   );
   return [

@@ -69,9 +69,13 @@ function scenarioItem(app, one) {
 }
 
 /** What is known of a scenario's last run, in a few signs. */
-function standing(app, { id, problem, last }) {
+function standing(app, { id, problem, last, variants, verdict }) {
   if (app.running?.scenario === id) return el("span", { class: "badge" }, say("is_running"));
   const broken = problem ? mark("bad", "✕", say("broken")) : null;
+  if (variants.length) {
+    const ran = verdict === null ? el("span", { class: "note" }, say("not_run")) : badge(verdict);
+    return [el("span", { class: "note" }, say("n_variants", { n: variants.length })), " ", broken ?? ran];
+  }
   if (last === null) return broken ?? el("span", { class: "note" }, say("not_run"));
   return [
     bandedFigure(last.weighted_score.mean, wholeCard(last)?.band ?? null),

@@ -47,6 +47,7 @@ function scenarioHead(app) {
   const { entry, detail } = app;
   const outline = app.run?.outline;
   const facts = [[say("file"), given(entry.shown)]];
+  if (hasVariants(app)) facts.push([say("variants"), given(entry.variants.join(", "))]);
   if (outline) facts.push([say("data"), sampleWords(outline)]);
   if (outline?.asks.length) facts.push([say("asks"), given(outline.asks.join(", "))]);
   return el(
@@ -105,6 +106,7 @@ function weightsSection(app) {
   return section(
     "weights",
     hint(say("editor_hint")),
+    ownWeights(app.run.outline),
     weightFields(
       app,
       yamlOfChanges(app),
@@ -112,6 +114,11 @@ function weightsSection(app) {
       app.panel.said,
     ),
   );
+}
+
+/** Which weights the fields do not offer, because the variants have weights of their own. */
+function ownWeights({ own_weights: names }) {
+  return names.length ? notice(sayGiven("own_weights", { names: names.join(", ") })) : null;
 }
 
 /** Brings what depends on the weights up to date. */
@@ -125,7 +132,8 @@ function updateWeights(app) {
 
 /** Why no run would take these weights, as far as it is known before a run. */
 function refusalBefore({ run, weights }, total) {
-  if (total === 0) return "all_zero";
+  // Other metrics may weigh something in each variant.
+  if (total === 0 && !run.outline.own_weights.length) return "all_zero";
   const named = run.docs.reduce((sum, doc) => sum + doc.n, 0);
   const { samples, invalid } = run.outline;
   const isAnyCounted =
@@ -170,14 +178,28 @@ async function writeYaml(app) {
 
 function boundsSection(app) {
   if (app.run === null) return null;
-  const { outline } = app.run;
+  const variants = app.detail.variants.filter(({ outline }) => outline);
+  const parts = variants.map(({ name, outline }) => [name, boundsOf(outline), keyOfBounds(outline)]);
+  const isOne = new Set(parts.map(([, , key]) => key)).size < 2;
+  if (isOne) return section("bounds", boundsOf(variants[0]?.outline ?? app.run.outline));
+  return section(
+    "bounds",
+    parts.map(([name, bounds]) => [el("h3", { class: "subsection" }, given(name)), bounds]),
+  );
+}
+
+function keyOfBounds({ metrics, weighted_threshold: whole, gates, bands }) {
+  const thresholds = metrics.map(({ name, threshold }) => [name, threshold]);
+  return JSON.stringify([thresholds, whole, gates, bands]);
+}
+
+function boundsOf(outline) {
   const thresholds = [{ name: WEIGHTED, threshold: outline.weighted_threshold }, ...outline.metrics]
     .filter(({ threshold }) => threshold !== null)
     .map(({ name, threshold }) => [given(nameOf(name)), boundWords(threshold)]);
   const gates = [...gateLines([], outline.gates)].map(([path, value]) => [given(path), given(value)]);
   const [good, warn] = outline.bands.map(short);
-  return section(
-    "bounds",
+  return [
     el(
       "div",
       { class: "bounds" },
@@ -185,7 +207,7 @@ function boundsSection(app) {
       boundList("whole_scenario", gates),
     ),
     el("p", { class: "note" }, say("bands_are", { good, warn })),
-  );
+  ];
 }
 
 function boundList(key, pairs) {

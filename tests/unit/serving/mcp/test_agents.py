@@ -62,6 +62,23 @@ def call(project: Files, *calls: tuple[str, dict[str, Any]]) -> list[str]:
     return asyncio.run(answers())
 
 
+CAUSES = """
+name: qa
+metrics: [em]
+diagnose: true
+dataset:
+  - {id: lost, answer: x, references: [the red cube], contexts: [a blue ball]}
+  - {id: missed, answer: "", references: [the red cube], contexts: [here is the red cube]}
+  - {id: good, answer: the red cube, references: [the red cube], contexts: [a blue ball]}
+"""
+
+
+def run_with_causes(project: Files, text: str = CAUSES) -> None:
+    file = project.folder / "qa.rageval.yaml"
+    file.write_text(text.lstrip(), "utf-8")
+    evaluate(file, write_to=project.folder / ".rageval")
+
+
 def samples(run: str) -> tuple[str, dict[str, Any]]:
     return "list_samples", {"run": run}
 
@@ -95,6 +112,42 @@ def test_the_older_run_is_of_the_same_scenario(project: Files) -> None:
     )
     assert json.loads(same)["b"].startswith("qa/2")
     assert "the runs are of two scenarios" in json.loads(other)["remarks"]
+
+
+def test_samples_say_why_they_are_low_and_are_found_by_it(project: Files) -> None:
+    """[E21, E25] Each with what that was told by; one that is not low has no cause."""
+    run_with_causes(project)
+    listed, lost, explained, good = call(
+        project,
+        samples("qa"),
+        ("list_samples", {"run": "qa", "cause": "retrieval"}),
+        ("explain_sample", {"run": "qa", "id": "missed"}),
+        ("explain_sample", {"run": "qa", "id": "good"}),
+    )
+    found = {one["id"]: one.get("cause") for one in json.loads(listed)["samples"]}
+    assert found == {"lost": "retrieval", "missed": "generation", "good": None}
+    assert [one["id"] for one in json.loads(lost)["samples"]] == ["lost"]
+    assert json.loads(lost)["samples"][0]["cause_reason"] == "no context holds the reference"
+    assert json.loads(explained)["cause"] == "generation"
+    assert json.loads(explained)["cause_reason"].endswith("the answer is empty")
+    assert "cause" not in json.loads(good)
+
+
+def test_samples_that_got_worse_say_why(project: Files) -> None:
+    """[E21, E25] The cause is that of the newer run."""
+    run_with_causes(project, CAUSES.replace("answer: x", "answer: the red cube"))
+    run_with_causes(project)
+    (text,) = call(project, ("compare_runs", {"a": "qa/latest", "b": "qa/previous"}))
+    (worse,) = json.loads(text)["worse"]
+    assert (worse["id"], worse["cause"]) == ("lost", "retrieval")
+    assert worse["cause_reason"] == "no context holds the reference"
+
+
+def test_a_run_without_causes_is_not_searched_for_them(project: Files) -> None:
+    """[E21, E25] An empty list would say that no answer is low for this reason."""
+    run(project, "qa")
+    (text,) = call(project, ("list_samples", {"run": "qa", "cause": "retrieval"}))
+    assert "has no causes: write 'diagnose: true' into its scenario, and run it again" in text
 
 
 def test_scenarios_are_looked_for_again_when_a_file_changes(project: Files) -> None:

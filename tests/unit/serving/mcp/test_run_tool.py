@@ -18,6 +18,7 @@ ROWS = [{"id": f"r{at}", "answer": "x", "references": ["x"]} for at in range(4)]
 def outline(usd: float = 0.0, *unpriced: str) -> dict[str, Any]:
     return {
         "name": "s",
+        "variant": "",
         "samples": 4,
         "metrics": [{"name": "f1"}],
         "docs": {"a.md": 1},
@@ -27,7 +28,7 @@ def outline(usd: float = 0.0, *unpriced: str) -> dict[str, Any]:
 
 
 def budget(base: Path, most: float | None, about: dict[str, Any], limit: int | None = None) -> Any:
-    return _budget(RunArguments(name="s", max_cost_usd=most, limit=limit), about, base)
+    return _budget(RunArguments(name="s", max_cost_usd=most, limit=limit), [about], base)
 
 
 def refusal(base: Path, *args: Any) -> str:
@@ -52,6 +53,17 @@ def test_a_run_above_its_budget_is_refused_with_the_estimate(tmp_path: Path) -> 
         "max_cost_usd: not run: asking about 4 samples will cost about 0.6 USD, more than 0.5."
     )
     assert budget(tmp_path, 0.5, outline(0.6), 2) == ["--rag-budget=0.5"]
+
+
+def test_every_variant_that_runs_costs(tmp_path: Path) -> None:
+    """[E20, E25] A limit is one for each: of 4 samples for 0.4 and 0.2 USD, 2 cost 0.2 and 0.1."""
+    figures = [{**outline(0.4), "variant": "a"}, {**outline(0.2), "variant": "b"}]
+    given = RunArguments(name="s", max_cost_usd=0.5, limit=None)
+    with pytest.raises(UserError, match="asking about 8 samples will cost about 0.6 USD"):
+        _budget(given, figures, tmp_path)
+    half = given.model_copy(update={"limit": 2, "max_cost_usd": 0.29})
+    with pytest.raises(UserError, match="asking about 4 samples will cost about 0.3 USD"):
+        _budget(half, figures, tmp_path)
 
 
 def test_a_cost_that_cannot_be_known_is_refused(tmp_path: Path) -> None:

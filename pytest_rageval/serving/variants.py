@@ -1,0 +1,103 @@
+"""The variants of a scenario together: what is known of all before a run, and how they ranked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, get_args
+
+from pytest_rageval.model import GateOutcome, RankedVariant, VariantPair
+from pytest_rageval.reports.write_variants import RANKING
+
+_GATE: Final = ("name", "outcome", "observed", "bound", "message")
+_FIGURES: Final = ("metric", "alpha", "common", "total", "complete")
+
+
+def merged(outlines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what holds for all variants of a scenario, in the layout of one of them.
+
+    A metric that only some have, and a weight that they do not share, is left out: no option of a
+    run and no key above the variants changes it for all. ``own_weights`` names these. ``samples``
+    is the largest number.
+    """
+    first, *rest = outlines
+    shared = {one["name"]: one for one in first["metrics"]}
+    weights = [{one["name"]: one["weight"] for one in outline["metrics"]} for outline in outlines]
+    documents = [outline["doc_weights"] for outline in outlines]
+    metrics = [name for name in shared if _is_shared(name, weights)]
+    doc_weights = {
+        name: weight for name, weight in documents[0].items() if _is_shared(name, documents)
+    }
+    named = dict.fromkeys(name for found in (*weights, *documents) for name in found)
+    own = [name for name in named if name not in (*metrics, *doc_weights)]
+    docs = {name: n for one in (*rest, first) for name, n in one["docs"].items()}
+    largest = max(outlines, key=lambda one: int(one["samples"]))
+    return {
+        **first,
+        "samples": largest["samples"],
+        "invalid": largest["invalid"],
+        "metrics": [shared[name] for name in metrics],
+        "doc_weights": doc_weights,
+        "docs": {name: n for name, n in docs.items() if name not in own},
+        "asks": list(dict.fromkeys(name for one in outlines for name in one["asks"])),
+        "warnings": list(dict.fromkeys(text for one in outlines for text in one["warnings"])),
+        "own_weights": own,
+    }
+
+
+def _is_shared(name: str, found: Sequence[Mapping[str, Any]]) -> bool:
+    return all(name in one and one[name] == found[0][name] for one in found)
+
+
+def contest_of(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a ranking as ``variants.json`` has it, with what the page and the tools show of it.
+
+    Variants are a list, best first; ``gate`` is None where nothing asks for ``best``. Raises
+    LookupError, TypeError or ValueError for a file of another kind.
+    """
+    return {
+        **{key: plain[key] for key in _FIGURES},
+        "undecided": str(plain["undecided"]),
+        "remarks": [str(text) for text in plain["remarks"]],
+        "variants": [
+            {"name": str(name), **_typed(RankedVariant, one)}
+            for name, one in plain["variants"].items()
+        ],
+        "pairs": [_typed(VariantPair, one) for one in plain["pairs"]],
+        "gate": None if plain["gate"] is None else _gate(plain["gate"]),
+    }
+
+
+def _gate(plain: Mapping[str, Any]) -> dict[str, Any]:
+    if plain["outcome"] not in get_args(GateOutcome):
+        raise ValueError(f"{plain['outcome']!r} is no outcome")
+    return {**{key: plain[key] for key in _GATE}, "message": str(plain["message"])}
+
+
+def _typed(kind: type[RankedVariant | VariantPair], plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a record; raises TypeError where a figure is none."""
+    found = {one.name: plain[one.name] for one in fields(kind) if one.name in plain}
+    for name, value in found.items():
+        if name not in _TEXTS and not (value is None or isinstance(value, int | float)):
+            raise TypeError(f"{name}: {value!r} is not a number")
+    return found
+
+
+_TEXTS: Final = ("a", "b", "letters", "method")
+
+
+def read_contest(folder: Path) -> dict[str, Any] | None:
+    """Return the last ranking in a scenario's folder, and when it was written; None without one.
+
+    ``written_at`` is in UTC, as runs have it.
+    """
+    file = folder / RANKING
+    try:
+        found = contest_of(json.loads(file.read_text("utf-8")))
+        written = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None  # not there, or not ours
+    return {**found, "written_at": written.isoformat()}

@@ -1,0 +1,64 @@
+"""E20, E25: the answer about a run of variants: nothing is lost, and nothing is too long."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pytest_rageval import evaluate_variants
+from pytest_rageval.run_paths import RunPaths
+from pytest_rageval.serving.mcp.answers import fitted
+from pytest_rageval.serving.mcp.described_run import DescribedRun
+from pytest_rageval.serving.mcp.waiting import Ended
+from pytest_rageval.serving.project import Project
+
+
+def ran(folder: Path, names: list[str], question: str = "Q?") -> list[dict[str, Any]]:
+    """Return the events of a run of variants, whose files are in ``folder``."""
+    rows = [
+        {"id": f"{question} {at}", "question": question, "answer": "no", "references": ["it"]}
+        for at in range(8)
+    ]
+    metrics = ["em", "f1", "acc", "rouge-1", "rouge-2", "rouge-l", "stringem", "coverem"]
+    variants: dict[str, Any] = {name: {} for name in names}
+    scenario = {"name": "qa", "metrics": metrics, "dataset": rows, "variants": variants}
+    found = evaluate_variants({**scenario, "thresholds": {"em": 1}}, write_to=folder)
+    events: list[dict[str, Any]] = [
+        {
+            "event": "result",
+            "name": "qa",
+            "variant": name,
+            "folder": str((folder / "qa" / name / "latest").resolve()),
+        }
+        for name in names
+    ]
+    ranking = found.ranking.to_dict()
+    return [*events, {"event": "contest", "name": "qa", "ranking": ranking, "gate": None}]
+
+
+def described(folder: Path, events: list[dict[str, Any]], *variants: str) -> DescribedRun:
+    project = Project("python", folder, (), RunPaths(folder, folder))
+    return DescribedRun(project, Ended(0, events, "the terminal"), variants)
+
+
+def test_a_variant_that_left_no_result_is_named(tmp_path: Path) -> None:
+    """[E20, E25] And the run is no pass, even if pytest's exit status says so."""
+    one, two, contest = ran(tmp_path, ["one", "two"])
+    for event in (one, two):
+        path = Path(event["folder"]) / "results.json"
+        path.write_text(path.read_text("utf-8").replace('"failed": 8', '"failed": 0'), "utf-8")
+    whole = described(tmp_path, [one, two, contest], "one", "two")
+    assert whole.verdict == "passed"
+    lost = described(tmp_path, [one], "one", "two")
+    assert (lost.verdict, lost(100)["not_run"]) == ("partial", ["two"])
+
+
+def test_many_variants_fit_into_an_answer(tmp_path: Path) -> None:
+    """[E20, E25] Twenty, with long names and ids: what is left out is counted."""
+    names = [f"variant {at} {'x' * 90}"[:100] for at in range(20)]
+    text = fitted(described(tmp_path, ran(tmp_path, names, "why? " * 60), *names))
+    assert len(text) < 8000
+    found = json.loads(text)
+    assert len(found["variants"]) + found["more_variants"] == 20
+    assert len(found["ranking"]["pairs"]) + found["ranking"]["more_pairs"] == 190
