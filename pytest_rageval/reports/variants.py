@@ -36,7 +36,10 @@ def ranking_head(ranking: Ranking) -> str:
     order = "" if ranking.higher_is_better else ", lowest first"
     left_out = ranking.total - ranking.common
     lost = f", {left_out} of {ranking.total} lack a score somewhere" if left_out else ""
-    return f"by {ranking.metric}{order}, over {counted(ranking.common, 'common sample')}{lost}"
+    part = "" if ranking.complete else "; a partial run, which decides nothing"
+    return (
+        f"by {ranking.metric}{order}, over {counted(ranking.common, 'common sample')}{lost}{part}"
+    )
 
 
 def ranking_lines(ranking: Ranking) -> Iterator[str]:
