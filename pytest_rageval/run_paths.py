@@ -82,20 +82,26 @@ class RunPaths:
     def known_baseline_file(self, name: str, scenario: str, output_dir: str | None) -> Path:
         """Return the file to read; if it does not exist, the one written by an earlier version.
 
-        Earlier versions did not add a digest to the folder of a scenario.
+        Earlier versions did not split a name at ``::``, still earlier ones added no digest to the
+        folder of a scenario.
         """
         file = self.baseline_file(name, scenario, output_dir)
+        if is_path(name) or file.exists():
+            return file
         base = self.baselines or self.run_base(output_dir)
-        folder = base / plain_folder_name(scenario) / ("" if self.baselines else "baselines")
-        earlier = folder / file.name
-        return earlier if not is_path(name) and earlier.exists() and not file.exists() else file
+        inside = "" if self.baselines else "baselines"
+        earlier = (
+            base / folder / inside / file.name
+            for folder in (folder_name(scenario), plain_folder_name(scenario))
+        )
+        return next((one for one in earlier if one.exists()), file)
 
 
 def run_folder(title: str) -> Path:
     """Return the folder of a scenario's runs, or of those of a variant, below that of all runs.
 
     >>> run_folder("support-bot::gpt: 4o").as_posix()
-    'support-bot/gpt_ 4o-3a6e1c'
+    'support-bot/gpt_ 4o-5729d0'
     """
     return Path(*(folder_name(part) for part in title.split(SEPARATOR, 1)))
 

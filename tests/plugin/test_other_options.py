@@ -76,7 +76,7 @@ def test_no_style_of_traceback_shows_one(project: Project, option: str) -> None:
         (("--collect-only",), ["*<ScenarioFile qa.rageval.yaml>*", "*<SampleItem a>*"]),
         (("--setup-plan",), ["*qa.rageval.yaml::a*", "*qa.rageval.yaml::b*"]),
         (("--fixtures",), ["rag_sample *"]),
-        (("--markers",), ["@pytest.mark.rag_scenario(file): *"]),
+        (("--markers",), ["@pytest.mark.rag_scenario(file, variant=''): *"]),
     ],
 )
 def test_what_only_looks_scores_nothing(

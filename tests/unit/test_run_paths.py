@@ -161,3 +161,16 @@ def test_runs_lie_at_most_two_folders_deep() -> None:
     assert run_folder("bot::dense") == Path("bot/dense")
     assert len(run_folder("a::b::c").parts) == 2
     assert run_folder("a::b::c") != run_folder("a::b__c")
+
+
+def test_a_baseline_of_a_name_with_colons_is_found_where_it_was(tmp_path: Path) -> None:
+    """Earlier versions kept ``a::b`` in one folder, not in the folder b of a."""
+    run_paths = RunPaths(tmp_path)
+    earlier = tmp_path / ".rageval" / folder_name("a::b") / "baselines" / "main.json"
+    earlier.parent.mkdir(parents=True)
+    earlier.write_text("{}")
+    assert run_paths.known_baseline_file("main", "a::b", None) == earlier
+    fresh = run_paths.baseline_file("main", "a::b", None)
+    fresh.parent.mkdir(parents=True)
+    fresh.write_text("{}")
+    assert run_paths.known_baseline_file("main", "a::b", None) == fresh
