@@ -39,6 +39,7 @@ VARIANT_SCRIPTS: Final = (
     "comparison.js",
     "detail.js",
     "variants.js",
+    "variant_docs.js",
     "variant_rows.js",
     "variants_start.js",
 )

@@ -85,21 +85,21 @@ function comparisonWord(run, found) {
   return found.p_adjusted === null ? "not_judged" : "no_difference";
 }
 
-function comparisonVerdict(run, found) {
+function comparisonVerdict(run, found, said = say) {
   if (found.isOpen) return el("span", { class: "note" }, say("takes_a_run"));
   const word = comparisonWord(run, found);
   if (word === "better" || word === "worse") {
     const mark = found.diff > 0 ? "▲" : "▼";
     const sign = el("span", { class: "sign", "aria-hidden": "true" }, mark);
     const kind = word === "better" ? "good" : "bad";
-    return el("span", { class: `badge ${kind}` }, sign, " ", say(word));
+    return el("span", { class: `badge ${kind}` }, sign, " ", said(word));
   }
   const shows =
     word === "no_difference" && found.smallest_detectable !== null
       ? say("shows_from", { value: fixed(found.smallest_detectable) })
       : "";
   return [
-    el("span", { class: "badge none" }, say(word)),
+    el("span", { class: "badge none" }, said(word)),
     shows ? el("span", { class: "note" }, shows) : null,
   ];
 }

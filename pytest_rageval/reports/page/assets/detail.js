@@ -94,9 +94,15 @@ function placeOf(text) {
 function causeBlocks(run, remarks) {
   return remarks
     .filter(({ kind }) => kind === "cause")
-    .map(({ name, text }) =>
-      block("cause", [el("p", {}, say(`cause_${name}`)), longText(run, text)]),
-    );
+    .map(({ name, text }) => block("cause", causeWords(run, name, text)));
+}
+
+/** What the cause was told by; the cause in general beside what the page cannot say itself. */
+function causeWords(run, name, number) {
+  const text = run.data.texts[number];
+  const said = typeof text === "string" && text ? causeSaid(text) : null;
+  if (said === null) return [el("p", {}, say(`cause_${name}`)), longText(run, number)];
+  return el("p", {}, sayGiven("labelled", { name: say(`value_${name}`), value: said }));
 }
 
 function textOrNone(run, number) {

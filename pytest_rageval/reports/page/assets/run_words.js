@@ -2,11 +2,18 @@
 
 /** The English of pytest_rageval/gates, engine/verdict/decide.py and stats/paired*.py; `$1` are figures. */
 const RUN_WORDS = [
+  [/ \((max-T over \d+ pairs|1 pair)\)(?=, \d+ common)/g, "（$1）"],
+  [/(?<=（)1 pair(?=）)/g, "1 对"],
+  [/(p [<\d.]+), max-T over (\d+) pairs ([<\d.]+)/g, "$1，max-T（$2 对）$3"],
+  [/(p [<\d.]+), adjusted ([<\d.]+)/g, "$1，校正后 $2"],
   // variants: stats/ranking.py, stats/unlike.py, engine/verdict/best.py
   [/; rank by one metric: /g, "；可按单个指标排名："],
   [/; to rank them anyway: /g, "；如仍要排名："],
   [/; compared anyway$/, "；仍作对比"],
-  [/(^|; )(\S+): (.+?) in (\S+), but (.+?) in (\S+)(?=；)/g, "$1$2：$4 中为 $3，$6 中为 $5"],
+  [
+    /(^|; )(\S+): (.+?) in (\S+), but (.+?) in (\S+)(?=；)/g,
+    (_, before, key, one, a, other, b) => `${before}${key}：${a} 中为 ${inARow(one)}，${b} 中为 ${inARow(other)}`,
+  ],
   [/中为 nothing(?=，|；|$)/g, "中为空"],
   [
     /(\d+) samples? (?:has|have) (?:another|other) (.+?) \(first: (.+?), (.+?) in (\S+), (.+?) in (\S+)\)(?=；|$)/g,
@@ -15,10 +22,16 @@ const RUN_WORDS = [
   [/的 question 不同/g, "问题不同"],
   [/的 references 不同/g, "参考答案不同"],
   [/的 weight 不同/g, "权重不同"],
+  [
+    /on (\d+) samples? of (\d+) a metric applies in some variants only \(an empty answer\?\), and min_pairs: (\S+) asks for (\d+) that all metrics measure alike; mend these, rank by one metric \((.+?)\), or, if what is left is enough: /,
+    "$2 个样本中有 $1 个的某个指标只适用于部分变体（答案为空？），而 min_pairs: $3 要求有 $4 个样本的全部指标都适用；请补齐，或按单个指标排名（$5），或者如果剩余样本足够：",
+  ],
+  [/^too many letters would be needed: .*; variants\.json has every pair$/, "所需字母过多：变体在各组内有差异，组间则没有；全部配对见 variants.json"],
   [/only (.+?) ran, and there is nothing to compare it with/, "只运行了 $1，没有可对比的变体"],
-  [/([^;；：]+?) (?:has|have) no (\S+); rank by what all have: (.+?) \(('best: .+?')\)/, "$1 没有 $2；可按共有的指标排名：$3（$4）"],
-  [/no sample is in the data of all of (.+?); rows are joined by their id \((.+?)\)/, "没有样本同时出现在 $1 的数据中；各行按编号匹配（$2）"],
-  [/only (\d+) of (\d+) samples? have (\S+) in all of (.+?)(?=, and min_pairs|: )/, "$2 个样本中只有 $1 个在 $4 中都有 $3"],
+  [/([^;；：]+?) (?:has|have) no (\S+); rank by what all have: (.+?) \(('best: .+?')\)/, (_, names, metric, shared, key) =>
+    `${inARow(names)} 没有 ${metric}；可按共有的指标排名：${inARow(shared)}（${key}）`],
+  [/no sample is in the data of all of (.+?); rows are joined by their id \((.+?)\)/, (_, names, key) => `没有样本同时出现在 ${inARow(names)} 的数据中；各行按编号匹配（${key}）`],
+  [/only (\d+) of (\d+) samples? have (\S+) in all of (.+?)(?=, and min_pairs|: )/, (_, some, all, metric, names) => `${all} 个样本中只有 ${some} 个在 ${inARow(names)} 中都有 ${metric}`],
   [/(?<=都有 \S+), and min_pairs: (\S+) asks for (\d+): ?/, "，而 min_pairs: $1 要求 $2 个："],
   [/; mend these, or, if what is left is enough: /, "；请补齐，或者如果剩余样本足够："],
   [/(\S+) lacks (\d+), /g, "$1 缺 $2 个、"],
@@ -31,10 +44,14 @@ const RUN_WORDS = [
   [/(\d+) common samples? cannot reach p < ([\d.e-]+)/, "$1 个共有样本无论结果如何都达不到 p < $2"],
   [/^(\d+) of (\d+) variants ran/, "$2 个变体中只运行了 $1 个"],
   [/not every sample of every variant ran/, "并非每个变体的每个样本都已运行"],
-  [/not compared with ([^';；]+)/, "未与 $1 对比"],
-  [/([^;；：]+?) did not run/, "$1 未运行"],
+  [/not compared with ([^';；]+)/, (_, names) => `未与 ${inARow(names)} 对比`],
+  [/([^;；：]+?) did not run/, (_, names) => `${inARow(names)} 未运行`],
   [/; a difference below (\S+) may go unseen \(power 80 %\)/, "；小于 $1 的差异可能看不出来（功效 80%）"],
   [/nothing is significantly better than (.+?) \((\S+) (\S+), (\d+) common samples?, /, "没有变体显著优于 $1（$2 $3，$4 个共有样本，"],
+  [
+    /nothing is significantly better than (.+?) \((\S+) (\S+), (\d+) common of (\d+) samples?, /,
+    "没有变体显著优于 $1（$2 $3，$5 个样本中有 $4 个共有，",
+  ],
   [/, alpha ([\d.e-]+)\)/, "，alpha $1）"],
   [/max-T over (\d+) pairs/g, "max-T（$1 对）"],
   [/(?<=，)1 pair(?=，)/, "1 对"],
@@ -184,6 +201,34 @@ const RUN_WORDS = [
   [/(\d+) of (\d+) scored samples/g, "$2 个有分数的样本中有 $1 个"],
   [/(?:over )?(\d+) of (\d+) samples/g, "$2 个样本中有 $1 个"],
 ];
+
+/** Names or values with the comma that Chinese puts between them. */
+function inARow(listed) {
+  return listed.replaceAll(", ", "、");
+}
+
+/** The English of pytest_rageval/engine/scoring/cause.py. */
+const CAUSE_WORDS = [
+  [/^the contexts hold the reference(?=$|, )/, "上下文中有参考答案"],
+  [/^no context holds the reference$/, "上下文中没有参考答案"],
+  [/^no contexts$/, "没有上下文"],
+  [/^there are no contexts$/, "没有检索到上下文"],
+  [/^no references$/, "没有参考答案"],
+  [/^no words to look for in (.+)$/s, "$1 中没有可查找的词"],
+  [/, and there is no answer$/, "，但没有答案"],
+  [/, and the answer is empty$/, "，但答案为空"],
+  [/, and the answer refuses$/, "，但回答是拒答"],
+  [/, and the answer missed it$/, "，回答却没有用上"],
+  [/, but not what the answer says: (.+)$/s, (_, words) => `，但没有答案所说的：${inARow(words)}`],
+  [/, and (?=\S+ -?\d)/, "，且 "],
+];
+
+/** Why an answer has its cause, in the language of the page; null where only English has words. */
+function causeSaid(text) {
+  if (language === "en") return text;
+  const said = CAUSE_WORDS.reduce((so, [english, chinese]) => so.replace(english, chinese), text);
+  return said === text ? null : said;
+}
 
 /** What the run said, in the language of the page; unknown texts stay as they are. */
 function runSaid(text) {

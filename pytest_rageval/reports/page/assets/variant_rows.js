@@ -12,9 +12,31 @@ function answersSection(app) {
   app.rows = el("div", { class: "rows" });
   app.filters = el("div", { class: "controls" });
   app.filters.append(...rowControls(app).flat().filter(Boolean));
-  const made = section("answers", app.filters, columnButtons(app), app.rows);
+  const made = section("answers", hint(failureWords(app)), app.filters, columnButtons(app), app.rows);
   drawRows(app);
   return made;
+}
+
+/** What it means here that an answer fails, or is low. */
+function failureWords({ columns }) {
+  const runs = columns.map(({ run }) => run);
+  const unbound = runs.filter((run) => !run.data.scenario.thresholds.length);
+  const bound = [...new Set(unbound.map((run) => short(run.data.scenario.bands[1])))].join(" / ");
+  return [
+    runs.some(isJudged) ? [say("fails_are"), say("gap")] : null,
+    unbound.length ? say("low_are", { bound }) : null,
+  ];
+}
+
+/** Whether answers pass or fail by themselves: without thresholds all that were scored pass. */
+function isJudged({ data, metrics }) {
+  return data.scenario.thresholds.length > 0 || metrics.some(({ refused }) => refused.length);
+}
+
+/** "fail" becomes "low" where no answer can fail. */
+function whichWords({ columns }, which) {
+  const isLow = !columns.some(({ run }) => isJudged(run));
+  return say(`which_${isLow ? which.replace("_fail", "_low") : which}`);
 }
 
 function rowControls(app) {
@@ -42,7 +64,7 @@ function rowControls(app) {
   const orders = options(["spread", "data"], (value) => say(`order_${value}`));
   return [
     el("label", { class: "choice search", for: "search" }, el("span", {}, say("search")), search),
-    choice(say("which"), options(WHICH, (value) => say(`which_${value}`)), wanted.which, which),
+    choice(say("which"), options(WHICH, (value) => whichWords(app, value)), wanted.which, which),
     sides,
     app.causes.length ? choice(say("cause"), causeOptions(app), wanted.cause, set("cause")) : null,
     app.docs.length ? choice(say("doc"), docOptions(app), wanted.doc, set("doc")) : null,
@@ -280,7 +302,7 @@ function answerCell(app, column, at, question) {
       class: cellClass(app, column, place),
       "data-column": name,
     },
-    el("div", { class: "cell-head" }, head, badge(state.outcomes[place]), causeBadges(remarks)),
+    el("div", { class: "cell-head" }, head, outcomeBadge(state, place), causeBadges(remarks)),
     scoreLine(app, column, place),
     asked >= 0 && asked !== question
       ? el("p", { class: "note" }, `${say("asked_here")}: `, given(textAt(app, asked)))
@@ -294,8 +316,18 @@ function answerCell(app, column, at, question) {
   );
 }
 
+/** None for an answer that only passed because nothing can make it fail. */
+function outcomeBadge(state, place) {
+  const outcome = state.outcomes[place];
+  if (outcome !== "passed" || isJudged(state.run)) return badge(outcome);
+  if (!hasFailedOrIsLow(state, place)) return null;
+  const sign = el("span", { class: "sign", "aria-hidden": "true" }, SIGNS.bad);
+  return el("span", { class: "badge bad" }, sign, " ", say("low"));
+}
+
 function cellClass({ columns, shown }, { state, ...column }, place) {
-  const outcome = hasFailedOrIsLow(state, place) ? "low" : state.outcomes[place];
+  const isPlain = state.outcomes[place] === "passed" && !isJudged(state.run);
+  const outcome = hasFailedOrIsLow(state, place) ? "low" : isPlain ? "" : state.outcomes[place];
   const basis = columns[shown.against]?.name === column.name ? " basis" : "";
   return `cell ${outcome}${basis}`;
 }

@@ -11,7 +11,7 @@ function variantsHeader(app) {
     data.description ? el("p", { class: "description", dir: "auto" }, data.description) : null,
     definitions(
       [
-        [say("variants"), given(data.contest.names.join(", "))],
+        [say("variants"), given(data.contest.names.join(say("next_name")))],
         [say("ranked_by"), given(nameOf(metric))],
         [say("samples"), say("common_of", { common, total })],
       ],
@@ -31,7 +31,7 @@ function rankingSection(app) {
   return section(
     "ranking",
     bestLine(app),
-    ranking.undecided ? notice(say("no_letters", { why: runSaid(ranking.undecided) })) : null,
+    ranking.undecided ? noLetters(app) : null,
     ranking.remarks.map((text) => notice(runSaid(text))),
     hint(
       sayGiven("ranking_hint", {
@@ -39,12 +39,20 @@ function rankingSection(app) {
         common: ranking.common,
         total: ranking.total,
       }),
-      isWhole ? [" ", say("letters_hint", { alpha })] : null,
+      isWhole ? [say("gap"), say("letters_hint", { alpha })] : null,
     ),
     rankedTable(app),
     ranking.pairs.length ? pairsPart(app) : null,
     causesPart(app),
+    docsPart(app),
   );
+}
+
+/** Why there are none, unless the gate says it already. */
+function noLetters(app) {
+  const { best, ranking } = app.data;
+  if (!isChanged(app) && best?.[1].includes(ranking.undecided)) return hint(say("no_letters_either"));
+  return notice(say("no_letters", { why: runSaid(app.ranking.undecided) }));
 }
 
 function bestLine(app) {
@@ -75,6 +83,7 @@ function rankedTable(app) {
     say("failed_scores"),
     say("gates_failed"),
   ];
+  const letters = [...new Set(ranking.variants.flatMap((one) => [...one.letters]))].sort();
   const rows = ranking.variants.map((one, at) => {
     const { state } = app.columnOf.get(one.name);
     const band = one.mean === null ? null : bandOf(state.run, app.metric, one.mean);
@@ -92,7 +101,7 @@ function rankedTable(app) {
       { "data-variant": one.name },
       el("td", { class: "number rank" }, String(at + 1)),
       el("th", { scope: "row" }, given(one.name)),
-      el("td", { class: "letters" }, lettersShown(ranking, one)),
+      el("td", { class: "letters" }, lettersShown(ranking, one, letters)),
       el("td", { class: "number" }, scoreOrNone(one.mean, band)),
       el("td", { class: "wide" }, plot),
       namedFigure(say("interval_short"), interval),
@@ -122,9 +131,11 @@ function namedFigure(name, text) {
   return el("td", { class: "number", "data-name": name }, text);
 }
 
-function lettersShown({ isTesting, undecided }, { letters }) {
+/** One place for each letter, so that equal letters are below each other. */
+function lettersShown({ isTesting, undecided }, { letters }, places) {
   if (isTesting) return el("span", { class: "note" }, say("testing"));
-  return letters || undecided ? letters || "–" : "";
+  if (!letters) return undecided ? "–" : "";
+  return places.map((letter) => (letters.includes(letter) ? letter : " ")).join("");
 }
 
 /** What all intervals span, with some room: differences among variants are small. */
@@ -190,12 +201,15 @@ function winsButton(app, a, b, n) {
   return button(String(n), () => app.showBeaten(a, b), { class: "link", "aria-label": label });
 }
 
+const PAIR_WORDS = { better: "is_better", worse: "is_worse" }; // neither has become so
+
 /** In the words of a comparison of two runs. */
 function pairVerdict(app, pair) {
   const run = app.columnOf.get(pair.a).run;
   const isEqual = !pair.a_wins && !pair.b_wins;
   const found = { ...pair, name: app.metric, undecided: app.ranking.undecided };
-  return comparisonVerdict(run, { ...found, n_nonzero: isEqual ? 0 : 1 });
+  const said = (word) => say(PAIR_WORDS[word] ?? word);
+  return comparisonVerdict(run, { ...found, n_nonzero: isEqual ? 0 : 1 }, said);
 }
 
 const CAUSES_AT_ONCE = 8;
@@ -206,9 +220,7 @@ function causesPart(app) {
   const list = el(
     "ul",
     { class: "causes" },
-    causes.map((one) =>
-      el("li", {}, sayGiven("mends", { ...one, failures: say(`failures_${one.cause}`) })),
-    ),
+    causes.map((one) => el("li", {}, changeWords(one))),
   );
   const heading = [say("why_low"), isChanged(app) ? asRunMark() : null];
   if (causes.length > CAUSES_AT_ONCE)
@@ -216,12 +228,28 @@ function causesPart(app) {
   return el("div", { class: "subsection" }, el("h3", {}, heading), list);
 }
 
+/** In the words of pytest_rageval/reports/variants.py. */
+function changeWords({ variant, reference, cause, mended, new: added }) {
+  const failure = say(`failure_${cause}`);
+  const several = (n) => (n > 1 ? "n" : n ? "one" : "none");
+  return sayGiven("mends", {
+    variant,
+    reference,
+    mended: say(`mended_${several(mended)}`, { n: mended, failure }),
+    new: say(`new_${several(added)}`, { n: added }),
+  });
+}
+
 function variantWeights(app) {
   app.panel = {};
   app.panel.changes = el("div", { class: "changes", role: "status", "aria-live": "polite" });
   return section(
     "weights",
-    hint(say("variants_hint")),
+    hint(
+      app.metric === WEIGHTED ? say("variants_hint") : sayGiven("one_metric_hint", { metric: app.metric }),
+      say("gap"),
+      say("no_file_changed"),
+    ),
     app.run.isMixed ? notice(sayGiven("weights_differ", { name: app.run.leader })) : null,
     weightFields(
       app,

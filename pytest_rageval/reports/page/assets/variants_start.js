@@ -16,6 +16,7 @@ function startVariants() {
     table: noRowFilters(),
     haystacks: [],
     arePairsOpen: false,
+    areDocsOpen: null,
   };
   app.allRows = [...Array(app.n).keys()];
   app.run = runOfAll(app);
@@ -129,9 +130,13 @@ function connectVariants(app) {
     redrawSection("answers", () => answersSection(app));
     document.getElementById("search").focus();
   };
-  app.showBeaten = (...names) => {
-    const [a, b] = names.map((name) => app.columns.indexOf(app.columnOf.get(name)));
-    app.table = { ...noRowFilters(), which: "beats", a, b };
+  app.showBeaten = (one, other, doc = "") => {
+    const [a, b] = [one, other].map((name) => app.columns.indexOf(app.columnOf.get(name)));
+    app.showRows({ which: "beats", a, b, doc });
+  };
+  app.showRows = (wanted) => {
+    const { a, b } = app.table;
+    app.table = { ...noRowFilters(), a, b, ...wanted };
     redrawSection("answers", () => answersSection(app));
     const title = document.getElementById("answers-title");
     title.tabIndex = -1;
