@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -34,6 +35,8 @@ from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.scenario.variants import VARIANTS, unknown_variant
 from pytest_rageval.stats.ranking import rank_variants
+
+_KEY = re.compile(r"'best: \{(\w+): ([^}]*)\}'")
 
 Target = Callable[..., Any]
 Variants = Mapping[str, Mapping[str, Any] | None]
@@ -137,6 +140,8 @@ def _chosen(
     known: tuple[str, ...], wanted: Iterable[str] | None, targets: Mapping[str, Target]
 ) -> tuple[str, ...]:
     """Return the variants to evaluate, in the order of the scenario; raises OptionError."""
+    if isinstance(wanted, str):
+        raise OptionError([Problem("variants", f"expected a list of names, found {wanted!r}")])
     named = known if wanted is None else tuple(wanted)
     unknown = [name for name in (*named, *targets) if name not in known]
     if unknown and known:
@@ -167,16 +172,29 @@ def compare_saved_runs(  # noqa: PLR0913  (all but the runs are options)
     Raises BaselineError for a run that cannot be read, OptionError for other arguments.
     """
     __tracebackhide__ = methodcaller("errisinstance", UserError)
+    if not isinstance(runs, Mapping):
+        message = "expected a mapping of names to runs: {'before': ..., 'after': ...}"
+        raise OptionError([Problem("runs", message)])
     results = {name: _result(name, one) for name, one in runs.items()}
     _check(results, of, at_least)
     contest = Contest(tuple(results), of, at_least, alpha=alpha, min_pairs=min_pairs, anyway=anyway)
     complete = all(result.complete for result in results.values())
-    ranking = rank_variants(list(results.values()), contest, complete=complete)
+    ranking = _in_python(rank_variants(list(results.values()), contest, complete=complete))
     gate = best_verdict(ranking, contest) if at_least is not None else None
     found = VariantResults(results, ranking, gate)
     if write_to is None:
         return found
     return _written(found, Path(write_to), ("report.html",), contest)
+
+
+def _in_python(ranking: Ranking) -> Ranking:
+    """Return a ranking whose advice names arguments, not the keys of a scenario file."""
+    return replace(ranking, undecided=_KEY.sub(_argument, ranking.undecided))
+
+
+def _argument(key: re.Match[str]) -> str:
+    value = {"true": True, "0": 0}.get(key[2], key[2])
+    return f"{key[1]}={value!r}"
 
 
 def _result(name: str, run: str | os.PathLike[str] | ScenarioResult) -> ScenarioResult:

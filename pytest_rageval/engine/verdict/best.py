@@ -106,7 +106,7 @@ def _defeat(ranking: Ranking, name: str, rival: _Rival) -> str:
     mean, own = (_mean(ranking, one) for one in (other.name, name))
     return (
         f"{other.name} is significantly better than {name}: {ranking.metric} {mean} against {own}, "
-        f"difference {diff} ({low}..{high}), {_p_text(ranking, pair)}, "
+        f"difference {diff} ({low}..{high}), {_p_text(ranking, pair)} ({_tests(ranking)}), "
         f"{counted(pair.n, 'common sample')}"
     )
 
@@ -136,7 +136,7 @@ def _p_text(ranking: Ranking, pair: VariantPair) -> str:
     text = f"p {p_figure(pair.p_value)}"
     if len(ranking.pairs) == 1:
         return text
-    return f"{text}, {_tests(ranking)} {p_figure(pair.p_adjusted)}"
+    return f"{text}, adjusted {p_figure(pair.p_adjusted)}"
 
 
 def _mean(ranking: Ranking, name: str) -> str:

@@ -115,6 +115,8 @@ def _gate(found: Contested, *, stopped: bool, strict: bool) -> GateResult:
         from pytest_rageval.engine.verdict.best import best_verdict
 
         so_far = best_verdict(found.ranking, found.contest)
+    if not extent.complete:
+        so_far = replace(so_far, observed=None)  # a lead over some samples says nothing
     is_lost = extent.ran < extent.selected and not stopped
     if len(infos) < len(found.contest.names) and not is_lost:
         ran = f"{len(infos)} of {len(found.contest.names)} variants ran"
