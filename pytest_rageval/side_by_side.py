@@ -12,6 +12,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from pydantic import ValidationError
+
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.evaluate import Progress
 from pytest_rageval.engine.planning.plan_variants import plans_of
@@ -29,10 +31,12 @@ from pytest_rageval.model import (
 from pytest_rageval.reports.write_variants import write_variants
 from pytest_rageval.results.stored_result import stored_result
 from pytest_rageval.run_paths import run_folder
+from pytest_rageval.scenario.best_spec import BestSpec
 from pytest_rageval.scenario.in_memory import Changes, overrides_of, tree_of
 from pytest_rageval.scenario.loader import variants_in, variants_of
 from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.scenario.schema import Scenario
+from pytest_rageval.scenario.validation import reworded
 from pytest_rageval.scenario.variants import VARIANTS, unknown_variant
 from pytest_rageval.stats.ranking import rank_variants
 
@@ -117,6 +121,11 @@ def _of_mapping(scenario: object) -> Variants | None:
 
 def _functions(variants: Variants) -> dict[str, Target]:
     """Return the targets that are functions, which no file could hold."""
+    given: Mapping[str, Any] = variants
+    odd = [name for name, keys in given.items() if not isinstance(keys, Mapping | None)]
+    if odd:
+        message = f"{odd[0]!r}: expected the keys that it changes, as {{'dataset': ...}}"
+        raise OptionError([Problem("variants", message)])
     known = {name: (keys or {}).get("target") for name, keys in variants.items()}
     return {name: target for name, target in known.items() if callable(target)}
 
@@ -175,9 +184,20 @@ def compare_saved_runs(  # noqa: PLR0913  (all but the runs are options)
     if not isinstance(runs, Mapping):
         message = "expected a mapping of names to runs: {'before': ..., 'after': ...}"
         raise OptionError([Problem("runs", message)])
+    spec = _spec(of=of, at_least=at_least, alpha=alpha, min_pairs=min_pairs, anyway=anyway)
+    names: list[Any] = list(runs)
+    if not all(isinstance(name, str) and name.strip() for name in names):
+        raise OptionError([Problem("runs", "a run's name must be text that is not empty")])
     results = {name: _result(name, one) for name, one in runs.items()}
     _check(results, of, at_least)
-    contest = Contest(tuple(results), of, at_least, alpha=alpha, min_pairs=min_pairs, anyway=anyway)
+    contest = Contest(
+        tuple(results),
+        of,
+        at_least,
+        alpha=spec.alpha,
+        min_pairs=spec.min_pairs,
+        anyway=spec.anyway,
+    )
     complete = all(result.complete for result in results.values())
     ranking = _in_python(rank_variants(list(results.values()), contest, complete=complete))
     gate = best_verdict(ranking, contest) if at_least is not None else None
@@ -185,6 +205,17 @@ def compare_saved_runs(  # noqa: PLR0913  (all but the runs are options)
     if write_to is None:
         return found
     return _written(found, Path(write_to), ("report.html",), contest)
+
+
+def _spec(**given: Any) -> BestSpec:
+    """Return the arguments as ``best`` of a scenario file takes them; raises OptionError."""
+    try:
+        return BestSpec.model_validate(given)
+    except ValidationError as error:
+        raise OptionError(
+            Problem(".".join(map(str, one["loc"])), reworded(one))
+            for one in error.errors(include_url=False)
+        ) from error
 
 
 def _in_python(ranking: Ranking) -> Ranking:

@@ -46,7 +46,7 @@ def ranking_lines(ranking: Ranking) -> Iterator[str]:
     """Yield what the letters mean, or why there are none, and what changed in causes."""
     if ranking.undecided:
         yield f"no letters: {ranking.undecided}"
-    else:
+    elif any(one.letters for one in ranking.variants):
         how = f"max-T over {len(ranking.pairs)} pairs, " if len(ranking.pairs) > 1 else ""
         yield (f"variants that share a letter cannot be told apart ({how}alpha {ranking.alpha:g})")
     yield from cause_change_lines(ranking)

@@ -114,7 +114,7 @@ def _defeat(ranking: Ranking, name: str, rival: _Rival) -> str:
 def _evidence(ranking: Ranking, name: str, rivals: Sequence[_Rival]) -> str:
     """Return what a pass rests on."""
     basis = (
-        f"{ranking.metric} {_mean(ranking, name)}, {counted(ranking.common, 'common sample')}, "
+        f"{ranking.metric} {_mean(ranking, name)}, {_samples(ranking)}, "
         f"{_tests(ranking)}, alpha {ranking.alpha:g}"
     )
     parts = [f"nothing is significantly better than {name} ({basis})"]
@@ -124,6 +124,13 @@ def _evidence(ranking: Ranking, name: str, rivals: Sequence[_Rival]) -> str:
         by = f"{where} by {abs(first.lead):.4f}" if first.lead else "equal"
         parts.append(f"{first.variant.name} is {by} ({_p_text(ranking, first.pair)})")
     return "; ".join([*parts, *_unseen(rivals)])
+
+
+def _samples(ranking: Ranking) -> str:
+    """Return how many samples the verdict rests on, and of how many."""
+    if ranking.common == ranking.total:
+        return counted(ranking.common, "common sample")
+    return f"{ranking.common} common of {counted(ranking.total, 'sample')}"
 
 
 def _tests(ranking: Ranking) -> str:
