@@ -9,7 +9,12 @@ from pytest_rageval.model import Diagnosis, MetricColumn, SampleResult, Scenario
 from pytest_rageval.stats.aggregate import summarize_scenario
 
 CAUSES: list[Any] = ["retrieval", None, "retrieval", "unfaithful"]
-REASONS = ["no context holds it", "", "no context holds it", "but not what the answer says"]
+REASONS = [
+    "no context holds it",
+    "",
+    "no context holds it",
+    "the contexts hold the reference, but not what the answer says: seven, days",
+]
 
 
 def test_causes_are_shown_and_filter_the_samples(open_report: Any) -> None:
@@ -38,3 +43,9 @@ def test_causes_are_shown_and_filter_the_samples(open_report: Any) -> None:
     assert "检索：上下文中没有参考答案。" in dialog.inner_text()
     assert "no context holds it" in dialog.inner_text()
     assert "retrieval" not in dialog.inner_text()
+    page.get_by_role("button", name="关闭").click()
+    page.get_by_role("button", name="清除筛选").click()
+    page.locator("#samples tbody button").last.click()
+    said = dialog.inner_text()  # once, in one language
+    assert "不忠实：上下文中有参考答案，但没有答案所说的：seven、days" in said
+    assert "contexts hold" not in said

@@ -94,11 +94,11 @@ function placeOf(text) {
 function causeBlocks(run, remarks) {
   return remarks
     .filter(({ kind }) => kind === "cause")
-    .map(({ name, text }) => block("cause", causeWords(run, name, text)));
+    .map(({ name, text }) => block("cause", toldCause(run, name, text)));
 }
 
 /** What the cause was told by; the cause in general beside what the page cannot say itself. */
-function causeWords(run, name, number) {
+function toldCause(run, name, number) {
   const text = run.data.texts[number];
   const said = typeof text === "string" && text ? causeSaid(text) : null;
   if (said === null) return [el("p", {}, say(`cause_${name}`)), longText(run, number)];

@@ -129,7 +129,7 @@ function weighedUnlike({ columns }) {
  * Why no letters can be given, empty where they can, and what else is to be said, in the language
  * of the page. `isUnlike`: the runs do not compare at all.
  */
-function saidOfJoin(app, { joined, common, undecided }) {
+function saidOfJoin(app, { joined, common, undecided, variants, isTesting }) {
   const { contest, unlike, kept_remarks: kept } = app.data;
   const { total, lacking, partly } = joined;
   const reasons = contest.anyway ? [] : [...unlike.all];
@@ -147,9 +147,13 @@ function saidOfJoin(app, { joined, common, undecided }) {
     .filter((_, at) => lacking[at])
     .join(say("comma"));
   if (app.columns.length < 2) reasons.push(say("one_alone"));
+  else if (needed <= common && common - partly < needed)
+    reasons.push(say("too_few_alike", { partly, total, needed }));
   else if (common < needed || !common)
     reasons.push(say("too_few_common", { common, total, needed, lacks }));
   const remarks = partly ? [...kept, say("applies_partly", { n: partly })] : [...kept];
+  const isCrowded = isTesting === false && !undecided && variants.every(({ letters }) => !letters);
+  if (isCrowded && !reasons.length) remarks.unshift(say("crowded"));
   const leftOut = total - common;
   if (leftOut && !reasons.length && !undecided) remarks.push(say("left_out_common", { n: leftOut, total, lacks }));
   return { undecided: reasons.join(say("semicolon")) || undecided, remarks, isUnlike };
@@ -193,7 +197,7 @@ function* testedRanking(app, ranking) {
     const letters = lettersOf(variants.length, apart.map(({ a, b }) => [rank.get(a), rank.get(b)]));
     variants.forEach((one, at) => (one.letters = letters[at]));
   }
-  const { remarks } = saidOfJoin(app, { ...ranking, undecided });
+  const { remarks } = saidOfJoin(app, { ...ranking, variants, undecided, isTesting: false });
   return { ...ranking, variants, pairs: shown, undecided, remarks, isTesting: false };
 }
 

@@ -219,6 +219,7 @@ const CAUSE_WORDS = [
   [/, and the answer is empty$/, "，但答案为空"],
   [/, and the answer refuses$/, "，但回答是拒答"],
   [/, and the answer missed it$/, "，回答却没有用上"],
+  [/, and so does the answer: (.+) is low$/, "，答案中也有，但 $1 偏低"],
   [/, but not what the answer says: (.+)$/s, (_, words) => `，但没有答案所说的：${inARow(words)}`],
   [/, and (?=\S+ -?\d)/, "，且 "],
 ];

@@ -19,7 +19,7 @@ function docsPart(app) {
     },
     el("summary", {}, label),
     hint(sayGiven("by_doc_hint", { metric: nameOf(app.metric) })),
-    table(label, heads, found.map((one) => docRow(app, one))),
+    table(label, heads, found.map((one) => docMeansRow(app, one))),
   );
 }
 
@@ -44,7 +44,7 @@ function meansByDoc(app) {
   return found.sort((a, b) => (a.doc === null) - (b.doc === null) || b.spread - a.spread);
 }
 
-function docRow(app, { doc, means, best, spread, n }) {
+function docMeansRow(app, { doc, means, best, spread, n }) {
   const isBest = (mean) => mean !== null && differenceOf(mean, best) === 0;
   const winner = app.columns[means.findIndex(isBest)].name;
   const cells = means.map((mean, at) => {

@@ -89,6 +89,9 @@ const VARIANT_WORDS = {
     one_alone: "there is nothing to compare with",
     too_few_common:
       "only {common} of {total} samples have a score in all variants, and min_pairs asks for {needed}: {lacks}",
+    too_few_alike:
+      "on {partly} of {total} samples a metric applies in some variants only, and min_pairs asks for {needed} that all metrics measure alike",
+    crowded: "Too many letters would be needed: the pairs below have all results.",
     applies_partly: "Samples to which a metric applies in some variants only, where it is left out: {n}",
     left_out_common: "Samples left out: {n} of {total} ({lacks})",
     one_common: "1 common sample",
@@ -181,6 +184,9 @@ const VARIANT_WORDS = {
     one_alone: "没有可对比的变体",
     too_few_common:
       "{total} 个样本中只有 {common} 个在所有变体中都有分数，而 min_pairs 要求 {needed} 个：{lacks}",
+    too_few_alike:
+      "{total} 个样本中有 {partly} 个的某个指标只适用于部分变体，而 min_pairs 要求有 {needed} 个样本的全部指标都适用",
+    crowded: "所需字母过多：全部结果见下方的配对。",
     applies_partly: "有指标只适用于部分变体、因而不计入的样本：{n}",
     left_out_common: "未计入的样本：{n}，共 {total} 个（{lacks}）",
     one_common: "1 个共有样本",
