@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -10,6 +11,8 @@ from operator import methodcaller
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+from pydantic import ValidationError
 
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.evaluate import Progress
@@ -28,12 +31,16 @@ from pytest_rageval.model import (
 from pytest_rageval.reports.write_variants import write_variants
 from pytest_rageval.results.stored_result import stored_result
 from pytest_rageval.run_paths import run_folder
+from pytest_rageval.scenario.best_spec import BestSpec
 from pytest_rageval.scenario.in_memory import Changes, overrides_of, tree_of
 from pytest_rageval.scenario.loader import variants_in, variants_of
 from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.scenario.schema import Scenario
+from pytest_rageval.scenario.validation import reworded
 from pytest_rageval.scenario.variants import VARIANTS, unknown_variant
 from pytest_rageval.stats.ranking import rank_variants
+
+_KEY = re.compile(r"'best: \{(\w+): ([^}]*)\}'")
 
 Target = Callable[..., Any]
 Variants = Mapping[str, Mapping[str, Any] | None]
@@ -114,6 +121,11 @@ def _of_mapping(scenario: object) -> Variants | None:
 
 def _functions(variants: Variants) -> dict[str, Target]:
     """Return the targets that are functions, which no file could hold."""
+    given: Mapping[str, Any] = variants
+    odd = [name for name, keys in given.items() if not isinstance(keys, Mapping | None)]
+    if odd:
+        message = f"{odd[0]!r}: expected the keys that it changes, as {{'dataset': ...}}"
+        raise OptionError([Problem("variants", message)])
     known = {name: (keys or {}).get("target") for name, keys in variants.items()}
     return {name: target for name, target in known.items() if callable(target)}
 
@@ -137,6 +149,8 @@ def _chosen(
     known: tuple[str, ...], wanted: Iterable[str] | None, targets: Mapping[str, Target]
 ) -> tuple[str, ...]:
     """Return the variants to evaluate, in the order of the scenario; raises OptionError."""
+    if isinstance(wanted, str):
+        raise OptionError([Problem("variants", f"expected a list of names, found {wanted!r}")])
     named = known if wanted is None else tuple(wanted)
     unknown = [name for name in (*named, *targets) if name not in known]
     if unknown and known:
@@ -167,16 +181,51 @@ def compare_saved_runs(  # noqa: PLR0913  (all but the runs are options)
     Raises BaselineError for a run that cannot be read, OptionError for other arguments.
     """
     __tracebackhide__ = methodcaller("errisinstance", UserError)
+    if not isinstance(runs, Mapping):
+        message = "expected a mapping of names to runs: {'before': ..., 'after': ...}"
+        raise OptionError([Problem("runs", message)])
+    spec = _spec(of=of, at_least=at_least, alpha=alpha, min_pairs=min_pairs, anyway=anyway)
+    names: list[Any] = list(runs)
+    if not all(isinstance(name, str) and name.strip() for name in names):
+        raise OptionError([Problem("runs", "a run's name must be text that is not empty")])
     results = {name: _result(name, one) for name, one in runs.items()}
     _check(results, of, at_least)
-    contest = Contest(tuple(results), of, at_least, alpha=alpha, min_pairs=min_pairs, anyway=anyway)
+    contest = Contest(
+        tuple(results),
+        of,
+        at_least,
+        alpha=spec.alpha,
+        min_pairs=spec.min_pairs,
+        anyway=spec.anyway,
+    )
     complete = all(result.complete for result in results.values())
-    ranking = rank_variants(list(results.values()), contest, complete=complete)
+    ranking = _in_python(rank_variants(list(results.values()), contest, complete=complete))
     gate = best_verdict(ranking, contest) if at_least is not None else None
     found = VariantResults(results, ranking, gate)
     if write_to is None:
         return found
     return _written(found, Path(write_to), ("report.html",), contest)
+
+
+def _spec(**given: Any) -> BestSpec:
+    """Return the arguments as ``best`` of a scenario file takes them; raises OptionError."""
+    try:
+        return BestSpec.model_validate(given)
+    except ValidationError as error:
+        raise OptionError(
+            Problem(".".join(map(str, one["loc"])), reworded(one))
+            for one in error.errors(include_url=False)
+        ) from error
+
+
+def _in_python(ranking: Ranking) -> Ranking:
+    """Return a ranking whose advice names arguments, not the keys of a scenario file."""
+    return replace(ranking, undecided=_KEY.sub(_argument, ranking.undecided))
+
+
+def _argument(key: re.Match[str]) -> str:
+    value = {"true": True, "0": 0}.get(key[2], key[2])
+    return f"{key[1]}={value!r}"
 
 
 def _result(name: str, run: str | os.PathLike[str] | ScenarioResult) -> ScenarioResult:

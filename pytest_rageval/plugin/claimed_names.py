@@ -9,14 +9,15 @@ import pytest
 from pytest_rageval.errors import DuplicateNameError, Problem
 from pytest_rageval.model import ScenarioInfo
 from pytest_rageval.plugin.settings import SETTINGS
-from pytest_rageval.run_paths import run_folder
+from pytest_rageval.run_paths import folder_name, run_folder
 
 _CLAIMED = pytest.StashKey[dict[Path, tuple[Path, ScenarioInfo]]]()
 
 
 def collected_scenarios(config: pytest.Config) -> list[ScenarioInfo]:
     """Return the scenarios whose files were collected, even if no case is selected."""
-    return [info for _, info in config.stash.get(_CLAIMED, {}).values()]
+    found = (info for _, info in config.stash.get(_CLAIMED, {}).values())
+    return list({info.nodeid: info for info in found}.values())
 
 
 def claim_name(config: pytest.Config, path: Path, info: ScenarioInfo) -> None:
@@ -25,10 +26,12 @@ def claim_name(config: pytest.Config, path: Path, info: ScenarioInfo) -> None:
     A file may claim its name again, for instance for a test function.
     """
     base = config.stash[SETTINGS].run_paths.run_base(info.output_dir)
-    folder, file = base / run_folder(info.title), path.resolve()
     claimed = config.stash.setdefault(_CLAIMED, {})
-    other, known = claimed.setdefault(folder, (file, info))
-    if other != file:
+    # The folder of all variants, too: what compares them is there.
+    for folder in (base / run_folder(info.title), base / folder_name(info.name)):
+        other, known = claimed.setdefault(folder, (path.resolve(), info))
+        if other == path.resolve():
+            continue
         message = (
             f"name: {info.name!r} is also the name of {known.path}: both would share run folder, "
             "history and baselines. Give one of them another 'name' or 'output_dir'"

@@ -46,12 +46,9 @@ def ranking_lines(ranking: Ranking) -> Iterator[str]:
     """Yield what the letters mean, or why there are none, and what changed in causes."""
     if ranking.undecided:
         yield f"no letters: {ranking.undecided}"
-    else:
-        pairs = counted(len(ranking.pairs), "pair")
-        yield (
-            "variants that share a letter cannot be told apart "
-            f"(max-T over {pairs}, alpha {ranking.alpha:g})"
-        )
+    elif any(one.letters for one in ranking.variants):
+        how = f"max-T over {len(ranking.pairs)} pairs, " if len(ranking.pairs) > 1 else ""
+        yield (f"variants that share a letter cannot be told apart ({how}alpha {ranking.alpha:g})")
     yield from cause_change_lines(ranking)
     yield from ranking.remarks
 
@@ -61,6 +58,9 @@ def cause_change_lines(ranking: Ranking) -> Iterator[str]:
     for one in ranking.causes:
         if one.mended or one.new:
             what = _WHAT.get(one.cause, f"{one.cause} failure")
-            new = counted(one.new, "new one") if one.new else "no new one"
-            mended = f"{counted(one.mended, what)} of {one.reference}"
-            yield f"{one.variant} mends {mended} and brings {new}"
+            mended, new = _some(one.mended, what), _some(one.new, "new one")
+            yield f"{one.variant} mends {mended} of {one.reference} and brings {new}"
+
+
+def _some(count: int, what: str) -> str:
+    return counted(count, what) if count else f"no {what}"

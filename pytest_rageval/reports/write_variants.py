@@ -26,13 +26,16 @@ def write_variants(
 ) -> Path | None:
     """Write the files to ``folder``; return the page if ``requested`` asks for pages.
 
-    ``contest`` is how they were ranked, if that is not what the scenario says. Raises OSError.
+    A whole run without a page takes an older one away, which shows other answers; a run in part
+    leaves it. ``contest`` is how they were ranked, if that is not what the scenario says. Raises
+    OSError.
     """
     plain = {**ranking.to_dict(), "gate": None if gate is None else asdict(gate)}
     text = json.dumps(plain, ensure_ascii=False, indent=1)
     write_atomically(folder / RANKING, [text, "\n"])
     if PAGE not in requested:
-        (folder / SIDE_BY_SIDE).unlink(missing_ok=True)  # it shows another run
+        if ranking.complete:
+            (folder / SIDE_BY_SIDE).unlink(missing_ok=True)
         return None
     # Imported here: few runs ask for the page.
     from pytest_rageval.reports.page.variants_page import variants_page

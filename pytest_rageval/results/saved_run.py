@@ -127,6 +127,9 @@ def _refuse(where: str, message: str) -> BaselineError:
 
 def _known(name: str, known: Sequence[str]) -> str:
     if not known:
-        return f" None is saved yet: save it with --rag-save {name}"
+        return (
+            f" None is saved yet: save it with --rag-save {name}, or --rag-save-failed {name} if "
+            "the run is red"
+        )
     more = ", …" if len(known) > _LISTED else ""
     return f"{did_you_mean(name, known)} Saved: {', '.join(sorted(known)[:_LISTED])}{more}"

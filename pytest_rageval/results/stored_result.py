@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.errors import BaselineError, Problem
-from pytest_rageval.model import Bound, SampleResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.model import Bound, Diagnosis, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.results.layout import read_columns, read_head
 from pytest_rageval.results.saved_run import load_baseline, out_of_range
 from pytest_rageval.stats.aggregate import summarize_scenario
@@ -56,6 +56,7 @@ def _info(head: Mapping[str, Any], name: str) -> ScenarioInfo:
         group_by=head.get("groups", {}).get("field"),
         total=total,
         selected=total,
+        diagnose=Diagnosis() if "causes" in head else None,
         variant=name or str(head.get("variant", "")),
     )
 

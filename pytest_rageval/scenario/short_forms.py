@@ -31,6 +31,9 @@ _TYPE_BY_KEY: Final = {
 
 def short_key(path: YamlPath, present: Mapping[str, Any]) -> str:
     """Return the key that a bare value at ``path`` would be in the mapping there, "" if none."""
+    path = _of_scenario(path)
+    if not path:
+        return ""
     if len(path) == 1:
         return _SHORT_FORMS.get(str(path[0]), "")
     if is_metric_gate(path) and "mean" in present:
@@ -40,6 +43,7 @@ def short_key(path: YamlPath, present: Mapping[str, Any]) -> str:
 
 def widened(path: YamlPath, value: Any) -> dict[str, Any] | None:
     """Return the mapping that ``value`` at ``path`` is or stands for; None for other values."""
+    path = _of_scenario(path)
     if value is ABSENT or value is None:
         return {}
     if isinstance(value, dict):
@@ -70,6 +74,11 @@ def value_at(data: Any, path: YamlPath) -> Any:
     return data
 
 
+def _of_scenario(path: YamlPath) -> YamlPath:
+    """Return the path of a value of a variant as that of the value which it is laid over."""
+    return path[2:] if path[:1] == ("variants",) else path
+
+
 def named_target(text: str) -> dict[str, Any]:
     """Return the keys of a target that is only a text.
 
@@ -95,12 +104,16 @@ def type_of_target(keys: Iterable[str]) -> str | None:
 
 def is_metric_gate(path: YamlPath) -> bool:
     """Return whether the checks of a metric are at ``path``, if it names a metric."""
-    is_gate = path[:1] == ("gates",) and path[1:2] != ("compare_fail",)
+    own = _of_scenario(path)
+    is_gate = own[:1] == ("gates",) and own[1:2] != ("compare_fail",)
     return is_gate and 0 < metric_step(path) == len(path) - 1
 
 
 def metric_step(path: YamlPath) -> int:
     """Return which step of ``path`` names a metric, 0 if none can."""
+    if path[:1] == ("variants",) and path[2:]:
+        inside = metric_step(path[2:])
+        return inside + 2 if inside else 0
     match path:
         case ("gates", "by", *_):
             at = 3

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from typing import Any, Final
 from unicodedata import category, normalize
 
@@ -98,6 +99,31 @@ def _is_name(name: str) -> bool:
     return not (
         SEPARATOR in name or set("[]") & set(name) or any(category(one)[0] == "C" for one in name)
     )
+
+
+def matching_variants(
+    known: Sequence[str], wanted: Iterable[str]
+) -> tuple[tuple[str, ...], list[str]]:
+    """Return the variants that names or patterns ask for, and those that match none.
+
+    Several may be in one text, with commas between them, unless a variant is called so.
+
+    >>> matching_variants(("bm25", "dense-s", "dense-l"), ["dense-*,bm25", "x"])
+    (('bm25', 'dense-s', 'dense-l'), ['x'])
+    """
+    texts = [
+        part
+        for text in wanted
+        for part in ([text] if text in known else map(str.strip, text.split(",")))
+    ]
+    matched = {part: [name for name in known if _is_named(name, part)] for part in texts}
+    chosen = {name for names in matched.values() for name in names}
+    unknown = [part for part, names in matched.items() if not names]
+    return tuple(name for name in known if name in chosen), unknown
+
+
+def _is_named(name: str, text: str) -> bool:
+    return name == text or fnmatchcase(name, text)
 
 
 def unknown_variant(name: str, known: Sequence[str]) -> str:

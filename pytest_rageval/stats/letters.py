@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import string
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import combinations, product
+from itertools import combinations
 from typing import Final
 
 _ALPHABET: Final = string.ascii_lowercase + string.ascii_uppercase
 
+# They may double with each pair, and their comparison takes the square of their number.
+_MOST_COLUMNS: Final = 200
+
 _Column = frozenset[int]
 
 
-def letters_of(ranked: Sequence[str], significant: Collection[tuple[str, str]]) -> dict[str, str]:
-    """Return the letters of each name in ``ranked``, best first.
+def letters_of(
+    ranked: Sequence[str], significant: Collection[tuple[str, str]]
+) -> dict[str, str] | None:
+    """Return the letters of each name in ``ranked``, best first; None where 52 are too few.
 
     ``significant`` are the pairs that can be told apart, in whichever order. The best has the
-    letter "a". After "z" come "A" to "Z", then "aa". By Piepho (2004): insert and absorb, then
+    letter "a". After "z" come "A" to "Z". Many are needed where variants differ within families but
+    not between them, and nobody could read them. By Piepho (2004): insert and absorb, then
     sweep. Only whole letters are swept: one name's part of a letter may be redundant, too, but
     without it neighbours would read "ab", "ac", "bc" in place of "ab", "abc", "bc".
 
@@ -28,11 +34,14 @@ def letters_of(ranked: Sequence[str], significant: Collection[tuple[str, str]]) 
     columns: list[_Column] = [frozenset(place.values())] if place else []
     for one, other in apart:
         columns = _absorbed(_inserted(columns, one, other))
+        if len(columns) > _MOST_COLUMNS:
+            return None
     kept = sorted(_swept(sorted(columns, key=sorted)), key=sorted)
+    if len(kept) > len(_ALPHABET):
+        return None
+    columns_by_letter = list(zip(_ALPHABET, kept, strict=False))
     return {
-        name: "".join(
-            letter for letter, column in zip(_letters(), kept, strict=False) if at in column
-        )
+        name: "".join(letter for letter, column in columns_by_letter if at in column)
         for name, at in place.items()
     }
 
@@ -66,9 +75,3 @@ def _swept(columns: Sequence[_Column]) -> list[_Column]:
 def _joined(column: _Column) -> Iterator[frozenset[int]]:
     """Yield what only a letter can say: its pairs, or that a name stands alone."""
     yield from map(frozenset, combinations(column, 2) if len(column) > 1 else [column])
-
-
-def _letters() -> Iterator[str]:
-    """Yield a, b, ... z, A, ... Z, aa, ab, ..."""
-    yield from _ALPHABET
-    yield from map("".join, product(_ALPHABET, repeat=2))

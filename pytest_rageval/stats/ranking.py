@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import Final
 
 from pytest_rageval.model import (
     TOLERANCE,
@@ -31,6 +32,12 @@ from pytest_rageval.stats.wording import counted
 _PAIRS_OF_SAMPLES = re.compile(r"\bpair(s?)\b")
 
 
+_CROWDED: Final = (
+    "too many letters would be needed: variants differ within families and not between them; "
+    "variants.json has every pair"
+)
+
+
 def rank_variants(
     results: Sequence[ScenarioResult], contest: Contest, *, complete: bool = True
 ) -> Ranking:
@@ -47,7 +54,7 @@ def rank_variants(
     upwards = _is_upwards(leading.info, contest.of)
     ranked = _ranked(ordered, contest.of, common, upwards)
     pairs: tuple[VariantPair, ...] = ()
-    reach = ""
+    reach, crowded = "", list[str]()
     if contest.anyway or not unlike:
         pairs, reach = _pairs([one.name for one in ranked if one.n], common, contest, upwards)
     reasons = [*([] if contest.anyway else unlike), *_lacking(ordered, contest, common)]
@@ -57,7 +64,8 @@ def rank_variants(
     else:
         apart = [(pair.a, pair.b) for pair in pairs if pair.significant]
         letters = letters_of([one.name for one in ranked], apart)
-        ranked = [replace(one, letters=letters[one.name]) for one in ranked]
+        crowded = [] if letters is not None else [_CROWDED]
+        ranked = [replace(one, letters=(letters or {}).get(one.name, "")) for one in ranked]
     return Ranking(
         scenario=leading.info.name,
         metric=contest.of,
@@ -68,7 +76,7 @@ def rank_variants(
         total=common.total,
         undecided=undecided,
         causes=tuple(cause_changes(ordered, leading)),
-        remarks=tuple(_remarks(common, contest, unlike, undecided)),
+        remarks=(*crowded, *_remarks(common, contest, unlike, undecided)),
         complete=complete,
         higher_is_better=upwards,
     )
@@ -185,6 +193,14 @@ def _lacking(results: Sequence[ScenarioResult], contest: Contest, common: Common
         )
         return
     needed = math.ceil(contest.min_pairs * common.total - TOLERANCE)
+    if needed <= common.count and common.count - common.partly < needed:
+        yield (
+            f"on {counted(common.partly, 'sample')} of {common.total} a metric applies in some "
+            f"variants only (an empty answer?), and min_pairs: {contest.min_pairs:g} asks for "
+            f"{needed} that all metrics measure alike; mend these, rank by one metric "
+            "('best: {of: ...}'), or, if what is left is enough: 'best: {min_pairs: 0}'"
+        )
+        return
     if common.count < needed or not common.count:
         asked = f", and min_pairs: {contest.min_pairs:g} asks for {needed}" if needed > 0 else ""
         enough = ", or, if what is left is enough: 'best: {min_pairs: 0}'" if common.count else ""

@@ -97,10 +97,10 @@ def _digest(field: str, sample: SampleResult) -> str | None:
     return sample.judged_by.get(field)
 
 
-def _group(field: str, sample: SampleResult) -> str | None:
-    """Return what makes a group: the text of the value."""
+def _group(field: str, sample: SampleResult) -> str:
+    """Return what makes a group: the text of the value; a sample without one is its own."""
     value = field_value(sample, field)
-    return None if value is None else str(value)
+    return "" if value is None else str(value)
 
 
 def _changed(results: Sequence[ScenarioResult], what: str, value_of: _ValueOf) -> Iterator[str]:

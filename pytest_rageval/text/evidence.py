@@ -45,8 +45,17 @@ def content_words(text: str) -> list[str]:
 
 
 def is_refusal(answer: str) -> bool:
-    """Return whether an answer begins by saying that it cannot answer, in English or Chinese."""
-    return _REFUSAL.match(answer.replace("’", "'")) is not None
+    """Return whether an answer says that it cannot answer, in English or Chinese.
+
+    Its first sentence must, or the next one after a greeting, thanks or an apology.
+
+    >>> is_refusal("I do not know."), is_refusal("Thanks! I don't know."), is_refusal("I know.")
+    (True, True, False)
+    """
+    text = answer.replace("’", "'")
+    courtesy = _COURTESY.match(text)
+    rest = text[courtesy.end() :] if courtesy is not None else ""
+    return any(_REFUSAL.match(part) is not None for part in (text, rest))
 
 
 _ARTICLES: Final = frozenset(("a", "an", "the"))
@@ -60,6 +69,13 @@ _ENGLISH: Final = (
     "there here s t ll re ve d m"
 )
 _FUNCTION_WORDS: Final = frozenset(_ENGLISH.split())
+
+_COURTESY: Final = re.compile(
+    r"\W*(?:hello|hi|dear|thanks?|thank you|good (?:morning|afternoon|evening|day|question)"
+    r"|great question|您好|你好|谢谢|感谢|这是个好问题)"
+    r"[^.!?,;。！？，；\n]{0,60}[.!?,;。！？，；\n]\s*",
+    re.IGNORECASE,
+)
 
 _REFUSAL: Final = re.compile(
     r"\W*(?:(?:i'm |i am |we are )?(?:very )?(?:sorry|unable to)|unfortunately\b|unanswerable"

@@ -73,7 +73,7 @@ def test_a_dead_judge_of_one_variant_leaves_nothing_to_compare(judged: JudgedPro
     )
     result = judged.pytest()
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["gate best  failed*dead lacks 12*"])
+    result.stdout.fnmatch_lines(["gate best * FAILED *dead lacks 12*"])
     found = json.loads((judged.path / ".rageval/qa/variants.json").read_text("utf-8"))
     assert found["variants"]["dead"]["mean"] is None
 
@@ -86,7 +86,7 @@ def test_other_judges_are_other_yardsticks(judged: JudgedProject) -> None:
     }
     judged.scenario(ONE, **keys)
     result = judged.pytest()
-    result.stdout.fnmatch_lines(["gate best  failed*graded*anyway*"])
+    result.stdout.fnmatch_lines(["gate best * FAILED *graded*anyway*"])
     keys["best"]["anyway"] = True
     judged.scenario(ONE, **keys)
     assert judged.pytest().ret == pytest.ExitCode.OK

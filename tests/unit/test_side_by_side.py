@@ -174,3 +174,47 @@ def test_a_mistake_in_the_last_variant_is_found_before_anything_is_asked() -> No
     with pytest.raises(ScenarioError, match="variant last: .*nowhere.jsonl"):
         evaluate_variants({**SCENARIO, "variants": broken}, targets={"low": answer})
     assert asked == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"alpha": 0}, "alpha: expected a number > 0, found 0"),
+        ({"alpha": 1}, "alpha: expected a number < 1, found 1"),
+        ({"alpha": float("nan")}, "alpha: expected a"),
+        ({"min_pairs": -1}, "min_pairs: expected a number >= 0, found -1"),
+        ({"min_pairs": "x"}, "min_pairs: expected a number, found 'x'"),
+    ],
+)
+def test_arguments_are_those_of_a_scenario_file(arguments: dict[str, Any], message: str) -> None:
+    """And refused as there: an alpha of 0 would look for infinitely many samples."""
+    one = evaluate({"name": "a", "metrics": ["em"], "dataset": rows(3)})
+    with pytest.raises(OptionError) as caught:
+        compare_saved_runs({"a": one, "b": one}, **arguments)
+    assert message in str(caught.value)
+
+
+def test_what_is_no_mapping_of_names_is_refused() -> None:
+    """A list of runs, a name that is none, a text in place of a list, keys that are none."""
+    one = evaluate({"name": "a", "metrics": ["em"], "dataset": rows(3)})
+    with pytest.raises(OptionError, match="expected a mapping of names to runs"):
+        compare_saved_runs([one, one])  # type: ignore[arg-type]
+    with pytest.raises(OptionError, match="a run's name must be text"):
+        compare_saved_runs({"": one, "b": one})
+    with pytest.raises(OptionError, match="expected a list of names, found 'low'"):
+        evaluate_variants(SCENARIO, variants="low")
+    with pytest.raises(OptionError, match="'x': expected the keys that it changes"):
+        evaluate_variants(SCENARIO, variants={"x": "foo", "y": {}})  # type: ignore[dict-item]
+
+
+def test_causes_of_saved_runs_are_compared(tmp_path: Path) -> None:
+    """[E21] As those of variants: what the newer one mends."""
+    plain = {"metrics": ["em"], "diagnose": True, "thresholds": {"em": 0.5}}
+    data = [{"id": "q", "question": "?", "answer": "Rome", "references": ["Paris"]}]
+    wrong = [{**data[0], "contexts": ["Rome is a city"]}]
+    right = [{**data[0], "answer": "Paris", "contexts": ["Paris is a city"]}]
+    evaluate({"name": "old", "dataset": wrong, **plain}, write_to=tmp_path)
+    evaluate({"name": "new", "dataset": right, **plain}, write_to=tmp_path)
+    found = compare_saved_runs({"old": tmp_path / "old/latest", "new": tmp_path / "new/latest"})
+    changes = [(one.cause, one.mended, one.new) for one in found.ranking.causes if one.mended]
+    assert changes == [("retrieval", 1, 0)]

@@ -49,7 +49,9 @@ def bind_dataset(binding: Binding) -> Dataset | None:
 
 
 def _load(binding: Binding, spec: DatasetSpec) -> Dataset:
-    folder, where = binding.loaded.path.parent, binding.loaded.where("dataset")
+    # A variant may say the path alone, elsewhere in the file.
+    key = ("path",) if binding.loaded.variant and spec.path is not None else ()
+    folder, where = binding.loaded.path.parent, binding.loaded.where("dataset", *key)
     if spec.qrels_path is not None:
         return load_trec(spec, folder, lambda key: binding.loaded.where("dataset", key))
     row_lines = None

@@ -135,9 +135,12 @@ def _refuse_variant(loaded: LoadedScenario, variant: str, problems: list[Problem
     where = loaded.tree.where((VARIANTS,))
     if problems and not known:  # what is wrong with them is among these
         raise ScenarioError(dict.fromkeys(problems))
-    message = f"name one of its variants: {', '.join(known)}"
-    if variant:
-        message = unknown_variant(variant, known) if known else f"no variants, so no {variant!r}"
+    if not known:
+        message = f"no variants, so no {variant!r}"
+    elif variant:
+        message = unknown_variant(variant, known)
+    else:
+        message = f"name one of its variants: {', '.join(known)} (variant={known[0]!r})"
     raise ScenarioError([Problem(where, f"variants: {message}")])
 
 

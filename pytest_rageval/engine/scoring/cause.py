@@ -69,7 +69,20 @@ def find_cause(
     unfaithful = _unfaithful(info, diagnosis.generation, sample, result)
     if unfaithful:
         return Found("unfaithful", f"{found.reason}, {unfaithful}")
+    if holds([sample.answer], _wanted(sample)):
+        low = _lowest(info, result)
+        return Found("generation", f"{found.reason}, and so does the answer: {low} is low")
     return Found("generation", f"{found.reason}, and the answer missed it")
+
+
+def _lowest(info: ScenarioInfo, result: SampleResult) -> str:
+    """Return the metric with the lowest score, as it enters the weighted score."""
+    scored = [
+        (column.to_unit(score), column.name)
+        for column in info.metrics
+        if (score := result.scores.get(column.name)) is not None and is_scored(score)
+    ]
+    return min(scored)[1] if scored else "its score"
 
 
 def _retrieved(

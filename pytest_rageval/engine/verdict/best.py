@@ -106,7 +106,7 @@ def _defeat(ranking: Ranking, name: str, rival: _Rival) -> str:
     mean, own = (_mean(ranking, one) for one in (other.name, name))
     return (
         f"{other.name} is significantly better than {name}: {ranking.metric} {mean} against {own}, "
-        f"difference {diff} ({low}..{high}), {_p_text(ranking, pair)}, "
+        f"difference {diff} ({low}..{high}), {_p_text(ranking, pair)} ({_tests(ranking)}), "
         f"{counted(pair.n, 'common sample')}"
     )
 
@@ -114,7 +114,7 @@ def _defeat(ranking: Ranking, name: str, rival: _Rival) -> str:
 def _evidence(ranking: Ranking, name: str, rivals: Sequence[_Rival]) -> str:
     """Return what a pass rests on."""
     basis = (
-        f"{ranking.metric} {_mean(ranking, name)}, {counted(ranking.common, 'common sample')}, "
+        f"{ranking.metric} {_mean(ranking, name)}, {_samples(ranking)}, "
         f"{_tests(ranking)}, alpha {ranking.alpha:g}"
     )
     parts = [f"nothing is significantly better than {name} ({basis})"]
@@ -124,6 +124,13 @@ def _evidence(ranking: Ranking, name: str, rivals: Sequence[_Rival]) -> str:
         by = f"{where} by {abs(first.lead):.4f}" if first.lead else "equal"
         parts.append(f"{first.variant.name} is {by} ({_p_text(ranking, first.pair)})")
     return "; ".join([*parts, *_unseen(rivals)])
+
+
+def _samples(ranking: Ranking) -> str:
+    """Return how many samples the verdict rests on, and of how many."""
+    if ranking.common == ranking.total:
+        return counted(ranking.common, "common sample")
+    return f"{ranking.common} common of {counted(ranking.total, 'sample')}"
 
 
 def _tests(ranking: Ranking) -> str:
@@ -136,7 +143,7 @@ def _p_text(ranking: Ranking, pair: VariantPair) -> str:
     text = f"p {p_figure(pair.p_value)}"
     if len(ranking.pairs) == 1:
         return text
-    return f"{text}, {_tests(ranking)} {p_figure(pair.p_adjusted)}"
+    return f"{text}, adjusted {p_figure(pair.p_adjusted)}"
 
 
 def _mean(ranking: Ranking, name: str) -> str:

@@ -76,11 +76,27 @@ def contested(
 
 
 def with_rankings(
-    results: Sequence[ScenarioResult], found: Sequence[Contested]
+    results: Sequence[ScenarioResult], found: Sequence[Contested], *, strict: bool = False
 ) -> list[ScenarioResult]:
-    """Return the results, those of variants with their ranking."""
+    """Return the results, those of variants with their ranking.
+
+    Test functions run one variant each, so they leave the gate ``best`` undecided.
+    """
     rankings = {result.info.nodeid: one.ranking for one in found for result in one.results}
-    return [replace(result, ranking=rankings.get(result.info.nodeid)) for result in results]
+    outcome: GateOutcome = "failed" if strict else "skipped"
+    message = "it compares the variants of a scenario file, and a test function runs one"
+    alone = GateResult(BEST, outcome, None, 0.0, message + " (strict: undecided fails)" * strict)
+    return [
+        replace(result, gates=(*result.gates, alone))
+        if _needs_others(result.info)
+        else replace(result, ranking=rankings.get(result.info.nodeid))
+        for result in results
+    ]
+
+
+def _needs_others(info: ScenarioInfo) -> bool:
+    """Return whether a test function runs over a variant that others are compared with."""
+    return info.contest is not None and info.contest.at_least is not None and not info.is_of_file
 
 
 def _judged(results: Sequence[ScenarioResult], *, stopped: bool, strict: bool) -> Contested:
@@ -115,6 +131,8 @@ def _gate(found: Contested, *, stopped: bool, strict: bool) -> GateResult:
         from pytest_rageval.engine.verdict.best import best_verdict
 
         so_far = best_verdict(found.ranking, found.contest)
+    if not extent.complete:
+        so_far = replace(so_far, observed=None)  # a lead over some samples says nothing
     is_lost = extent.ran < extent.selected and not stopped
     if len(infos) < len(found.contest.names) and not is_lost:
         ran = f"{len(infos)} of {len(found.contest.names)} variants ran"

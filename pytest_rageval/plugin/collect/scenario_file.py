@@ -39,7 +39,7 @@ from pytest_rageval.plugin.run.run_settings import run_settings, shows_warnings
 from pytest_rageval.plugin.run.session import note_refusal
 from pytest_rageval.plugin.settings import SETTINGS, overrides
 from pytest_rageval.scenario.loader import variants_in
-from pytest_rageval.scenario.variants import unknown_variant
+from pytest_rageval.scenario.variants import matching_variants, unknown_variant
 from pytest_rageval.text.printable import printable
 
 _NOT_IN_TAGS = re.compile(r"[^\w+\-.\\/]+")
@@ -134,13 +134,15 @@ def chosen_variants(file: ScenarioFile) -> tuple[str, ...]:
         known = variants_in(file.path, overrides(config), shown)
     except UserError:
         return ()  # reported when the scenario is read
-    unknown = [name for name in wanted if name not in known]
+    if not wanted:
+        return known
+    chosen, unknown = matching_variants(known, wanted)
     if unknown:
         what = unknown_variant(unknown[0], known) if known else "this scenario has no variants"
-        flag = VARIANT.source(config)
-        message = f"{shown}: {flag} {unknown[0]}: {what}; name the file that has it"
+        hint = "" if "Did you mean" in what else "; name the file that has it"
+        message = f"{shown}: {VARIANT.source(config)} {unknown[0]}: {what}{hint}"
         raise file.CollectError(printable(message))
-    return tuple(name for name in known if not wanted or name in wanted)
+    return chosen
 
 
 def variant_plans(file: ScenarioFile, names: Sequence[str]) -> list[Plan]:

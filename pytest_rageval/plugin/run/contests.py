@@ -48,7 +48,7 @@ class Contests:
             if one.ranking is not None or one.gate is not None
         ]
         self._config.stash[CONTESTS] = self.found
-        return with_rankings(results, self.found)
+        return with_rankings(results, self.found, strict=strict)
 
     def gate_of(self, info: ScenarioInfo) -> GateResult | None:
         """Return the gate that compares a variant with the others; None without one."""

@@ -97,6 +97,7 @@ class RagevalSession:
         self._failed_parts: set[str] = set()
         self._broken: set[str] = set()
         self._is_refused = False
+        self._is_broken_off = False
         self._recorded = 0
         self._baselines = BaselineSaver(settings.run_paths)
         self._remarks: dict[str, list[str]] = {}
@@ -161,6 +162,7 @@ class RagevalSession:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Note a refused scenario."""
         self._is_refused = self._is_refused or hasattr(report, _REFUSED)
+        self._is_broken_off = self._is_broken_off or report.failed
 
     # During the run
 
@@ -377,7 +379,9 @@ class RagevalSession:
             terminalreporter.write_line(usage_line(usage))
         for problem in self._config.stash.get(PROBLEMS, ()):
             terminalreporter.write_line(f"models: {printable(problem)}", yellow=True)
-        for line in undecided_lines(self._summarized, self._results.left_out, self._contests.found):
+        is_over = self._is_broken_off and not self._results.has_results  # nothing was to be judged
+        left_out = () if is_over else self._results.left_out
+        for line in undecided_lines(self._summarized, left_out, self._contests.found):
             terminalreporter.write_line(printable(line), yellow=True)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Corrected,
+    GateResult,
     MetricSummary,
     ScenarioResult,
     WeightedSummary,
@@ -85,10 +86,17 @@ def figures_column(result: ScenarioResult, width: int) -> int:
 
 
 def gate_lines(result: ScenarioResult, width: int) -> Iterator[Line]:
-    """Yield the verdict of each gate with its message, in several lines if it is long."""
-    column = figures_column(result, width)
+    """Yield the verdict of each gate with its message, below the figures of the metrics."""
+    return verdict_lines(result.gates, figures_column(result, width), width)
+
+
+def verdict_lines(gates: Iterable[GateResult], column: int, width: int) -> Iterator[Line]:
+    """Yield the verdict of each gate with its message, in several lines if it is long.
+
+    ``column`` is the width of the names.
+    """
     before = column + len(" FAILED  ")
-    for gate in result.gates:
+    for gate in gates:
         name = one_line(f"gate {gate.name}")
         word = "FAILED" if gate.outcome == "failed" else gate.outcome
         message = printable(gate.message)

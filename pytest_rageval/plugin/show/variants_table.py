@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_rageval.engine.verdict.contests import Contested
-from pytest_rageval.model import GateResult, Ranking
+from pytest_rageval.model import Ranking
+from pytest_rageval.plugin.show.figures_table import verdict_lines
 from pytest_rageval.plugin.show.table_lines import Line, name_column, named, prose
 from pytest_rageval.reports.variants import HEADS, ranking_head, ranking_lines, ranking_rows
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.cells import cells, pad
 from pytest_rageval.text.printable import one_line
-
-_COLOURS = {"passed": "green", "failed": "red", "skipped": "yellow"}
 
 
 def variants_heading(found: Contested) -> str:
@@ -30,6 +29,7 @@ def variant_lines(
     found: Contested, page: Path | str | None, root: Path, width: int
 ) -> Iterator[Line]:
     """Yield the ranked table, the verdict and the page, or why that could not be written."""
+    column = name_column(["gate best"], width)
     if found.ranking is not None:
         yield from prose(ranking_head(found.ranking), width)
         yield from _table(found.ranking, width)
@@ -37,7 +37,7 @@ def variant_lines(
             colour = "yellow" if line.startswith("no letters") else ""
             yield from prose(line, width, colour)
     if found.gate is not None:
-        yield from _gate(found.gate, width)
+        yield from verdict_lines([found.gate], column, width)
     if isinstance(page, Path):
         relative = os.path.relpath(page, root)
         shown = str(page) if relative.startswith("..") else relative
@@ -54,10 +54,3 @@ def _table(ranking: Ranking, width: int) -> Iterator[Line]:
     for name, figures in (("variant", HEADS), *rows):
         line = "  ".join(pad(text, size) for text, size in zip(figures, widths, strict=True))
         yield from named(name, column, ((line, ""),))
-
-
-def _gate(gate: GateResult, width: int) -> Iterator[Line]:
-    head = f"gate {gate.name}  {gate.outcome}  "
-    first, *more = list(prose(gate.message, max(width - len(head), 20)))
-    yield ((f"gate {gate.name}  ", ""), (gate.outcome, _COLOURS[gate.outcome]), ("  ", ""), *first)
-    yield from more

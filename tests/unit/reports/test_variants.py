@@ -84,5 +84,5 @@ def test_changes_of_causes_are_told_where_there_are_some() -> None:
     assert list(cause_change_lines(replace(RANKING, causes=causes))) == [
         "dense mends 14 retrieval failures of bm25 and brings 3 new ones",
         "dense mends 1 generation failure of bm25 and brings no new one",
-        "dense mends 0 unfaithful answers of bm25 and brings 1 new one",
+        "dense mends no unfaithful answer of bm25 and brings 1 new one",
     ]

@@ -147,7 +147,10 @@ def test_a_name_that_is_not_saved_lists_those_that_are(tmp_path: Path) -> None:
 
 
 def test_without_any_saved_run_the_way_to_one_is_said(tmp_path: Path) -> None:
-    assert missing(tmp_path, "main", ()).endswith("None is saved yet: save it with --rag-save main")
+    assert missing(tmp_path, "main", ()).endswith(
+        "None is saved yet: save it with --rag-save main, or --rag-save-failed main if the run is "
+        "red"
+    )
 
 
 def test_of_many_saved_runs_some_are_listed(tmp_path: Path) -> None:

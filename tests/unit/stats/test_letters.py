@@ -47,11 +47,24 @@ def test_a_letter_that_says_nothing_new_is_swept() -> None:
 
 
 def test_letters_go_on_after_z() -> None:
-    """54 names that are all told apart: a to z, A to Z, aa, ab."""
-    ranked = [f"v{at:02}" for at in range(54)]
+    """52 names that are all told apart: a to z, A to Z. There are no more."""
+    ranked = [f"v{at:02}" for at in range(52)]
     apart = [(a, b) for a in ranked for b in ranked if a < b]
-    found = list(letters_of(ranked, apart).values())
-    assert found == [*string.ascii_lowercase, *string.ascii_uppercase, "aa", "ab"]
+    found = letters_of(ranked, apart)
+    assert found is not None
+    assert list(found.values()) == [*string.ascii_lowercase, *string.ascii_uppercase]
+    assert letters_of([*ranked, "v52"], [*apart, *((one, "v52") for one in ranked)]) is None
+
+
+@pytest.mark.parametrize(("families", "is_readable"), [(3, True), (6, False), (10, False)])
+def test_families_of_variants_need_too_many_letters(families: int, is_readable: bool) -> None:
+    """Three prompts of each model, told apart within a model only: 3 ** families ways to choose.
+
+    Of ten models that would take hours; nobody could read them either.
+    """
+    ranked = [f"{model}-{prompt}" for model in range(families) for prompt in range(3)]
+    apart = [(a, b) for a in ranked for b in ranked if a < b and a[0] == b[0]]
+    assert (letters_of(ranked, apart) is not None) is is_readable
 
 
 def test_the_order_of_pairs_makes_no_difference() -> None:

@@ -2,14 +2,23 @@
 
 const ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/** The letters of `n` ranked names, best first; `apart` are pairs of ranks that can be told apart. */
+// They may double with each pair, and their comparison takes the square of their number.
+const MOST_COLUMNS = 200;
+
+/**
+ * The letters of `n` ranked names, best first; `apart` are pairs of ranks that can be told apart.
+ * All are empty where 52 letters are too few.
+ */
 function lettersOf(n, apart) {
   let columns = n ? [[...Array(n).keys()]] : [];
-  for (const pair of apart.map(inOrder).sort(byPlaces))
+  for (const pair of apart.map(inOrder).sort(byPlaces)) {
     columns = absorbed(columns.flatMap((column) => inserted(column, pair)));
+    if (columns.length > MOST_COLUMNS) return Array(n).fill("");
+  }
   const kept = swept(columns.sort(byPlaces));
+  if (kept.length > ALPHABET.length) return Array(n).fill("");
   return Array.from({ length: n }, (_, at) =>
-    kept.map((column, which) => (column.includes(at) ? letter(which) : "")).join(""),
+    kept.map((column, which) => (column.includes(at) ? ALPHABET[which] : "")).join(""),
   );
 }
 
@@ -54,11 +63,4 @@ function swept(columns) {
 function joined(column) {
   if (column.length < 2) return [column];
   return column.flatMap((one, at) => column.slice(at + 1).map((other) => [one, other]));
-}
-
-function letter(which) {
-  const size = ALPHABET.length;
-  if (which < size) return ALPHABET[which];
-  const wide = which - size;
-  return ALPHABET[Math.floor(wide / size)] + ALPHABET[wide % size];
 }

@@ -53,7 +53,7 @@ def test_the_best_itself_passes() -> None:
     assert (found.outcome, found.observed) == ("passed", 0.875)
     assert found.message == (
         "nothing is significantly better than dense (f1 1.0000, 8 common samples, max-T over 3 "
-        "pairs, alpha 0.05); gpt is behind by 0.8750 (p 0.0156, max-T over 3 pairs 0.0156)"
+        "pairs, alpha 0.05); gpt is behind by 0.8750 (p 0.0156, adjusted 0.0156)"
     )
 
 
@@ -70,9 +70,9 @@ def test_it_fails_where_something_is_significantly_better() -> None:
     # The t interval of seven 1 and a 0: 0.875 -+ 2.3646 · 0.125.
     assert found.message == (
         "gpt is significantly better than dense: f1 1.0000 against 0.0000, difference +1.0000 "
-        "(+1.0000..+1.0000), p 0.0078, max-T over 3 pairs 0.0078, 8 common samples; "
+        "(+1.0000..+1.0000), p 0.0078, adjusted 0.0078 (max-T over 3 pairs), 8 common samples; "
         "bm25 is significantly better than dense: f1 0.8750 against 0.0000, difference +0.8750 "
-        "(+0.5794..+1.1706), p 0.0156, max-T over 3 pairs 0.0156, 8 common samples"
+        "(+0.5794..+1.1706), p 0.0156, adjusted 0.0156 (max-T over 3 pairs), 8 common samples"
     )
 
 
