@@ -9,14 +9,20 @@ import inspect
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 import yaml
 
-from pytest_rageval import evaluate, extras
+from pytest_rageval import (
+    compare_saved_runs,
+    evaluate,
+    evaluate_variants,
+    extras,
+    patch_scenario,
+)
 from pytest_rageval.clients.base import CHAT_REGISTRY, EMBEDDING_REGISTRY, Usage
 from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.clients.settings import CacheMode, RunSettings
@@ -366,6 +372,22 @@ def test_python_page_shows_what_its_lines_return(monkeypatch: pytest.MonkeyPatch
                 assert _is_shown(repr(value), comment), f"{place}: {source} is {value!r}"
                 compared += 1
     assert compared >= 15
+
+
+def test_python_page_shows_signatures_as_they_are() -> None:
+    shown = {
+        text.partition("(")[0]: " ".join(text.split()).replace('"', "'")
+        for place, text in blocks("text")
+        if place.startswith("docs/reference/python.md:")
+    }
+    functions = (evaluate, evaluate_variants, compare_saved_runs, patch_scenario)
+    assert shown == {function.__name__: _call_of(function) for function in functions}
+
+
+def _call_of(function: Callable[..., Any]) -> str:
+    signature = inspect.signature(function)
+    bare = [one.replace(annotation=one.empty) for one in signature.parameters.values()]
+    return function.__name__ + str(inspect.Signature(bare))
 
 
 def _comment_of(node: ast.stmt, lines: list[str]) -> str:
