@@ -20,6 +20,9 @@ Schema = dict[str, Any]
 
 _WEIGHTED: Final = {WEIGHTED_SCORE: "the weighted mean of the metrics"}
 
+# Mappings with keys that must be there; in a variant, the scenario may have given them.
+_OVERLAID: Final = ("CorpusSpec", "EmbeddingSpec", "JudgeSpec", "PriceSpec", "TargetSpec")
+
 
 def editor_schema() -> Schema:
     """Return the schema of a scenario file; every key in it has a description."""
@@ -136,13 +139,35 @@ def _add_targets(definitions: Schema) -> None:
 def _add_variants(schema: Schema) -> None:
     """Say of a variant that it has the keys of a scenario, but for those of the whole file."""
     keys = {key: part for key, part in schema["properties"].items() if key not in SHARED_KEYS}
-    schema["$defs"]["Variant"] = {
+    definitions = schema["$defs"]
+    definitions |= {f"{name}InVariant": _laid_over(definitions[name]) for name in _OVERLAID}
+    definitions["Variant"] = {
         "type": ["object", "null"],
-        "properties": keys,
+        "properties": _laid_over(keys),
         "additionalProperties": False,
         "patternProperties": {"^x-": {}},
     }
     schema["properties"]["variants"]["additionalProperties"] = {"$ref": "#/$defs/Variant"}
+
+
+def _laid_over(part: Any) -> Any:
+    """Return a part of the schema in which no key must be there.
+
+    >>> _laid_over({"required": ["model"], "anyOf": [{"$ref": "#/$defs/JudgeSpec"}]})
+    {'anyOf': [{'$ref': '#/$defs/JudgeSpecInVariant'}]}
+    """
+    if isinstance(part, list):
+        return [_laid_over(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    named = part.get("$ref", "").rpartition("/")
+    if named[2] in _OVERLAID:
+        part = part | {"$ref": f"#/$defs/{named[2]}InVariant"}
+    return {
+        key: _laid_over(value)
+        for key, value in part.items()
+        if not (key == "required" and isinstance(value, list))
+    }
 
 
 def _form(definition: TargetDefinition, common: Schema, definitions: Schema) -> Schema:

@@ -117,6 +117,15 @@ CHANGES: list[tuple[Mapping[str, Any], bool]] = [
     ({"thresholds": {"f1": "high"}}, False),
     ({"gates": {"f1": "high"}}, False),
     ({"gates": {"by": {"doc_name": 0.5}}}, False),
+    ({"variants": {"a": None, "b": {"target": {"url": "http://127.0.0.1/b"}}}}, True),
+    ({"variants": {"a": None, "b": {"target": {"options": {"temperature": 0}}}}}, True),
+    ({"variants": {"a": None, "b": {"judge": {"temperature": 0, "price": {"output": 2}}}}}, True),
+    ({"variants": {"a": None, "b": {"embedding": {"batch_size": 3}}}}, True),
+    ({"variants": {"a": None, "b": {"corpus": {"text": "body"}}}}, True),
+    ({"variants": {"a": None, "b": {"judge": {"temprature": 0}}}}, False),
+    ({"variants": {"a": None, "b": {"embedding": {"batch_size": "many"}}}}, False),
+    ({"variants": {"a": None, "b": {"name": "other"}}}, False),
+    ({"judge": {"temperature": 0}}, False),
 ]
 
 
