@@ -121,7 +121,7 @@ CHANGES: list[tuple[Mapping[str, Any], bool]] = [
     ({"variants": {"a": None, "b": {"target": {"options": {"temperature": 0}}}}}, True),
     ({"variants": {"a": None, "b": {"judge": {"temperature": 0, "price": {"output": 2}}}}}, True),
     ({"variants": {"a": None, "b": {"embedding": {"batch_size": 3}}}}, True),
-    ({"variants": {"a": None, "b": {"corpus": {"text": "body"}}}}, True),
+    ({"variants": {"a": None, "b": {"corpus": {"delimiter": ";"}}}}, True),
     ({"variants": {"a": None, "b": {"judge": {"temprature": 0}}}}, False),
     ({"variants": {"a": None, "b": {"embedding": {"batch_size": "many"}}}}, False),
     ({"variants": {"a": None, "b": {"name": "other"}}}, False),

@@ -325,6 +325,18 @@ def test_a_metric_that_applies_in_some_variants_only_is_left_out_of_all() -> Non
     )
 
 
+def test_too_many_samples_that_are_not_measured_alike_decide_nothing() -> None:
+    """em applies in v only, on 1 of 8 samples: 7 are left, and 0.9 of 8 are 7.2, 0.875 are 7."""
+    rest = [(0.5, 0.5, 0.5)] * 7
+    runs = of_both("v", [(0.4, 1.0, 0.7), *rest]), of_both("u", [(0.6, None, 0.6), *rest])
+    asked = "min_pairs: 0.9 asks for 8 that all metrics measure alike"
+    found = rank(*runs, of=WEIGHTED_SCORE)
+    assert found.undecided.startswith("on 1 sample of 8 a metric applies in some variants only")
+    assert asked in found.undecided
+    assert letters(found) == {"u": "", "v": ""}
+    assert not rank(*runs, of=WEIGHTED_SCORE, min_pairs=0.875).undecided
+
+
 def test_where_a_metric_failed_there_is_no_weighted_score() -> None:
     """em failed on s0 of u: its f1 alone might be better than it is."""
     rest = [(0.5, 0.5, 0.5)] * 3
@@ -438,6 +450,13 @@ def test_another_group_does_not_compare() -> None:
         for name, doc in (("v", "a.pdf"), ("u", "b.pdf"))
     ]
     assert rank(*runs).undecided.startswith("1 sample has another doc_name (first: 's0', 'a.pdf'")
+
+
+def test_a_sample_without_a_group_is_not_in_that_of_another_variant() -> None:
+    """The first has no doc_name: with it, the sample would be flipped alone or with others."""
+    with_it = run_of("u", ONES, marks={"s0": {"doc_name": "a.pdf"}}, group_by="doc_name")
+    found = rank(run_of("v", ONES, group_by="doc_name"), with_it)
+    assert found.undecided.startswith("1 sample has another doc_name (first: 's0', '' in v")
 
 
 def test_a_difference_between_later_variants_is_found() -> None:

@@ -51,6 +51,10 @@ SAYS = f"{HELD}, but not what the answer says:"
         (sample("Who wrote?", RIGHT), "generation", f"{HELD}, and the answer missed it"),
         (sample(" ", RIGHT), "generation", f"{HELD}, and the answer is empty"),
         (sample("I don't know.", RIGHT), "generation", f"{HELD}, and the answer refuses"),
+        (sample("Thanks for asking! I don't know.", RIGHT), "generation",
+         f"{HELD}, and the answer refuses"),
+        (sample("Thanks for asking! Schiller.", RIGHT), "unfaithful",
+         f"{SAYS} thanks, asking, schiller"),
         (sample("Schiller", RIGHT), "unfaithful", f"{SAYS} schiller"),
         (sample("A play of 1759", RIGHT), "unfaithful", f"{SAYS} 1759"),
         (sample("席勒", "浮士德是歌德的", references=("歌德",)), "unfaithful",
@@ -137,6 +141,19 @@ def test_where_a_reference_stands_the_cause_is_never_retrieval(info: Info) -> No
     """E21: whatever a judge says."""
     found = cause(info(*COLUMNS), sample("", RIGHT), BY_SCORES, context_recall=0.0)
     assert found == ("generation", f"{HELD}, and the answer is empty")
+
+
+def test_an_answer_that_holds_the_reference_did_not_miss_it(info: Info) -> None:
+    """What is low is named instead."""
+    expected = f"{HELD}, and so does the answer: em is low"
+    columns = MetricColumn("f1"), MetricColumn("em")
+    found = find_cause(
+        info(*columns),
+        Diagnosis(),
+        sample("It is by Goethe", RIGHT),
+        SampleResult("q", 0, scores={"f1": 0.5, "em": 0.0}),
+    )
+    assert (found.cause, found.reason) == ("generation", expected)
 
 
 def test_a_refusal_is_not_unfaithful(info: Info) -> None:
