@@ -17,7 +17,7 @@ import pytest
 from pytest_rageval.plugin.named_files import NAMED, UNCLEAR, matching, note_named_scenarios
 from pytest_rageval.plugin.options import SCENARIO, add_options
 from pytest_rageval.plugin.run.last_failed import LastFailedGates, without_gates
-from pytest_rageval.plugin.settings import SETTINGS, Settings, overrides
+from pytest_rageval.plugin.settings import SETTINGS, Settings, conditions, overrides
 
 if TYPE_CHECKING:
     from pytest_rageval.plugin.collect.python_tests import Checker
@@ -93,6 +93,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # several times, and need not scan all samples.
     config.add_cleanup(gc.unfreeze)
     overrides(config)  # a mistake in them is a usage error
+    conditions(config)
     if config.getoption("rag_label") is not None:
         from pytest_rageval.plugin.label import label_instead
 

@@ -77,6 +77,12 @@ GATE = Option("gate", "M=X", "bound of a gate, as f1=0.5 or pass_rate=0.9 (repea
 SET = Option(
     "set", "PATH=VALUE", "any value of the scenario, as dataset.limit=10 (repeatable)", True
 )
+WHERE = Option(
+    "where",
+    "FIELD=VALUE",
+    "run only samples whose field is (=), is not (!=) or contains (~) the value (repeatable)",
+    True,
+)
 LIMIT = Option("limit", "N", "use only the first N rows; -1 for all")
 OUTPUT = Option("output", "DIR", "base folder of the run folders")
 VARIANT = Option("variant", "NAME", "run only this variant of a scenario (repeatable)", True)

@@ -20,6 +20,7 @@ from pytest_rageval.plugin.options import Option
 from pytest_rageval.run_paths import EVALUATION_ROWS, RunPaths, is_path
 
 if TYPE_CHECKING:
+    from pytest_rageval.engine.planning.where import Condition
     from pytest_rageval.scenario.overrides import Override
 
 _ANSWER_SUFFIXES = (".jsonl", ".json", ".csv")
@@ -276,6 +277,29 @@ def overrides(config: pytest.Config) -> Sequence[Override]:
         paths = [os.path.normpath(folder / name) for name in files]
         found.append(Override(("human", "more"), paths, f"{source} {' '.join(files)}"))
     return found
+
+
+CONDITIONS = pytest.StashKey[tuple["Condition", ...]]()
+
+
+def conditions(config: pytest.Config) -> tuple[Condition, ...]:
+    """Return what samples must meet to run, from ``--rag-where``; raises pytest.UsageError."""
+    known = config.stash.get(CONDITIONS, None)
+    if known is None:
+        given = options.WHERE.values(config)
+        known = config.stash[CONDITIONS] = _conditions(given, config) if given else ()
+    return known
+
+
+def _conditions(given: Sequence[str], config: pytest.Config) -> tuple[Condition, ...]:
+    # Not at the top: most runs have no such option.
+    from pytest_rageval.engine.planning.where import parse_condition
+    from pytest_rageval.errors import OptionError
+
+    try:
+        return tuple(parse_condition(options.WHERE.source(config), text) for text in given)
+    except OptionError as error:
+        raise pytest.UsageError(str(error)) from error
 
 
 def _whole(option: Option, text: str, _: pytest.Config) -> int:

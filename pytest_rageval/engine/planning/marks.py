@@ -25,7 +25,7 @@ def mark_cases(
 
 def meets(case: Case, spec: MarkSpec) -> bool:
     """Return whether all fields that the condition names have one of the values that it wants."""
-    return all(_matches(case, name, wanted) for name, wanted in spec.where.items())
+    return all(matches(case, name, wanted) for name, wanted in spec.where.items())
 
 
 def _marked(case: Case, skip: Sequence[MarkSpec], xfail: Sequence[MarkSpec]) -> Case:
@@ -40,11 +40,11 @@ def _reason(case: Case, specs: Sequence[MarkSpec]) -> str | None:
     return next((spec.reason for spec in specs if meets(case, spec)), None)
 
 
-def _matches(case: Case, name: str, wanted: Any) -> bool:
-    """Compare as text, so that ``level: 3`` finds the "3" of a CSV file too."""
+def matches(case: Case, name: str, wanted: Any) -> bool:
+    """Return whether a field has a value, or one of several; ``level: 3`` is the "3" of a CSV."""
     if isinstance(wanted, list):
-        return any(_matches(case, name, choice) for choice in wanted)
-    value = getattr(case, name) if name in ("id", "doc_name") else case.metadata.get(name)
+        return any(matches(case, name, choice) for choice in wanted)
+    value = value_of(case, name)
     if value is None or wanted is None:
         return value is wanted
     if isinstance(value, bool) or isinstance(wanted, bool):  # True in Python, TRUE in spreadsheets
@@ -52,3 +52,9 @@ def _matches(case: Case, name: str, wanted: Any) -> bool:
     if name == "doc_name":
         return unicodedata.normalize("NFC", value) == unicodedata.normalize("NFC", str(wanted))
     return bool(value == wanted) or str(value) == str(wanted)
+
+
+def value_of(case: Case, name: str) -> Any:
+    """Return a field of a case, or a further column of its row; None where it has none."""
+    own = ("id", "doc_name", "question", "answer")
+    return getattr(case, name, None) if name in own else case.metadata.get(name)

@@ -28,6 +28,8 @@ from pytest_rageval.engine.verdict.green import reasons_unjudged
 from pytest_rageval.model import TARGET, Case, InvalidRow, Outcome, Sample, SampleResult
 from pytest_rageval.plugin.collect.scenario_file import (
     case_marks,
+    check_where,
+    chosen_cases,
     named_plan,
     prepare_live_run,
     scenario_plan,
@@ -222,6 +224,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
     path = _scenario_path(marks[0], definition)
     variant = str(marks[0].kwargs.get("variant", ""))
     plan = scenario_plan(path, collector, definition.nodeid, variant=variant, answers_given=True)
+    check_where([plan], collector)
     if plan.judged:
         prepare_live_run(config, plan)
     names = Names()
@@ -233,7 +236,7 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
         PARAMETER,
         [
             pytest.param(case, id=scenario.names[case.index], marks=case_marks(config, plan, case))
-            for case in plan.cases
+            for case in chosen_cases(plan, config)
         ],
     )
 

@@ -37,7 +37,7 @@ from pytest_rageval.plugin.run.garbage import garbage_kept
 from pytest_rageval.plugin.run.items import FixtureItem, SampleItem
 from pytest_rageval.plugin.run.run_settings import run_settings, shows_warnings
 from pytest_rageval.plugin.run.session import note_refusal
-from pytest_rageval.plugin.settings import SETTINGS, overrides
+from pytest_rageval.plugin.settings import SETTINGS, conditions, overrides
 from pytest_rageval.scenario.loader import variants_in
 from pytest_rageval.scenario.variants import matching_variants, unknown_variant
 from pytest_rageval.text.printable import printable
@@ -61,8 +61,10 @@ class ScenarioFile(pytest.File):
             names = chosen_variants(self)
             if not names:
                 plan = scenario_plan(self.path, self, self.nodeid)
+                check_where([plan], self)
                 return case_items(self, plan)
             plans = variant_plans(self, names)
+            check_where(plans, self)
             return [VariantNode.from_parent(self, name=one.info.variant, plan=one) for one in plans]
 
 
@@ -87,7 +89,7 @@ def case_items(parent: pytest.Collector, plan: Plan) -> list[SampleItem]:
     named = {case.index: names.give(case.id) for case in plan.cases}
     kind = SampleItem if plan.target is None or plan.target.fixture is None else FixtureItem
     items = []
-    for case in in_asking_order(plan):
+    for case in chosen_cases(plan, parent.config):
         item = kind.from_parent(parent, name=named[case.index], plan=plan, case=case)
         for mark in case_marks(parent.config, plan, case):
             item.add_marker(mark)
@@ -101,6 +103,31 @@ class FixtureScenarioFile(ScenarioFile, pytest.Module):
     def _getobj(self) -> ModuleType:
         """Return an empty module, for plugins that inspect every module."""
         return ModuleType(self.path.name.partition(".")[0])
+
+
+def chosen_cases(plan: Plan, config: pytest.Config) -> list[Case]:
+    """Return the cases that ``--rag-where`` asks for, in the order in which they run."""
+    wanted = conditions(config)
+    if not wanted:
+        return list(in_asking_order(plan))
+    # Not at the top: most runs have no such option.
+    from pytest_rageval.engine.planning.where import select
+
+    return select(in_asking_order(plan), wanted)
+
+
+def check_where(plans: Sequence[Plan], collector: pytest.Collector) -> None:
+    """Refuse fields of ``--rag-where`` that the data lack; warn of values that no row has."""
+    wanted = conditions(collector.config)
+    if not wanted:
+        return
+    from pytest_rageval.engine.planning.where import check_fields, unmet
+
+    try:
+        check_fields(plans, wanted)
+    except UserError as error:
+        raise _refused(error, collector) from error
+    _warn(unmet(plans, wanted), collector)
 
 
 def scenario_file(path: Path, parent: pytest.Collector) -> ScenarioFile:

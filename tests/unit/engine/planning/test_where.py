@@ -1,0 +1,88 @@
+"""[E22] ``--rag-where``: cases by the values of their fields."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.planning.where import (
+    check_fields,
+    parse_condition,
+    select,
+    unmet,
+)
+from pytest_rageval.errors import OptionError, ScenarioError
+from pytest_rageval.model import InvalidRow, Sample, ScenarioInfo
+
+CASES = (
+    Sample("q1", 0, question="How long?", answer="Two days", doc_name="a.pdf", metadata={"n": 3}),
+    Sample("q2", 1, question="Where?", doc_name="b.pdf", metadata={"n": 4, "ok": True}),
+    InvalidRow("q3", 2, 3, None, "bad", doc_name="Ärger.pdf", metadata={"n": "3"}),
+)
+INFO = ScenarioInfo("bot", "bot.yaml", "bot.yaml", (), metadata_columns=("n", "ok"))
+PLAN = Plan(INFO, (), CASES, frozenset())
+
+
+def chosen(*texts: str) -> list[str]:
+    return [case.id for case in select(CASES, [parse_condition("--rag-where", t) for t in texts])]
+
+
+@pytest.mark.parametrize(
+    ("texts", "ids"),
+    [
+        (["id=q2"], ["q2"]),
+        (["n=3"], ["q1", "q3"]),
+        (["n!=3"], ["q2"]),
+        (["ok=true"], ["q2"]),
+        (["ok!=true"], ["q1", "q3"]),
+        (["question~LONG"], ["q1"]),
+        (["answer~day"], ["q1"]),
+        (["answer=Two days"], ["q1"]),
+        (["doc_name=A\u0308rger.pdf"], ["q3"]),
+        (["doc_name~a\u0308rger"], ["q3"]),
+        (["doc_name=a.pdf", "doc_name=b.pdf"], ["q1", "q2"]),
+        (["doc_name!=a.pdf", "doc_name!=b.pdf"], ["q3"]),
+        (["n=3", "doc_name=a.pdf"], ["q1"]),
+        ([" n = 3 "], ["q1", "q3"]),
+        (["doc_name~a=b"], []),
+    ],
+)
+def test_cases_are_chosen_by_their_fields(texts: list[str], ids: list[str]) -> None:
+    """As text, without case for ``~``; values of one field are alternatives, fields all hold."""
+    assert chosen(*texts) == ids
+
+
+@pytest.mark.parametrize("text", ["n", "", "=3", "~x"])
+def test_what_is_no_condition_is_refused(text: str) -> None:
+    """With an example of one."""
+    with pytest.raises(OptionError, match=r"expected FIELD=VALUE, FIELD!=VALUE or FIELD~VALUE"):
+        parse_condition("--rag-where", text)
+
+
+def test_a_value_may_have_signs() -> None:
+    """The first sign ends the field."""
+    one = parse_condition("--rag-where", "question=a != b")
+    assert (one.field, one.sign, one.value) == ("question", "=", "a != b")
+
+
+def test_unknown_fields_are_refused() -> None:
+    """With the nearest guess; variants with the same data say it once."""
+    conditions = [parse_condition("--rag-where", "docname=x")]
+    with pytest.raises(ScenarioError, match="unknown field 'docname'. Did you mean 'doc_name'"):
+        check_fields([PLAN, PLAN], conditions)
+    check_fields([PLAN], [parse_condition("--rag-where", "n=x")])
+
+
+def test_values_that_no_row_has_are_told_with_those_that_there_are() -> None:
+    """Only where they repeat: a list of all questions helps nobody."""
+    rows = tuple(
+        replace(CASES[0], id=f"q{at}", doc_name=("fees", "lake")[at % 2]) for at in range(4)
+    )
+    plan = replace(PLAN, cases=rows)
+    conditions = [parse_condition("--rag-where", t) for t in ("doc_name=feels", "id=x", "id=q1")]
+    said = list(unmet([plan], conditions))
+    assert len(said) == 2
+    assert said[0].endswith("no row meets it. Did you mean 'fees'? It is fees, lake")
+    assert said[1] == "bot.yaml: --rag-where id=x: no row meets it."
