@@ -152,6 +152,18 @@ def test_a_share_may_be_missing_by_its_metric_and_all_else_is_judged(asked: Proj
     result.assert_outcomes(passed=1 + 1, xfailed=19, failed=1)
 
 
+def test_what_is_tolerated_has_a_reason_and_no_traceback(asked: Project) -> None:
+    """A traceback takes some 0.1 s for each sample, and pytest prints it nowhere."""
+    gates = {"f1": 0.1, "pass_rate": 0.0, "unscored": {"code": 1.0}}
+    metrics = {"metrics": ["f1", {"use": "faults:code"}], "thresholds": {"f1": 0.5}}
+    asked.rows([{**row, "answer": "Rome" if row["id"] == "s7" else "Paris"} for row in ROWS])
+    write(asked, **metrics, gates=gates, tolerate="pass_rate")
+    reports = asked.pytester.inline_run().getreports("pytest_runtest_logreport")
+    shown = [one.longreprtext for one in reports if hasattr(one, "wasxfail")]
+    assert len(shown) == 20
+    assert [text for text in shown if not text.startswith("tolerated, gate ")] == []
+
+
 def test_a_sample_below_its_threshold_fails_though_another_score_may_be_missing(
     asked: Project,
 ) -> None:
