@@ -129,9 +129,9 @@ def test_overrides_are_texts_as_on_the_command_line_or_a_mapping(
 ) -> None:
     """A14, B11: f1 of the first two is 1 and 2/3."""
     result = evaluate(scenario, overrides)
-    assert result.counts.samples == 2
+    assert (result.counts.ran, result.complete) == (2, False)
     assert result.gates[0].observed == pytest.approx(5 / 6)
-    assert result.gates[0].outcome == "failed"
+    assert (result.gates[0].bound, result.gates[0].outcome) == (0.9, "skipped")
     assert result.info.overridden == ("gates.f1", "dataset.limit")
 
 
@@ -415,10 +415,26 @@ def test_half_a_character_in_a_key_is_an_error_with_its_place(gates: dict[str, A
         evaluate({**SCENARIO, "gates": gates})
 
 
-def test_a_limit_is_the_data_set_and_said() -> None:
-    """G10: the caller says which data count; a limit on pytest's command line is a part."""
+@pytest.mark.parametrize(
+    "limit", [["dataset.limit=1"], {"dataset.limit": 1}, {"dataset": {"limit": 1}}]
+)
+def test_a_limit_in_overrides_makes_a_part_which_decides_nothing(
+    limit: Any, tmp_path: Path
+) -> None:
+    """G10: the second row is wrong; as on pytest's command line, no gate passes without it."""
     rows = [{"answer": "x", "references": ["x"]}, {"answer": "y", "references": ["x"]}]
     scenario = {"name": "s", "metrics": ["em"], "gates": {"em": 0.9}, "dataset": {"rows": rows}}
-    found = evaluate(scenario, ["dataset.limit=1"])
+    found = evaluate(scenario, limit, write_to=tmp_path)
+    assert (found.complete, {gate.outcome for gate in found.gates}) == (False, {"skipped"})
+    (written,) = tmp_path.glob("s/2*/results.json")
+    assert json.loads(written.read_text("utf-8"))["complete"] is False
+
+
+def test_a_limit_in_the_scenario_is_the_data_set_and_said() -> None:
+    """G10: the scenario says which data count."""
+    rows = [{"answer": "x", "references": ["x"]}, {"answer": "y", "references": ["x"]}]
+    dataset = {"rows": rows, "limit": 1}
+    scenario = {"name": "s", "metrics": ["em"], "gates": {"em": 0.9}, "dataset": dataset}
+    found = evaluate(scenario)
     assert {gate.outcome for gate in found.gates} == {"passed"}
     assert "dataset.limit: the first 1 of 2 rows" in found.info.remarks

@@ -6,7 +6,7 @@ reported together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -72,7 +72,7 @@ def _no_target(_: ScenarioView) -> None:
 
 def make_plan(  # noqa: PLR0913  (all but the path are options)
     path: Path,
-    overrides: Iterable[Override] = (),
+    overrides: Sequence[Override] = (),
     *,
     shown: str = "",
     nodeid: str = "",
@@ -94,7 +94,8 @@ def make_plan(  # noqa: PLR0913  (all but the path are options)
     ``change_samples`` other samples than the data have. With
     ``answers_given`` somebody else asks the system under test, a test of the user's, and the
     target is left alone; how many runs there are, and what they are called, shows later, and so
-    the plan is compared with nothing before it is ``named``. Raises ScenarioError with everything
+    the plan is compared with nothing before it is ``named``. An override that limits the data makes
+    it a plan of a part of them, so that no gate can pass. Raises ScenarioError with everything
     that is wrong with the scenario and its data; BaselineError when that is all right, and a run
     that it is to be compared with is not.
     """
@@ -124,7 +125,8 @@ def make_plan(  # noqa: PLR0913  (all but the path are options)
         raise ScenarioError(dict.fromkeys(problems))
     if binding.refusals:
         raise BaselineError(dict.fromkeys(binding.refusals))
-    return plan
+    # A limit in the file makes the data set smaller; one from outside runs a part of it.
+    return plan.as_part() if any(override.limits for override in overrides) else plan
 
 
 def _refuse_variant(loaded: LoadedScenario, variant: str, problems: list[Problem]) -> None:

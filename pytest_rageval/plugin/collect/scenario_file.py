@@ -227,8 +227,6 @@ def _plan(
         give_target=lambda view: target_of_hooks(view, collector.ihook, config),
         change_samples=samples_of_hooks(collector.ihook, config),
     )
-    if any(override.limits for override in overrides(config)):
-        plan = plan.as_part()
     plan = with_run_hooks(plan, collector.ihook, config)
     claim_name(config, path, plan.info)
     return plan
