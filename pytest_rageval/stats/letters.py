@@ -21,10 +21,10 @@ def letters_of(
     """Return the letters of each name in ``ranked``, best first; None where 52 are too few.
 
     ``significant`` are the pairs that can be told apart, in whichever order. The best has the
-    letter "a". After "z" come "A" to "Z". Many are needed where variants differ within families but
-    not between them, and nobody could read them. By Piepho (2004): insert and absorb, then
-    sweep. Only whole letters are swept: one name's part of a letter may be redundant, too, but
-    without it neighbours would read "ab", "ac", "bc" in place of "ab", "abc", "bc".
+    letter "a". After "z" come "A" to "Z". Variants that differ within families but not between
+    them need too many to be read. By Piepho (2004): insert and absorb, then sweep. Only whole
+    letters are swept: one name's part of a letter may be redundant, too, but without it neighbours
+    would read "ab", "ac", "bc" in place of "ab", "abc", "bc".
 
     >>> letters_of(["gpt", "dense", "bm25"], [("gpt", "bm25")])
     {'gpt': 'a', 'dense': 'ab', 'bm25': 'b'}

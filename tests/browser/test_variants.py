@@ -578,7 +578,7 @@ def test_means_by_document_say_where_a_variant_wins(open_report: Any, weigh: Wei
         ["a.pdf", "▲ 0.9000 best", "0.8000", "0.3500", "2"],
         ["手册.pdf", "0.1500", "▲ 0.5000 best", "0.2500", "2"],
     ]
-    assert "no test stands behind" in page.locator(".by-doc .hint").inner_text()
+    assert "not tested for significance" in page.locator(".by-doc .hint").inner_text()
     page.get_by_role("button", name="0.2500: show where dense beats gpt in 手册.pdf").click()
     assert rows_of(page) == ["q2"]
     assert chosen(page, "Document").input_value() == "手册.pdf"

@@ -159,7 +159,7 @@ def check_thresholds(plan: Plan, result: SampleResult) -> None:
 
 
 def _tolerate(reason: str) -> NoReturn:
-    """Xfail the test; without a traceback, which nobody sees and which takes long to format."""
+    """Xfail the test, without a traceback: formatting one is slow, and pytest prints none."""
     raise pytest.xfail.Exception(printable(reason), pytrace=False)
 
 

@@ -97,7 +97,7 @@ function causeBlocks(run, remarks) {
     .map(({ name, text }) => block("cause", toldCause(run, name, text)));
 }
 
-/** What the cause was told by; the cause in general beside what the page cannot say itself. */
+/** The reason for the cause, in the page's language; beside English text, the cause in general. */
 function toldCause(run, name, number) {
   const text = run.data.texts[number];
   const said = typeof text === "string" && text ? causeSaid(text) : null;

@@ -43,7 +43,7 @@ const VARIANT_WORDS = {
     why_low: "Why answers are low",
     by_doc: "Means by document ({n})",
     by_doc_hint:
-      "{metric} over the common samples of each document; the documents where the variants differ most come first, and ▲ marks the best mean of each. Choose another mean to see the answers that the best variant beats. Exploratory: no test stands behind these figures, and among many documents some differ by chance.",
+      "{metric} over the common samples of each document; the documents where the variants differ most come first, and ▲ marks the best mean of each. Choose another mean to see the answers that the best variant beats. These figures are not tested for significance: among many documents some differ by chance.",
     best_here: "best",
     doc_beats: "{mean}: show where {a} beats {b} in {doc}",
     variants_hint:

@@ -76,7 +76,7 @@ def test_unknown_fields_are_refused() -> None:
 
 
 def test_values_that_no_row_has_are_told_with_those_that_there_are() -> None:
-    """Only where they repeat: a list of all questions helps nobody."""
+    """Only where they repeat: a list of all questions would be too long to help."""
     rows = tuple(
         replace(CASES[0], id=f"q{at}", doc_name=("fees", "lake")[at % 2]) for at in range(4)
     )
