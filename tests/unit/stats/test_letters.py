@@ -60,7 +60,7 @@ def test_letters_go_on_after_z() -> None:
 def test_families_of_variants_need_too_many_letters(families: int, is_readable: bool) -> None:
     """Three prompts of each model, told apart within a model only: 3 ** families ways to choose.
 
-    Of ten models that would take hours; nobody could read them either.
+    With ten models that would take hours, and nobody could read the letters.
     """
     ranked = [f"{model}-{prompt}" for model in range(families) for prompt in range(3)]
     apart = [(a, b) for a in ranked for b in ranked if a < b and a[0] == b[0]]
