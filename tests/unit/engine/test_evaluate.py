@@ -84,14 +84,16 @@ def test_skipping_everything_is_not_green(run: Run) -> None:
 
 
 def test_a_limit_says_how_many_rows_run(run: Run) -> None:
-    """A22: by the file, and by an override."""
+    """A22: by the file, which makes the data two of three rows; by an override, a part of them."""
     from pytest_rageval.scenario.overrides import set_override
 
     text = "name: s\nmetrics: [em]\ndataset: {path: r.jsonl, limit: 2}\n"
-    assert run(text, DATA).counts.samples == 2
+    whole = run(text, DATA)
+    assert (whole.counts.ran, whole.counts.samples, whole.complete) == (2, 2, True)
     override = set_override("--rag-limit", "dataset.limit=1")
-    assert run(text, DATA, [override]).counts.samples == 1
-    assert run(BASE, DATA, [override]).counts.samples == 1
+    for scenario in (text, BASE):
+        part = run(scenario, DATA, [override])
+        assert (part.counts.ran, part.counts.samples, part.complete) == (1, 3, False)
 
 
 def test_nothing_is_written(run: Run, tmp_path: Any) -> None:
