@@ -98,6 +98,10 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_rageval.plugin.label import label_instead
 
         label_instead(config, config.getoption("rag_label"))
+    elif config.getoption("rag_dry_run"):
+        from pytest_rageval.plugin.dry_run import forecast_instead
+
+        forecast_instead(config)
     config.args[:] = without_gates(config.args)
     if config.getoption("lf", False):
         config.pluginmanager.register(LastFailedGates(config), "rageval-last-failed")

@@ -166,6 +166,12 @@ def _add_commands(group: pytest.OptionGroup) -> None:
         const="",
         help="draw N answers of each scenario's newest complete run for people to label, and exit",
     )
+    # Without a variable: one that is left over in CI would keep every run from judging.
+    group.addoption(
+        "--rag-dry-run",
+        action="store_true",
+        help="say what a run would ask, and what that costs; ask nobody, judge nothing, and exit",
+    )
     group.addoption(
         "--rag-serve",
         metavar="PORT",
