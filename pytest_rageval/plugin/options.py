@@ -118,6 +118,7 @@ BUDGET = Option("budget", "USD", "stop asking models before the run costs more t
 REPORT = Option(
     "report", "NAME", "also write this report, for instance html (repeatable, or a,b)", True
 )
+KEEP = Option("keep", "N", "keep the newest N runs of each scenario, and remove older ones")
 STRICT = Option("strict", None, "fail gates that a partial run leaves undecided")
 
 ALL_OPTIONS = tuple(value for value in list(globals().values()) if isinstance(value, Option))
@@ -196,6 +197,7 @@ def _add_ini_values(parser: pytest.Parser) -> None:
     parser.addini("rageval_output", "base folder of the run folders, relative to the rootdir")
     parser.addini("rageval_baselines", "folder of the saved runs, relative to the rootdir")
     parser.addini("rageval_cache_dir", "folder of the reply cache, relative to the rootdir")
+    parser.addini("rageval_keep", "how many runs of each scenario are kept (default: all)")
     parser.addini("rageval_reports", "reports to write as well", "args", [])
     parser.addini("rageval_github", on_github, "bool", default=True)
     parser.addini("rageval_strict", "undecided gates fail", "bool", default=False)

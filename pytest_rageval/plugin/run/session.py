@@ -305,7 +305,20 @@ class RagevalSession:
         remarks = self._remarks.setdefault(info.nodeid, [])
         remarks.extend(self._answers.add(result))
         remarks.extend(self._publisher.add(result, run, folder))
+        if settings.keep is not None and isinstance(folder, Path):
+            remarks.extend(self._without_old(result.info, folder, settings.keep))
         return folder
+
+    def _without_old(self, info: ScenarioInfo, folder: Path, keep: int) -> list[str]:
+        """Remove older runs; a file that is compared or saved may be in the folder of one."""
+        # Not at the top: most runs have no such option.
+        from pytest_rageval.reports.keep_runs import remove_old_runs
+
+        paths = self._settings.run_paths
+        names = [*info.baselines, *([paths.saving] if paths.saving else [])]
+        spared = [paths.known_baseline_file(name, info.title, info.output_dir) for name in names]
+        spared += [paths.answers] if paths.answers else []
+        return list(remove_old_runs(folder, info.title, keep, spared))
 
     def _usage(self, scenario: str | None = None) -> dict[str, float | None] | None:
         """Return what the models cost, over all processes; None if no model was asked.
