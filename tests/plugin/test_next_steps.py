@@ -42,7 +42,7 @@ def test_the_command_runs_what_failed(scenario: Project, run: Run, plain: Run) -
     result = run("my bot.yaml", "--rag-strict")
     command, page = last_lines(result)
     assert command == "pytest 'my bot.yaml' --lf"
-    assert page == "none was asked for; --rag-report=html writes one"
+    assert page == "--rag-report=html writes one"
     again = plain(*shlex.split(command)[1:], "--rag-report=html")
     again.assert_outcomes(failed=2)
     command, page = last_lines(again)

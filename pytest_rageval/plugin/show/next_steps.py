@@ -93,7 +93,7 @@ class NextSteps:
         pages = (folder / PAGE for folder in folders if isinstance(folder, Path))
         page = next((one for one in pages if one.is_file()), None)
         if page is None:
-            return "none was asked for; --rag-report=html writes one"
+            return "--rag-report=html writes one"
         shown = os.path.relpath(page, self._config.invocation_params.dir)
         return str(page) if shown.startswith("..") else shown
 
