@@ -54,6 +54,8 @@ class DryRun:
                 is_skipped = item.get_closest_marker("skip") is not None
                 entry = chosen.setdefault(run.plan.info.nodeid, (run.plan, []))
                 entry[1].append((run.case, is_skipped))
+        if not chosen:
+            session.testscollected = 0  # of tests that are no cases, nothing can be said
         settings = run_settings(self._config)
         for plan, cases in chosen.values():
             running = [case for case, is_skipped in cases if not is_skipped]
@@ -80,7 +82,7 @@ class DryRun:
             return last_line(self._found)
         if not self._is_collected:
             return f"{NOTHING}: see the errors above"
-        return f"{NOTHING}: no case is selected. {where_scenarios_are(self._config)}"
+        return f"{NOTHING}: no case of a scenario is selected. {where_scenarios_are(self._config)}"
 
     def _best(self) -> list[str]:
         """Return a line for each scenario whose variants are judged against each other."""

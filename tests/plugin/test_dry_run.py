@@ -99,5 +99,7 @@ def test_a_scenario_that_cannot_run_stays_red(project: Project, plain: Run) -> N
     project.rows([{"id": "a", "answer": "x", "references": ["x"]}])
     project.scenario("name: qa\ndataset: qa.jsonl\nmetrics: [em]\n")
     assert plain("--rag-dry-run", "--rag-compare=main").ret == pytest.ExitCode.USAGE_ERROR
-    nothing = plain("--rag-dry-run", "-k", "nothing")
-    assert nothing.ret != pytest.ExitCode.OK
+    project.file("test_other.py", "def test_it():\n    assert True\n")
+    nothing = plain("--rag-dry-run", "--rag-strict", "-k", "test_it")
+    assert nothing.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    nothing.stdout.fnmatch_lines(["DRY RUN: *no case of a scenario is selected.*"])

@@ -206,8 +206,11 @@ class _Forecaster:
 
 def _canonical(settings: ClientSettings) -> ClientSettings:
     """Return the settings with the provider's own name, as in the keys of the cache."""
-    registry = EMBEDDING_REGISTRY if settings.role == "embedding" else CHAT_REGISTRY
-    return replace(settings, provider=registry.get(settings.provider).name)
+    if settings.role == "judge":
+        return replace(settings, provider=CHAT_REGISTRY.get(settings.provider).name)
+    if settings.role == "embedding":
+        return replace(settings, provider=EMBEDDING_REGISTRY.get(settings.provider).name)
+    return settings
 
 
 def _is_looked_through(bound: BoundMetric) -> bool:

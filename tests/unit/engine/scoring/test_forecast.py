@@ -217,3 +217,17 @@ def test_a_target_is_asked_for_what_the_cache_lacks(tmp_path: Path) -> None:
     off = look(plan, run_of(tmp_path, "off"))
     assert off.target is not None
     assert (off.target.calls, off.target.cached, off.models[0].calls) == (2, 0, 2)
+
+
+def test_a_model_under_test_has_its_own_price(tmp_path: Path) -> None:
+    """[E22] Two questions at 1 USD a token: 'four letters' is 3, and an answer has 10 at most."""
+    price = {"input": 1_000_000, "output": 1_000_000}
+    target = {"model": "bot", "base_url": "http://127.0.0.1:9/v1", "max_tokens": 10, "price": price}
+    row = {"question": "four letters", "references": ["abcd"]}
+    file = tmp_path / "s.yaml"
+    keys = {"name": "s", "metrics": ["em"], "target": target, "dataset": [row, row]}
+    file.write_text(json.dumps(keys), "utf-8")
+    found = look(make_plan(file), run_of(tmp_path))
+    (use,) = found.models
+    assert found.target is not None
+    assert (found.target.calls, use.calls, use.usd) == (2, 2, pytest.approx(26.0))
