@@ -56,10 +56,10 @@ class DryRun:
                 entry[1].append((run.case, is_skipped))
         if not chosen:
             session.testscollected = 0  # of tests that are no cases, nothing can be said
-        settings = run_settings(self._config)
+        settings, asked = run_settings(self._config), set[str]()
         for plan, cases in chosen.values():
             running = [case for case, is_skipped in cases if not is_skipped]
-            found = _looked_at(plan, running, settings)
+            found = _looked_at(plan, running, settings, asked)
             self._found.append(DryScenario(plan, len(cases), running, found))
         return True
 
@@ -94,12 +94,12 @@ class DryRun:
         return [best_line(several, strict=strict) for several in variants.values()]
 
 
-def _looked_at(plan: Plan, cases: list[Case], run: RunSettings) -> Forecast:
+def _looked_at(plan: Plan, cases: list[Case], run: RunSettings, asked: set[str]) -> Forecast:
     samples = [case for case in cases if isinstance(case, Sample)]
     if not plan.is_asked:
         return Forecast()
     loop = EventLoop()
     try:
-        return loop.submit(forecast(plan, samples, run)).result()
+        return loop.submit(forecast(plan, samples, run, asked)).result()
     finally:
         loop.close()

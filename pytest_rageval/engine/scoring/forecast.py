@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import cast
 
 from pytest_rageval.clients.accounting.call_context import Purpose, asking, current_purpose
@@ -23,7 +23,7 @@ from pytest_rageval.clients.base import (
     ReplySchema,
     Vector,
 )
-from pytest_rageval.clients.cache.keys import chat_key, vector_key
+from pytest_rageval.clients.cache.keys import Key, chat_key, vector_key
 from pytest_rageval.clients.cache.reply_cache import Cache
 from pytest_rageval.clients.cache.score_cache import ScoreCache
 from pytest_rageval.clients.chat import kept_reply
@@ -57,7 +57,6 @@ class ModelUse:
     tokens: float = 0.0
     is_least: bool = False
     _usd: float = 0.0
-    _asked: set[str] = field(default_factory=set)
 
     @property
     def calls(self) -> int:
@@ -70,12 +69,8 @@ class ModelUse:
         """What it would cost, None where the scenario has no price of the model."""
         return None if self.settings.price is None else self._usd
 
-    def ask(self, texts: Iterable[str], key: str | None = None) -> None:
-        """Count a request with these texts; with the ``key`` of one before, as in the cache."""
-        if key is not None and key in self._asked:
-            self.cached += 1
-            return
-        self._asked |= {key} if key is not None else set()
+    def ask(self, texts: Iterable[str]) -> None:
+        """Count a request with these texts."""
         guess = TokenGuess(self.settings.max_tokens).make(texts)
         completion = 0.0 if self.settings.role == "embedding" else guess.completion
         self.requests += 1
@@ -101,13 +96,16 @@ class Forecast:
     target: TargetUse | None = None
 
 
-async def forecast(plan: Plan, samples: Iterable[Sample], run: RunSettings) -> Forecast:
+async def forecast(
+    plan: Plan, samples: Iterable[Sample], run: RunSettings, asked: set[str] | None = None
+) -> Forecast:
     """Return what a run would ask about these samples of a plan.
 
     Tokens are a guess. Calls are exact where no request fails, but for metrics whose next request
-    depends on a reply, and those of users: see ``ModelUse.is_least``.
+    depends on a reply, and those of users: see ``ModelUse.is_least``. ``asked`` has the questions
+    that the run asked for other plans, and gets those of this one: equal ones are asked once.
     """
-    found = _Forecaster(plan, run)
+    found = _Forecaster(plan, run, set() if asked is None else asked)
     try:
         for sample in samples:
             await found.add(sample)
@@ -116,8 +114,25 @@ async def forecast(plan: Plan, samples: Iterable[Sample], run: RunSettings) -> F
     return Forecast(tuple(found.uses.values()), found.target)
 
 
+class _Known:
+    """What needs not be asked: what the cache has, and what this run has asked."""
+
+    def __init__(self, cache: Cache, asked: set[str], *, is_shared: bool) -> None:
+        self.cache = cache
+        self._asked = asked
+        self._is_shared = is_shared
+
+    def is_asked(self, key: str) -> bool:
+        """Return whether a question was asked before; from now on, it was."""
+        if not self._is_shared:
+            return False
+        is_known = key in self._asked
+        self._asked.add(key)
+        return is_known
+
+
 class _Forecaster:
-    def __init__(self, plan: Plan, run: RunSettings) -> None:
+    def __init__(self, plan: Plan, run: RunSettings, asked: set[str]) -> None:
         self.uses = {one.role: ModelUse(_canonical(one)) for one, n in asked_models(plan) if n}
         self.target = None if plan.target is None else TargetUse(plan.target.shown)
         self._plan = plan
@@ -131,12 +146,11 @@ class _Forecaster:
         self._answers = None
         if plan.target is not None and plan.target.cache_answers and plan.target.fixture is None:
             self._answers = AnswerCache(plan.target, reads)
-        self._questions: set[str] = set()
-        is_shared = self._is_shared = mode != "off"
+        self._known = _Known(self._cache, asked, is_shared=mode != "off")
         judge, embedding = self.uses.get("judge"), self.uses.get("embedding")
         self._models = Models(
-            None if judge is None else _Judge(judge, self._cache, is_shared=is_shared),
-            None if embedding is None else _Embedding(embedding, self._cache, is_shared=is_shared),
+            None if judge is None else _Judge(judge, self._known),
+            None if embedding is None else _Embedding(embedding, self._known),
             plan.models.language,
         )
 
@@ -166,10 +180,9 @@ class _Forecaster:
             if kept is not None:
                 self.target.cached += 1
                 return filled(sample, kept, plan.target.top_k)
-            if self._is_shared and key.sha256 in self._questions:
+            if self._known.is_asked(key.sha256):
                 self.target.cached += 1
                 return None
-            self._questions.add(key.sha256)
         self.target.calls += 1
         model = self.uses.get(plan.target.settings.role) if plan.target.limits_itself else None
         if model is not None:
@@ -223,10 +236,9 @@ def _is_looked_through(bound: BoundMetric) -> bool:
 class _Judge:
     """Counts requests to a judge. Those that the cache does not answer raise NotAskedError."""
 
-    def __init__(self, use: ModelUse, cache: Cache, *, is_shared: bool) -> None:
+    def __init__(self, use: ModelUse, known: _Known) -> None:
         self._use = use
-        self._cache = cache
-        self._is_shared = is_shared
+        self._known = known
 
     async def complete(
         self,
@@ -235,36 +247,38 @@ class _Judge:
         schema: ReplySchema | None = None,
         accept: Accept | None = None,
     ) -> Reply:
+        cache = self._known.cache
         key = chat_key(self._use.settings, messages, schema, current_purpose())
-        kept = kept_reply(self._cache, key, accept) if self._cache.reads else None
+        kept = kept_reply(cache, key, accept) if cache.reads else None
         if kept is not None:
             self._use.cached += 1
             return kept
-        self._use.ask([one.content for one in messages], key.sha256 if self._is_shared else None)
+        if self._known.is_asked(key.sha256):
+            self._use.cached += 1
+        else:
+            self._use.ask([one.content for one in messages])
         raise NotAskedError(self._use.settings.shown)
 
 
 class _Embedding:
     """Counts texts to embed. Those that the cache does not have raise NotAskedError."""
 
-    def __init__(self, use: ModelUse, cache: Cache, *, is_shared: bool) -> None:
+    def __init__(self, use: ModelUse, known: _Known) -> None:
         self._use = use
-        self._cache = cache
-        self._is_shared = is_shared
-        self._known: set[str] = set()
+        self._known = known
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        found = {text: self._kept(text) for text in texts}
+        keys = {text: vector_key(self._use.settings, text, is_local=False) for text in texts}
+        found = {text: self._kept(key) for text, key in keys.items()}
         vectors = [vector for text in texts if (vector := found[text]) is not None]
-        fresh = [text for text, one in found.items() if one is None and text not in self._known]
+        missing = [text for text, vector in found.items() if vector is None]
+        fresh = [text for text in missing if not self._known.is_asked(keys[text].sha256)]
         for text in fresh:
             self._use.ask([text])
-        self._known.update(fresh if self._is_shared else ())
         self._use.cached += not fresh
-        if len(vectors) == len(texts):
+        if not missing:
             return vectors
         raise NotAskedError(self._use.settings.shown)
 
-    def _kept(self, text: str) -> Vector | None:
-        key = vector_key(self._use.settings, text, is_local=False)
-        return kept_vector(self._cache, key) if self._cache.reads else None
+    def _kept(self, key: Key) -> Vector | None:
+        return kept_vector(self._known.cache, key) if self._known.cache.reads else None

@@ -135,6 +135,15 @@ def test_equal_questions_are_asked_once(tmp_path: Path) -> None:
     assert seen(plan, run_of(tmp_path, "off")) == (3, 0)
 
 
+def test_what_another_scenario_asks_is_not_asked_again(tmp_path: Path) -> None:
+    """[E22] Of two scenarios with the same judge, the second asks what only it has."""
+    asked: set[str] = set()
+    first, second = plan_of(tmp_path, ["an"]), plan_of(tmp_path, ["an", "other"])
+    asyncio.run(forecast(first, first.asked_samples, run_of(tmp_path), asked))
+    (use,) = asyncio.run(forecast(second, second.asked_samples, run_of(tmp_path), asked)).models
+    assert (use.calls, use.cached) == (1, 1)
+
+
 def test_an_empty_answer_asks_nobody(tmp_path: Path) -> None:
     assert seen(plan_of(tmp_path, ["an", " "]), run_of(tmp_path)) == (1, 0)
 
