@@ -99,7 +99,26 @@ def test_a_scenario_that_cannot_run_stays_red(project: Project, plain: Run) -> N
     project.rows([{"id": "a", "answer": "x", "references": ["x"]}])
     project.scenario("name: qa\ndataset: qa.jsonl\nmetrics: [em]\n")
     assert plain("--rag-dry-run", "--rag-compare=main").ret == pytest.ExitCode.USAGE_ERROR
+    first = plain(
+        "--rag-dry-run", "--rag-compare=main", "--rag-save=main", "--rag-compare-fail=em:0.1"
+    )
+    first.stdout.fnmatch_lines(["gates     not decided, there is no saved run yet: compare_fail*"])
     project.file("test_other.py", "def test_it():\n    assert True\n")
     nothing = plain("--rag-dry-run", "--rag-strict", "-k", "test_it")
     assert nothing.ret == pytest.ExitCode.NO_TESTS_COLLECTED
     nothing.stdout.fnmatch_lines(["DRY RUN: *no case of a scenario is selected.*"])
+
+
+def test_neither_the_target_nor_what_it_needs_is_started(project: Project, plain: Run) -> None:
+    """[E22] Its module is imported, as in any collection; its function is not called."""
+    project.file("app.py", "def answer(question):\n    open('asked.txt', 'w').close()\n")
+    project.conftest(
+        "def pytest_terminal_summary(terminalreporter, config):\n"
+        "    found = config.pluginmanager.has_plugin('rageval-look-ahead')\n"
+        "    terminalreporter.write_line(f'looks ahead: {found}')\n"
+    )
+    project.rows([{"question": "is it?", "references": ["x"]}])
+    project.scenario("name: qa\ndataset: qa.jsonl\nmetrics: [em]\ntarget: {use: 'app:answer'}\n")
+    result = plain("--rag-dry-run")
+    result.stdout.fnmatch_lines_random(["target    app:answer: 1 question", "looks ahead: False"])
+    assert not (project.path / "asked.txt").exists()

@@ -50,6 +50,8 @@ def test_the_command_runs_what_failed(scenario: Project, run: Run, plain: Run) -
     assert page == f".rageval/qa/{scenario.folders()[-1].name}/report.html"
     assert (scenario.path / page).is_file()
     assert last_lines(plain("my bot.yaml", "-qq")) == []
+    # The web app and the tools for agents say it in their own way.
+    assert last_lines(plain("my bot.yaml", "-p", "pytest_rageval.plugin.child.aside")) == []
     stopped = last_lines(plain("my bot.yaml", "-x"))
     assert stopped[0] == "pytest 'my bot.yaml' -x --ff"
     # Without pytest's cache there is no --lf.

@@ -151,6 +151,8 @@ def test_an_empty_answer_asks_nobody(tmp_path: Path) -> None:
 class Kept:
     """A metric that asks more than once, and whose scores are kept."""
 
+    __module__ = "pytest_rageval.metrics.kept"
+
     def follows_from(self, language: str) -> dict[str, Any]:
         return {}
 
@@ -240,3 +242,10 @@ def test_a_model_under_test_has_its_own_price(tmp_path: Path) -> None:
     (use,) = found.models
     assert found.target is not None
     assert (found.target.calls, use.calls, use.usd) == (2, 2, pytest.approx(26.0))
+
+
+def test_a_test_function_brings_its_own_answer(tmp_path: Path) -> None:
+    """[E22] That the row has an empty one, about which nobody is asked, says nothing of it."""
+    plan_of(tmp_path, [" "])
+    tested = make_plan(tmp_path / "s.yaml", nodeid="test_it.py::test_it", answers_given=True)
+    assert seen(tested, run_of(tmp_path)) == (1, 0)
