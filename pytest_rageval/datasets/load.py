@@ -76,7 +76,7 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
         rows = rows_of(given.rows, spec.max_row_mb, "dataset", tabular=given.tabular)
         digest = hashlib.sha256()
         for row in given.rows:  # not as one text: they may be many
-            digest.update(json.dumps(json_plain(row), sort_keys=True).encode())
+            digest.update(json.dumps(row, sort_keys=True, default=str).encode())
     elif spec.rows is not None:
         # The rows are in the scenario file, so messages name that file.
         shown = where.rpartition(":")[0] or where
