@@ -15,7 +15,7 @@ from pytest_rageval.errors import MissingExtraError, OptionError, Problem
 from pytest_rageval.model import plain_cell
 from pytest_rageval.notebooks.columns import Column
 
-Named = tuple[str, Iterable[Any]]
+Named = tuple[str, list[Any]]
 """The name of a column, and its cells."""
 
 _TO_PANDAS: Final = ("to_pandas", "toPandas")
@@ -91,11 +91,7 @@ def _columns(data: Any, shown: str) -> list[Named]:
     if _is_pandas(data) and hasattr(data.index, "names"):
         return _of_pandas(data, shown)
     if hasattr(data, "__arrow_c_stream__"):
-        extras.require("pyarrow", extra="parquet", purpose=f"reading rows of {shown}")
-        import pyarrow
-
-        table = pyarrow.table(data)
-        return [(name, table.column(at).to_pylist()) for at, name in enumerate(table.column_names)]
+        return _of_arrow(data, shown)
     for name in _TO_PANDAS:
         if hasattr(data, name):
             return _columns(getattr(data, name)(), shown)
@@ -103,9 +99,20 @@ def _columns(data: Any, shown: str) -> list[Named]:
     raise _refuse(f"{shown} has no rows yet", f"write dataset=frame.{name}()")
 
 
+def _of_arrow(data: Any, shown: str) -> list[Named]:
+    extras.require("pyarrow", extra="parquet", purpose=f"reading rows of {shown}")
+    import pyarrow
+
+    try:
+        table = pyarrow.table(data)
+    except (pyarrow.ArrowException, TypeError) as error:  # a single column, for instance
+        raise _refuse(f"{shown} is no table: {error}", "write dataset=column.to_frame()") from error
+    return [(name, table.column(at).to_pylist()) for at, name in enumerate(table.column_names)]
+
+
 def _of_pandas(frame: Any, shown: str) -> list[Named]:
     columns = [
-        (_column_name(name), frame.iloc[:, at].tolist()) for at, name in enumerate(frame.columns)
+        (_column_name(name), _cells(frame.iloc[:, at])) for at, name in enumerate(frame.columns)
     ]
     known = dict(columns)
     for at, name in enumerate(frame.index.names):
@@ -118,6 +125,20 @@ def _of_pandas(frame: Any, shown: str) -> list[Named]:
             message = f"the index and a column of {shown} are both called {written!r} and differ"
             raise _refuse(message, "rename one of them")
     return columns
+
+
+def _cells(column: Any) -> list[Any]:
+    """Return the cells; whole numbers that are floats because some are missing are whole again.
+
+    An expected ``2024`` would else be ``2024.0``, and no answer equal to it.
+    """
+    cells: list[Any] = column.tolist()
+    if str(column.dtype) != "float64" or not any(cell != cell for cell in cells):  # noqa: PLR0124
+        return cells
+    known = [cell for cell in cells if cell == cell]  # noqa: PLR0124
+    if not all(cell.is_integer() for cell in known):
+        return cells
+    return [int(cell) if cell == cell else None for cell in cells]  # noqa: PLR0124
 
 
 def _column_name(name: Any) -> str:

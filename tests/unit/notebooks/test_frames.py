@@ -50,6 +50,25 @@ def test_cells_of_pandas_become_plain_values() -> None:
     assert second == dict.fromkeys(first)
 
 
+def test_whole_numbers_are_whole_although_some_are_missing() -> None:
+    """pandas reads them as floats: "2024.0" would equal no answer "2024"."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"year": [2024, None], "share": [0.5, None], "size": [1.0, 2.0]})
+    assert [str(cell) for row in rows(frame) for cell in row.values()] == [
+        "2024", "0.5", "1.0",
+        "None", "None", "2.0",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_single_column_is_no_table(library: str) -> None:
+    pytest.importorskip("pyarrow")
+    column = pytest.importorskip(library).Series([1, 2])
+    if hasattr(column, "__arrow_c_stream__"):  # of newer versions
+        with pytest.raises(OptionError, match="<Series> is no table: .*to_frame"):
+            given_rows(column)
+
+
 def test_cells_of_polars_become_plain_values() -> None:
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame(
