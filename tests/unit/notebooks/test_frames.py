@@ -50,6 +50,42 @@ def test_cells_of_pandas_become_plain_values() -> None:
     assert second == dict.fromkeys(first)
 
 
+@pytest.mark.parametrize(
+    ("cell", "plain"),
+    [
+        ({"b", "a", "c"}, ["a", "b", "c"]),
+        (frozenset([2, 1]), [1, 2]),
+        (("a", math.nan), ["a", None]),
+        (decimal.Decimal("NaN"), None),
+        (datetime.time(1, 2), "01:02:00"),
+        ({1: {"x": math.nan}}, {"1": {"x": None}}),
+        (math.inf, math.inf),
+        (2**70, 2**70),
+    ],
+)
+def test_values_of_python_become_those_of_json(cell: Any, plain: Any) -> None:
+    assert rows([{"cell": cell}]) == [{"cell": plain}]
+
+
+def test_values_of_numpy_become_those_of_json() -> None:
+    """A time to nanoseconds would else be a number."""
+    numpy = pytest.importorskip("numpy")
+    cells = {
+        "when": numpy.datetime64("2024-05-06T07:08:09.000000001"),
+        "never": numpy.datetime64("NaT"),
+        "text": numpy.str_("x"),
+        "table": numpy.array([[1, 2], [3, 4]]),
+        "gap": numpy.array([0.5, math.nan]),
+    }
+    assert rows([cells])[0] == {
+        "when": "2024-05-06T07:08:09.000000001",
+        "never": None,
+        "text": "x",
+        "table": [[1, 2], [3, 4]],
+        "gap": [0.5, None],
+    }
+
+
 def test_whole_numbers_are_whole_although_some_are_missing() -> None:
     """pandas reads them as floats: "2024.0" would equal no answer "2024"."""
     pandas = pytest.importorskip("pandas")

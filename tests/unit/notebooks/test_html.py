@@ -13,7 +13,7 @@ import pytest
 from pytest_rageval import compare_saved_runs, evaluate, evaluate_variants
 from pytest_rageval.model import GateResult, MetricColumn, SampleResult
 from pytest_rageval.notebooks.html import result_html
-from pytest_rageval.notebooks.markup import COLOURS, bar, element
+from pytest_rageval.notebooks.markup import COLOURS, badge, bar, element
 from pytest_rageval.notebooks.results import EvaluationResult
 
 ROWS: list[dict[str, Any]] = [
@@ -81,7 +81,9 @@ def test_a_run_in_part_is_undecided(result: Any) -> None:
     made = result([SampleResult("a", 0, scores={"f1": 1.0, "em": 1.0})])
     skipped = (GateResult("f1.mean", "skipped", None, None, "a part"),)
     for complete in (False, True):
-        page = shown(EvaluationResult.of(replace(made, gates=skipped, complete=complete)))
+        one = EvaluationResult.of(replace(made, gates=skipped, complete=complete))
+        assert one._repr_html_().count(badge("undecided", "warn")) == 2  # of the run and the gate
+        page = shown(one)
         assert verdict(page) == "undecided"
         assert "|passed|" not in page.text
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval import evaluate
-from pytest_rageval.notebooks.progress import shown_progress
+from pytest_rageval.notebooks.progress import ProgressBar, shown_progress
 
 ROWS = [{"id": str(at), "question": f"{at}?", "references": ["x"]} for at in range(3)]
 SCENARIO: dict[str, Any] = {"name": "s", "metrics": ["em"], "dataset": ROWS}
@@ -32,6 +32,18 @@ def test_a_bar_is_shown_where_tqdm_is_installed(
     assert "s: 100%" in shown
     assert "3/3" in shown
     assert shown.endswith("\n")
+
+
+def test_a_bar_that_ends_is_closed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Also when it is kept, as a traceback keeps it; one that never began has nothing to close."""
+    pytest.importorskip("tqdm")
+    bar = ProgressBar("s")
+    bar.end()
+    bar(1, 2)
+    assert not bar._bar.disable
+    bar.end()
+    assert bar._bar.disable
+    assert "s:  50%" in capsys.readouterr().err
 
 
 def asyncio_threads() -> list[threading.Thread]:
