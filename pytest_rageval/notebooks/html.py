@@ -46,9 +46,12 @@ _COLOUR_OF: Final = {
     NOT_JUDGED: "plain",
     "failed": "bad",
     "skipped": "warn",
-    "error": "bad",
+    "ERROR": "bad",
+    "low": "warn",
     "xfailed": "warn",
 }
+_WORDS: Final = {"error": "ERROR", "passed": "low"}
+"""What samples are called that are listed as the worst: nothing has judged a passed one."""
 _BANDS: Final = {"good": "good", "warn": "warn", "bad": "bad", None: "plain"}
 
 
@@ -203,11 +206,13 @@ def _is_bad(result: ScenarioResult, sample: SampleResult) -> bool:
 def _sample(result: ScenarioResult, sample: SampleResult) -> Markup:
     said = (sample.sample_id, figure(sample.weighted_score), sample.question or "")
     title = " · ".join(shorten(text, _TITLE_WIDTH) for text in said)
-    outcome = "ERROR" if sample.outcome == "error" else sample.outcome
-    word = badge(outcome, _COLOUR_OF[sample.outcome])
+    word = _WORDS.get(sample.outcome, sample.outcome)
     rows = [(name, shorten(text, _TEXT_WIDTH)) for name, text in _parts(result, sample)]
-    summary = element("summary", word, " ", title, style="cursor:pointer", dir="auto")
-    return element("details", summary, table((), rows), style="margin:3px 0")
+    summary = element(
+        "summary", badge(word, _COLOUR_OF[word]), " ", title, style="cursor:pointer", dir="auto"
+    )
+    inside = element("div", table((), rows), style="margin-left:16px")
+    return element("details", summary, inside, style="margin:3px 0")
 
 
 def _parts(result: ScenarioResult, sample: SampleResult) -> Iterator[tuple[str, str]]:

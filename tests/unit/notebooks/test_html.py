@@ -97,7 +97,7 @@ def test_means_gates_and_the_worst_samples_are_shown() -> None:
         "em.mean|FAILED|0.7500 < 0.8000",
         "Worst samples (2 of 2",
         "lost · - · Where?",
-        "q3 · 0.0000 · 3?",
+        "low| q3 · 0.0000 · 3?",  # no threshold: nothing has passed it
         "1 of 5 rows is invalid",
     ):
         assert expected in text
