@@ -106,6 +106,7 @@ def test_slices_by_cause_need_causes(
 
 def test_a_target_may_give_the_contexts(plan: Callable[..., Plan]) -> None:
     """E21: what it did not return is said of each low answer."""
+    pytest.importorskip("aiohttp")
     rows = "dataset: [{question: q, references: [x]}]\n"
     target = "target: http://127.0.0.1:9/ask\n"
     assert plan(f"name: s\nmetrics: [f1]\n{rows}{target}diagnose: true\n").info.diagnose

@@ -56,6 +56,7 @@ def test_labels_are_read_from_a_file(plan: MakePlan) -> None:
 
 def test_labels_come_with_what_the_metric_says_of_the_levels(plan: MakePlan) -> None:
     """They outlive the way to another process; a metric without words has none."""
+    pytest.importorskip("aiohttp")
     rows = ROWS.replace("answer", "question: q, answer")
     judged = "judge: {model: m, base_url: 'http://127.0.0.1:9/v1'}\n" + rows
     judged += "metrics: [em, {rubric: {name: kind, levels: {0: rude, 1: polite}}}]\n"

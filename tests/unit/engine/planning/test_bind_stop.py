@@ -10,6 +10,8 @@ import pytest
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.plan_scenario import make_plan
 
+pytest.importorskip("aiohttp", reason="judges are asked with aiohttp")
+
 MakePlan = Callable[..., Plan]
 Problems = Callable[..., list[str]]
 
