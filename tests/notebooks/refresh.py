@@ -1,6 +1,6 @@
 """Run the notebooks of examples/notebook and keep what they show.
 
-``python tests/notebooks/refresh.py`` needs nbclient, ipykernel and pandas, as ``tox -e notebooks`` has them.
+``python tests/notebooks/refresh.py`` needs nbclient, ipykernel and pandas.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval import evaluate, evaluate_variants
+from pytest_rageval import RunSettings, evaluate, evaluate_variants, extras
 from pytest_rageval.errors import OptionError, ScenarioError
 from pytest_rageval.model import MetricColumn, SampleResult
 from pytest_rageval.notebooks.columns import columns_of
@@ -188,11 +188,20 @@ def judged() -> Any:
     return evaluate(scenario, dataset=ROWS, target=answer)
 
 
+def replayed() -> Any:
+    """Return a result with what a judge said."""
+    folder = Path(__file__).parents[3] / "examples" / "judge"
+    kept = RunSettings(cache_dir=folder / "cache", cache_mode="replay")
+    return evaluate(folder / "judge.rageval.yaml", run=kept)
+
+
 def test_results_are_pickled_and_copied() -> None:
-    """[R7] After asking a system, with its errors; variants with their ranking."""
+    """[R7] After asking a system, with its errors, or a judge; variants with their ranking."""
     result = judged()
     variants = evaluate_variants({**SCENARIO, "dataset": ROWS}, variants={"p": {}, "q": {}})
-    for one in (result, variants):
+    asked = [replayed()] if extras.installed("aiohttp") else []
+    assert all(one.samples[6].reasons["llm_answer_relevancy"] for one in asked)
+    for one in (result, variants, *asked):
         assert pickle.loads(pickle.dumps(one)) == one
         assert copy.deepcopy(one) == one
         assert copy.copy(one) == one
