@@ -50,6 +50,17 @@ class BrokenRow:
     raw: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class GivenRows:
+    """Rows that Python code hands over; messages and the scenario name them ``<DataFrame>``."""
+
+    rows: Sequence[Any]
+    shown: str
+    tabular: bool = False
+    must_be_used: bool = False
+    """Whether a variant that has data of its own is refused; else it keeps them."""
+
+
 @dataclass(frozen=True)
 class DataFile:
     """A data file to read: its path, its name in messages, and its options in the scenario."""

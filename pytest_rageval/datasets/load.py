@@ -17,6 +17,7 @@ from pytest_rageval.datasets.base import (
     BrokenRow,
     DataFile,
     DatasetReader,
+    GivenRows,
     Row,
     row_place,
 )
@@ -52,25 +53,34 @@ class Dataset:
     """A hash of the judgements, if they are in a file of their own (qrels)."""
 
 
-def load_dataset(
+def load_dataset(  # noqa: PLR0913  (all but the first three are for some data only)
     spec: DatasetSpec,
     base_dir: Path,
     where: str,
     row_lines: Sequence[int | None] | None = None,
     where_mapped: Callable[[str], str] | None = None,
     fallbacks: Mapping[str, str] = NOTHING,
+    *,
+    given: GivenRows | None = None,
 ) -> Dataset:
-    """Return the cases of ``spec``, whose path is relative to ``base_dir``.
+    """Return the cases of ``spec``, whose path is relative to ``base_dir``, or of ``given`` rows.
 
     ``where`` is the place in the scenario that names the data, ``row_lines`` are the lines of
     inline rows, ``where_mapped`` returns the place of a field of the ``key_map``; KeyMap explains
     ``fallbacks``. Raises ScenarioError if the data as a whole cannot be used: a missing or
     unreadable file, no rows, duplicate ids, a mapped column or path that no row has.
     """
-    if spec.rows is not None:
+    rows: Iterable[Row | BrokenRow]
+    if given is not None:
+        shown, read_hint = given.shown, None
+        rows = rows_of(given.rows, spec.max_row_mb, "dataset", tabular=given.tabular)
+        digest = hashlib.sha256()
+        for row in given.rows:  # not as one text: they may be many
+            digest.update(json.dumps(row, sort_keys=True, default=str).encode())
+    elif spec.rows is not None:
         # The rows are in the scenario file, so messages name that file.
         shown = where.rpartition(":")[0] or where
-        rows: Iterable[Row | BrokenRow] = rows_of(spec.rows, spec.max_row_mb, "dataset", row_lines)
+        rows = rows_of(spec.rows, spec.max_row_mb, "dataset", row_lines)
         read_hint = None
         digest = hashlib.sha256(json.dumps(json_plain(spec.rows), sort_keys=True).encode())
     else:

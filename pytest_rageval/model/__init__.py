@@ -36,7 +36,7 @@ from pytest_rageval.model.names import (
     Outcome,
     TestName,
 )
-from pytest_rageval.model.plain import NOTHING, json_plain
+from pytest_rageval.model.plain import NOTHING, json_plain, plain_cell
 from pytest_rageval.model.result import (
     Comparison,
     Counts,
@@ -128,5 +128,6 @@ __all__ = [
     "WeightedSummary",
     "answer_digest",
     "json_plain",
+    "plain_cell",
     "title_of",
 ]

@@ -77,9 +77,13 @@ def inspect_scenario(
     A scenario with problems comes back without its invalid parts, so that a caller can go on and
     find the problems of the rest. Raises ScenarioError when the file cannot be read at all.
     """
+    return inspect_tree(read_scenario(path, shown), path, overrides, name_of, variant)
+
+
+def read_scenario(path: Path, shown: str = "") -> YamlTree:
+    """Return the tree of a scenario file; raises ScenarioError when it cannot be read at all."""
     shown = shown or str(path)
-    tree = parse_scenario(_read_text(path, shown), path, shown)
-    return inspect_tree(tree, path, overrides, name_of, variant)
+    return parse_scenario(_read_text(path, shown), path, shown)
 
 
 def variants_in(path: Path, overrides: Iterable[Override] = (), shown: str = "") -> tuple[str, ...]:

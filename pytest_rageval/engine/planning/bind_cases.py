@@ -52,6 +52,11 @@ def _load(binding: Binding, spec: DatasetSpec) -> Dataset:
     # A variant may say the path alone, elsewhere in the file.
     key = ("path",) if binding.loaded.variant and spec.path is not None else ()
     folder, where = binding.loaded.path.parent, binding.loaded.where("dataset", *key)
+    given = binding.given
+    if given is not None and given.shown != spec.path:
+        if given.must_be_used:
+            raise ScenarioError([Problem(where, _unused(binding.loaded.variant))])
+        given = None
     if spec.qrels_path is not None:
         return load_trec(spec, folder, lambda key: binding.loaded.where("dataset", key))
     row_lines = None
@@ -66,7 +71,18 @@ def _load(binding: Binding, spec: DatasetSpec) -> Dataset:
         return binding.loaded.where("dataset", "key_map", key)
 
     fallbacks = binding.loaded.tree.fallbacks
-    return load_dataset(spec, folder, where, row_lines, where_mapped, fallbacks)
+    return load_dataset(spec, folder, where, row_lines, where_mapped, fallbacks, given=given)
+
+
+def _unused(variant: str) -> str:
+    """Return the message for rows that a scenario's own data would take the place of."""
+    message = "dataset: the rows that are handed over would not be used"
+    if not variant:
+        return f"{message}, an override names other data; take one of them away"
+    return (
+        f"{message}: the variant {variant!r} names data of its own; hand rows over for it alone, "
+        f"evaluate_variants(..., variants={{{variant!r}: {{'dataset': frame}}, ...}})"
+    )
 
 
 def _corpus(binding: Binding) -> Corpus | None:

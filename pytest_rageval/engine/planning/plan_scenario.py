@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from pytest_rageval.clients.settings import RunSettings
+from pytest_rageval.datasets.base import GivenRows
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.datasets.save import columns_of
 from pytest_rageval.engine.empty_answer import without_empty_answers
@@ -84,6 +85,7 @@ def make_plan(  # noqa: PLR0913  (all but the path are options)
     change_samples: ChangeSamples | None = None,
     tree: YamlTree | None = None,
     variant: str = "",
+    rows: GivenRows | None = None,
 ) -> Plan:
     """Return the plan of the scenario in ``path``, or in ``tree`` if it has no file.
 
@@ -91,7 +93,8 @@ def make_plan(  # noqa: PLR0913  (all but the path are options)
 
     ``shown`` is the file's name in messages and results; ``known_metrics`` are those that have a
     name; ``give_target`` may return a function that takes the place of the scenario's target, and
-    ``change_samples`` other samples than the data have. With
+    ``change_samples`` other samples than the data have; ``rows`` are those of a tree that names
+    them as its data. With
     ``answers_given`` somebody else asks the system under test, a test of the user's, and the
     target is left alone; how many runs there are, and what they are called, shows later, and so
     the plan is compared with nothing before it is ``named``. Raises ScenarioError with everything
@@ -110,6 +113,7 @@ def make_plan(  # noqa: PLR0913  (all but the path are options)
         run=run or RunSettings(),
         known_metrics=known_metrics,
         warnings=list(loaded.warnings),
+        given=rows,
     )
     if change_samples is not None:
         binding.change_samples = change_samples
