@@ -1,0 +1,158 @@
+"""Runs pytest on the scenarios, and tells the action's later steps what came of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from action_report import Run, contests, read_run, report_text, run_folders
+
+BASE = Path(".rageval")
+# Beside the cached replies: the plugin does not take a folder of this name for a user's file.
+BASELINES = BASE / ".cache-baselines"
+
+
+def main() -> int:
+    """Return 0 only if pytest passed, left a summary, and what was to be compared was compared."""
+    environ = os.environ
+    before, saved = run_folders(BASE), any(BASELINES.rglob("*.json"))
+    command = pytest_command(environ)
+    sys.stdout.write(f"{shlex.join(command)}\n")
+    sys.stdout.flush()
+    status = subprocess.run(command, check=False).returncode  # noqa: S603 (the workflow's words)
+    runs = [read_run(folder) for folder in sorted(run_folders(BASE) - before)]
+    lacks = _lacks(environ, runs, status, has_baseline=saved)
+    notes = [*lacks, *contests(runs), *_remarks(environ, runs)]
+    final = status or int(bool(lacks))
+    for note in notes:
+        sys.stdout.write(f"::{'error' if note in lacks else 'warning'}::{_escaped(note)}\n")
+    if not runs:
+        _append(environ["GITHUB_STEP_SUMMARY"], report_text(runs, final, notes))
+    _put_outputs(environ, runs, status, report_text(runs, final, notes), final)
+    # A status below 0 is a signal's: as an exit status it would wrap around.
+    return final if 0 <= final <= 255 else 1
+
+
+def pytest_command(environ: Mapping[str, str]) -> list[str]:
+    """Return the command: strict, so that a run in part is red."""
+    scenarios = _lines(environ["ACTION_SCENARIOS"])
+    if not scenarios:
+        sys.exit("the action's input 'scenarios' is empty: name a scenario file or a pattern")
+    # -P: modules are found as with the command pytest.
+    command = [sys.executable, "-P", "-m", "pytest", "--rag-strict", f"--rag-output={BASE}"]
+    command += [f"--rag-scenario={one}" for one in scenarios]
+    command += ["--rag-report=html,badge", *_baseline_args(environ)]
+    return [*command, *shlex.split(environ["ACTION_PYTEST_ARGS"])]
+
+
+def _baseline_args(environ: Mapping[str, str]) -> list[str]:
+    name = environ["ACTION_BASELINE"]
+    falls = [f"--rag-compare-fail={fall}" for fall in _lines(environ["ACTION_COMPARE_FAIL"])]
+    if not name:
+        if falls:
+            sys.exit("the action's input 'compare-fail' needs 'baseline': write baseline: main")
+        return []
+    # Saved in a pull request, too: then a scenario that is new is not compared, instead of refused.
+    args = ["-o", f"rageval_baselines={BASELINES.absolute()}", f"--rag-save={name}"]
+    return args if is_default_branch(environ) else [*args, f"--rag-compare={name}", *falls]
+
+
+def is_default_branch(environ: Mapping[str, str]) -> bool:
+    """Return whether this run is of the default branch, and no pull request had a hand in it."""
+    event = environ["GITHUB_EVENT_NAME"]
+    if event == "schedule":  # runs on the default branch only, and its event names none
+        return True
+    payload = json.loads(Path(environ["GITHUB_EVENT_PATH"]).read_text("utf-8"))
+    default = payload.get("repository", {}).get("default_branch")
+    is_own = event in ("push", "workflow_dispatch")
+    return is_own and environ["GITHUB_REF"] == f"refs/heads/{default}"
+
+
+def _lacks(
+    environ: Mapping[str, str], runs: Sequence[Run], status: int, *, has_baseline: bool
+) -> list[str]:
+    """Return what makes a run red that pytest may have called green."""
+    found = []
+    if status == 0 and not runs:
+        found.append(
+            f"pytest passed, and wrote no results below {BASE}: is pytest-rageval installed, and "
+            "does no other option name another folder?"
+        )
+    found += [f"{run.folder}: {run.verdict}" for run in runs if status == 0 and not run.is_green]
+    falls = _lines(environ["ACTION_COMPARE_FAIL"])
+    if falls and not has_baseline and not is_default_branch(environ):
+        found.append(
+            f"'compare-fail' could not be decided: there is no saved run "
+            f"'{environ['ACTION_BASELINE']}'. Run this workflow on the default branch once (by a "
+            "push, or by hand with workflow_dispatch); only a green run is saved"
+        )
+    return found
+
+
+def _remarks(environ: Mapping[str, str], runs: Sequence[Run]) -> list[str]:
+    """Return what is not wrong, and must not go unsaid."""
+    name = environ["ACTION_BASELINE"]
+    if not name or is_default_branch(environ):
+        return []
+    titles = [run.title for run in runs if not run.is_compared]
+    said = f"not compared, there is no saved run '{name}' yet: {', '.join(titles)}"
+    return [said] if titles else []
+
+
+def _put_outputs(
+    environ: Mapping[str, str], runs: Sequence[Run], status: int, report: str, final: int
+) -> None:
+    file = Path(environ["RUNNER_TEMP"]) / f"rageval-{uuid.uuid4().hex}.md"
+    file.write_text(report, "utf-8")
+    is_default = is_default_branch(environ)
+    verdict = "passed" if final == 0 else "failed" if final == 1 and runs else "error"
+    outputs = {
+        "exit-status": str(status),
+        "verdict": verdict,
+        "report": str(file),
+        "folders": _paths(environ, (run.folder for run in runs)),
+        "pages": _paths(environ, _pages(runs)),
+        "badges": _paths(environ, (run.folder / "badge.svg" for run in runs)),
+        "is-default-branch": str(is_default).lower(),
+        "saves-baseline": str(is_default and any(BASELINES.rglob("*.json"))).lower(),
+    }
+    for name, value in outputs.items():
+        end = uuid.uuid4().hex  # nothing in a value can end it
+        _append(environ["GITHUB_OUTPUT"], f"{name}<<{end}\n{value}\n{end}\n")
+
+
+def _pages(runs: Sequence[Run]) -> list[Path]:
+    """Return the pages that compare variants, then those of the runs."""
+    side_by_side = {run.folder.parents[1] / "variants.html" for run in runs}
+    own = [file for run in runs for file in run.folder.glob("*.html")]
+    return [*sorted(file for file in side_by_side if file.is_file()), *own]
+
+
+def _paths(environ: Mapping[str, str], paths: Iterable[Path]) -> str:
+    """Return the paths relative to the workspace, where the action's later steps run."""
+    workspace = Path(environ["GITHUB_WORKSPACE"]).absolute()
+    return "\n".join(os.path.relpath(path.absolute(), workspace) for path in paths)
+
+
+def _append(path: str, text: str) -> None:
+    with Path(path).open("a", encoding="utf-8") as file:
+        file.write(text)
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _escaped(text: str) -> str:
+    """Return the text as the message of a workflow command."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
