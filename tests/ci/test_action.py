@@ -113,6 +113,53 @@ def test_a_fall_that_nobody_can_decide_is_red_though_pytest_passed(job: Job) -> 
     assert "'compare-fail' could not be decided: there is no saved run 'main'" in report
 
 
+@pytest.mark.full
+def test_a_saved_run_that_is_refused_is_red_where_falls_are_judged(job: Job) -> None:
+    """A pull request that changes what is measured does not get around the comparison."""
+    job.write(right=8)
+    job.happens("push", {}, "refs/heads/main")
+    assert job.run()[0] == 0
+    rows = (job.folder / "answers.jsonl").read_text("utf-8").replace('"?"', '"other?"')
+    (job.folder / "answers.jsonl").write_text(rows, "utf-8")
+    scenario = SCENARIO.replace("[em]", "[acc]").replace("em:", "acc:")
+    (job.folder / "garden.rageval.yaml").write_text(scenario, "utf-8")
+    job.happens("pull_request", PULL_REQUEST, "refs/pull/7/merge")
+    job.environ["ACTION_COMPARE_FAIL"] = "acc:0.02"
+    status, outputs = job.run()
+    assert (status, outputs["exit-status"], outputs["verdict"]) == (1, "0", "failed")
+    report = Path(outputs["report"]).read_text("utf-8")
+    assert "refused: garden" in report
+
+
+def test_falls_of_refused_and_of_missing_runs_are_told_apart() -> None:
+    import action_run
+
+    runs = [
+        Run(
+            Path(".rageval", name, "20261123"), f"# {name}\n\n**passed**\n", is_compared=name == "c"
+        )
+        for name in "abc"
+    ]
+    saved = {Path("a"), Path("c")}
+    environ = {"ACTION_COMPARE_FAIL": "f1:0.02", "ACTION_BASELINE": "main"}
+    (said,) = action_run._undecided(environ, runs, saved)
+    assert "the saved run was refused: a." in said
+    assert action_run._undecided(environ, runs[1:], saved) == []
+    assert action_run._not_compared("main", runs, saved) == [
+        "not compared, there is no saved run 'main' yet: b",
+        "not compared, the saved run 'main' was refused: a",
+    ]
+
+
+@pytest.mark.parametrize("name", ["a/b", "main.json", "a b"])
+def test_a_name_that_cannot_be_a_baseline_is_refused(job: Job, name: str) -> None:
+    import action_run
+
+    job.environ["ACTION_BASELINE"] = name
+    with pytest.raises(SystemExit, match="input 'baseline'"):
+        action_run.pytest_command(job.environ)
+
+
 def test_a_failed_gate_fails_the_step_and_is_told(job: Job) -> None:
     job.write(right=1, wrong=3)
     status, outputs = job.run()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -21,20 +22,24 @@ BASELINES = BASE / ".cache-baselines"
 def main() -> int:
     """Return 0 only if pytest passed, left a summary, and what was to be compared was compared."""
     environ = os.environ
-    before, saved = run_folders(BASE), any(BASELINES.rglob("*.json"))
+    before, saved = run_folders(BASE), saved_runs(environ["ACTION_BASELINE"])
     command = pytest_command(environ)
     sys.stdout.write(f"{shlex.join(command)}\n")
     sys.stdout.flush()
     status = subprocess.run(command, check=False).returncode  # noqa: S603 (the workflow's words)
     runs = [read_run(folder) for folder in sorted(run_folders(BASE) - before)]
-    lacks = _lacks(environ, runs, status, has_baseline=saved)
-    notes = [*lacks, *contests(runs), *_remarks(environ, runs)]
+    lacks = _not_judged(runs) if status == 0 else []
+    remarks = contests(runs)
+    if not is_default_branch(environ):
+        lacks += _undecided(environ, runs, saved)
+        remarks += _not_compared(environ["ACTION_BASELINE"], runs, saved)
+    for level, notes in (("error", lacks), ("warning", remarks)):
+        sys.stdout.writelines(f"::{level}::{_escaped(note)}\n" for note in notes)
     final = status or int(bool(lacks))
-    for note in notes:
-        sys.stdout.write(f"::{'error' if note in lacks else 'warning'}::{_escaped(note)}\n")
+    report = report_text(runs, final, [*lacks, *remarks])
     if not runs:
-        _append(environ["GITHUB_STEP_SUMMARY"], report_text(runs, final, notes))
-    _put_outputs(environ, runs, status, report_text(runs, final, notes), final)
+        _append(environ["GITHUB_STEP_SUMMARY"], report)
+    _put_outputs(environ, runs, report, (status, final))
     # A status below 0 is a signal's: as an exit status it would wrap around.
     return final if 0 <= final <= 255 else 1
 
@@ -58,6 +63,8 @@ def _baseline_args(environ: Mapping[str, str]) -> list[str]:
         if falls:
             sys.exit("the action's input 'compare-fail' needs 'baseline': write baseline: main")
         return []
+    if not re.fullmatch(r"[\w-]+", name):
+        sys.exit(f"the action's input 'baseline' is {name!r}: name it with letters and digits")
     # Saved in a pull request, too: then a scenario that is new is not compared, instead of refused.
     args = ["-o", f"rageval_baselines={BASELINES.absolute()}", f"--rag-save={name}"]
     return args if is_default_branch(environ) else [*args, f"--rag-compare={name}", *falls]
@@ -74,40 +81,63 @@ def is_default_branch(environ: Mapping[str, str]) -> bool:
     return is_own and environ["GITHUB_REF"] == f"refs/heads/{default}"
 
 
-def _lacks(
-    environ: Mapping[str, str], runs: Sequence[Run], status: int, *, has_baseline: bool
-) -> list[str]:
-    """Return what makes a run red that pytest may have called green."""
-    found = []
-    if status == 0 and not runs:
-        found.append(
+def saved_runs(name: str) -> set[Path]:
+    """Return the scenarios (as folders below the base) of which there is a saved run ``name``."""
+    return {file.parent.relative_to(BASELINES) for file in BASELINES.rglob(f"{name}.json")}
+
+
+def _not_judged(runs: Sequence[Run]) -> list[str]:
+    """Return why a run is red that pytest called green."""
+    if not runs:
+        said = (
             f"pytest passed, and wrote no results below {BASE}: is pytest-rageval installed, and "
             "does no other option name another folder?"
         )
-    found += [f"{run.folder}: {run.verdict}" for run in runs if status == 0 and not run.is_green]
-    falls = _lines(environ["ACTION_COMPARE_FAIL"])
-    if falls and not has_baseline and not is_default_branch(environ):
-        found.append(
+        return [said]
+    return [f"{run.title}: {run.verdict}" for run in runs if not run.is_green]
+
+
+def _undecided(environ: Mapping[str, str], runs: Sequence[Run], saved: set[Path]) -> list[str]:
+    """Return why falls could not be judged: without any saved run, or with one that is refused."""
+    if not _lines(environ["ACTION_COMPARE_FAIL"]):
+        return []
+    if not saved:
+        said = (
             f"'compare-fail' could not be decided: there is no saved run "
             f"'{environ['ACTION_BASELINE']}'. Run this workflow on the default branch once (by a "
             "push, or by hand with workflow_dispatch); only a green run is saved"
         )
+        return [said]
+    refused = [run.title for run in runs if not run.is_compared and _place(run) in saved]
+    said = (
+        f"'compare-fail' could not be decided, the saved run was refused: {', '.join(refused)}. "
+        "The log says why. If the change is intended, take 'compare-fail' out in this pull request"
+    )
+    return [said] if refused else []
+
+
+def _not_compared(name: str, runs: Sequence[Run], saved: set[Path]) -> list[str]:
+    """Return what is not wrong, and must not go unsaid."""
+    if not name:
+        return []
+    new = [run.title for run in runs if not run.is_compared and _place(run) not in saved]
+    refused = [run.title for run in runs if not run.is_compared and _place(run) in saved]
+    found = []
+    if new:
+        found.append(f"not compared, there is no saved run '{name}' yet: {', '.join(new)}")
+    if refused:
+        found.append(f"not compared, the saved run '{name}' was refused: {', '.join(refused)}")
     return found
 
 
-def _remarks(environ: Mapping[str, str], runs: Sequence[Run]) -> list[str]:
-    """Return what is not wrong, and must not go unsaid."""
-    name = environ["ACTION_BASELINE"]
-    if not name or is_default_branch(environ):
-        return []
-    titles = [run.title for run in runs if not run.is_compared]
-    said = f"not compared, there is no saved run '{name}' yet: {', '.join(titles)}"
-    return [said] if titles else []
+def _place(run: Run) -> Path:
+    return run.folder.parent.relative_to(BASE)
 
 
 def _put_outputs(
-    environ: Mapping[str, str], runs: Sequence[Run], status: int, report: str, final: int
+    environ: Mapping[str, str], runs: Sequence[Run], report: str, statuses: tuple[int, int]
 ) -> None:
+    status, final = statuses
     file = Path(environ["RUNNER_TEMP"]) / f"rageval-{uuid.uuid4().hex}.md"
     file.write_text(report, "utf-8")
     is_default = is_default_branch(environ)
