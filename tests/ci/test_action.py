@@ -16,6 +16,7 @@ from typing import Any
 import action_badge
 import action_comment
 import pytest
+import yaml
 from action_report import ROOM, Run, report_text
 from fake_github import REPOSITORY, TOKEN, FakeGitHub
 from github_api import ApiError, Repository
@@ -42,7 +43,12 @@ class Job:
         """Write a scenario with right and wrong answers."""
         (self.folder / "garden.rageval.yaml").write_text(SCENARIO, "utf-8")
         rows = [
-            {"id": f"q{i}", "question": "?", "answer": "a" if i < right else "b", "references": "a"}
+            {
+                "id": f"q{i}",
+                "question": "?",
+                "answer": "yes" if i < right else "no",
+                "references": "yes",
+            }
             for i in range(right + wrong)
         ]
         text = "".join(f"{json.dumps(row)}\n" for row in rows)
@@ -101,6 +107,8 @@ def test_a_pull_request_is_compared_with_the_run_that_main_saved(job: Job) -> No
     assert "not compared" not in report
     assert Path(job.folder, outputs["pages"]).name == "report.html"
     assert action_badge.badge_name(Path(outputs["badges"])) == "garden"
+    used = re.findall(r"steps\.run\.outputs\.([\w-]+)", (ACTION / "action.yml").read_text("utf-8"))
+    assert set(used) == set(outputs)
 
 
 def test_a_fall_that_nobody_can_decide_is_red_though_pytest_passed(job: Job) -> None:
@@ -108,9 +116,11 @@ def test_a_fall_that_nobody_can_decide_is_red_though_pytest_passed(job: Job) -> 
     job.write(right=8)
     job.environ["ACTION_COMPARE_FAIL"] = "em:0.02"
     status, outputs = job.run()
-    assert (status, outputs["exit-status"], outputs["verdict"]) == (1, "0", "failed")
+    assert (status, outputs["exit-status"], outputs["verdict"]) == (1, "0", "error")
     report = Path(outputs["report"]).read_text("utf-8")
-    assert "'compare-fail' could not be decided: there is no saved run 'main'" in report
+    assert report.startswith("## rageval: NOT JUDGED\n")
+    for text in (report, Path(job.environ["GITHUB_STEP_SUMMARY"]).read_text("utf-8")):
+        assert "'compare-fail' could not be decided: there is no saved run 'main'" in text
 
 
 @pytest.mark.full
@@ -126,7 +136,7 @@ def test_a_saved_run_that_is_refused_is_red_where_falls_are_judged(job: Job) -> 
     job.happens("pull_request", PULL_REQUEST, "refs/pull/7/merge")
     job.environ["ACTION_COMPARE_FAIL"] = "acc:0.02"
     status, outputs = job.run()
-    assert (status, outputs["exit-status"], outputs["verdict"]) == (1, "0", "failed")
+    assert (status, outputs["exit-status"], outputs["verdict"]) == (1, "0", "error")
     report = Path(outputs["report"]).read_text("utf-8")
     assert "refused: garden" in report
 
@@ -145,7 +155,7 @@ def test_falls_of_refused_and_of_missing_runs_are_told_apart() -> None:
     (said,) = action_run._undecided(environ, runs, saved)
     assert "the saved run was refused: a." in said
     assert action_run._undecided(environ, runs[1:], saved) == []
-    assert action_run._not_compared("main", runs, saved) == [
+    assert action_run._not_compared({**environ, "ACTION_COMPARE_FAIL": ""}, runs, saved) == [
         "not compared, there is no saved run 'main' yet: b",
         "not compared, the saved run 'main' was refused: a",
     ]
@@ -229,6 +239,19 @@ def test_a_scenario_with_baselines_of_its_own_is_left_alone(job: Job) -> None:
     assert not re.search("compare|save|baselines", command)
 
 
+def test_every_script_gets_what_it_reads() -> None:
+    """A step that lacks a variable would end in a traceback, and only on GitHub."""
+    action = yaml.safe_load((ACTION / "action.yml").read_text("utf-8"))
+    scripts = 0
+    for step in action["runs"]["steps"]:
+        for name in re.findall(r"\w+\.py", step.get("run", "")):
+            text = (ACTION / name).read_text("utf-8")
+            text += (ACTION / "github_api.py").read_text("utf-8") if "github_api" in text else ""
+            assert set(re.findall(r"ACTION_[A-Z_]+", text)) == set(step["env"])
+            scripts += 1
+    assert scripts == 4
+
+
 # The report.
 
 
@@ -238,7 +261,7 @@ def run_of(title: str, verdict: str, rest: str = "") -> Run:
 
 def test_a_report_begins_with_what_is_red() -> None:
     runs = [run_of("good", "**passed**: 1 gate passed"), run_of("bad", "**FAILED**: 1 of 1")]
-    text = report_text(runs, 1, [])
+    text = report_text(runs, "failed", 1, [])
     assert "| good | **passed**: 1 gate passed |" in text
     assert text.index("# bad\n") < text.index("# good\n")
 
@@ -246,7 +269,7 @@ def test_a_report_begins_with_what_is_red() -> None:
 def test_a_report_of_many_long_summaries_fits_into_a_comment() -> None:
     """40 summaries of 20,000 characters: the table names all, the rest is cut, and says so."""
     runs = [run_of(f"s{i}", "**passed**: 1 gate passed", "| x |\n" * 3333) for i in range(40)]
-    text = report_text(runs, 0, [])
+    text = report_text(runs, "passed", 0, [])
     assert ROOM - 100 < len(text) <= ROOM
     assert all(f"| s{i} |" in text for i in range(40))
     assert "Cut here" in text

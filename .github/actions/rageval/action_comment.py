@@ -59,7 +59,7 @@ def put_comment(repository: Repository, number: int, text: str) -> None:
     """Update our comment on a pull request, or write it. Raises ApiError."""
     first = text.partition("\n")[0]
     for comment in repository.pages(f"issues/{number}/comments"):
-        if comment["body"].startswith(first) and _is_trusted(comment):
+        if (comment["body"] or "").startswith(first) and _is_trusted(comment):
             repository.ask("PATCH", f"issues/comments/{comment['id']}", {"body": text})
             return
     repository.ask("POST", f"issues/{number}/comments", {"body": text})

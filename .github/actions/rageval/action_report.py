@@ -71,12 +71,13 @@ def contests(runs: Sequence[Run]) -> list[str]:
     return ["`" + text.replace("`", "'") + "`" for text in said]
 
 
-def report_text(runs: Sequence[Run], status: int, notes: Sequence[str]) -> str:
+def report_text(runs: Sequence[Run], verdict: str, status: int, notes: Sequence[str]) -> str:
     """Return the verdict of all, a line for each scenario, then the summaries, red ones first.
 
-    Never longer than ``ROOM``. Notes say what the figures cannot, as that nothing was compared.
+    Never longer than ``ROOM``. ``verdict`` is the action's output, ``status`` pytest's. Notes say
+    what the figures cannot, as that nothing was compared.
     """
-    parts = [f"## {_headline(runs, status)}\n"]
+    parts = [f"## {_headline(verdict, status)}\n"]
     parts += [f"- {note}\n" for note in notes]
     if len(runs) > 1:
         parts.append("\n| scenario | verdict |\n|---|---|\n")
@@ -87,12 +88,11 @@ def report_text(runs: Sequence[Run], status: int, notes: Sequence[str]) -> str:
     return text
 
 
-def _headline(runs: Sequence[Run], status: int) -> str:
-    if status == 0:
-        return "rageval: passed"
-    word = "FAILED" if status == 1 and runs else "NOT JUDGED"
+def _headline(verdict: str, status: int) -> str:
+    word = {"passed": "passed", "failed": "FAILED"}.get(verdict, "NOT JUDGED")
     meaning = MEANINGS.get(status, "it was ended from outside")
-    return f"rageval: {word} (exit status {status}: {meaning})"
+    why = f" (exit status {status}: {meaning})" if status else ""
+    return f"rageval: {word}{why}"
 
 
 def _cut(text: str, room: int) -> str:

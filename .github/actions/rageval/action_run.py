@@ -29,17 +29,19 @@ def main() -> int:
     status = subprocess.run(command, check=False).returncode  # noqa: S603 (the workflow's words)
     runs = [read_run(folder) for folder in sorted(run_folders(BASE) - before)]
     lacks = _not_judged(runs) if status == 0 else []
-    remarks = contests(runs)
+    remarks: list[str] = []
     if not is_default_branch(environ):
         lacks += _undecided(environ, runs, saved)
-        remarks += _not_compared(environ["ACTION_BASELINE"], runs, saved)
+        remarks = _not_compared(environ, runs, saved)
     for level, notes in (("error", lacks), ("warning", remarks)):
         sys.stdout.writelines(f"::{level}::{_escaped(note)}\n" for note in notes)
     final = status or int(bool(lacks))
-    report = report_text(runs, final, [*lacks, *remarks])
-    if not runs:
-        _append(environ["GITHUB_STEP_SUMMARY"], report)
-    _put_outputs(environ, runs, report, (status, final))
+    verdict = "passed" if final == 0 else "failed" if status == 1 and runs else "error"
+    notes = [*lacks, *contests(runs), *remarks]
+    if lacks or not runs:  # the plugin's own summary does not say it
+        _append(environ["GITHUB_STEP_SUMMARY"], report_text([], verdict, status, notes))
+    report = report_text(runs, verdict, status, notes)
+    _put_outputs(environ, runs, report, {"exit-status": str(status), "verdict": verdict})
     # A status below 0 is a signal's: as an exit status it would wrap around.
     return final if 0 <= final <= 255 else 1
 
@@ -116,8 +118,9 @@ def _undecided(environ: Mapping[str, str], runs: Sequence[Run], saved: set[Path]
     return [said] if refused else []
 
 
-def _not_compared(name: str, runs: Sequence[Run], saved: set[Path]) -> list[str]:
+def _not_compared(environ: Mapping[str, str], runs: Sequence[Run], saved: set[Path]) -> list[str]:
     """Return what is not wrong, and must not go unsaid."""
+    name = environ["ACTION_BASELINE"]
     if not name:
         return []
     new = [run.title for run in runs if not run.is_compared and _place(run) not in saved]
@@ -125,7 +128,7 @@ def _not_compared(name: str, runs: Sequence[Run], saved: set[Path]) -> list[str]
     found = []
     if new:
         found.append(f"not compared, there is no saved run '{name}' yet: {', '.join(new)}")
-    if refused:
+    if refused and not _lines(environ["ACTION_COMPARE_FAIL"]):
         found.append(f"not compared, the saved run '{name}' was refused: {', '.join(refused)}")
     return found
 
@@ -135,16 +138,13 @@ def _place(run: Run) -> Path:
 
 
 def _put_outputs(
-    environ: Mapping[str, str], runs: Sequence[Run], report: str, statuses: tuple[int, int]
+    environ: Mapping[str, str], runs: Sequence[Run], report: str, statuses: Mapping[str, str]
 ) -> None:
-    status, final = statuses
     file = Path(environ["RUNNER_TEMP"]) / f"rageval-{uuid.uuid4().hex}.md"
     file.write_text(report, "utf-8")
     is_default = is_default_branch(environ)
-    verdict = "passed" if final == 0 else "failed" if final == 1 and runs else "error"
     outputs = {
-        "exit-status": str(status),
-        "verdict": verdict,
+        **statuses,
         "report": str(file),
         "folders": _paths(environ, (run.folder for run in runs)),
         "pages": _paths(environ, _pages(runs)),

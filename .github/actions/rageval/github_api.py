@@ -8,6 +8,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from http.client import HTTPException
 from typing import Any
 
 TRIES = 3
@@ -73,5 +74,5 @@ class Repository:
                 return json.loads(response.read())
         except urllib.error.HTTPError as error:
             raise ApiError(error.code, f"{method} {path}: HTTP {error.code}") from error
-        except OSError as error:
+        except (OSError, HTTPException, ValueError) as error:
             raise ApiError(0, f"{method} {path}: {error}") from error
