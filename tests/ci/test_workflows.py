@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -102,6 +106,63 @@ def test_the_check_asks_for_every_job() -> None:
     assert last["if"] == "always()"
     results = last["steps"][0]["env"]["RESULTS"]
     assert results == " ".join(f"${{{{ needs.{name}.result }}}}" for name in last["needs"])
+
+
+def run(script: str, folder: Path, own: dict[str, str]) -> int:
+    """Return the exit status of a script, run as GitHub runs it."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TOX")}
+    command = ["bash", "-eo", "pipefail", "-c", script]
+    return subprocess.run(command, cwd=folder, env=kept | own, check=False).returncode
+
+
+@pytest.mark.parametrize(
+    ("full", "results", "status"),
+    [
+        ("false", "success success success skipped", 0),
+        ("true", "success success success success", 0),
+        ("true", "success success success skipped", 1),
+        ("false", "success failure success skipped", 1),
+        ("false", "success cancelled success skipped", 1),
+        ("false", "success skipped success skipped", 1),
+        ("", "failure skipped success skipped", 1),
+    ],
+)
+def test_all_passed_only_if_every_job_did(
+    tmp_path: Path, full: str, results: str, status: int
+) -> None:
+    """The quick start on other systems may be skipped, and only where not all tests run."""
+    (step,) = load(GITHUB / "workflows" / "tests.yml")["jobs"]["passed"]["steps"]
+    assert run(step["run"], tmp_path, {"FULL": full, "RESULTS": results}) == status
+
+
+@pytest.mark.parametrize(("tag", "status"), [("v1.2.3", 0), ("v1.2.4", 1), ("v", 1)])
+def test_a_tag_that_is_not_the_version_is_not_released(
+    tmp_path: Path, tag: str, status: int
+) -> None:
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist" / "pytest_rageval-1.2.3-py3-none-any.whl").touch()
+    build = load(GITHUB / "workflows" / "release.yml")["jobs"]["build"]
+    script = next(s["run"] for s in build["steps"] if s.get("name") == "the tag names the version")
+    assert run(script, tmp_path, {"GITHUB_REF_NAME": tag}) == status
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("is_full", [False, True])
+def test_the_environments_of_tox_become_jobs(tmp_path: Path, is_full: bool) -> None:
+    """Those of the check, or those with the label; not bench, nor mutation."""
+    pytest.importorskip("tox_uv")
+    job = load(GITHUB / "workflows" / "tests.yml")["jobs"]["list"]
+    script = next(step["run"] for step in job["steps"] if step.get("id") == "list")
+    output = tmp_path / "output"
+    own = {"GITHUB_OUTPUT": str(output), "IS_FULL": str(is_full).lower()}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    assert run(script, ROOT, own | {"PATH": path}) == 0
+    found = dict(line.split("=", 1) for line in output.read_text("utf-8").splitlines())
+    text = (ROOT / "tox.ini").read_text("utf-8")
+    line = r"^labels = full = (.+)$" if is_full else r"^env_list = (.+)$"
+    names = re.findall(line, text, re.MULTILINE)[0].split(", ")
+    assert sorted(json.loads(found["environments"])) == sorted(names)
+    assert found["full"] == own["IS_FULL"]
 
 
 # What the documentation says of them.
