@@ -22,10 +22,10 @@ _module = (ROOT / "pytest_rageval" / "__init__.py").read_text("utf-8")
 version = release = re.findall(r'^__version__ = "(.+)"', _module, re.MULTILINE)[0]
 
 # The source is the repository itself: links that GitHub follows are followed here.
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx.ext.githubpages"]
 root_doc = "docs/README"
-include_patterns = ["*.md", "docs/**.md", "examples/**/README.md"]
-exclude_patterns = ["**/.*", "pytest_rageval", "tests"]
+include_patterns = ["*.md", "docs/**.md", "examples/**/README.md", ".github/[CS]*.md"]
+exclude_patterns = [".git", ".tox", ".venv", "build", "pytest_rageval", "tests"]
 myst_heading_anchors = 6
 nitpicky = True
 html_theme = "pydata_sphinx_theme"
@@ -64,6 +64,8 @@ sphinx.search.languages["zh"] = BothLanguages
 
 def add_navigation(app: Sphinx, page: str, source: list[str]) -> None:
     """Make the lists of docs/README.md the site's navigation: a part for each heading."""
+    if page.startswith(".github/"):
+        source[0] = f"---\norphan: true\n---\n{source[0]}"  # linked, and not in the navigation
     if page != root_doc:
         return
     parts = re.split(r"^## (.+)$", source[0], flags=re.MULTILINE)

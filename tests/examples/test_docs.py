@@ -451,6 +451,7 @@ def test_every_page_of_docs_is_in_its_index() -> None:
         for target in re.findall(r"\]\(([^)\s]+)\)", prose(index))
     }
     pages = [page for page in (ROOT / "docs").rglob("*.md") if page != index]
+    pages += (ROOT / "examples").glob("*/README.md")
     assert [name_of(page) for page in pages if page.resolve() not in linked] == []
 
 
