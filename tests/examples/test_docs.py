@@ -8,6 +8,9 @@ import dataclasses
 import inspect
 import json
 import re
+import shlex
+import textwrap
+import tomllib
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -76,6 +79,8 @@ PAGES = sorted(
     ]
 )
 
+FENCED = re.compile(r"^( *)```(.*)\n((?s:.*?))^\1```$", re.MULTILINE)
+
 # One row with every field that a scenario in the documentation speaks of.
 ROW = {
     "question": "For how long are books lent?",
@@ -104,15 +109,14 @@ def prose(page: Path) -> str:
     )
 
 
-def blocks(language: str) -> Iterator[tuple[str, str]]:
-    """Yield (page:line, text) of every fenced block of a language."""
-    for page in PAGES:
+def blocks(language: str, pages: Iterable[Path] = PAGES) -> Iterator[tuple[str, str]]:
+    """Yield (page:line, text) of every fenced block of a language; "" has those without one."""
+    for page in pages:
         text = page.read_text(encoding="utf-8")
-        for found in re.finditer(
-            rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL
-        ):
-            line = text.count("\n", 0, found.start()) + 1
-            yield f"{name_of(page)}:{line}", found.group(1)
+        for found in FENCED.finditer(text):
+            if found[2] == language:
+                line = text.count("\n", 0, found.start()) + 1
+                yield f"{name_of(page)}:{line}", textwrap.dedent(found[3])
 
 
 def undocumented(page: str, names: Iterable[str]) -> list[str]:
@@ -447,6 +451,7 @@ def test_every_page_of_docs_is_in_its_index() -> None:
         for target in re.findall(r"\]\(([^)\s]+)\)", prose(index))
     }
     pages = [page for page in (ROOT / "docs").rglob("*.md") if page != index]
+    pages += (ROOT / "examples").glob("*/README.md")
     assert [name_of(page) for page in pages if page.resolve() not in linked] == []
 
 
@@ -559,6 +564,48 @@ def test_python_snippets_compile() -> None:
         compile(text, place, "exec")
 
 
+def test_settings_snippets_can_be_read() -> None:
+    for _, text in blocks("toml"):
+        assert tomllib.loads(text)
+    for _, text in blocks("ini"):
+        file = configparser.ConfigParser(interpolation=None)
+        file.read_string(text)
+        assert file.sections()
+
+
+# What a block without a word may begin with; what is only shown has the word `text`.
+PROGRAMS = (
+    "cd cp export git jupyter mkdir pip pre-commit pytest python python3 ruff sphinx-build ssh"
+    " touch tox ultrarag uv"
+).split()
+# A word says what a test does with the block, or that nobody runs it.
+READ = ["yaml", "json", "toml", "ini", "python"]
+SHOWN = ["text", "sql", "markdown", "groovy"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_block_is_read_or_says_that_it_is_only_shown(page: Path) -> None:
+    """[E24] A new kind of block needs a test, or a word in SHOWN."""
+    text = page.read_text("utf-8")
+    words = [found[2] for found in FENCED.finditer(text)]
+    assert {*words} <= {*READ, *SHOWN, ""}, f"write one of these behind ```: {[*READ, *SHOWN]}"
+    assert len(re.findall(r"^ *```", text, re.MULTILINE)) == 2 * len(words)
+
+
+def test_commands_are_of_programs_and_options_that_there_are(pytestconfig: pytest.Config) -> None:
+    """[E24] Each line without a word begins with a program; each --rag option is one of ours."""
+    ours = {f"--{name.replace('_', '-')}" for name in vars(pytestconfig.option)}
+    wrong = []
+    for place, text in blocks(""):
+        for line in text.replace("\\\n", " ").splitlines():
+            words = shlex.split(line, comments=True)
+            programs = [word for word in words if not re.match(r"[A-Z_]+=", word)][:1]
+            options = {word.partition("=")[0] for word in words if word.startswith("--rag")}
+            if not {*programs} <= {*PROGRAMS} or not options <= ours:
+                wrong.append(f"{place}: {line}")
+    assert wrong == [], f"a program, or the word text behind ```: {PROGRAMS}"
+
+
 def test_tox_lists_every_environment_with_its_own_description() -> None:
     """[U7] ``word:`` at the beginning of a value is a condition for tox: "ruff: rules" was none."""
     file = configparser.ConfigParser(interpolation=None)
@@ -569,9 +616,14 @@ def test_tox_lists_every_environment_with_its_own_description() -> None:
     assert [text for text in described.values() if re.match(r"[\w.,!-]+:\s", text)] == []
 
 
-def test_readme_shows_what_the_quickstart_prints() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    result = evaluate(ROOT / "examples" / "quickstart" / "quickstart.rageval.yaml")
+@pytest.mark.parametrize(
+    ("page", "example"), [("README.md", "quickstart"), ("docs/zh/README.md", "chinese")]
+)
+def test_readme_shows_what_the_quickstart_prints(page: str, example: str) -> None:
+    readme = (ROOT / page).read_text(encoding="utf-8")
+    path = f"examples/{example}/{example}.rageval.yaml"
+    result = evaluate(ROOT / path)
+    assert f"/pytest --rag-scenario={path}\n" in readme
     names = [*result.metrics, "weighted_score"]
     shown = [
         re.search(rf"^{name} +([\d.]+) +([\d.]+)\.\.([\d.]+) ", readme, re.MULTILINE)
