@@ -76,7 +76,8 @@ def _load(binding: Binding, spec: DatasetSpec) -> Dataset:
         return binding.loaded.where("dataset", "key_map", key)
 
     fallbacks = binding.loaded.tree.fallbacks
-    return load_dataset(spec, folder, where, row_lines, where_mapped, fallbacks)
+    answers = binding.scenario.answers
+    return load_dataset(spec, folder, where, row_lines, where_mapped, fallbacks, answers=answers)
 
 
 def _corpus(binding: Binding) -> Corpus | None:
