@@ -30,6 +30,7 @@ from pytest_rageval.model import NOTHING, Case, json_plain
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.column_names import column_meant
 from pytest_rageval.scenario.data_specs import AnswersSpec, DatasetSpec
+from pytest_rageval.scenario.yaml.text import inline_text
 from pytest_rageval.text.json_path import head_of
 
 _LISTED = 5
@@ -99,13 +100,13 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are options)
         second.refuse_unused(shown)
     if not chosen:
         raise ScenarioError([Problem(shown, "no rows: an empty data set tests nothing")])
-    likely = likely_columns(chosen, spec.key_map, fallbacks)
+    likely = likely_columns(chosen, spec.key_map, fallbacks) if spec.other_names else NOTHING
     key_map = KeyMap(spec.key_map, spec.blank_answer, fallbacks, likely)
     cases = [key_map.case(row, index) for index, row in enumerate(chosen)]
     hint = read_hint(tuple(key_map.columns), spec) if read_hint is not None else ""
     problems = [
         *_unknown_columns(spec, key_map, shown, where_mapped, hint),
-        *_duplicate_ids(cases, chosen, shown),
+        *_duplicate_ids(cases, chosen, shown, spec.key_map.get("id") or likely.get("id", "id")),
     ]
     if problems:
         raise ScenarioError(problems)
@@ -230,8 +231,17 @@ def _of_two_names(key_map: KeyMap, shown: str) -> Iterator[str]:
         )
 
 
+def _of_repeated_ids(column: str) -> str:
+    """Return what to write where a column of ids is none of its rows'."""
+    text = inline_text(column)
+    return (
+        f"if {column!r} names the expected document, write key_map: {{reference_ids: {text}}}; if "
+        f"its rows are parts of one sample, merge_rows: {text} (in 'dataset')"
+    )
+
+
 def _duplicate_ids(
-    cases: Sequence[Case], rows: Sequence[Row | BrokenRow], shown: str
+    cases: Sequence[Case], rows: Sequence[Row | BrokenRow], shown: str, column: str
 ) -> Iterator[Problem]:
     first: dict[str, int] = {}
     found = 0
@@ -247,3 +257,5 @@ def _duplicate_ids(
             yield Problem(where, f"duplicate id {shorten(case.id)!r} (first on {earlier})")
     if found > _LISTED:
         yield Problem(shown, f"and {found - _LISTED} more duplicate ids")
+    if found > 1:  # once may be a slip
+        yield Problem(shown, _of_repeated_ids(column))

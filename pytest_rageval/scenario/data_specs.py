@@ -64,6 +64,9 @@ class DatasetSpec(Spec):
     rows: list[Any] | None = Field(None, description="the rows themselves, instead of a path")
     format: Name | None = Field(None, description="by the suffix of the path when absent")
     key_map: dict[str, Name] = Field({}, description="our field: the column it is found under")
+    other_names: bool = Field(
+        True, description="whether columns are also read by the names that other tools give them"
+    )
     limit: Whole = Field(-1, ge=-1, description="how many rows; -1 for all")
     shuffle: bool = Field(False, description="random.Random(seed).shuffle of all rows, then limit")
     seed: Whole = Field(42, description="for shuffle")

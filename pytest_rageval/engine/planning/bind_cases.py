@@ -55,7 +55,7 @@ def _read_by_likely_names(dataset: Dataset) -> Iterator[str]:
         read = ", ".join(
             f"{shorten(repr(column), 60)} as {name}" for name, column in dataset.likely.items()
         )
-        yield f"{dataset.shown}: read {read} (dataset.key_map decides otherwise)"
+        yield f"{dataset.shown}: read {read} (dataset.key_map or other_names: false changes that)"
 
 
 def _load(binding: Binding, spec: DatasetSpec) -> Dataset:

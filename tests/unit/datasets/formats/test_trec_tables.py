@@ -63,6 +63,7 @@ def test_without_grades_each_document_is_relevant(file: Make) -> None:
         ("q1 a 2\nq1 b 1\nq1 c 3\nq2 x 1\n", ("b", "a", "c")),
         ("q1 a 2\nq1 b 1\nq1 c 9\n", ("c", "a", "b")),
         ("q1\ta\t0.5\nq1\tb\t0.5\n", ("b", "a")),
+        ("q1 a 1\nq1 b 0\nq2 x 0\n", ("b", "a")),
         (
             '{"qid": 1, "docid": "a", "score": 0.5}\n{"qid": 1, "docid": 7, "score": 1}\n',
             ("7", "a"),
