@@ -400,8 +400,28 @@ def test_a_path_that_leads_nowhere_is_a_problem_of_the_scenario(
             "hit_rate",
             "write key_map: {contexts: retrieval_contex, reference_contexts: golden_chunkz}",
         ),
+        (
+            "{rows: [{question: q, reference: x}]}",
+            "em",
+            "For 'answer', name the column in dataset.key_map, or name a 'target', or name a "
+            "second file with them in 'answers'",
+        ),
+        (
+            "{rows: [{question: q, answer: x, expected: {text: x, pages: 3}}]}",
+            "em",
+            "'expected' has 'text', 'pages': if one of them is 'references', name it as in "
+            "key_map: {references: expected.text}",
+        ),
+        (
+            "{rows: [{instruction: q, input: x, output: y, reference: z}]}",
+            "em",
+            "Columns: instruction, input, output, reference. For 'answer', name the column",
+        ),
     ],
-    ids=["gold", "taken", "whole line", "nothing", "ids", "the other alternative"],
+    ids=[
+        *("gold", "taken", "whole line", "nothing", "ids", "the other alternative"),
+        *("a second file", "an object", "training data"),
+    ],
 )
 def test_what_is_proposed_for_a_missing_column(
     problems: Problems, dataset: str, metric: str, message: str
