@@ -13,6 +13,7 @@ from pytest_rageval.text.json_value import json_kind
 _LISTED: Final = 5
 _NAMES_SEEN: Final = 200
 _DEEPEST: Final = 3
+_HAVE_ROWS_AT: Final = frozenset({"dataset", "answers", "corpus"})
 _MAPS_OF_LLAMAINDEX: Final = frozenset({"queries", "corpus", "relevant_docs"})
 
 
@@ -170,6 +171,8 @@ def _proposal(document: Any, section: str, above: str = "") -> str:
     if not isinstance(document, dict):
         return ""
     paths = [f"{above}.{path}".lstrip(".") for path in _paths(document, _DEEPEST)]
+    if paths and section not in _HAVE_ROWS_AT:
+        return f" (the list at {paths[0]}? save that one)"
     if paths:
         lines = " or ".join(f"rows_at: {path}" for path in paths[:_LISTED])
         return f"; if the rows are in it, write {lines} (in {section!r})"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from pytest_rageval.datasets.formats.trec_tables import are_judgements
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.engine.bound import BoundMetric
 from pytest_rageval.engine.planning.binding import Binding
@@ -104,6 +105,11 @@ class _Columns:
         parts += [self.dataset.hint] if self.dataset.hint else []
         if self.dataset.hint and len(self.dataset.columns) == 1:
             return ". ".join(parts)
+        if are_judgements(self.dataset.columns):
+            parts.append(
+                "These look like judgements of a search: write qrels_path, and run_path, in place "
+                "of 'dataset', or join them to their questions (answers.merge_rows)"
+            )
         if proposed:
             columns = _quoted(proposed.values())
             parts.append(f"If {columns} {_is(proposed)}, write {self._line(proposed)}")

@@ -417,10 +417,15 @@ def test_a_path_that_leads_nowhere_is_a_problem_of_the_scenario(
             "em",
             "Columns: instruction, input, output, reference. For 'answer', name the column",
         ),
+        (
+            "{rows: [{query-id: q1, corpus-id: d1, score: 1}]}",
+            "ndcg",
+            "These look like judgements of a search: write qrels_path, and run_path, in place of",
+        ),
     ],
     ids=[
         *("gold", "taken", "whole line", "nothing", "ids", "the other alternative"),
-        *("a second file", "an object", "training data"),
+        *("a second file", "an object", "training data", "judgements"),
     ],
 )
 def test_what_is_proposed_for_a_missing_column(
