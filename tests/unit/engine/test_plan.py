@@ -663,3 +663,18 @@ def test_a_second_file_is_for_rows(problems: Problems) -> None:
         {"q.txt": "q1 0 d1 1\n", "r.txt": "q1 Q0 d1 1 1.5 x\n"},
     )
     assert "answers: a second file is for rows; TREC files have 'run_path'" in problem
+
+
+def test_a_second_file_that_is_missing_is_named_where_it_is_written(problems: Problems) -> None:
+    """W5."""
+    rows = "dataset: [{id: a, question: q, reference: x}]"
+    (problem,) = problems(f"name: s\nmetrics: [em]\n{rows}\nanswers: a.csv\n", {"b.csv": "id\n"})
+    assert problem.startswith("s.yaml:4: answers: no file 'a.csv' in")
+
+
+def test_a_second_file_completes_rows_in_the_scenario(plan: Any) -> None:
+    """W5: with its short form."""
+    rows = "dataset: [{id: a, question: q, reference: x}]"
+    made = plan(f"name: s\nmetrics: [em]\n{rows}\nanswers: a.csv\n", {"a.csv": "id,answer\na,x\n"})
+    (case,) = made.cases
+    assert (case.answer, case.references) == ("x", ("x",))
