@@ -59,10 +59,11 @@ from pytest_rageval.results.layout import (
     sample_dict,
 )
 from pytest_rageval.run_paths import RunPaths
-from pytest_rageval.scenario.data_specs import CorpusSpec, DatasetSpec
+from pytest_rageval.scenario.data_specs import AnswersSpec, CorpusSpec, DatasetSpec
 from pytest_rageval.scenario.diagnose_spec import DiagnoseSpec
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.scenario.human_spec import HumanSpec
+from pytest_rageval.scenario.likely_names import BESIDE_ANSWERS, BESIDE_GOLD, LIKELY_NAMES
 from pytest_rageval.scenario.loader import inspect_scenario, variants_in
 from pytest_rageval.scenario.model_specs import EmbeddingSpec, JudgeSpec, PriceSpec
 from pytest_rageval.scenario.schema import BandsSpec, CompareSpec, MarkSpec, Scenario, TargetSpec
@@ -132,6 +133,7 @@ def undocumented(page: str, names: Iterable[str]) -> list[str]:
 SPECS = [
     Scenario,
     DatasetSpec,
+    AnswersSpec,
     CorpusSpec,
     CompareSpec,
     MarkSpec,
@@ -170,6 +172,11 @@ def test_hooks_page_has_a_section_for_every_hook_with_its_parameters() -> None:
 def test_scenario_page_names_every_field_of_a_row_with_its_aliases() -> None:
     aliases = [alias for names in FIELD_ALIASES.values() for alias in names]
     assert undocumented("scenario-file.md", [*FIELD_ALIASES, *aliases]) == []
+
+
+def test_scenario_page_names_every_name_of_other_tools() -> None:
+    names = [name for found in LIKELY_NAMES.values() for name in found]
+    assert undocumented("scenario-file.md", [*names, *BESIDE_GOLD, *BESIDE_ANSWERS]) == []
 
 
 def test_scenario_page_names_every_gate_and_data_format() -> None:
@@ -498,7 +505,7 @@ def _asks_ragas(data: dict[str, Any]) -> bool:
 
 def _with_stand_ins(data: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return the scenario with data that are there: one row, one query, one saved run."""
-    own = dict(data)
+    own = {key: value for key, value in data.items() if key != "answers"}
     files = {"corpus": json.dumps({"doc_name": "loans.md", "text": "Books."})}
     human = data.get("human", {})
     for name in [human["file"]] if isinstance(human.get("file"), str) else human.get("file", []):
