@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import NOTHING, Sample, json_plain
-from pytest_rageval.text.row_checks import read_checks, read_patterns, read_texts
+from pytest_rageval.text.row_checks import read_checks, read_criteria, read_patterns, read_texts
 
 
 class NoSampleError(ValueError):
@@ -142,6 +142,7 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     "must_include": _CHECKED_TEXTS,
     "must_not_include": _CHECKED_TEXTS,
     "must_match": _Kind("a list of patterns or None", _or_none(_is_read_by(read_patterns))),
+    "must_satisfy": _Kind("a list of texts or None", _or_none(_is_read_by(read_criteria))),
     "answer_checks": _Kind("a list of checks or None", _or_none(_is_read_by(read_checks))),
     "tags": _Kind("a list of texts", _TEXTS),
     "skip": _TEXT_OR_NONE,

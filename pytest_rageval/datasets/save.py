@@ -19,6 +19,7 @@ _LISTED_FIELDS = (
     "must_not_include",
     "must_match",
     "answer_checks",
+    "must_satisfy",
     "tags",
 )
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from pytest_rageval.model import NOTHING, Sample
 
-_ASKED: Final = ("must_include", "must_not_include", "must_match", "answer_checks")
+_ASKED: Final = ("must_include", "must_not_include", "must_match", "answer_checks", "must_satisfy")
 
 NEEDED_AS: Final[Mapping[str, str]] = {
     "reference_ids": "reference_ids",

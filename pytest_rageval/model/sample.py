@@ -18,7 +18,7 @@ class Sample:
     one (ALCE's answer groups). ``context_docs`` names the document of each context.
     ``retrieved_ids`` are the documents that a search returned, best first; ``reference_ids`` the
     judged ones with their grades (qrels; relevant from 1 upwards). ``must_include`` to
-    ``answer_checks`` are what the row itself asks of the answer; a tuple among the texts are
+    ``must_satisfy`` are what the row itself asks of the answer; a tuple among the texts are
     alternatives.
     """
 
@@ -43,6 +43,7 @@ class Sample:
     must_not_include: tuple[str | tuple[str, ...], ...] | None = None
     must_match: tuple[str, ...] | None = None
     answer_checks: tuple[Mapping[str, Any], ...] | None = None
+    must_satisfy: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ FIELD_ALIASES: Final[dict[str, tuple[str, ...]]] = {
     "must_not_include": ("must_not_include",),
     "must_match": ("must_match",),
     "answer_checks": ("answer_checks",),
+    "must_satisfy": ("must_satisfy",),
     "tags": ("tags",),
     "skip": ("skip",),
     "xfail": ("xfail",),

@@ -107,6 +107,13 @@ def _one_or_more(field: str, part: Any) -> str | tuple[str, ...]:
     return tuple(_text(field, text) for text in part)
 
 
+def read_criteria(field: str, value: Any) -> tuple[str, ...] | None:
+    """Return the criteria of a row, None where there are none; raises ValueError for no text."""
+    if value == "":
+        return None
+    return tuple(_text(field, part) for part in _parts(value)) or None
+
+
 def read_patterns(field: str, value: Any) -> tuple[str, ...] | None:
     """Return the patterns of a row, None where there are none; raises ValueError for a bad one."""
     if value == "":

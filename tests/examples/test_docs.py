@@ -95,6 +95,7 @@ ROW = {
     "must_not_include": ["sorry"],
     "must_match": ["[a-z]+ weeks"],
     "answer_checks": [{"contains": "weeks"}],
+    "must_satisfy": ["names a time"],
     "keywords": ["four"],
 }
 

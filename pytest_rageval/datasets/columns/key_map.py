@@ -25,7 +25,7 @@ from pytest_rageval.model import NOTHING, Case, InvalidRow, Sample, json_plain
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
 from pytest_rageval.text.json_path import EVERY, LostPathError, head_of, path_in
 from pytest_rageval.text.json_value import json_text
-from pytest_rageval.text.row_checks import read_checks, read_patterns, read_texts
+from pytest_rageval.text.row_checks import read_checks, read_criteria, read_patterns, read_texts
 
 _SEPARATOR = re.compile(r"[;|\n]")
 """What may separate texts in one cell: read as one text, must_not_include would always hold."""
@@ -34,7 +34,7 @@ _CONTEXTS = ("contexts", "reference_contexts")
 _TEXTS = frozenset({"must_include", "must_not_include"})
 _LISTS = frozenset(
     {*_CONTEXTS, "references", "retrieved_ids", "reference_ids"}
-    | {*_TEXTS, "must_match", "answer_checks"}
+    | {*_TEXTS, "must_match", "answer_checks", "must_satisfy"}
 )
 """The fields with lists, which a table can only spell as text."""
 _DEEPEVAL = frozenset({"input", "actual_output"})
@@ -407,6 +407,7 @@ _READ: Mapping[str, Callable[[str, Any], Any]] = {
     "must_not_include": _asked(read_texts),
     "must_match": _asked(read_patterns),
     "answer_checks": _asked(read_checks),
+    "must_satisfy": _asked(read_criteria),
     "tags": _tags,
     "skip": _mark,
     "xfail": _mark,
