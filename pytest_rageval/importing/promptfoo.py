@@ -26,6 +26,7 @@ from pytest_rageval.importing.promptfoo_providers import (
 )
 from pytest_rageval.importing.promptfoo_tests import Test, tests_of
 from pytest_rageval.importing.templates import as_text, fill
+from pytest_rageval.scenario.recognise import is_promptfoo
 
 _READ: Final = frozenset(
     {"description", "prompts", "providers", "targets", "tests", "scenarios", "defaultTest"}
@@ -35,6 +36,7 @@ _QUESTION_NAMES: Final = (
     *("question", "query", "user_query", "userQuery", "prompt", "message", "input"),
     *("user_input", "user_message", "user_prompt", "text"),
 )
+_CHECKS: Final = ("answer_checks", "must_satisfy")
 _GRADER: Final = "gpt-4.1-2025-04-14"
 _EMBEDDING: Final = "text-embedding-3-large"
 
@@ -49,8 +51,8 @@ def import_promptfoo(path: Path, shown: str = "") -> Imported:
         config = folder.data(path)
     except NotTakenError as error:
         raise ScenarioError([Problem("", str(error))]) from None
-    if not is_promptfoo(config.value):
-        message = "no promptfoo configuration: it has no 'tests' beside 'prompts' or 'providers'"
+    if not isinstance(config.value, dict) or not is_promptfoo(config.value):
+        message = "no promptfoo configuration: it needs 'tests', and 'prompts' or 'providers'"
         raise ScenarioError([Problem(shown or str(path), message)])
     losses = Losses()
     _note_keys(config, losses)
@@ -59,20 +61,11 @@ def import_promptfoo(path: Path, shown: str = "") -> Imported:
         rows.add(test)
     found = rows.finished()
     if not found.checks and not found.metrics:
-        none = "none of its asserts could be taken" if rows.have_asserts else "it has no asserts"
-        why = f"{none}; without any, every answer would pass"
+        why = f"{rows.lack()}; without any, every answer would pass"
         problems = [Problem(where, what) for where, what in losses.grouped()]
         raise ScenarioError([Problem(shown or str(path), why), *problems])
     scenario = _scenario(config, path, found, losses)
     return Imported(scenario, found.rows, found.checks, losses.grouped(), found.remarks)
-
-
-def is_promptfoo(data: object) -> bool:
-    """Return whether the keys of a file are those of a promptfoo configuration."""
-    if not isinstance(data, Mapping):
-        return False
-    asks = not data.keys().isdisjoint({"prompts", "providers", "targets"})
-    return asks and not data.keys().isdisjoint({"tests", "scenarios", "redteam", "defaultTest"})
 
 
 def _note_keys(config: Part, losses: Losses) -> None:
@@ -122,10 +115,12 @@ class _Rows:
         self._measured.append(measured)
         self._found.rows.append(row)
 
-    @property
-    def have_asserts(self) -> bool:
-        """Whether any test asks for something."""
-        return any(test.asserts for test in self._tests)
+    def lack(self) -> str:
+        """Return why there is no check."""
+        if not self._tests:
+            return "it has no tests that could be taken"
+        asks = any(test.asserts for test in self._tests)
+        return "none of its asserts could be taken" if asks else "it has no asserts"
 
     def _take(
         self, part: Part, test: Test, row: dict[str, Any], measured: dict[str, tuple[str, Measured]]
@@ -155,13 +150,16 @@ class _Rows:
         if found.question is None and len(names) == 1:
             (found.question,) = names
         for test, row in zip(self._tests, found.rows, strict=True):
-            found.checks += len(row.get("answer_checks", ())) + len(row.get("must_satisfy", ()))
             variables = {**dict.fromkeys(names, ""), **test.variables}
             question = variables.get(found.question or "", "")
+            checks: dict[str, Any] = {name: row.pop(name) for name in _CHECKS if name in row}
+            variables.pop(found.question or "", None)
             row.update({"question": as_text(question)} if found.question else {})
             row.update({"vars": variables} if variables else {})
             row.update({"metadata": test.metadata} if test.metadata else {})
-            if row.keys().isdisjoint({"answer_checks", "must_satisfy"}) and not found.metrics:
+            row.update(checks)
+            found.checks += sum(map(len, checks.values()))
+            if not checks and not found.metrics:
                 lost = "none could be taken" if test.asserts else "it has none"
                 row["skip"] = f"no check of {test.where}: {lost}"
         self._take_outputs()
@@ -250,7 +248,7 @@ def _scenario(config: Part, path: Path, found: _Found, losses: Losses) -> dict[s
     scenario |= {"dataset": f"{path.stem}.jsonl"}
     scenario |= _asked(config, Folder(path.parent), found, losses)
     used = {name for row in found.rows for name in row}
-    kinds = [kind for kind in ("answer_checks", "must_satisfy") if kind in used]
+    kinds = [kind for kind in _CHECKS if kind in used]
     bounds = dict.fromkeys(kinds, 1.0)
     if "answer_checks" in bounds:
         bounds["answer_checks"] = found.threshold
@@ -317,7 +315,8 @@ def _echoed(prompts: Sequence[Prompt], found: _Found) -> dict[str, Any]:
     """Give each row its prompt as the answer, where that is one."""
     if len(prompts) == 1 and prompts[0].system is None:
         for row in found.rows:
-            row["answer"] = fill(prompts[0].user, row.get("vars", {}))
+            known = {**row.get("vars", {}), found.question or "": row.get("question", "")}
+            row["answer"] = fill(prompts[0].user, known)
         found.remarks.append("the answers are the prompts, as promptfoo's echo gives them")
     return {}
 

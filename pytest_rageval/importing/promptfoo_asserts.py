@@ -30,6 +30,8 @@ _ONE: Final = ("contains", "icontains", "starts-with")
 _MANY: Final = tuple(f"{i}contains-{all_of}" for i in ("", "i") for all_of in ("any", "all"))
 _JSON: Final = ("is-json", "contains-json")
 _CRITERIA: Final = ("llm-rubric", "model-graded-closedqa", "g-eval", "factuality")
+_OF_ASCII: Final = frozenset({r"\d", r"\D", r"\w", r"\W", r"\b", r"\B"})
+_SPACES: Final = r"\s\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 _TAKEN_KEYS: Final = frozenset(
     {"type", "value", "threshold", "weight", "metric", "description", "provider"}
 )
@@ -161,18 +163,30 @@ def _schema(value: Any) -> Any:
 
 
 def _pattern(value: Any) -> str:
-    r"""Return a pattern of JavaScript for Python: ``(?<name>`` and ``$`` are written otherwise."""
+    """Return a pattern of JavaScript for Python, with the same meaning.
+
+    ``$`` is the very end there, a named group has no P, and letters and digits are those of ASCII,
+    but not white space.
+    """
     if not isinstance(value, str) or not value:
         raise NotTakenError("its value is no text")
     written = re.sub(r"\(\?<(?=[A-Za-z_])", "(?P<", value)
-    found, in_class, at = [], False, 0
-    while at < len(written):
-        step = 2 if written[at] == "\\" else 1
-        part = written[at : at + step]
+    parts = re.findall(r"\\.|[^\\]|\\$", written, re.DOTALL)
+    is_ascii = not _OF_ASCII.isdisjoint(parts)
+    found, in_class = ["(?a)"] if is_ascii else [], False
+    for part in parts:
         in_class = part == "[" or (in_class and part != "]")
-        found.append(r"\Z" if part == "$" and not in_class else part)
-        at += step
+        if is_ascii and part in (r"\s", r"\S"):
+            found.append(_space(part, in_class=in_class))
+        else:
+            found.append(r"\Z" if part == "$" and not in_class else part)
     return "".join(found)
+
+
+def _space(part: str, *, in_class: bool) -> str:
+    if in_class:
+        return _SPACES if part == r"\s" else part
+    return f"[{'' if part == chr(92) + 's' else '^'}{_SPACES}]"
 
 
 def _number(value: Any) -> float:

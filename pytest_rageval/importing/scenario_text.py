@@ -67,11 +67,14 @@ def _pair(key: str, value: Any, indent: str) -> str:
         )
         if _reads_back(block, indent, key, value):
             return block
-    if isinstance(value, Mapping) and value:
+    if isinstance(value, Mapping) and _is_long(value):
         inside = "\n".join(_lines(value, indent + "  "))
-        if len(inline_text(value)) > 80 or "\n" in inside.strip():
-            return f"{indent}{name}:\n{inside}"
+        return f"{indent}{name}:\n{inside}"
     return f"{indent}{name}: {inline_text(value)}"
+
+
+def _is_long(value: Mapping[str, Any]) -> bool:
+    return len(inline_text(value)) > 80 or any(isinstance(part, Mapping) for part in value.values())
 
 
 def _lines(value: Mapping[str, Any], indent: str) -> Iterator[str]:
@@ -80,7 +83,7 @@ def _lines(value: Mapping[str, Any], indent: str) -> Iterator[str]:
 
 
 def _reads_back(block: str, indent: str, key: str, value: str) -> bool:
-    text = "\n".join(line.removeprefix(indent) for line in block.split("\n"))
+    text = "\n".join(line.removeprefix(indent) for line in block.split("\n")) + "\n"
     try:
         return bool(parse_yaml(text, "").data == {key: value})
     except ScenarioError:
