@@ -55,9 +55,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The folder of a configuration, which its files are relative to."""
+    """The folder of a configuration, which its files are relative to; they lie ``within`` another.
+
+    A configuration of somebody else must not show any file of this machine to a model.
+    """
 
     path: Path
+    within: Path
 
     def named(self, reference: str) -> list[Path]:
         """Return the files of a reference or pattern.
@@ -72,6 +76,9 @@ class Folder:
         name = re.sub(r"^\./", "", name)
         found = sorted(glob.glob(name, root_dir=self.path, recursive=True))  # noqa: PTH207
         files = [self.path / one for one in found or [name] if (self.path / one).is_file()]
+        roots = (self.path.resolve(), self.within.resolve())
+        if not all(any(file.resolve().is_relative_to(root) for root in roots) for file in files):
+            raise NotTakenError(f"{shorten(name, 80)} lies outside of {self.within}")
         if not files:
             raise NotTakenError(f"there is no file {shorten(name, 80)}")
         return files

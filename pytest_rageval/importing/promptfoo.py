@@ -25,7 +25,7 @@ from pytest_rageval.importing.promptfoo_providers import (
     providers_of,
 )
 from pytest_rageval.importing.promptfoo_tests import Test, tests_of
-from pytest_rageval.importing.templates import as_text, fill
+from pytest_rageval.importing.templates import as_text, fill, names_in
 from pytest_rageval.scenario.recognise import is_promptfoo
 
 _READ: Final = frozenset(
@@ -41,12 +41,13 @@ _GRADER: Final = "gpt-4.1-2025-04-14"
 _EMBEDDING: Final = "text-embedding-3-large"
 
 
-def import_promptfoo(path: Path, shown: str = "") -> Imported:
+def import_promptfoo(path: Path, shown: str = "", within: Path | None = None) -> Imported:
     """Return a promptfoo configuration as a scenario.
 
-    Raises ScenarioError for a file that is none, and for one of whose checks none could be taken.
+    The files that it names have to lie in its folder, or ``within`` another one. Raises
+    ScenarioError for a file that is none, and for one of whose checks none could be taken.
     """
-    folder = Folder(path.parent)
+    folder = Folder(path.parent, within or path.parent)
     try:
         config = folder.data(path)
     except NotTakenError as error:
@@ -64,7 +65,7 @@ def import_promptfoo(path: Path, shown: str = "") -> Imported:
         why = f"{rows.lack()}; without any, every answer would pass"
         problems = [Problem(where, what) for where, what in losses.grouped()]
         raise ScenarioError([Problem(shown or str(path), why), *problems])
-    scenario = _scenario(config, path, found, losses)
+    scenario = _scenario(config, path, folder, found, losses)
     return Imported(scenario, found.rows, found.checks, losses.grouped(), found.remarks)
 
 
@@ -150,7 +151,7 @@ class _Rows:
         if found.question is None and len(names) == 1:
             (found.question,) = names
         for test, row in zip(self._tests, found.rows, strict=True):
-            variables = {**dict.fromkeys(names, ""), **test.variables}
+            variables = dict(test.variables)
             question = variables.get(found.question or "", "")
             checks: dict[str, Any] = {name: row.pop(name) for name in _CHECKS if name in row}
             variables.pop(found.question or "", None)
@@ -240,13 +241,15 @@ def _contexts(test: Test) -> list[str]:
     return [str(part) for part in parts]
 
 
-def _scenario(config: Part, path: Path, found: _Found, losses: Losses) -> dict[str, Any]:
+def _scenario(
+    config: Part, path: Path, folder: Folder, found: _Found, losses: Losses
+) -> dict[str, Any]:
     description = str(config.of("description").value or "")
     name = path.stem if path.stem != "promptfooconfig" else path.resolve().parent.name
     scenario: dict[str, Any] = {"name": name}
     scenario |= {"description": description} if description else {}
     scenario |= {"dataset": f"{path.stem}.jsonl"}
-    scenario |= _asked(config, Folder(path.parent), found, losses)
+    scenario |= _asked(config, folder, found, losses)
     used = {name for row in found.rows for name in row}
     kinds = [kind for kind in _CHECKS if kind in used]
     bounds = dict.fromkeys(kinds, 1.0)
@@ -277,7 +280,8 @@ def _models(config: Part, found: _Found, losses: Losses) -> dict[str, Any]:
 
 def _model(given: Any, usual: str, role: str, part: Part, losses: Losses) -> dict[str, Any]:
     name = given.get("id") if isinstance(given, dict) else given
-    options = (given.get("config") or {}) if isinstance(given, dict) else {}
+    config = given.get("config") if isinstance(given, dict) else None
+    options = config if isinstance(config, dict) else {}
     if name is None:
         return {"model": usual}
     try:
@@ -315,7 +319,8 @@ def _echoed(prompts: Sequence[Prompt], found: _Found) -> dict[str, Any]:
     """Give each row its prompt as the answer, where that is one."""
     if len(prompts) == 1 and prompts[0].system is None:
         for row in found.rows:
-            known = {**row.get("vars", {}), found.question or "": row.get("question", "")}
+            known = {path[0]: "" for path in names_in(prompts[0].user)} | row.get("vars", {})
+            known |= {found.question or "": row.get("question", "")}
             row["answer"] = fill(prompts[0].user, known)
         found.remarks.append("the answers are the prompts, as promptfoo's echo gives them")
     return {}

@@ -34,7 +34,7 @@ def write_import(name: str, folder: Path) -> int:
     if existing:
         raise pytest.UsageError(f"--rag-import: {path.parent} already has {', '.join(existing)}")
     try:
-        imported = import_promptfoo(path, name)
+        imported = import_promptfoo(path, name, folder)
     except ScenarioError as error:
         raise pytest.UsageError(printable(f"--rag-import: {error}")) from None
     shown = os.path.relpath(scenario, folder)

@@ -17,7 +17,7 @@ VARIABLES = {"gold": "30 days", "n": 7, "list": ["a", "b"]}
 
 def taken(kind: str, value: Any = None, folder: Path = Path("nowhere"), **keys: Any) -> Any:
     given = {"type": kind, **({} if value is None else {"value": value}), **keys}
-    return take(given, VARIABLES, Folder(folder))
+    return take(given, VARIABLES, Folder(folder, folder))
 
 
 @pytest.mark.parametrize(
@@ -115,6 +115,7 @@ def test_asserts_that_are_metrics() -> None:
         ("contains", {"value": "a", "weight": 0}, "with weight 0 it decides nothing"),
         ("contains", {"value": "file://https://x.org/a.txt"}, "is not on this machine"),
         ("contains", {"value": "file://gone.txt"}, "there is no file gone.txt"),
+        ("contains", {"value": "file:///etc/hostname"}, "lies outside of nowhere"),
         ("regex", {"value": "(?i"}, "is no regular expression"),
         ("is-json", {"value": {"oneOf": []}}, "unknown rule of a JSON Schema 'oneOf'"),
         ("latency", {}, "expected a number, found None"),
