@@ -211,6 +211,28 @@ def test_an_assert_that_every_test_has_may_be_a_metric(tmp_path: Path) -> None:
     assert found.scenario["embedding"] == {"model": "text-embedding-3-large"}
 
 
+def test_what_an_assert_says_besides_is_listed(tmp_path: Path) -> None:
+    """[E22] Its threshold, weight, grader and name; but not what is used."""
+    found = imported(
+        tmp_path,
+        WHOLE
+        + """\
+  - vars: {question: a}
+    assert:
+      - {type: llm-rubric, value: x, threshold: 0.7, weight: 2, provider: openai:gpt-4o, metric: m}
+      - {type: latency, threshold: 900, weight: 2}
+      - {type: contains, value: b, weight: 3, description: d}
+""",
+    )
+    assert [loss.partition(": ")[2].partition(":")[0] for _, loss in found.losses] == [
+        *("threshold", "weight", "provider", "metric"),
+    ]
+    assert found.rows[0]["answer_checks"] == [
+        {"max_latency_s": 0.9, "weight": 2.0},
+        {"contains": "b", "weight": 3.0},
+    ]
+
+
 def test_a_metric_with_two_thresholds_is_not_taken(tmp_path: Path) -> None:
     """[E22] One of them would be too low."""
     found = imported(
