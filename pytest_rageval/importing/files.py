@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from pytest_rageval.errors import ScenarioError, shorten
 from pytest_rageval.importing.base import NotTakenError
+from pytest_rageval.scenario.loader import parse_json
 from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree, parse_yaml
 
 _MOST_BYTES: Final = 64 * 2**20
@@ -99,7 +100,8 @@ class Folder:
         """Return what a YAML or JSON file holds; raises NotTakenError where it cannot be read."""
         shown = file.relative_to(self.path).as_posix() if file.is_relative_to(self.path) else ""
         try:
-            tree = parse_yaml(read_text(file), shown or str(file))
+            parse = parse_json if file.suffix.lower() == ".json" else parse_yaml
+            tree = parse(read_text(file), shown or str(file))
         except ScenarioError as error:
             raise NotTakenError(str(error)) from None
         if tree.problems:

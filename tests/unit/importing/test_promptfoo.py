@@ -233,6 +233,18 @@ def test_what_an_assert_says_besides_is_listed(tmp_path: Path) -> None:
     ]
 
 
+def test_a_configuration_may_be_json(tmp_path: Path) -> None:
+    """[E22] With tabs, which YAML has no place for."""
+    data = {
+        "prompts": ["{{q}}"],
+        "providers": ["openai:gpt-4o"],
+        "tests": [{"vars": {"q": "a"}, "assert": [{"type": "is-json"}]}],
+    }
+    path = tmp_path / "bot.json"
+    path.write_text(json.dumps(data, indent="\t"), encoding="utf-8")
+    assert import_promptfoo(path).rows[0]["answer_checks"] == [{"is-json": True}]
+
+
 def test_a_metric_with_two_thresholds_is_not_taken(tmp_path: Path) -> None:
     """[E22] One of them would be too low."""
     found = imported(
