@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from pytest_rageval.datasets.base import (
     READER_REGISTRY,
@@ -80,25 +80,8 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
     ``answers_at``. Raises ScenarioError if the data as a whole cannot be used: a missing or
     unreadable file, no rows, duplicate ids, a mapped column or path that no row has.
     """
-    rows: Iterable[Row | BrokenRow]
-    if given is not None:
-        shown, read_hint = given.shown, None
-        rows = rows_of(given.rows, spec.max_row_mb, "dataset", tabular=given.tabular)
-        digest = hashlib.sha256()
-        for row in given.rows:  # not as one text: they may be many
-            digest.update(json.dumps(row, sort_keys=True, default=str).encode())
-    elif spec.rows is not None:
-        # The rows are in the scenario file, so messages name that file.
-        shown = where.rpartition(":")[0] or where
-        rows = rows_of(spec.rows, spec.max_row_mb, "dataset", row_lines)
-        read_hint = None
-        digest = hashlib.sha256(json.dumps(json_plain(spec.rows), sort_keys=True).encode())
-    else:
-        file = data_file(spec, base_dir, where, "dataset")
-        shown = file.shown
-        reader = reader_of(file, where, "dataset")
-        rows, read_hint = reader.read(file), reader.hint
-        digest = file.sha256()
+    source = _source(spec, base_dir, where, row_lines, given)
+    shown, rows, digest = source.shown, source.rows, source.digest
     if spec.merge_rows is not None:
         rows = merged(rows, spec.merge_rows, spec.key_map)
     second = None if answers is None else _answers(answers, base_dir, answers_at or where, spec)
@@ -113,7 +96,7 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
     likely = likely_columns(chosen, spec.key_map, fallbacks) if spec.other_names else NOTHING
     key_map = KeyMap(spec.key_map, spec.blank_answer, fallbacks, likely)
     cases = [key_map.case(row, index) for index, row in enumerate(chosen)]
-    hint = read_hint(tuple(key_map.columns), spec) if read_hint is not None else ""
+    hint = source.hint(tuple(key_map.columns), spec)
     problems = [
         *_unknown_columns(spec, key_map, shown, where_mapped, hint),
         *_duplicate_ids(cases, chosen, shown, spec.key_map.get("id") or likely.get("id", "id")),
@@ -132,6 +115,39 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
         hint=hint,
         likely=likely,
     )
+
+
+class _Source(NamedTuple):
+    """Where rows come from: what messages call it, the rows, a hash of them, a reader's hint."""
+
+    shown: str
+    rows: Iterable[Row | BrokenRow]
+    digest: hashlib._Hash
+    hint: Callable[[Sequence[str], DatasetSpec], str] = lambda _columns, _spec: ""
+
+
+def _source(
+    spec: DatasetSpec,
+    base_dir: Path,
+    where: str,
+    row_lines: Sequence[int | None] | None,
+    given: GivenRows | None,
+) -> _Source:
+    """Return the rows that are given, or those in the scenario, or those of a file."""
+    if given is not None:
+        digest = hashlib.sha256()
+        for row in given.rows:  # not as one text: they may be many
+            digest.update(json.dumps(row, sort_keys=True, default=str).encode())
+        rows = rows_of(given.rows, spec.max_row_mb, "dataset", tabular=given.tabular)
+        return _Source(given.shown, rows, digest)
+    if spec.rows is not None:
+        digest = hashlib.sha256(json.dumps(json_plain(spec.rows), sort_keys=True).encode())
+        rows = rows_of(spec.rows, spec.max_row_mb, "dataset", row_lines)
+        # The rows are in the scenario file, so messages name that file.
+        return _Source(where.rpartition(":")[0] or where, rows, digest)
+    file = data_file(spec, base_dir, where, "dataset")
+    reader = reader_of(file, where, "dataset")
+    return _Source(file.shown, reader.read(file), file.sha256(), reader.hint)
 
 
 def _answers(answers: AnswersSpec, base_dir: Path, where: str, spec: DatasetSpec) -> Answers:

@@ -149,6 +149,11 @@ def _add_commands(group: pytest.OptionGroup) -> None:
         help="write a scenario to start from into DIR (default: here), and exit",
     )
     group.addoption(
+        "--rag-import",
+        metavar="FILE",
+        help="write a scenario from a promptfoo configuration, beside it, and exit",
+    )
+    group.addoption(
         "--rag-schema",
         action="store_true",
         help="print the JSON Schema of a scenario file, and exit",
