@@ -84,6 +84,13 @@ class Folder:
             raise NotTakenError(f"there is no file {shorten(name, 80)}")
         return files
 
+    def program(self, reference: str) -> str:
+        """Return the path of a Python file in this folder; raises NotTakenError for another one."""
+        file = (self.path / reference).resolve()
+        if not file.is_file() or not file.is_relative_to(self.path.resolve()):
+            raise NotTakenError(f"there is no file {shorten(reference, 80)} in its folder")
+        return file.relative_to(self.path.resolve()).as_posix()
+
     def text(self, reference: str) -> str:
         """Return the text of one file; raises NotTakenError where it cannot be read."""
         files = self.named(reference)
