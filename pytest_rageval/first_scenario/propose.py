@@ -1,0 +1,194 @@
+"""``propose`` turns a data file into a scenario that runs at once, or says what it lacks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_rageval.datasets.load import load_dataset
+from pytest_rageval.errors import Problem, ScenarioError, shorten
+from pytest_rageval.evaluation import evaluate
+from pytest_rageval.first_scenario.mapping import Mapped, map_columns
+from pytest_rageval.first_scenario.measures import Measures, measures_for
+from pytest_rageval.first_scenario.scenario_text import (
+    Draft,
+    file_stem,
+    scenario_text,
+    written_map,
+)
+from pytest_rageval.first_scenario.table import Table, read_table
+from pytest_rageval.model import InvalidRow, ScenarioResult
+from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.scenario.loader import parse_scenario
+from pytest_rageval.scenario.recognise import is_scenario
+from pytest_rageval.scenario.yaml.text import inline_text, pair_text
+
+TRIED_ROWS: Final = 3
+_SHOWN: Final = 20
+_GOLD_NAMES: Final = (
+    "'reference' (the right answer), 'relevant_ids' (the documents to find) or "
+    "'reference_contexts' (the passages to find)"
+)
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A scenario for a data file: its name and text, and what it rests on.
+
+    ``tried`` is the result for the first three rows, None where a system has to be asked.
+    ``invalid`` are the rows that no sample could be made of.
+    """
+
+    file_name: str
+    text: str
+    table: Table
+    mapped: Mapped
+    measures: Measures
+    tried: ScenarioResult | None
+    invalid: tuple[InvalidRow, ...]
+
+
+def propose(data: Path, folder: Path, given: Mapping[str, Any]) -> Proposal:
+    """Return the scenario to write into ``folder`` for the rows of ``data``.
+
+    ``given`` are keys of ``dataset`` that the user named, such as ``sheet`` or ``key_map``. Nothing
+    is written, no model is asked. Raises ScenarioError for a file that cannot be read, whose
+    columns have no gold, or where it cannot be told which column that is.
+    """
+    shown = data.name
+    _refuse_scenario(data, shown)
+    path = os.path.relpath(data.absolute(), folder).replace(os.sep, "/")
+    keys = {**given, "path": path}
+    spec = _spec(keys, shown)
+    table = read_table(spec, folder, shown)
+    mapped = map_columns(table, data.stem, spec.key_map)
+    _refuse(table, mapped, shown)
+    measures = measures_for(table, mapped)
+    if not measures.metrics:
+        raise _refusal(shown, _nothing_found(mapped))
+    name = file_stem(data.name)
+    dataset = {key: value for key, value in {"path": path, **given}.items() if key != "key_map"}
+    draft = Draft(name, f"{name}.rageval.yaml", dataset, table, mapped, measures)
+    spec = _spec({**keys, "key_map": written_map(table, mapped)}, shown)
+    cases = load_dataset(spec, folder, shown).cases
+    tried = _try(draft, folder)
+    return Proposal(
+        draft.file,
+        scenario_text(replace(draft, tried=_tried(tried))),
+        table,
+        mapped,
+        measures,
+        None if measures.asks else tried,
+        tuple(case for case in cases if isinstance(case, InvalidRow)),
+    )
+
+
+def _refuse_scenario(data: Path, shown: str) -> None:
+    if data.suffix.lower() in (".yaml", ".yml", ".json") and is_scenario(data):
+        raise _refusal(shown, f"is a scenario already, no data; run it: pytest {data}")
+
+
+def _spec(keys: Mapping[str, Any], shown: str) -> DatasetSpec:
+    try:
+        return DatasetSpec.model_validate(keys)
+    except ValueError as error:
+        raise _refusal(shown, shorten(f"dataset: {error}", 300)) from error
+
+
+def _refuse(table: Table, mapped: Mapped, shown: str) -> None:
+    """Raise ScenarioError unless there are questions and gold, and no doubt about them."""
+    columns = ", ".join(repr(column.name) for column in table.columns[:_SHOWN])
+    if mapped.doubts:
+        raise _refusal(shown, *mapped.doubts, *_ways(mapped), f"Columns: {columns}")
+    if "question" not in mapped.fields and not {"answer", "references"} <= mapped.fields.keys():
+        way = f"name it: {_way('question', 'YOUR_COLUMN')}"
+        raise _refusal(shown, f"no column looks like questions; {way}", f"Columns: {columns}")
+    if not mapped.has_gold:
+        raise _refusal(
+            shown,
+            "no gold: no column says what is right, so nothing can be measured",
+            f"Add a column {_GOLD_NAMES}; or name the one that it is: "
+            f"{_way('references', 'YOUR_COLUMN')}",
+            f"Found: {_listed(mapped)}. Columns: {columns}",
+        )
+
+
+def _ways(mapped: Mapped) -> Iterator[str]:
+    """Yield what to add to the command for each of the two things that a column may be."""
+    column = mapped.unsure
+    yield f"If {column!r} is the right answer, add {_way('references', column)}"
+    yield (
+        f"If a system said it, add {_way('answer', column)} and, in the data, what is right: "
+        f"a column {_GOLD_NAMES}"
+    )
+
+
+def _way(field: str, column: str) -> str:
+    return f"--rag-set='dataset.key_map.{pair_text(field, column).replace(': ', '=', 1)}'"
+
+
+def _nothing_found(mapped: Mapped) -> str:
+    gold = ", ".join(repr(found.column) for name, found in mapped.fields.items() if "ref" in name)
+    return (
+        f"{gold} says what a search should find, and no column what it found. Add a column "
+        "'retrieved_ids' or 'retrieved_contexts', or the right answers as 'reference'"
+    )
+
+
+def _listed(mapped: Mapped) -> str:
+    found = (f"{name} ({one.column!r})" for name, one in mapped.fields.items())
+    return ", ".join(found) or "nothing"
+
+
+def _refusal(shown: str, *sentences: str) -> ScenarioError:
+    return ScenarioError([Problem(shown, ". ".join(sentences))])
+
+
+def _try(draft: Draft, folder: Path) -> ScenarioResult:
+    """Return the result of the first rows; a system that has to be asked gives nothing."""
+    tree = parse_scenario(scenario_text(draft), Path(draft.file), draft.file)
+    asks = draft.measures.asks
+    return evaluate(
+        tree.data,
+        {"dataset": {"limit": TRIED_ROWS}},
+        folder=folder,
+        target=_gives_nothing if asks else None,
+    )
+
+
+def _gives_nothing(question: str = "") -> dict[str, Any]:
+    return {"answer": question, "contexts": [], "retrieved_ids": []}
+
+
+def _tried(result: ScenarioResult) -> str:
+    """Return what the first run gave, for the comment of the gate; "" where it gave no score."""
+    if result.info.target or result.weighted_score.mean is None:
+        return ""
+    return f"{rows_in_words(result)} gave {result.weighted_score.mean:.4f}"
+
+
+def rows_in_words(result: ScenarioResult) -> str:
+    """Return how many rows were tried: ``the first 3 rows``."""
+    count = len(result.samples)
+    return "the only row" if count == 1 else f"the first {count} rows"
+
+
+def found_lines(proposal: Proposal) -> Iterator[tuple[str, str, str]]:
+    """Yield the column, its field and an example for each field, then for the metadata."""
+    served = {found.column: name for name, found in proposal.mapped.fields.items()}
+    columns = sorted(proposal.table.columns, key=lambda one: one.name not in served)
+    for column in columns:
+        yield column.name, served.get(column.name, "(metadata)"), column.example
+
+
+def answered_by(proposal: Proposal) -> str:
+    """Return the command that gives the scenario a system to ask; "" where none is needed."""
+    asks = proposal.measures.asks
+    return (
+        f"pytest {inline_text(proposal.file_name)} --rag-set target=my_app.rag:answer"
+        if asks
+        else ""
+    )
