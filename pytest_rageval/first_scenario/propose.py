@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_rageval.datasets.load import load_dataset
+from pytest_rageval.datasets.load import Dataset, load_dataset
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.evaluation import evaluate
-from pytest_rageval.first_scenario.mapping import Mapped, map_columns
+from pytest_rageval.first_scenario.mapping import Found, Mapped, map_columns
 from pytest_rageval.first_scenario.measures import Measures, measures_for
 from pytest_rageval.first_scenario.scenario_text import (
     Draft,
@@ -22,6 +22,7 @@ from pytest_rageval.first_scenario.scenario_text import (
 from pytest_rageval.first_scenario.table import Table, read_table
 from pytest_rageval.model import InvalidRow, ScenarioResult
 from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
 from pytest_rageval.scenario.loader import parse_scenario
 from pytest_rageval.scenario.recognise import is_scenario
 from pytest_rageval.scenario.yaml.text import inline_text, pair_text
@@ -66,14 +67,15 @@ def propose(data: Path, folder: Path, given: Mapping[str, Any]) -> Proposal:
     table = read_table(spec, folder, shown)
     mapped = map_columns(table, data.stem, spec.key_map)
     _refuse(table, mapped, shown)
+    spec = _spec({**keys, "key_map": written_map(table, mapped)}, shown)
+    read = load_dataset(spec, folder, shown)
+    mapped = _as_read(mapped, read)
     measures = measures_for(table, mapped)
     if not measures.metrics:
         raise _refusal(shown, _nothing_found(mapped))
     name = file_stem(data.name)
     dataset = {key: value for key, value in {"path": path, **given}.items() if key != "key_map"}
     draft = Draft(name, f"{name}.rageval.yaml", dataset, table, mapped, measures)
-    spec = _spec({**keys, "key_map": written_map(table, mapped)}, shown)
-    cases = load_dataset(spec, folder, shown).cases
     tried = _try(draft, folder)
     return Proposal(
         draft.file,
@@ -82,8 +84,25 @@ def propose(data: Path, folder: Path, given: Mapping[str, Any]) -> Proposal:
         mapped,
         measures,
         None if measures.asks else tried,
-        tuple(case for case in cases if isinstance(case, InvalidRow)),
+        tuple(case for case in read.cases if isinstance(case, InvalidRow)),
     )
+
+
+def _as_read(mapped: Mapped, read: Dataset) -> Mapped:
+    """Return the fields with those that a reader takes by the names of columns that were left."""
+    served = {found.column for found in mapped.fields.values()}
+    by_name = {
+        name: column
+        for column in read.columns
+        if (name := FIELD_OF.get(column, "")) in FIELD_ALIASES
+    }
+    more = {**by_name, **read.likely}
+    found = {
+        name: Found(column, "by its name")
+        for name, column in more.items()
+        if name not in mapped.fields and column not in served
+    }
+    return replace(mapped, fields={**mapped.fields, **found})
 
 
 def _refuse_scenario(data: Path, shown: str) -> None:
@@ -186,9 +205,5 @@ def found_lines(proposal: Proposal) -> Iterator[tuple[str, str, str]]:
 
 def answered_by(proposal: Proposal) -> str:
     """Return the command that gives the scenario a system to ask; "" where none is needed."""
-    asks = proposal.measures.asks
-    return (
-        f"pytest {inline_text(proposal.file_name)} --rag-set target=my_app.rag:answer"
-        if asks
-        else ""
-    )
+    command = f"pytest {inline_text(proposal.file_name)} --rag-set target=my_app.rag:answer"
+    return command if proposal.measures.asks else ""
