@@ -7,7 +7,7 @@ import json
 import random
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -21,6 +21,7 @@ from pytest_rageval.datasets.base import (
     row_place,
 )
 from pytest_rageval.datasets.columns.key_map import KeyMap
+from pytest_rageval.datasets.columns.likely import likely_columns
 from pytest_rageval.datasets.formats.inline import rows_of
 from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten
 from pytest_rageval.model import NOTHING, Case, json_plain
@@ -50,6 +51,8 @@ class Dataset:
     """What to write in the scenario if the columns look misread, else ""."""
     judgements_sha256: str = ""
     """A hash of the judgements, if they are in a file of their own (qrels)."""
+    likely: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    """The columns that are read by the names of other tools, by field."""
 
 
 def load_dataset(
@@ -82,7 +85,8 @@ def load_dataset(
     chosen, left_out = choose(rows, spec)
     if not chosen:
         raise ScenarioError([Problem(shown, "no rows: an empty data set tests nothing")])
-    key_map = KeyMap(spec.key_map, spec.blank_answer, fallbacks)
+    likely = likely_columns(chosen, spec.key_map, fallbacks)
+    key_map = KeyMap(spec.key_map, spec.blank_answer, fallbacks, likely)
     cases = [key_map.case(row, index) for index, row in enumerate(chosen)]
     hint = read_hint(tuple(key_map.columns), spec) if read_hint is not None else ""
     problems = [
@@ -101,6 +105,7 @@ def load_dataset(
         warnings=tuple(_of_two_names(key_map, shown)),
         left_out=left_out,
         hint=hint,
+        likely=likely,
     )
 
 

@@ -60,6 +60,7 @@ from pytest_rageval.scenario.data_specs import CorpusSpec, DatasetSpec
 from pytest_rageval.scenario.diagnose_spec import DiagnoseSpec
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.scenario.human_spec import HumanSpec
+from pytest_rageval.scenario.likely_names import BESIDE_ANSWERS, BESIDE_GOLD, LIKELY_NAMES
 from pytest_rageval.scenario.loader import inspect_scenario, variants_in
 from pytest_rageval.scenario.model_specs import EmbeddingSpec, JudgeSpec, PriceSpec
 from pytest_rageval.scenario.schema import BandsSpec, CompareSpec, MarkSpec, Scenario, TargetSpec
@@ -166,6 +167,11 @@ def test_hooks_page_has_a_section_for_every_hook_with_its_parameters() -> None:
 def test_scenario_page_names_every_field_of_a_row_with_its_aliases() -> None:
     aliases = [alias for names in FIELD_ALIASES.values() for alias in names]
     assert undocumented("scenario-file.md", [*FIELD_ALIASES, *aliases]) == []
+
+
+def test_scenario_page_names_every_name_of_other_tools() -> None:
+    names = [name for found in LIKELY_NAMES.values() for name in found]
+    assert undocumented("scenario-file.md", [*names, *BESIDE_GOLD, *BESIDE_ANSWERS]) == []
 
 
 def test_scenario_page_names_every_gate_and_data_format() -> None:

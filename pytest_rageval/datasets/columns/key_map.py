@@ -39,7 +39,8 @@ class KeyMap:
     """Reads rows as samples; ``columns`` collects the columns of all rows.
 
     ``fallbacks`` names a second column for some fields. A row without any value for such a field,
-    even an empty one, takes it from that column, which then belongs to no other field.
+    even an empty one, takes it from that column, which then belongs to no other field. ``likely``
+    are further columns of fields, which are metadata by their own names, too.
     """
 
     def __init__(
@@ -47,8 +48,10 @@ class KeyMap:
         key_map: Mapping[str, str],
         blank_answer: Literal["missing", "empty"] = "missing",
         fallbacks: Mapping[str, str] = NOTHING,
+        likely: Mapping[str, str] = NOTHING,
     ) -> None:
-        self._key_map = key_map
+        self._key_map = {**likely, **key_map}
+        self._likely = frozenset(likely.values())
         self._fallbacks = {
             name: column for name, column in fallbacks.items() if name not in key_map
         }
@@ -117,7 +120,9 @@ class KeyMap:
     def _layout(self, columns: tuple[str, ...]) -> _Layout:
         layout = self._layouts.get(columns)
         if layout is None:
-            layout = self._layouts[columns] = _Layout(columns, self._key_map, self._fallbacks)
+            layout = self._layouts[columns] = _Layout(
+                columns, self._key_map, self._fallbacks, self._likely
+            )
             self.columns.update(dict.fromkeys(columns))
             self._metadata_columns.update(dict.fromkeys(layout.metadata))
             self._emptied.update(layout.parts)
@@ -132,6 +137,7 @@ class _Layout:
         columns: tuple[str, ...],
         key_map: Mapping[str, str],
         fallbacks: Mapping[str, str],
+        likely: frozenset[str],
     ) -> None:
         present = set(columns)
         found: dict[str, list[str]] = {}
@@ -152,8 +158,10 @@ class _Layout:
         )
         used = {column for candidates in found.values() for column in candidates}
         used |= present & set(fallbacks.values())
-        self.metadata = tuple(column for column in columns if column not in used)
-        self._paths = {column: path_in(column) for column in used - present}
+        self.metadata = tuple(
+            column for column in columns if column not in used or column in likely
+        )
+        self._paths = {column: path_in(column) for column in used - present - likely}
         self.parts: dict[str, list[tuple[str | int, ...]]] = {}
         """By metadata column, the paths in it that became fields: for ``meta.source``, source."""
         for path in self._paths.values():
@@ -220,7 +228,7 @@ class _Layout:
         if column in fields:
             lost.pop(column, None)
             return fields[column]
-        path = self._paths[column]
+        path = self._paths.get(column)
         if path is None:
             return None
         try:

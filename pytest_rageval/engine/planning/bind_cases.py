@@ -44,8 +44,18 @@ def bind_dataset(binding: Binding) -> Dataset | None:
         binding.problem(f"dataset: {error}", "dataset")
     else:
         binding.warnings += dataset.warnings
+        binding.remarks += _read_by_likely_names(dataset)
         return _with_top_k(binding, _with_corpus(binding, dataset, corpus))
     return None
+
+
+def _read_by_likely_names(dataset: Dataset) -> Iterator[str]:
+    """Yield the line that says which columns are read by the names of other tools."""
+    if dataset.likely:
+        read = ", ".join(
+            f"{shorten(repr(column), 60)} as {name}" for name, column in dataset.likely.items()
+        )
+        yield f"{dataset.shown}: read {read} (dataset.key_map decides otherwise)"
 
 
 def _load(binding: Binding, spec: DatasetSpec) -> Dataset:

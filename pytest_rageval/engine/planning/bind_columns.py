@@ -125,7 +125,7 @@ class _Columns:
 
     def _proposed(self, wanted: Iterable[str]) -> dict[str, str]:
         mapped = self.binding.scenario.dataset.key_map
-        heads = {head_of(column) for column in mapped.values()}
+        heads = {*map(head_of, mapped.values()), *self.dataset.likely.values()}
         free = [name for name in self.dataset.metadata_columns if name not in heads]
         free = [name for name in free if name in self.dataset.columns]
         unmapped = [need for need in wanted if need not in mapped]
@@ -145,7 +145,8 @@ class _Columns:
         key_map = self.binding.scenario.dataset.key_map
         if need == "reference_contexts" and corpus is not None:
             return f"no row names, in doc_name, a document of the corpus {corpus.path}"
-        sources = [key_map[need]] if need in key_map else FIELD_ALIASES.get(need, (need,))
+        read = {**self.dataset.likely, **key_map}
+        sources = [read[need]] if need in read else FIELD_ALIASES.get(need, (need,))
         found = [column for column in sources if column in self.dataset.columns]
         users = {column: name for name, column in key_map.items() if name != need}
         taken = [column for column in found if column in users]

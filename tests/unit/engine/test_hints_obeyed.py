@@ -54,6 +54,15 @@ def _search(found: str, gold: str, **more: Any) -> list[dict[str, Any]]:
     ]
 
 
+def _passages(found: str, gold: str, **more: Any) -> list[dict[str, Any]]:
+    """The same two searches, with texts in place of ids."""
+    texts = dict.fromkeys((found, gold), "The passage {} is about what a refund costs.")
+    return [
+        {**row, **{name: [text.format(row[name][0])] for name, text in texts.items()}}
+        for row in _search(found, gold, **more)
+    ]
+
+
 GOLD_ONLY = [{"question": "2 + 2?", "golden_answers": ["4"]}]
 HIT = "hit_rate@1"
 
@@ -122,10 +131,10 @@ ODD = {
     ),
     # Passages: hit_rate of contexts.
     "passages of both": Odd(
-        _search("retrieval_context", "golden_chunks", reference="x"), 0.5, metric=HIT
+        _passages("retrieval_context", "golden_chunks", reference="x"), 0.5, metric=HIT
     ),
     "deepeval's gold context": Odd(
-        _search("retrieval_context", "context", expected_output="x"), None, metric=HIT
+        _passages("retrieval_context", "context", expected_output="x"), None, metric=HIT
     ),
     "a gold context alone": Odd([{"question": "q", "context": ["c"]}], None, metric=HIT),
     "context in golden data": Odd(

@@ -380,10 +380,10 @@ def test_a_path_that_leads_nowhere_is_a_problem_of_the_scenario(
             "to 'references'. Columns: q, answer. For 'answer', name",
         ),
         (
-            "{rows: [{Input: q, pred: x, expected_output: x, uid: 7}], key_map: {id: uid}}",
+            "{rows: [{Input: q, pred: x, expcted_output: x, uid: 7}], key_map: {id: uid}}",
             "em",
-            "If 'pred' and 'expected_output' are 'answer' and 'references', write "
-            "key_map: {id: uid, answer: pred, references: expected_output} (in 'dataset')",
+            "If 'pred' and 'expcted_output' are 'answer' and 'references', write "
+            "key_map: {id: uid, answer: pred, references: expcted_output} (in 'dataset')",
         ),
         (
             "{rows: [{out: {a: null}, references: x}], key_map: {answer: out.a}}",
@@ -391,14 +391,14 @@ def test_a_path_that_leads_nowhere_is_a_problem_of_the_scenario(
             "needs 'answer'; no valid row of s.yaml has anything at 'out.a' (key_map)",
         ),
         (
-            "{rows: [{retrieved_doc_ids: [a], relevant_doc_ids: [a]}]}",
+            "{rows: [{retrieved_doc_idss: [a], relevant_doc_idss: [a]}]}",
             "ndcg",
-            "write key_map: {retrieved_ids: retrieved_doc_ids, reference_ids: relevant_doc_ids}",
+            "write key_map: {retrieved_ids: retrieved_doc_idss, reference_ids: relevant_doc_idss}",
         ),
         (
-            "{rows: [{question: q, answer: x, retrieval_context: [a], golden_chunks: [a]}]}",
+            "{rows: [{question: q, answer: x, retrieval_contex: [a], golden_chunkz: [a]}]}",
             "hit_rate",
-            "write key_map: {contexts: retrieval_context, reference_contexts: golden_chunks}",
+            "write key_map: {contexts: retrieval_contex, reference_contexts: golden_chunkz}",
         ),
     ],
     ids=["gold", "taken", "whole line", "nothing", "ids", "the other alternative"],
