@@ -91,6 +91,12 @@ ROW = {
     "retrieved_ids": ["loans"],
     "reference_ids": ["loans"],
     "human_ok": "yes",
+    "must_include": ["four weeks"],
+    "must_not_include": ["sorry"],
+    "must_match": ["[a-z]+ weeks"],
+    "answer_checks": [{"contains": "weeks"}],
+    "must_satisfy": ["names a time"],
+    "keywords": ["four"],
 }
 
 

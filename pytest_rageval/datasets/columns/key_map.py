@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -19,14 +20,22 @@ from pytest_rageval.datasets.columns.cells import (
 )
 from pytest_rageval.datasets.columns.ids import reference_ids, retrieved_ids
 from pytest_rageval.datasets.columns.passages import contexts_and_docs, parse_contexts
+from pytest_rageval.errors import shorten
 from pytest_rageval.model import NOTHING, Case, InvalidRow, Sample, json_plain
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
 from pytest_rageval.text.json_path import EVERY, LostPathError, head_of, path_in
 from pytest_rageval.text.json_value import json_text
+from pytest_rageval.text.row_checks import read_checks, read_criteria, read_patterns, read_texts
 
+_SEPARATOR = re.compile(r"[;|\n]")
+"""What may separate texts in one cell: read as one text, must_not_include would always hold."""
 _FALSE_WORDS = ("", "false", "no", "0", "off")
 _CONTEXTS = ("contexts", "reference_contexts")
-_LISTS = frozenset({*_CONTEXTS, "references", "retrieved_ids", "reference_ids"})
+_TEXTS = frozenset({"must_include", "must_not_include"})
+_LISTS = frozenset(
+    {*_CONTEXTS, "references", "retrieved_ids", "reference_ids"}
+    | {*_TEXTS, "must_match", "answer_checks", "must_satisfy"}
+)
 """The fields with lists, which a table can only spell as text."""
 _DEEPEVAL = frozenset({"input", "actual_output"})
 _DEEPEVAL_LISTS = frozenset({"context", "retrieval_context"})
@@ -255,6 +264,11 @@ class _Layout:
                     values[name] = spelled
                 elif name in self._separated:
                     values[name] = value.split("|")
+                elif name in _TEXTS and (mark := _SEPARATOR.search(value)):
+                    raise BadValueError(
+                        f"{name}: one text with {mark[0]!r}, or several? {shorten(repr(value))}; "
+                        'write texts as JSON, ["first", "second"], and one text as ["first"]'
+                    )
 
 
 def _is_filled(value: Any) -> bool:
@@ -370,6 +384,18 @@ def _mark(name: str, value: Any) -> str | None:
     return "" if text.lower() in ("true", "yes", "1", "on") else text
 
 
+def _asked(read: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+    """Return what reads a check of a row: what is wrong with it is a bad value of the row."""
+
+    def asked(name: str, value: Any) -> Any:
+        try:
+            return read(name, value)
+        except ValueError as error:
+            raise BadValueError(str(error)) from None
+
+    return asked
+
+
 _READ: Mapping[str, Callable[[str, Any], Any]] = {
     "question": plain_text,
     "answer": plain_text,
@@ -377,6 +403,11 @@ _READ: Mapping[str, Callable[[str, Any], Any]] = {
     "retrieved_ids": lambda _name, value: retrieved_ids(value),
     "reference_ids": lambda _name, value: reference_ids(value),
     "doc_name": lambda name, value: unicodedata.normalize("NFC", plain_text(name, value)),
+    "must_include": _asked(read_texts),
+    "must_not_include": _asked(read_texts),
+    "must_match": _asked(read_patterns),
+    "answer_checks": _asked(read_checks),
+    "must_satisfy": _asked(read_criteria),
     "tags": _tags,
     "skip": _mark,
     "xfail": _mark,

@@ -161,7 +161,10 @@ def _checked(
         missing = missing_fields(case, metric.info)
         if not missing or (provided and _will_have(case, metric.info, provided)):
             return case
-        lacking.append(missing)
+        lacking.append([] if metric.info.of_row.intersection(missing) else missing)
+    if not any(lacking):
+        asked = sorted(frozenset[str]().union(*(metric.info.of_row for metric in metrics)))
+        return replace(case, skip=f"the row asks for nothing that is measured: {_none_of(asked)}")
     fields = sorted({field for missing in lacking for field in missing})
     named = " and no ".join(NAMED.get(field, field) for field in fields)
     reason = f"no {named}, without which no metric can score it"
@@ -183,6 +186,10 @@ def _checked(
         xfail=case.xfail,
         question=case.question,
     )
+
+
+def _none_of(fields: Sequence[str]) -> str:
+    return f"no {' and no '.join(fields)}"
 
 
 def _will_have(sample: Sample, info: MetricInfo, provided: frozenset[str]) -> bool:

@@ -179,7 +179,7 @@ def _bind(
         info=info,
         metrics=metrics,
         cases=cases,
-        required=frozenset(info.thresholds),
+        required=frozenset(info.thresholds if scenario.thresholds else ()),
         on_invalid=scenario.dataset.on_invalid,
         models=bind_models(binding, metrics),
         top_k=scenario.top_k,
@@ -266,5 +266,5 @@ def _with_gates(binding: Binding, plan: Plan, *, compares: bool) -> Plan:
     contest = info.contest
     if contest is not None and contest.at_least is not None:
         gated |= {contest.of}
-    required = plan.required | gated or frozenset([WEIGHTED_SCORE])
+    required = plan.required | gated or frozenset([WEIGHTED_SCORE, *info.thresholds])
     return replace(plan, info=info, required=required)
