@@ -14,7 +14,10 @@ from pytest_rageval.first_scenario.words import is_all_of, kinds_of
 from pytest_rageval.scenario.column_names import read_field, snake_case
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
 
-GOLD_FIELDS: Final = ("references", "reference_contexts", "reference_ids", "must_include")
+CHECK_FIELDS: Final = ("must_include", "must_not_include", "must_match")
+"""What a row may ask of its answer."""
+
+GOLD_FIELDS: Final = ("references", "reference_contexts", "reference_ids", *CHECK_FIELDS)
 _ANSWERED: Final = ("contexts", "retrieved_ids")
 _MOST_WORDS: Final = 5
 """A longer header is a row of a table without one."""
@@ -39,12 +42,15 @@ class Found:
 
 @dataclass(frozen=True)
 class Mapped:
-    """The column of each field; ``doubts`` are reasons why it cannot be told what a column is."""
+    """The column of each field.
+
+    ``doubt`` says why it cannot be told what a column is, and ``ways`` are the two key maps that
+    would tell; "" and () where there is no doubt.
+    """
 
     fields: Mapping[str, Found]
-    doubts: tuple[str, ...] = ()
-    unsure: str = ""
-    """The column that may be the gold or the system's answer; it serves no field."""
+    doubt: str = ""
+    ways: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def has_gold(self) -> bool:
@@ -58,15 +64,14 @@ def map_columns(table: Table, file_stem: str, given: Mapping[str, str]) -> Mappe
     ``given`` is a ``key_map`` that the user wrote: it holds, and its columns serve nothing else.
     """
     draft = _Draft(table, {FIELD_OF.get(name, name): column for name, column in given.items()})
-    for name in ("question", "references", "must_include", "reference_ids", "retrieved_ids"):
+    for name in ("question", "references", *CHECK_FIELDS, "reference_ids", "retrieved_ids"):
         draft.take_best(name)
-    draft.take_best("must_not_include")
     draft.take_best("answer")
     draft.settle_bare_answer(file_stem)
     draft.settle_contexts()
     draft.take_id()
     draft.take_document()
-    return Mapped(draft.fields, tuple(draft.doubts), draft.unsure)
+    return Mapped(draft.fields, draft.doubt, draft.ways)
 
 
 def speaks_of(column: Column) -> tuple[str, int] | None:
@@ -98,14 +103,24 @@ def _by_words(column: Column) -> str | None:
     kinds = kinds_of(column.name)
     if kinds & {"score", "about"} or len(snake_case(column.name).split("_")) > _MOST_WORDS:
         return None
+    if is_all_of(column.name, "keyword", "must", "gold", "answer", "negative", "pattern"):
+        return _of_checks(kinds)
     if "negative" in kinds:
-        return "must_not_include" if "keyword" in kinds else None
+        return None
     if kinds & {"id", "document"} and "question" not in kinds:
         return _of_documents(column, kinds)
-    if "keyword" in kinds:
-        is_asked = kinds & {"gold", "must"}
-        return "must_include" if is_asked else None
     return _of_texts(column, kinds)
+
+
+def _of_checks(kinds: frozenset[str]) -> str | None:
+    """Return what a column is whose name has no words but those for texts in an answer."""
+    if not kinds & {"keyword", "pattern"}:
+        return "references" if {"gold", "answer"} <= kinds else None
+    if "negative" in kinds:
+        return "must_not_include" if "pattern" not in kinds else None
+    if "pattern" in kinds:
+        return "must_match"
+    return "must_include" if kinds & {"gold", "must"} else None
 
 
 def _of_texts(column: Column, kinds: frozenset[str]) -> str | None:
@@ -146,7 +161,7 @@ def _fits(column: Column, name: str) -> bool:
     if name == "answer?":
         is_bare = len(snake_case(column.name).split("_")) == 1
         return column.is_text and (is_bare or not column.is_number)
-    if name in ("answer", "references", "must_include", "must_not_include"):
+    if name in ("answer", "references", *CHECK_FIELDS):
         return column.is_text
     if name in ("reference_ids", "retrieved_ids"):
         return column.is_list or not any(_is_joined(text) for text in column.texts)
@@ -156,6 +171,13 @@ def _fits(column: Column, name: str) -> bool:
 def _is_of_few(column: Column) -> bool:
     """Return whether the same few values repeat, as in a column of kinds of questions."""
     return len(column.distinct) * 4 < len(column.filled)
+
+
+def holds_joined_ids(column: Column) -> bool:
+    """Return whether a column is named after documents to find, and divides them by commas."""
+    kinds = kinds_of(column.name)
+    named = bool(kinds & {"gold", "relevant"}) and bool(kinds & {"id", "document"})
+    return named and not column.is_list and any(map(_is_joined, column.texts))
 
 
 def _is_joined(ids: str) -> bool:
@@ -170,8 +192,8 @@ class _Draft:
     table: Table
     given: Mapping[str, str]
     fields: dict[str, Found] = field(default_factory=dict)
-    doubts: list[str] = field(default_factory=list)
-    unsure: str = ""
+    doubt: str = ""
+    ways: tuple[tuple[str, str, str], ...] = ()
 
     def __post_init__(self) -> None:
         self.fields |= {name: Found(column, "as you said") for name, column in self.given.items()}
@@ -204,10 +226,13 @@ class _Draft:
         elif why_gold:
             self.fields["references"] = Found(column, why_gold)
         elif "answer" not in self.fields:
-            self.unsure = column
-            self.doubts.append(
-                f"{column!r} may be the right answer, or what a system said: there is nothing "
-                "else to compare it with"
+            self.doubt = (
+                f"{column!r} may be the right answer, or what a system said: nothing in the file "
+                "tells"
+            )
+            self.ways = (
+                ("it is the right answer", "references", column),
+                ("a system said it, and right answers are added to the data", "answer", column),
             )
 
     def _settle_beside_gold(self, column: str) -> None:
@@ -217,10 +242,13 @@ class _Draft:
             return
         if snake_case(gold) == "reference" and pages and gold not in self.given.values():
             del self.fields["references"]
-            self.unsure = column
-            self.doubts.append(
+            self.doubt = (
                 f"{gold!r} may be the right answer, or the passage that it is in "
                 f"(there is a column {pages[0]!r})"
+            )
+            self.ways = (
+                (f"{gold!r} is a passage, and {column!r} the right answer", "references", column),
+                (f"{gold!r} is the right answer", "references", gold),
             )
         else:
             self.fields["answer"] = Found(column, f"by its name, beside {gold!r}")
@@ -250,7 +278,7 @@ class _Draft:
         if name in self.fields:
             return
         column = min(fits, key=lambda one: self._rank("contexts", one))
-        why = "beside an answer" if is_answered else "what should be found: no answer is from them"
+        why = "beside answers" if is_answered else "to be found: the data have no answers"
         self.fields[name] = Found(column, why)
 
     def take_id(self) -> None:

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pytest_rageval.datasets.columns.passages import parse_contexts
-from pytest_rageval.first_scenario.mapping import Mapped
+from pytest_rageval.first_scenario.mapping import CHECK_FIELDS, Mapped
 from pytest_rageval.first_scenario.table import Column, Table
 from pytest_rageval.text.normalize import normalize_unicode
 from pytest_rageval.text.tokenize import has_cjk
 
 _ANSWERS: Final = ("em", "f1", "rouge-l")
 _SEARCH: Final = ("recall@5", "mrr")
-_CHECKS: Final = ("must_include", "must_not_include")
 _SENTENCE: Final = 60
 _FEW_LETTERS: Final = 0.01
 _MOST_GROUPS: Final = 20
@@ -26,8 +25,8 @@ _LOOKED_AT: Final = 200
 class Measures:
     """The metrics, what else the scenario needs for them, and those that lack something.
 
-    ``later`` are pairs of metrics and what they need. ``asks`` are the fields that a target has to
-    give, () if the data hold them.
+    ``weights`` are () where all count the same. ``later`` are pairs of metrics and what they need.
+    ``asks`` are the fields that a target has to give, () if the data hold them.
     """
 
     metrics: tuple[str, ...]
@@ -65,7 +64,7 @@ def measures_for(table: Table, mapped: Mapped) -> Measures:
         tuple(metrics),
         tuple((names, why) for names, why in later if names),
         asks,
-        weights=(("em", 0.0),) if is_long and "em" in metrics else (),
+        weights=tuple((name, float(name != "em")) for name in metrics) if is_long else (),
         match="contains" if search_now and _lies_inside(table, mapped) else "",
         script=_script(table, mapped),
         groups=tuple(_groups(table, mapped))[:_SHOWN_GROUPS],
@@ -73,7 +72,7 @@ def measures_for(table: Table, mapped: Mapped) -> Measures:
 
 
 def _of_answers(mapped: Mapped) -> tuple[str, ...]:
-    checks = [name for name in _CHECKS if name in mapped.fields]
+    checks = [name for name in CHECK_FIELDS if name in mapped.fields]
     return (*(_ANSWERS if "references" in mapped.fields else ()), *checks)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any, Final
 from pytest_rageval.datasets.load import Dataset, load_dataset
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.evaluation import evaluate
-from pytest_rageval.first_scenario.mapping import Found, Mapped, map_columns
+from pytest_rageval.first_scenario.mapping import Found, Mapped, holds_joined_ids, map_columns
 from pytest_rageval.first_scenario.measures import Measures, measures_for
 from pytest_rageval.first_scenario.scenario_text import (
     Draft,
@@ -20,15 +21,16 @@ from pytest_rageval.first_scenario.scenario_text import (
     written_map,
 )
 from pytest_rageval.first_scenario.table import Table, read_table
-from pytest_rageval.model import InvalidRow, ScenarioResult
+from pytest_rageval.model import InvalidRow, Sample, ScenarioResult
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
 from pytest_rageval.scenario.loader import parse_scenario
 from pytest_rageval.scenario.recognise import is_scenario
-from pytest_rageval.scenario.yaml.text import inline_text, pair_text
+from pytest_rageval.scenario.yaml.text import inline_text
 
 TRIED_ROWS: Final = 3
 _SHOWN: Final = 20
+_PLAIN: Final = re.compile(r"[\w.-]+")
 _GOLD_NAMES: Final = (
     "'reference' (the right answer), 'relevant_ids' (the documents to find) or "
     "'reference_contexts' (the passages to find)"
@@ -69,14 +71,15 @@ def propose(data: Path, folder: Path, given: Mapping[str, Any]) -> Proposal:
     _refuse(table, mapped, shown)
     spec = _spec({**keys, "key_map": written_map(table, mapped)}, shown)
     read = load_dataset(spec, folder, shown)
-    mapped = _as_read(mapped, read)
+    mapped = _as_read(mapped, read, table)
     measures = measures_for(table, mapped)
     if not measures.metrics:
         raise _refusal(shown, _nothing_found(mapped))
     name = file_stem(data.name)
     dataset = {key: value for key, value in {"path": path, **given}.items() if key != "key_map"}
     draft = Draft(name, f"{name}.rageval.yaml", dataset, table, mapped, measures)
-    tried = _try(draft, folder)
+    valid = next((case.index for case in read.cases if isinstance(case, Sample)), 0)
+    tried = _try(draft, folder, valid)
     return Proposal(
         draft.file,
         scenario_text(replace(draft, tried=_tried(tried))),
@@ -88,7 +91,7 @@ def propose(data: Path, folder: Path, given: Mapping[str, Any]) -> Proposal:
     )
 
 
-def _as_read(mapped: Mapped, read: Dataset) -> Mapped:
+def _as_read(mapped: Mapped, read: Dataset, table: Table) -> Mapped:
     """Return the fields with those that a reader takes by the names of columns that were left."""
     served = {found.column for found in mapped.fields.values()}
     by_name = {
@@ -100,7 +103,7 @@ def _as_read(mapped: Mapped, read: Dataset) -> Mapped:
     found = {
         name: Found(column, "by its name")
         for name, column in more.items()
-        if name not in mapped.fields and column not in served
+        if name not in mapped.fields and column not in served and table[column].filled
     }
     return replace(mapped, fields={**mapped.fields, **found})
 
@@ -120,8 +123,9 @@ def _spec(keys: Mapping[str, Any], shown: str) -> DatasetSpec:
 def _refuse(table: Table, mapped: Mapped, shown: str) -> None:
     """Raise ScenarioError unless there are questions and gold, and no doubt about them."""
     columns = ", ".join(repr(column.name) for column in table.columns[:_SHOWN])
-    if mapped.doubts:
-        raise _refusal(shown, *mapped.doubts, *_ways(mapped), f"Columns: {columns}")
+    if mapped.doubt:
+        ways = (f"If {case}, add {_way(name, column)}" for case, name, column in mapped.ways)
+        raise _refusal(shown, mapped.doubt, *ways, f"Columns: {columns}")
     if "question" not in mapped.fields and not {"answer", "references"} <= mapped.fields.keys():
         way = f"name it: {_way('question', 'YOUR_COLUMN')}"
         raise _refusal(shown, f"no column looks like questions; {way}", f"Columns: {columns}")
@@ -129,24 +133,29 @@ def _refuse(table: Table, mapped: Mapped, shown: str) -> None:
         raise _refusal(
             shown,
             "no gold: no column says what is right, so nothing can be measured",
+            *_joined_ids(table),
             f"Add a column {_GOLD_NAMES}; or name the one that it is: "
             f"{_way('references', 'YOUR_COLUMN')}",
             f"Found: {_listed(mapped)}. Columns: {columns}",
         )
 
 
-def _ways(mapped: Mapped) -> Iterator[str]:
-    """Yield what to add to the command for each of the two things that a column may be."""
-    column = mapped.unsure
-    yield f"If {column!r} is the right answer, add {_way('references', column)}"
-    yield (
-        f"If a system said it, add {_way('answer', column)} and, in the data, what is right: "
-        f"a column {_GOLD_NAMES}"
-    )
+def _joined_ids(table: Table) -> Iterator[str]:
+    """Yield what to do about columns with several ids in a text, divided by commas."""
+    for column in table.columns:
+        if holds_joined_ids(column):
+            yield (
+                f"{column.name!r} seems to hold several ids with commas: divide them by ';', "
+                'or write a list, ["a", "b"]'
+            )
 
 
 def _way(field: str, column: str) -> str:
-    return f"--rag-set='dataset.key_map.{pair_text(field, column).replace(': ', '=', 1)}'"
+    """Return the option that gives a column to a field, as a shell takes it."""
+    if _PLAIN.fullmatch(column):
+        return f"--rag-set=dataset.key_map.{field}={column}"
+    quoted = column.replace("'", "''")
+    return f"\"--rag-set=dataset.key_map.{field}='{quoted}'\""
 
 
 def _nothing_found(mapped: Mapped) -> str:
@@ -166,19 +175,22 @@ def _refusal(shown: str, *sentences: str) -> ScenarioError:
     return ScenarioError([Problem(shown, ". ".join(sentences))])
 
 
-def _try(draft: Draft, folder: Path) -> ScenarioResult:
-    """Return the result of the first rows; a system that has to be asked gives nothing."""
+def _try(draft: Draft, folder: Path, first: int) -> ScenarioResult:
+    """Return the result up to the third row from the ``first`` valid one on.
+
+    A system that has to be asked gives the question back.
+    """
     tree = parse_scenario(scenario_text(draft), Path(draft.file), draft.file)
     asks = draft.measures.asks
     return evaluate(
         tree.data,
-        {"dataset": {"limit": TRIED_ROWS}},
+        {"dataset": {"limit": first + TRIED_ROWS}},
         folder=folder,
-        target=_gives_nothing if asks else None,
+        target=_echo if asks else None,
     )
 
 
-def _gives_nothing(question: str = "") -> dict[str, Any]:
+def _echo(question: str = "") -> dict[str, Any]:
     return {"answer": question, "contexts": [], "retrieved_ids": []}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pytest_rageval.first_scenario.mapping import Mapped
+from pytest_rageval.first_scenario.mapping import CHECK_FIELDS, Mapped
 from pytest_rageval.first_scenario.measures import Measures
 from pytest_rageval.first_scenario.table import Table
 from pytest_rageval.scenario.column_names import snake_case
@@ -21,12 +21,13 @@ _MEANS: Final = {
     "rouge-l": "words in the same order",
     "must_include": "the texts that each row asks for are in the answer",
     "must_not_include": "and those that it forbids are not",
+    "must_match": "and so is a text for each of its patterns",
     "recall@5": "the share of what should be found that is among the first five",
     "mrr": "1 / rank of the first that should be found",
 }
 _SCRIPTS: Final = {
-    "cjk": "characters are compared, and full-width punctuation does not count",
-    "letters": "words of every script are compared; ROUGE's own are those of Latin letters",
+    "cjk": "Characters are compared, and full-width punctuation does not count",
+    "letters": "Words of every script are compared; ROUGE's own are those of ASCII letters",
 }
 
 
@@ -78,7 +79,7 @@ def _dataset(draft: Draft) -> list[str]:
     lines = ["dataset:", *(f"  {pair_text(key, value)}" for key, value in draft.dataset.items())]
     mapped = written_map(draft.table, draft.mapped)
     if mapped:
-        lines.append("  key_map:                    # our field: your column")
+        lines.append(_with_comment("  key_map:", "our field: your column"))
     for name, column in mapped.items():
         why = draft.mapped.fields[name].why
         line = f"    {pair_text(name, column)}"
@@ -107,11 +108,11 @@ def _target(draft: Draft) -> list[str]:
     asks = draft.measures.asks
     if not asks:
         return []
-    given = " and ".join(asks)
+    given = " and ".join("answers" if one == "answer" else one for one in asks)
     reply = "the answer" if asks == ("answer",) else f"{{'answer': ..., '{asks[0]}': [...]}}"
     return [
-        f"# The data have no column with {given}: your system is asked. Remove one '#', and name",
-        "# your function or address; or run pytest with  --rag-set target=my_app.rag:answer",
+        f"# The data have no {given}: your system is asked. Remove a '#', and name your function",
+        "# or address; or leave this, and run pytest with  --rag-set target=my_app.rag:answer",
         f"# target: my_app.rag:answer               # answer(question) returns {reply}",
         '# target: http://127.0.0.1:8000/ask       # gets {"question": ...}',
     ]
@@ -131,7 +132,7 @@ def _metrics(draft: Draft) -> list[str]:
         )
     if measures.script and set(measures.metrics) & {"em", "f1", "rouge-l"}:
         options = inline_text({"normalizer": "unicode", "tokenizer": "char"})
-        lines.append(_with_comment(f"metric_options: {options}", _SCRIPTS[measures.script]))
+        lines += [f"# {_SCRIPTS[measures.script]}:", f"metric_options: {options}"]
     for names, needed in measures.later:
         lines.append(f"# Also: {', '.join(names)}. Needs {needed}.")
     return lines
@@ -156,9 +157,12 @@ def _gates(draft: Draft) -> list[str]:
     if lacking:
         count, share = lacking
         more = f"{count} of {draft.table.rows} rows have nothing to compare with"
-        lines.append(_with_comment(f"  # unscored: {share}", more))
+        if draft.measures.asks:
+            more += "; needs dataset.on_invalid: skip"
+        gate = "invalid" if draft.measures.asks else "unscored"
+        lines.append(_with_comment(f"  # {gate}: {share}", more))
     if draft.measures.groups:
-        lines.append("  # by:                       # each value of a column is judged, too")
+        lines.append(_with_comment("  # by:", "each value of a column is judged, too"))
     for name in draft.measures.groups:
         values = _values(draft, name)
         line = f"  #   {pair_text(name, {'weighted_score': 0.4})}"
@@ -177,7 +181,7 @@ def _lacking(draft: Draft) -> tuple[int, float] | None:
     used = [
         draft.table[found.column].cells
         for name, found in draft.mapped.fields.items()
-        if name in ("references", "must_include", "must_not_include")
+        if name in ("references", *CHECK_FIELDS)
         or (name.startswith("reference_") and "mrr" in draft.measures.metrics)
     ]
     count = sum(all(cell is None for cell in row) for row in zip(*used, strict=True))

@@ -28,7 +28,8 @@ _WORDS: Final[dict[str, str]] = {
     "given": "actual generated given bot model rag system predicted pred llm assistant chatbot "
     "produced gpt claude",
     "keyword": "keyword keywords include includes contain contains must fact facts term terms "
-    "value values token tokens pattern patterns phrase phrases 关键词",
+    "value values token tokens phrase phrases 关键词",
+    "pattern": "pattern patterns regex regexes regexp",
     "must": "must include includes contain contains",
     "text": "text texts",
     "negative": "not forbidden forbid never avoid exclude excluded incorrect wrong false rejected "

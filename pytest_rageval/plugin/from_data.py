@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -87,9 +88,8 @@ def _given(config: pytest.Config) -> dict[str, Any]:
 
 def _with_hint(message: str) -> str:
     """Return the message, with how to set a key of the data here if it names one."""
-    if "dataset." not in message or "--rag-set" in message:
-        return message
-    return f"{message} (here: --rag-set=dataset.KEY=VALUE, for instance dataset.encoding=gb18030)"
+    key = re.search(r"\bdataset\.(encoding|delimiter|sheet|format|rows_at|max_mb)\b", message)
+    return f"{message}. Here: --rag-set={key[0]}=VALUE" if key else message
 
 
 def _workflow(proposal: Proposal, here: Path, folder: Path, data: Path) -> tuple[Path, str]:
@@ -126,11 +126,12 @@ def _report(proposal: Proposal, written: list[str]) -> str:
     lines += ["", _trial(proposal), "", *(f"wrote {path}" for path in written)]
     if proposal.measures.asks:
         lines += [
-            f"the data have no {' and '.join(proposal.measures.asks)}: name your system under",
-            f"'target' in {written[0]}, or on the command line:",
+            "the data have no answers: name your system under 'target' in the scenario, or run",
             f"    {answered_by(proposal)}",
         ]
-    return "\n".join([*lines, f"run it:  pytest {written[0]}"]) + "\n"
+    else:
+        lines.append(f"run it:  pytest {written[0]}")
+    return "\n".join(lines) + "\n"
 
 
 def _columns(proposal: Proposal) -> list[str]:
