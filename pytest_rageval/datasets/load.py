@@ -22,6 +22,7 @@ from pytest_rageval.datasets.base import (
 )
 from pytest_rageval.datasets.columns.key_map import KeyMap
 from pytest_rageval.datasets.columns.likely import likely_columns
+from pytest_rageval.datasets.content import check_content, format_of
 from pytest_rageval.datasets.formats.inline import rows_of
 from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten
 from pytest_rageval.model import NOTHING, Case, json_plain
@@ -31,6 +32,7 @@ from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.text.json_path import head_of
 
 _LISTED = 5
+_DOCUMENTS = ("json", "jsonl", "yaml")
 T = TypeVar("T")
 
 
@@ -137,12 +139,18 @@ def _missing_file(path: Path, written: str, section: str) -> str:
 
 def reader_of(file: DataFile, where: str, section: str) -> DatasetReader:
     """Return the reader of a data file's format; raises ScenarioError if there is none."""
-    suffixes = [suffix for suffix in file.path.suffixes if suffix != ".gz"]
-    wanted = file.spec.format or (suffixes[-1].lstrip(".") if suffixes else "")
+    wanted = format_of(file, READER_REGISTRY.canonical)
     try:
-        return READER_REGISTRY.get(wanted)
+        reader = READER_REGISTRY.get(wanted)
     except UnknownNameError as error:
-        raise ScenarioError([Problem(where, f"{section}: {error}")]) from error
+        hint = f" To say what it is, write {section}.format: csv, or another of these."
+        hint = "" if file.spec.format else hint
+        raise ScenarioError([Problem(where, f"{section}: {error}{hint}")]) from error
+    check_content(file, reader.name)
+    if file.spec.rows_at is not None and reader.name not in _DOCUMENTS:
+        message = f"rows_at: {reader.name} has no keys; rows_at is for json and yaml"
+        raise ScenarioError([Problem(where, f"{section}.{message}")])
+    return reader
 
 
 def choose(rows: Iterable[T], spec: DatasetSpec) -> tuple[list[T], int | None]:

@@ -11,6 +11,7 @@ from pytest_rageval.scenario.column_names import OPPOSED
 from pytest_rageval.scenario.fields import FIELD_OF
 from pytest_rageval.scenario.spec import Encoding, Name, Number, Spec, Text, Whole
 from pytest_rageval.scenario.yaml.text import inline_text
+from pytest_rageval.text.json_path import parse_path
 
 OnInvalid = Literal["fail", "skip", "xfail"]
 MaxMb = Annotated[
@@ -41,6 +42,19 @@ Delimiter = Annotated[
 ]
 
 
+def _is_path(text: str | None) -> str | None:
+    if text is not None:
+        parse_path(text)
+    return text
+
+
+RowsAt = Annotated[
+    Name | None,
+    AfterValidator(_is_path),
+    Field(description="path to the rows in a json or yaml file, for instance data.rows"),
+]
+
+
 class DatasetSpec(Spec):
     """Where the rows come from and which of them are used."""
 
@@ -57,6 +71,7 @@ class DatasetSpec(Spec):
     blank_answer: Literal["missing", "empty"] = Field(
         "missing", description="what a blank cell of a table in the answer's column is"
     )
+    rows_at: RowsAt = None
     sheet: Name | None = Field(None, description="the sheet of a workbook; the first when absent")
     encoding: Encoding = Field("utf-8", description="of text formats, for instance gb18030")
     delimiter: Delimiter = None
@@ -113,6 +128,8 @@ class DatasetSpec(Spec):
         sources = (self.path, self.rows, self.qrels_path)
         if sum(source is not None for source in sources) != 1:
             raise ValueError("give either 'path' or 'rows', or 'qrels_path' and 'run_path'")
+        if self.rows_at is not None and self.path is None:
+            raise ValueError("'rows_at' is where the rows are in the file that 'path' names")
         return self
 
 
@@ -123,6 +140,7 @@ class CorpusSpec(Spec):
 
     path: Name = Field(description="data file, relative to the scenario file")
     format: Name | None = Field(None, description="by the suffix of the path when absent")
+    rows_at: RowsAt = None
     encoding: Encoding = Field("utf-8", description="of text formats, for instance gb18030")
     delimiter: Delimiter = None
     max_mb: MaxMb = None

@@ -17,6 +17,7 @@ from pytest_rageval.datasets.columns.cells import (
     list_in_text,
     plain_text,
     value_in_cell,
+    value_in_text,
 )
 from pytest_rageval.datasets.columns.ids import reference_ids, retrieved_ids
 from pytest_rageval.datasets.columns.passages import contexts_and_docs, parse_contexts
@@ -240,6 +241,10 @@ class _Layout:
         path = self._paths.get(column)
         if path is None:
             return None
+        root = path.root or ""
+        cell = fields.get(root)
+        if isinstance(cell, str) and (spelled := value_in_text(cell)) is not None:
+            fields = {**fields, root: spelled}  # JSON in a cell, or in a text of JSON
         try:
             value = path.pick(fields)
         except LostPathError as error:
