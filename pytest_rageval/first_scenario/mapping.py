@@ -19,6 +19,7 @@ CHECK_FIELDS: Final = ("must_include", "must_not_include", "must_match")
 
 GOLD_FIELDS: Final = ("references", "reference_contexts", "reference_ids", *CHECK_FIELDS)
 _ANSWERED: Final = ("contexts", "retrieved_ids")
+_FEW: Final = 5
 _MOST_WORDS: Final = 5
 """A longer header is a row of a table without one."""
 
@@ -147,7 +148,7 @@ def _of_documents(column: Column, kinds: frozenset[str]) -> str | None:
         return "contexts" if is_text else "retrieved_ids"
     if "truth" in snake_case(column.name).split("_"):
         return "doc_name"  # where the gold is from
-    if kinds & {"gold", "relevant"}:
+    if kinds & {"gold", "relevant", "must"}:
         return "reference_contexts" if is_text else "reference_ids"
     return None
 
@@ -155,7 +156,7 @@ def _of_documents(column: Column, kinds: frozenset[str]) -> str | None:
 def _fits(column: Column, name: str) -> bool:
     """Return whether the cells can be what the name says."""
     if name in ("contexts", "contexts?", "reference_contexts"):
-        return column.is_text and not column.is_number and len(column.distinct) > 1
+        return column.is_text and not column.is_number and not _is_label(column)
     if name == "question":
         return column.is_text and not column.is_number and not _is_of_few(column)
     if name == "answer?":
@@ -166,6 +167,11 @@ def _fits(column: Column, name: str) -> bool:
     if name in ("reference_ids", "retrieved_ids"):
         return column.is_list or not any(_is_joined(text) for text in column.texts)
     return True
+
+
+def _is_label(column: Column) -> bool:
+    """Return whether the same short text is in all of the rows."""
+    return len(column.filled) >= _FEW and len(column.distinct) == 1 and not column.is_prose
 
 
 def _is_of_few(column: Column) -> bool:
@@ -337,8 +343,7 @@ class _Draft:
         column = self.table[name]
         if not column.filled:
             return False
-        spoken = self._spoken.get(name, ("", 0))[0]
-        few = len(column.distinct) <= 5
-        return spoken.startswith("contexts") or (
-            "score" in kinds_of(name) and (column.is_number or few)
-        )
+        kinds = kinds_of(name)
+        if "context" in kinds or self._spoken.get(name, ("", 0))[0].startswith("contexts"):
+            return True
+        return "score" in kinds and (column.is_number or len(column.distinct) <= _FEW)

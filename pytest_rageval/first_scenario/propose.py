@@ -21,12 +21,12 @@ from pytest_rageval.first_scenario.scenario_text import (
     written_map,
 )
 from pytest_rageval.first_scenario.table import Table, read_table
+from pytest_rageval.first_scenario.workflow import shell_word
 from pytest_rageval.model import InvalidRow, Sample, ScenarioResult
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
 from pytest_rageval.scenario.loader import parse_scenario
 from pytest_rageval.scenario.recognise import is_scenario
-from pytest_rageval.scenario.yaml.text import inline_text
 
 TRIED_ROWS: Final = 3
 _SHOWN: Final = 20
@@ -63,23 +63,23 @@ def propose(data: Path, folder: Path, given: Mapping[str, Any]) -> Proposal:
     """
     shown = data.name
     _refuse_scenario(data, shown)
-    path = os.path.relpath(data.absolute(), folder).replace(os.sep, "/")
-    keys = {**given, "path": path}
+    keys = {**given, "path": data.name}
     spec = _spec(keys, shown)
-    table = read_table(spec, folder, shown)
+    table = read_table(spec, data.parent, shown)
     mapped = map_columns(table, data.stem, spec.key_map)
     _refuse(table, mapped, shown)
     spec = _spec({**keys, "key_map": written_map(table, mapped)}, shown)
-    read = load_dataset(spec, folder, shown)
+    read = load_dataset(spec, data.parent, shown)
     mapped = _as_read(mapped, read, table)
     measures = measures_for(table, mapped)
     if not measures.metrics:
         raise _refusal(shown, _nothing_found(mapped))
     name = file_stem(data.name)
+    path = os.path.relpath(data.absolute(), folder.absolute()).replace(os.sep, "/")
     dataset = {key: value for key, value in {"path": path, **given}.items() if key != "key_map"}
     draft = Draft(name, f"{name}.rageval.yaml", dataset, table, mapped, measures)
     valid = next((case.index for case in read.cases if isinstance(case, Sample)), 0)
-    tried = _try(draft, folder, valid)
+    tried = _try(draft, data, valid)
     return Proposal(
         draft.file,
         scenario_text(replace(draft, tried=_tried(tried))),
@@ -175,7 +175,7 @@ def _refusal(shown: str, *sentences: str) -> ScenarioError:
     return ScenarioError([Problem(shown, ". ".join(sentences))])
 
 
-def _try(draft: Draft, folder: Path, first: int) -> ScenarioResult:
+def _try(draft: Draft, data: Path, first: int) -> ScenarioResult:
     """Return the result up to the third row from the ``first`` valid one on.
 
     A system that has to be asked gives the question back.
@@ -184,8 +184,8 @@ def _try(draft: Draft, folder: Path, first: int) -> ScenarioResult:
     asks = draft.measures.asks
     return evaluate(
         tree.data,
-        {"dataset": {"limit": first + TRIED_ROWS}},
-        folder=folder,
+        {"dataset": {"path": data.name, "limit": first + TRIED_ROWS}},
+        folder=data.parent,
         target=_echo if asks else None,
     )
 
@@ -217,5 +217,5 @@ def found_lines(proposal: Proposal) -> Iterator[tuple[str, str, str]]:
 
 def answered_by(proposal: Proposal) -> str:
     """Return the command that gives the scenario a system to ask; "" where none is needed."""
-    command = f"pytest {inline_text(proposal.file_name)} --rag-set target=my_app.rag:answer"
+    command = f"pytest {shell_word(proposal.file_name)} --rag-set target=my_app.rag:answer"
     return command if proposal.measures.asks else ""

@@ -9,6 +9,7 @@ from typing import Any, Final
 from pytest_rageval.first_scenario.mapping import CHECK_FIELDS, Mapped
 from pytest_rageval.first_scenario.measures import Measures
 from pytest_rageval.first_scenario.table import Table
+from pytest_rageval.first_scenario.workflow import shell_word
 from pytest_rageval.scenario.column_names import snake_case
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.scenario.yaml.text import inline_text, pair_text
@@ -70,7 +71,7 @@ def scenario_text(draft: Draft) -> str:
 def _head(draft: Draft) -> list[str]:
     return [
         "# What is measured, on which data, and what is good enough.",
-        f"# Run it with:  pytest {draft.file}",
+        f"# Run it with:  pytest {shell_word(draft.file)}",
         pair_text("name", draft.name),
     ]
 

@@ -34,7 +34,7 @@ def workflow_text(scenario: str, extras: Sequence[str], folder: str, *, asks: bo
         '        with: {python-version: "3.12"}',
         f'      - run: pip install "{package}"',
         *(["      # - run: pip install -r requirements.txt    # what is asked"] * asks),
-        f"      - run: {_quoted(f'pytest {_for_shell(scenario)} --rag-report=html')}",
+        f"      - run: {_quoted(f'pytest {shell_word(scenario)} --rag-report=html')}",
         "      - uses: actions/upload-artifact@v4",
         "        if: always()",
         '        with: {name: rageval, path: "**/.rageval", include-hidden-files: true}',
@@ -42,7 +42,12 @@ def workflow_text(scenario: str, extras: Sequence[str], folder: str, *, asks: bo
     return "".join(f"{line}\n" for line in lines)
 
 
-def _for_shell(text: str) -> str:
+def shell_word(text: str) -> str:
+    """Return a file's name as a shell takes it, in double quotes if it has to be.
+
+    >>> shell_word("a.yaml"), shell_word("my data.yaml")
+    ('a.yaml', '"my data.yaml"')
+    """
     return text if all(one.isalnum() or one in "._/-" for one in text) else f'"{text}"'
 
 

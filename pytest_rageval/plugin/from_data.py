@@ -17,7 +17,7 @@ from pytest_rageval.first_scenario.propose import (
     propose,
     rows_in_words,
 )
-from pytest_rageval.first_scenario.workflow import SERVICES, workflow_text
+from pytest_rageval.first_scenario.workflow import SERVICES, shell_word, workflow_text
 from pytest_rageval.plugin.options import SET
 from pytest_rageval.plugin.show.stdout import say
 from pytest_rageval.reports.base import write_atomically
@@ -130,7 +130,7 @@ def _report(proposal: Proposal, written: list[str]) -> str:
             f"    {answered_by(proposal)}",
         ]
     else:
-        lines.append(f"run it:  pytest {written[0]}")
+        lines.append(f"run it:  pytest {shell_word(written[0])}")
     return "\n".join(lines) + "\n"
 
 
