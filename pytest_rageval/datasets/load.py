@@ -24,11 +24,13 @@ from pytest_rageval.datasets.columns.key_map import KeyMap
 from pytest_rageval.datasets.columns.likely import likely_columns
 from pytest_rageval.datasets.content import check_content, format_of
 from pytest_rageval.datasets.formats.inline import rows_of
+from pytest_rageval.datasets.joined import Answers, merged
 from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten
 from pytest_rageval.model import NOTHING, Case, json_plain
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.column_names import column_meant
-from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.scenario.data_specs import AnswersSpec, DatasetSpec
+from pytest_rageval.scenario.yaml.text import inline_text
 from pytest_rageval.text.json_path import head_of
 
 _LISTED = 5
@@ -57,20 +59,23 @@ class Dataset:
     """The columns that are read by the names of other tools, by field."""
 
 
-def load_dataset(
+def load_dataset(  # noqa: PLR0913  (all but the first three are options)
     spec: DatasetSpec,
     base_dir: Path,
     where: str,
     row_lines: Sequence[int | None] | None = None,
     where_mapped: Callable[[str], str] | None = None,
     fallbacks: Mapping[str, str] = NOTHING,
+    *,
+    answers: AnswersSpec | None = None,
 ) -> Dataset:
     """Return the cases of ``spec``, whose path is relative to ``base_dir``.
 
     ``where`` is the place in the scenario that names the data, ``row_lines`` are the lines of
     inline rows, ``where_mapped`` returns the place of a field of the ``key_map``; KeyMap explains
-    ``fallbacks``. Raises ScenarioError if the data as a whole cannot be used: a missing or
-    unreadable file, no rows, duplicate ids, a mapped column or path that no row has.
+    ``fallbacks``; ``answers`` is a second file, joined to the rows. Raises ScenarioError if the
+    data as a whole cannot be used: a missing or unreadable file, no rows, duplicate ids, a mapped
+    column or path that no row has.
     """
     if spec.rows is not None:
         # The rows are in the scenario file, so messages name that file.
@@ -84,16 +89,24 @@ def load_dataset(
         reader = reader_of(file, where, "dataset")
         rows, read_hint = reader.read(file), reader.hint
         digest = file.sha256()
+    if spec.merge_rows is not None:
+        rows = merged(rows, spec.merge_rows, spec.key_map)
+    second = None if answers is None else _answers(answers, base_dir, where, spec)
+    if second is not None:
+        rows = second.joined(rows, shown, spec.key_map)
+        digest.update(second.sha256)
     chosen, left_out = choose(rows, spec)
+    if second is not None and left_out is not None:
+        second.refuse_unused(shown)
     if not chosen:
         raise ScenarioError([Problem(shown, "no rows: an empty data set tests nothing")])
-    likely = likely_columns(chosen, spec.key_map, fallbacks)
+    likely = likely_columns(chosen, spec.key_map, fallbacks) if spec.other_names else NOTHING
     key_map = KeyMap(spec.key_map, spec.blank_answer, fallbacks, likely)
     cases = [key_map.case(row, index) for index, row in enumerate(chosen)]
     hint = read_hint(tuple(key_map.columns), spec) if read_hint is not None else ""
     problems = [
         *_unknown_columns(spec, key_map, shown, where_mapped, hint),
-        *_duplicate_ids(cases, chosen, shown),
+        *_duplicate_ids(cases, chosen, shown, spec.key_map.get("id") or likely.get("id", "id")),
     ]
     if problems:
         raise ScenarioError(problems)
@@ -109,6 +122,16 @@ def load_dataset(
         hint=hint,
         likely=likely,
     )
+
+
+def _answers(answers: AnswersSpec, base_dir: Path, where: str, spec: DatasetSpec) -> Answers:
+    own = ("path", "format", "rows_at", "encoding", "delimiter", "max_mb")
+    as_dataset = DatasetSpec(**{key: getattr(answers, key) for key in own})
+    file = data_file(as_dataset, base_dir, where, "answers")
+    rows: Iterable[Row | BrokenRow] = reader_of(file, where, "answers").read(file)
+    if answers.merge_rows:
+        rows = merged(rows, answers.key, spec.key_map)
+    return Answers(answers, file.shown, rows, file.sha256().digest())
 
 
 def data_file(spec: DatasetSpec, base_dir: Path, where: str, section: str) -> DataFile:
@@ -208,8 +231,17 @@ def _of_two_names(key_map: KeyMap, shown: str) -> Iterator[str]:
         )
 
 
+def _of_repeated_ids(column: str) -> str:
+    """Return what to write where a column of ids is none of its rows'."""
+    text = inline_text(column)
+    return (
+        f"if {column!r} names the expected document, write key_map: {{reference_ids: {text}}}; if "
+        f"its rows are parts of one sample, merge_rows: {text} (in 'dataset')"
+    )
+
+
 def _duplicate_ids(
-    cases: Sequence[Case], rows: Sequence[Row | BrokenRow], shown: str
+    cases: Sequence[Case], rows: Sequence[Row | BrokenRow], shown: str, column: str
 ) -> Iterator[Problem]:
     first: dict[str, int] = {}
     found = 0
@@ -225,3 +257,5 @@ def _duplicate_ids(
             yield Problem(where, f"duplicate id {shorten(case.id)!r} (first on {earlier})")
     if found > _LISTED:
         yield Problem(shown, f"and {found - _LISTED} more duplicate ids")
+    if found > 1:  # once may be a slip
+        yield Problem(shown, _of_repeated_ids(column))

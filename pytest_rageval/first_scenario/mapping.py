@@ -20,6 +20,7 @@ CHECK_FIELDS: Final = ("must_include", "must_not_include", "must_match")
 GOLD_FIELDS: Final = ("references", "reference_contexts", "reference_ids", *CHECK_FIELDS)
 _ANSWERED: Final = ("contexts", "retrieved_ids")
 _FEW: Final = 5
+_NEARLY_ALL: Final = 0.8
 _MOST_WORDS: Final = 5
 """A longer header is a row of a table without one."""
 
@@ -104,7 +105,8 @@ def _by_words(column: Column) -> str | None:
     kinds = kinds_of(column.name)
     if kinds & {"score", "about"} or len(snake_case(column.name).split("_")) > _MOST_WORDS:
         return None
-    if is_all_of(column.name, "keyword", "must", "gold", "answer", "negative", "pattern"):
+    words = ("keyword", "must", "gold", "answer", "negative", "pattern")
+    if kinds & {"keyword", "pattern"} and is_all_of(column.name, *words):
         return _of_checks(kinds)
     if "negative" in kinds:
         return None
@@ -115,8 +117,6 @@ def _by_words(column: Column) -> str | None:
 
 def _of_checks(kinds: frozenset[str]) -> str | None:
     """Return what a column is whose name has no words but those for texts in an answer."""
-    if not kinds & {"keyword", "pattern"}:
-        return "references" if {"gold", "answer"} <= kinds else None
     if "negative" in kinds:
         return "must_not_include" if "pattern" not in kinds else None
     if "pattern" in kinds:
@@ -158,7 +158,8 @@ def _fits(column: Column, name: str) -> bool:
     if name in ("contexts", "contexts?", "reference_contexts"):
         return column.is_text and not column.is_number and not _is_label(column)
     if name == "question":
-        return column.is_text and not column.is_number and not _is_of_few(column)
+        is_in_all = len(column.filled) >= _NEARLY_ALL * len(column.cells)
+        return column.is_text and is_in_all and not column.is_number and not _is_of_few(column)
     if name == "answer?":
         is_bare = len(snake_case(column.name).split("_")) == 1
         return column.is_text and (is_bare or not column.is_number)

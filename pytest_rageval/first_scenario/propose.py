@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.datasets.load import Dataset, load_dataset
 from pytest_rageval.errors import Problem, ScenarioError, shorten
-from pytest_rageval.evaluation import evaluate
+from pytest_rageval.evaluation import evaluate_planned, plan_of
 from pytest_rageval.first_scenario.mapping import Found, Mapped, holds_joined_ids, map_columns
 from pytest_rageval.first_scenario.measures import Measures, measures_for
 from pytest_rageval.first_scenario.scenario_text import (
@@ -25,8 +26,14 @@ from pytest_rageval.first_scenario.workflow import shell_word
 from pytest_rageval.model import InvalidRow, Sample, ScenarioResult
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
+from pytest_rageval.scenario.in_memory import overrides_of
 from pytest_rageval.scenario.loader import parse_scenario
-from pytest_rageval.scenario.recognise import is_scenario
+from pytest_rageval.scenario.recognise import (
+    SUFFIXES,
+    import_hint,
+    is_scenario,
+    names_promptfoo,
+)
 
 TRIED_ROWS: Final = 3
 _SHOWN: Final = 20
@@ -109,8 +116,12 @@ def _as_read(mapped: Mapped, read: Dataset, table: Table) -> Mapped:
 
 
 def _refuse_scenario(data: Path, shown: str) -> None:
-    if data.suffix.lower() in (".yaml", ".yml", ".json") and is_scenario(data):
-        raise _refusal(shown, f"is a scenario already, no data; run it: pytest {data}")
+    if data.suffix.lower() not in SUFFIXES:
+        return
+    if names_promptfoo(data):
+        raise _refusal(shown, f"no data, but {import_hint(shell_word(shown))}")
+    if is_scenario(data):
+        raise _refusal(shown, f"no data, but a scenario; run it: pytest {shell_word(shown)}")
 
 
 def _spec(keys: Mapping[str, Any], shown: str) -> DatasetSpec:
@@ -176,18 +187,16 @@ def _refusal(shown: str, *sentences: str) -> ScenarioError:
 
 
 def _try(draft: Draft, data: Path, first: int) -> ScenarioResult:
-    """Return the result up to the third row from the ``first`` valid one on.
+    """Return the result of three rows from the ``first`` valid one on, with those before them.
 
-    A system that has to be asked gives the question back.
+    The scenario is bound to all rows. A system that has to be asked gives the question back.
     """
     tree = parse_scenario(scenario_text(draft), Path(draft.file), draft.file)
-    asks = draft.measures.asks
-    return evaluate(
-        tree.data,
-        {"dataset": {"path": data.name, "limit": first + TRIED_ROWS}},
-        folder=data.parent,
-        target=_echo if asks else None,
-    )
+    changes = overrides_of({"dataset": {"path": data.name}})
+    target = _echo if draft.measures.asks else None
+    plan = plan_of(tree.data, changes, data.parent, target, RunSettings(), "")
+    tried = replace(plan, cases=plan.cases[: first + TRIED_ROWS])
+    return evaluate_planned(tried, RunSettings(), None, None, ())
 
 
 def _echo(question: str = "") -> dict[str, Any]:

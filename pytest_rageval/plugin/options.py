@@ -158,6 +158,11 @@ def _add_commands(group: pytest.OptionGroup) -> None:
         help="with --rag-from: also write a workflow that runs the scenario; SERVICE is github",
     )
     group.addoption(
+        "--rag-import",
+        metavar="FILE",
+        help="write a scenario from a promptfoo configuration, beside it, and exit",
+    )
+    group.addoption(
         "--rag-schema",
         action="store_true",
         help="print the JSON Schema of a scenario file, and exit",

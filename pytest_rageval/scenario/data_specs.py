@@ -1,4 +1,4 @@
-"""The data of a scenario file: the rows and the corpus."""
+"""The data of a scenario file: the rows, what a second file adds to them, and the corpus."""
 
 from __future__ import annotations
 
@@ -64,6 +64,9 @@ class DatasetSpec(Spec):
     rows: list[Any] | None = Field(None, description="the rows themselves, instead of a path")
     format: Name | None = Field(None, description="by the suffix of the path when absent")
     key_map: dict[str, Name] = Field({}, description="our field: the column it is found under")
+    other_names: bool = Field(
+        True, description="whether columns are also read by the names that other tools give them"
+    )
     limit: Whole = Field(-1, ge=-1, description="how many rows; -1 for all")
     shuffle: bool = Field(False, description="random.Random(seed).shuffle of all rows, then limit")
     seed: Whole = Field(42, description="for shuffle")
@@ -72,6 +75,9 @@ class DatasetSpec(Spec):
         "missing", description="what a blank cell of a table in the answer's column is"
     )
     rows_at: RowsAt = None
+    merge_rows: Name | None = Field(
+        None, description="column: rows with the same value are one, as in one row per passage"
+    )
     sheet: Name | None = Field(None, description="the sheet of a workbook; the first when absent")
     encoding: Encoding = Field("utf-8", description="of text formats, for instance gb18030")
     delimiter: Delimiter = None
@@ -130,6 +136,8 @@ class DatasetSpec(Spec):
             raise ValueError("give either 'path' or 'rows', or 'qrels_path' and 'run_path'")
         if self.rows_at is not None and self.path is None:
             raise ValueError("'rows_at' is where the rows are in the file that 'path' names")
+        if self.merge_rows is not None and self.qrels_path is not None:
+            raise ValueError("'merge_rows' is for 'path' and 'rows', not for TREC files")
         return self
 
 
@@ -139,6 +147,25 @@ class CorpusSpec(Spec):
     short_form = "path"
 
     path: Name = Field(description="data file, relative to the scenario file")
+    format: Name | None = Field(None, description="by the suffix of the path when absent")
+    rows_at: RowsAt = None
+    encoding: Encoding = Field("utf-8", description="of text formats, for instance gb18030")
+    delimiter: Delimiter = None
+    max_mb: MaxMb = None
+
+
+class AnswersSpec(Spec):
+    """A second file, whose columns the rows get by a key; any data format."""
+
+    short_form = "path"
+
+    path: Name = Field(description="data file, relative to the scenario file")
+    key: Name = Field("id", description="the column by which its rows and those of 'dataset' meet")
+    prefix: Text = Field("", description="what its columns are called with, to tell them apart")
+    merge_rows: bool = Field(False, description="its rows with the same key are one")
+    extra_rows: Literal["error", "ignore"] = Field(
+        "error", description="what rows for which 'dataset' has none are"
+    )
     format: Name | None = Field(None, description="by the suffix of the path when absent")
     rows_at: RowsAt = None
     encoding: Encoding = Field("utf-8", description="of text formats, for instance gb18030")

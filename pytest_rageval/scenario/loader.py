@@ -14,6 +14,7 @@ from pytest_rageval.errors import Problem, ScenarioError
 from pytest_rageval.model import json_plain
 from pytest_rageval.scenario.dialects import dbgpt, rag_eval, retrieval, ultrarag
 from pytest_rageval.scenario.overrides import NameOf, Override
+from pytest_rageval.scenario.recognise import import_hint, is_promptfoo
 from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.scenario.validation import Positions, kind_of, validate
 from pytest_rageval.scenario.variants import (
@@ -108,6 +109,8 @@ def parse_scenario(text: str, path: Path, shown: str) -> YamlTree:
     if not isinstance(tree.data, dict):
         found = "nothing" if tree.data is None else f"a {kind_of(tree.data)}"
         raise ScenarioError([Problem(f"{shown}:1", f"expected keys like 'name:', found {found}")])
+    if is_promptfoo(tree.data):
+        raise ScenarioError([Problem(shown, import_hint(shown))])
     return tree
 
 

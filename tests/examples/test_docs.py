@@ -56,7 +56,7 @@ from pytest_rageval.results.layout import (
     sample_dict,
 )
 from pytest_rageval.run_paths import RunPaths
-from pytest_rageval.scenario.data_specs import CorpusSpec, DatasetSpec
+from pytest_rageval.scenario.data_specs import AnswersSpec, CorpusSpec, DatasetSpec
 from pytest_rageval.scenario.diagnose_spec import DiagnoseSpec
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.scenario.human_spec import HumanSpec
@@ -135,6 +135,7 @@ def undocumented(page: str, names: Iterable[str]) -> list[str]:
 SPECS = [
     Scenario,
     DatasetSpec,
+    AnswersSpec,
     CorpusSpec,
     CompareSpec,
     MarkSpec,
@@ -505,7 +506,7 @@ def _asks_ragas(data: dict[str, Any]) -> bool:
 
 def _with_stand_ins(data: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return the scenario with data that are there: one row, one query, one saved run."""
-    own = dict(data)
+    own = {key: value for key, value in data.items() if key != "answers"}
     files = {"corpus": json.dumps({"doc_name": "loans.md", "text": "Books."})}
     human = data.get("human", {})
     for name in [human["file"]] if isinstance(human.get("file"), str) else human.get("file", []):

@@ -286,6 +286,8 @@ def _is_filled(value: Any) -> bool:
 def _sample(
     sample_id: str, index: int, row: Row, values: dict[str, Any], metadata: Mapping[str, Any]
 ) -> Sample:
+    if row.flaw:
+        raise BadValueError(row.flaw)
     found: dict[str, Any] = {}
     for name, value in values.items():
         if name in _CONTEXTS and is_nan(value):

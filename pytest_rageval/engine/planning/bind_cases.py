@@ -55,7 +55,7 @@ def _read_by_likely_names(dataset: Dataset) -> Iterator[str]:
         read = ", ".join(
             f"{shorten(repr(column), 60)} as {name}" for name, column in dataset.likely.items()
         )
-        yield f"{dataset.shown}: read {read} (dataset.key_map decides otherwise)"
+        yield f"{dataset.shown}: read {read} (dataset.key_map or other_names: false changes that)"
 
 
 def _load(binding: Binding, spec: DatasetSpec) -> Dataset:
@@ -76,7 +76,8 @@ def _load(binding: Binding, spec: DatasetSpec) -> Dataset:
         return binding.loaded.where("dataset", "key_map", key)
 
     fallbacks = binding.loaded.tree.fallbacks
-    return load_dataset(spec, folder, where, row_lines, where_mapped, fallbacks)
+    answers = binding.scenario.answers
+    return load_dataset(spec, folder, where, row_lines, where_mapped, fallbacks, answers=answers)
 
 
 def _corpus(binding: Binding) -> Corpus | None:

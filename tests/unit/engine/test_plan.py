@@ -629,3 +629,12 @@ def test_one_group_has_no_lower_bound(run: Callable[..., ScenarioResult]) -> Non
         "3 scores of em in 1 group (question_id) are too few for an interval: "
         "at least 2 groups with a weight above 0 are needed",
     )
+
+
+def test_a_second_file_is_for_rows(problems: Problems) -> None:
+    """W5: TREC files would leave it unread."""
+    (problem,) = problems(
+        "name: s\nanswers: a.csv\nqrels_path: q.txt\nrun_path: r.txt\nmetrics: [ndcg]\n",
+        {"q.txt": "q1 0 d1 1\n", "r.txt": "q1 Q0 d1 1 1.5 x\n"},
+    )
+    assert "answers: a second file is for rows; TREC files have 'run_path'" in problem

@@ -181,6 +181,17 @@ def test_ids_that_repeat_for_different_questions_are_those_of_documents() -> Non
     assert of(id=("r1", "r2", "r3"), question=ASKED, expected=SAID)["id"] == "id"
 
 
+def test_a_question_is_in_nearly_all_rows() -> None:
+    """Other questions may be parts of some."""
+    found = of(promptAr=ASKED, expected=SAID, **{"parameters.query": ("Who?", None, None)})
+    assert found["question"] == "promptAr"
+
+
+def test_one_letter_for_each() -> None:
+    """Numbers may be gold."""
+    assert of(q=ASKED, a=(1.7, 2.5, 0.1)) == {"question": "q", "references": "a"}
+
+
 def test_kinds_of_questions_are_no_questions() -> None:
     """A few values that repeat, or a header row that is a row of data."""
     rows = [{"query": kind, "text": f"{kind} {at}"} for at in range(10) for kind in ("a b", "c d")]

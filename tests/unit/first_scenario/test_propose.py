@@ -125,19 +125,26 @@ def test_documents_named_by_the_data_of_a_column_with_blanks_are_quoted_for_a_sh
     assert "\"--rag-set=dataset.key_map.references='The Answer'\"" in message
 
 
-def test_a_scenario_is_no_data(tmp_path: Path) -> None:
-    """Run it instead."""
+def test_a_scenario_or_a_promptfoo_file_is_no_data(tmp_path: Path) -> None:
+    """Run or import it instead."""
     path = tmp_path / "x.yaml"
     path.write_text("name: x\ndataset: a.jsonl\nmetrics: [f1]\n", encoding="utf-8")
-    with pytest.raises(ScenarioError, match="is a scenario already, no data; run it: pytest"):
+    with pytest.raises(ScenarioError, match="no data, but a scenario; run it: pytest x.yaml"):
         propose(path, tmp_path, {})
+    path.write_text("prompts: [a]\nproviders: [b]\ntests: [{vars: {q: c}}]\n", encoding="utf-8")
+    with pytest.raises(ScenarioError, match="promptfoo configuration: pytest --rag-import=x.yaml"):
+        propose(path, tmp_path, {})
+
+
+def test_columns_that_the_first_rows_lack_are_no_hindrance(tmp_path: Path) -> None:
+    """Optional ones come later, if at all."""
+    rows = [*ROWS, {**ROWS[0], "question": "When?", "must_not_include": ["never"]}]
+    assert proposed(tmp_path, rows).measures.metrics[-1] == "must_not_include"
 
 
 def test_invalid_rows_are_counted_and_the_first_valid_ones_tried(tmp_path: Path) -> None:
     """No row is lost in silence."""
-    broken = [{**row, "references": {"a": 1}, "expected": None} for row in ROWS]
     found = proposed(tmp_path, [*({"question": ["no text"]} for _ in range(4)), *ROWS])
     assert len(found.invalid) == 4
     assert found.tried is not None
     assert found.tried.counts.passed + found.tried.counts.failed == 3
-    assert broken

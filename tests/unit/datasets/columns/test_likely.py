@@ -208,3 +208,8 @@ def test_rows_that_lack_the_column_lack_the_field(load: Load) -> None:
     rows = [{"question": "q", "expected": "a"}, {"question": "q"}]
     found = load("rows.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     assert [case.references for case in found.cases if isinstance(case, Sample)] == [("a",), None]
+
+
+def test_other_names_may_be_turned_off(read: Read) -> None:
+    """W6: where a column means something else."""
+    assert read({"answer": "a", "source": "x"}, other_names=False) == {}
