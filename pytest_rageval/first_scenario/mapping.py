@@ -345,6 +345,8 @@ class _Draft:
         if not column.filled:
             return False
         kinds = kinds_of(name)
-        if "context" in kinds or self._spoken.get(name, ("", 0))[0].startswith("contexts"):
+        if ("context" in kinds and column.is_text) or self._spoken.get(name, ("", 0))[0].startswith(
+            "contexts"
+        ):
             return True
         return "score" in kinds and (column.is_number or len(column.distinct) <= _FEW)

@@ -24,6 +24,7 @@ from pytest_rageval.first_scenario.scenario_text import (
 from pytest_rageval.first_scenario.table import Table, read_table
 from pytest_rageval.first_scenario.workflow import shell_word
 from pytest_rageval.model import InvalidRow, Sample, ScenarioResult
+from pytest_rageval.scenario.column_names import snake_case
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
 from pytest_rageval.scenario.in_memory import overrides_of
@@ -37,6 +38,10 @@ from pytest_rageval.scenario.recognise import (
 
 TRIED_ROWS: Final = 3
 _SHOWN: Final = 20
+_OF_JUDGEMENTS: Final = frozenset(
+    {"qid", "query_id", "topic", "iter", "iteration", "docid", "doc_id", "docno", "corpus_id"}
+    | {"passage_id", "pid", "rel", "relevance", "grade", "score", "label"}
+)
 _PLAIN: Final = re.compile(r"[\w.-]+")
 _GOLD_NAMES: Final = (
     "'reference' (the right answer), 'relevant_ids' (the documents to find) or "
@@ -138,8 +143,8 @@ def _refuse(table: Table, mapped: Mapped, shown: str) -> None:
         ways = (f"If {case}, add {_way(name, column)}" for case, name, column in mapped.ways)
         raise _refusal(shown, mapped.doubt, *ways, f"Columns: {columns}")
     if "question" not in mapped.fields and not {"answer", "references"} <= mapped.fields.keys():
-        way = f"name it: {_way('question', 'YOUR_COLUMN')}"
-        raise _refusal(shown, f"no column looks like questions; {way}", f"Columns: {columns}")
+        way = f"no column looks like questions; name it: {_way('question', 'YOUR_COLUMN')}"
+        raise _refusal(shown, _of_judgements(table, shown) or way, f"Columns: {columns}")
     if not mapped.has_gold:
         raise _refusal(
             shown,
@@ -149,6 +154,21 @@ def _refuse(table: Table, mapped: Mapped, shown: str) -> None:
             f"{_way('references', 'YOUR_COLUMN')}",
             f"Found: {_listed(mapped)}. Columns: {columns}",
         )
+
+
+def _of_judgements(table: Table, shown: str) -> str:
+    """Return what to do with judgements of documents (qrels), with a header or without; "" if none.
+
+    Without one, the first judgement is taken for the header: ``q1 0 d1 2``.
+    """
+    names = [snake_case(column.name) for column in table.columns]
+    has_header = set(names) <= _OF_JUDGEMENTS
+    if len(names) not in (3, 4) or not (has_header or names[-1].isdigit()):
+        return ""
+    return (
+        "these look like judgements of documents, which judge what a search found. "
+        f"Write, in a scenario, dataset: {{qrels_path: {shown}, run_path: YOUR_RUN}} and metrics: [nDCG@10]"
+    )
 
 
 def _joined_ids(table: Table) -> Iterator[str]:

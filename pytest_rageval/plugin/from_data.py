@@ -88,8 +88,8 @@ def _given(config: pytest.Config) -> dict[str, Any]:
 
 def _with_hint(message: str) -> str:
     """Return the message, with how to set a key of the data here if it names one."""
-    key = re.search(r"\bdataset\.(encoding|delimiter|sheet|format|rows_at|max_mb)\b", message)
-    return f"{message}. Here: --rag-set={key[0]}=VALUE" if key else message
+    key = re.search(r"\b(encoding|delimiter|sheet|format|rows_at|max_mb): ", message)
+    return f"{message}. Here: --rag-set=dataset.{key[1]}=VALUE" if key else message
 
 
 def _workflow(proposal: Proposal, here: Path, folder: Path, data: Path) -> tuple[Path, str]:

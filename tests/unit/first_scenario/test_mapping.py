@@ -73,7 +73,7 @@ def test_a_name_that_says_something_else_serves_no_field(column: str) -> None:
 
 def test_a_bare_answer_alone_is_the_gold() -> None:
     """Nothing else says what is right: four public projects of five mean the gold."""
-    found = mapped(rows_of({"question": ASKED, "answer": SAID, "category": "x"}))
+    found = mapped(rows_of({"question": ASKED, "answer": SAID, "IsContextOnly": "false"}))
     assert found.fields["references"].column == "answer"
     assert "alone" in found.fields["references"].why
     assert "answer" not in found.fields

@@ -148,3 +148,12 @@ def test_invalid_rows_are_counted_and_the_first_valid_ones_tried(tmp_path: Path)
     assert len(found.invalid) == 4
     assert found.tried is not None
     assert found.tried.counts.passed + found.tried.counts.failed == 3
+
+
+@pytest.mark.parametrize(
+    "names", [("query-id", "corpus-id", "score"), ("q1", "0", "d7", "2"), ("qid", "docId", "rel")]
+)
+def test_judgements_go_with_a_run(tmp_path: Path, names: tuple[str, ...]) -> None:
+    """qrels with a header, in JSON, or without one, whose first line is taken for it."""
+    message = refused(tmp_path, [dict.fromkeys(names, "q2"), dict.fromkeys(names, "q3")])
+    assert "dataset: {qrels_path: my data.json, run_path: YOUR_RUN}" in message
