@@ -167,7 +167,8 @@ def _of_judgements(table: Table, shown: str) -> str:
         return ""
     return (
         "these look like judgements of documents, which judge what a search found. "
-        f"Write, in a scenario, dataset: {{qrels_path: {shown}, run_path: YOUR_RUN}} and metrics: [nDCG@10]"
+        f"Write, in a scenario, dataset: {{qrels_path: {shown}, run_path: YOUR_RUN}} "
+        "and metrics: [nDCG@10]"
     )
 
 
