@@ -14,6 +14,7 @@ from pytest_rageval.scenario.column_names import snake_case
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.scenario.yaml.text import inline_text, pair_text
 from pytest_rageval.text.cells import cells
+from pytest_rageval.text.printable import one_line
 
 _WIDTH: Final = 96
 _MEANS: Final = {
@@ -84,7 +85,7 @@ def _dataset(draft: Draft) -> list[str]:
     for name, column in mapped.items():
         why = draft.mapped.fields[name].why
         line = f"    {pair_text(name, column)}"
-        lines.append(line if why == "by its name" else _with_comment(line, why))
+        lines.append(line if why == "by its name" else _with_comment(line, one_line(why)))
     known = [name for name in draft.mapped.fields if name not in mapped]
     if known:
         lines.append(f"  # Found by their own names: {', '.join(known)}.")
@@ -99,7 +100,7 @@ def _wrapped(label: str, names: list[str]) -> Iterator[str]:
     for name in names:
         if cells(f"{label}: {', '.join([*shown, name])}") > _WIDTH - 12:
             break
-        shown.append(" ".join(name.split()))
+        shown.append(one_line(name))
     more = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
     if names:
         yield f"{label}: {', '.join(shown)}{more}."
@@ -174,7 +175,7 @@ def _gates(draft: Draft) -> list[str]:
 def _values(draft: Draft, name: str) -> tuple[str, ...]:
     found = draft.mapped.fields.get(name)
     column = found.column if found is not None else name
-    return tuple(" ".join(value.split()) for value in draft.table[column].distinct)
+    return tuple(one_line(value) for value in draft.table[column].distinct)
 
 
 def _lacking(draft: Draft) -> tuple[int, float] | None:

@@ -17,6 +17,7 @@ from pytest_rageval.datasets.columns.passages import PASSAGE_KEYS
 from pytest_rageval.datasets.load import data_file, reader_of
 from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.text.printable import one_line
 
 _MOST_ROWS: Final = 20_000
 _DEPTH: Final = 2
@@ -52,7 +53,7 @@ class Column:
     @property
     def example(self) -> str:
         """The first filled cell, in one line."""
-        return shorten(" ".join(_as_text(self.filled[0]).split()), _WIDTH) if self.filled else ""
+        return shorten(one_line(_as_text(self.filled[0])), _WIDTH) if self.filled else ""
 
     @cached_property
     def is_number(self) -> bool:

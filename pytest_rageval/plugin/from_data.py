@@ -23,6 +23,7 @@ from pytest_rageval.plugin.show.stdout import say
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.scenario.overrides import set_override
 from pytest_rageval.text.cells import cells, cut, pad
+from pytest_rageval.text.printable import one_line, printable
 
 _WIDTHS = (28, 20, 48)
 _EXTRAS = {".xlsx": "xlsx", ".xlsm": "xlsx", ".parquet": "parquet", ".pq": "parquet"}
@@ -139,7 +140,7 @@ def _columns(proposal: Proposal) -> list[str]:
     width = min(_WIDTHS[0], max(cells(row[0]) for row in rows))
     return [
         "  ".join(
-            pad(cut(part, size), size)
+            pad(cut(one_line(part), size), size)
             for part, size in zip(row, (width, *_WIDTHS[1:]), strict=True)
         ).rstrip()
         for row in rows
@@ -160,4 +161,4 @@ def _score(mean: float | None) -> str:
 
 
 def _misused(message: str) -> pytest.UsageError:
-    return pytest.UsageError(message)
+    return pytest.UsageError(printable(message))

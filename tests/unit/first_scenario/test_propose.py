@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.first_scenario.propose import Proposal, answered_by, propose
+from pytest_rageval.first_scenario.propose import Proposal, answered_by, found_lines, propose
 from pytest_rageval.scenario.loader import inspect_scenario, parse_scenario
 
 ROWS = [
@@ -157,3 +157,12 @@ def test_judgements_go_with_a_run(tmp_path: Path, names: tuple[str, ...]) -> Non
     """qrels with a header, in JSON, or without one, whose first line is taken for it."""
     message = refused(tmp_path, [dict.fromkeys(names, "q2"), dict.fromkeys(names, "q3")])
     assert "dataset: {qrels_path: my data.json, run_path: YOUR_RUN}" in message
+
+
+def test_hostile_names_and_cells_stay_within_their_lines(tmp_path: Path) -> None:
+    """Comments would end at a line break, and YAML refuses control characters."""
+    rows = [{**row, "a\nmetrics: [x]\x1b[2J": f"b\n{at % 2}\x07"} for at, row in enumerate(ROWS)]
+    found = proposed(tmp_path, rows)
+    data = parse_scenario(found.text, Path("x.yaml"), "x.yaml").data
+    assert data["metrics"] == ["em", "f1", "rouge-l"]
+    assert "\x1b" not in "".join(part for line in found_lines(found) for part in line[2:])
