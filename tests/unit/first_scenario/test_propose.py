@@ -166,3 +166,10 @@ def test_hostile_names_and_cells_stay_within_their_lines(tmp_path: Path) -> None
     data = parse_scenario(found.text, Path("x.yaml"), "x.yaml").data
     assert data["metrics"] == ["em", "f1", "rouge-l"]
     assert "\x1b" not in "".join(part for line in found_lines(found) for part in line[2:])
+
+
+def test_a_blank_column_is_no_answer(tmp_path: Path) -> None:
+    """deepeval saves all its columns, those that a system is yet to fill, too."""
+    file = tmp_path / "tests.csv"
+    file.write_text("input,actual_output,expected_output\nHow long?,,five days\n", encoding="utf-8")
+    assert propose(file, tmp_path, {}).measures.asks == ("answer",)
