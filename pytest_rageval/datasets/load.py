@@ -68,14 +68,15 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are options)
     fallbacks: Mapping[str, str] = NOTHING,
     *,
     answers: AnswersSpec | None = None,
+    answers_at: str = "",
 ) -> Dataset:
     """Return the cases of ``spec``, whose path is relative to ``base_dir``.
 
     ``where`` is the place in the scenario that names the data, ``row_lines`` are the lines of
     inline rows, ``where_mapped`` returns the place of a field of the ``key_map``; KeyMap explains
-    ``fallbacks``; ``answers`` is a second file, joined to the rows. Raises ScenarioError if the
-    data as a whole cannot be used: a missing or unreadable file, no rows, duplicate ids, a mapped
-    column or path that no row has.
+    ``fallbacks``; ``answers`` is a second file, joined to the rows, which the scenario names
+    ``answers_at``. Raises ScenarioError if the data as a whole cannot be used: a missing or
+    unreadable file, no rows, duplicate ids, a mapped column or path that no row has.
     """
     if spec.rows is not None:
         # The rows are in the scenario file, so messages name that file.
@@ -91,7 +92,7 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are options)
         digest = file.sha256()
     if spec.merge_rows is not None:
         rows = merged(rows, spec.merge_rows, spec.key_map)
-    second = None if answers is None else _answers(answers, base_dir, where, spec)
+    second = None if answers is None else _answers(answers, base_dir, answers_at or where, spec)
     if second is not None:
         rows = second.joined(rows, shown, spec.key_map)
         digest.update(second.sha256)

@@ -64,6 +64,11 @@ _READ: Final = {
 }
 
 
+def name_keys(column: str) -> list[str]:
+    """Return the keys of the parts of a header: those of ``question(问题)`` are two."""
+    return [part for part in map(name_key, _BRACKETS.split(column)) if part]
+
+
 def read_field(column: str) -> tuple[str, int] | None:
     """Return the field that a column is named after, and the rank of the name, 0 for the best.
 
@@ -73,7 +78,7 @@ def read_field(column: str) -> tuple[str, int] | None:
     >>> read_field("Reference Answer"), read_field("answer(参考答案)")
     (('references', 5), None)
     """
-    parts = [part for part in map(name_key, _BRACKETS.split(column)) if part]
+    parts = name_keys(column)
     known = [found for part in parts if (found := _READ.get(part))]
     others = [part for part in parts if part not in _READ]
     fields = {field for field, _ in known}

@@ -56,13 +56,14 @@ LIKELY_NAMES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "answer": (
         "actual_output",
-        "actual_answer",
+        "predicted_answer",
         "generated_answer",
         "rag_answer",
         "model_answer",
         "prediction",
         "pred",
         "output",
+        "actual_answer",
         "actual_response",
         "rag_response",
         "system_answer",
@@ -77,7 +78,6 @@ LIKELY_NAMES: Final[dict[str, tuple[str, ...]]] = {
         "assistant_response",
         "chatbot_response",
         "agent_response",
-        "predicted_answer",
         "generated_response",
         "generated_text",
         "generated_texts",
@@ -234,6 +234,7 @@ LIKELY_NAMES: Final[dict[str, tuple[str, ...]]] = {
 BESIDE_GOLD: Final = (
     *("answer", "output", "model_answer", "generated_answer", "generated_response"),
     *("generated_text", "generated_texts", "prediction", "pred"),
+    *("actual_answer", "actual_response"),
     *("respuesta", "resposta", "antwort", "risposta", "réponse", "回答", "답변", "ответ"),
     *("jawaban", "cevap", "antwoord", "odpowiedź", "模型回答"),
 )

@@ -10,7 +10,7 @@ from typing import Any, Final
 from pytest_rageval.datasets.base import BrokenRow, Row
 from pytest_rageval.datasets.columns.cells import is_missing, value_in_text
 from pytest_rageval.datasets.columns.passages import PASSAGE_KEYS
-from pytest_rageval.scenario.column_names import name_key, read_field, snake_case
+from pytest_rageval.scenario.column_names import name_key, name_keys, read_field, snake_case
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.scenario.likely_names import BESIDE_ANSWERS, BESIDE_GOLD, OF_TRAINING
 from pytest_rageval.text.json_path import head_of
@@ -77,12 +77,12 @@ class _Found:
 
     def take(self, field: str, column: str) -> None:
         """Give a column to the field, or to the one that its values are for, if it is free."""
-        key = name_key(column)
-        if key in _OF_TRAINING and "instruction" in self._keys:
+        keys = frozenset(name_keys(column))
+        if keys & _OF_TRAINING and "instruction" in self._keys:
             return
-        if key == "context" and self._is_deepeval:
+        if "context" in keys and self._is_deepeval:
             field = "reference_contexts"
-        elif not self._has_evidence(field, key):
+        elif not self._has_evidence(field, keys):
             return
         if field in _TEXT_OR_IDS:
             field = self._by_values(field, column)
@@ -90,11 +90,11 @@ class _Found:
             self._served.add(field)
             self.columns[field] = column
 
-    def _has_evidence(self, field: str, key: str) -> bool:
+    def _has_evidence(self, field: str, keys: frozenset[str]) -> bool:
         """Return whether the columns around a name that may mean the opposite decide it."""
-        if field == "answer" and key in _BESIDE_GOLD:
+        if field == "answer" and keys & _BESIDE_GOLD:
             return "references" in self._served
-        if field == "contexts" and key in _BESIDE_ANSWERS:
+        if field == "contexts" and keys & _BESIDE_ANSWERS:
             return {"answer", "references"} <= self._served
         return True
 
@@ -105,7 +105,7 @@ class _Found:
         is_ids = all(map(_is_id, parts)) and not is_text
         may_swap = not _NAMES_DOCUMENTS.isdisjoint(snake_case(column).split("_"))
         if field.endswith("contexts"):
-            is_other = is_ids and (may_swap or name_key(column) in _MAY_BE_IDS)
+            is_other = is_ids and (may_swap or not _MAY_BE_IDS.isdisjoint(name_keys(column)))
         else:
             is_other = is_text
         if not parts or not is_other:
@@ -116,7 +116,10 @@ class _Found:
         if field == "id":
             return self._is_unique(column)
         check = _VALUES.get(field)
-        return check is None or all(map(check, islice(self._values(column), _SEEN)))
+        values = list(islice(self._values(column), _SEEN))
+        if field == "references" and values and all(map(_is_flag, values)):
+            return False  # whether the answer was right, not what it should be
+        return check is None or all(map(check, values))
 
     def _is_unique(self, column: str) -> bool:
         found = [row.fields.get(column) for row in self._rows]
@@ -168,10 +171,11 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _is_reference(value: Any) -> bool:
-    return all(
-        isinstance(part, str | int | float) and not isinstance(part, bool)
-        for part in _parts(iter([value]))
-    )
+    return all(isinstance(part, str | int | float) for part in _parts(iter([value])))
+
+
+def _is_flag(value: Any) -> bool:
+    return str(value).strip().lower() in ("true", "false")
 
 
 def _is_document(value: Any) -> bool:

@@ -134,9 +134,12 @@ def _may_be_document(file: DataFile) -> bool:
     try:
         json.loads(line)
     except (ValueError, RecursionError):
-        return len(line) < file.max_row_bytes // 2
+        return file.path.stat().st_size <= _MOST_BYTES
     return False
 
+
+_MOST_BYTES = 64 * 2**20
+"""Of a larger file only the first line is broken: it is not read whole to find out."""
 
 _BLANK_LINES = 100
 """How many of them may be before a document that is called JSON Lines."""

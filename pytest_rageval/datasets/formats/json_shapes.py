@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Final
 
 from pytest_rageval.scenario.column_names import read_field
@@ -10,7 +11,9 @@ from pytest_rageval.text.json_path import LostPathError, parse_path
 from pytest_rageval.text.json_value import json_kind
 
 _LISTED: Final = 5
+_NAMES_SEEN: Final = 200
 _DEEPEST: Final = 3
+_HAVE_ROWS_AT: Final = frozenset({"dataset", "answers", "corpus"})
 _MAPS_OF_LLAMAINDEX: Final = frozenset({"queries", "corpus", "relevant_docs"})
 
 
@@ -117,9 +120,10 @@ def _columns(document: Mapping[str, Any]) -> list[Any] | None:
     if not all(isinstance(column, dict) and column for column in columns):
         return None
     keys = list(columns[0])
-    is_numbered = all(key.isdigit() for key in keys) and not any(map(str.isdigit, document))
-    named = any(map(read_field, document)) and not any(map(read_field, keys))
-    if not (is_numbered or named) or any(list(column) != keys for column in columns):
+    if any(list(column) != keys for column in columns):
+        return None
+    is_numbered = all(map(str.isdigit, keys)) and not any(map(str.isdigit, document))
+    if not is_numbered and (not _has_field(document) or _has_field(keys)):
         return None
     return [{name: column[key] for name, column in document.items()} for key in keys]
 
@@ -130,7 +134,12 @@ def _named_by_id(document: Mapping[str, Any]) -> list[Any] | None:
     if not all(isinstance(value, dict) for value in values):
         return None
     common = set.intersection(*(set(value) for value in values))
-    return _by_id(document) if any(map(read_field, common)) else None
+    return _by_id(document) if _has_field(common) else None
+
+
+def _has_field(names: Iterable[str]) -> bool:
+    """Return whether one of the first names is that of a field; ids may be a million."""
+    return any(map(read_field, islice(names, _NAMES_SEEN)))
 
 
 def _by_id(document: Mapping[str, Any]) -> list[Any] | None:
@@ -162,10 +171,12 @@ def _proposal(document: Any, section: str, above: str = "") -> str:
     if not isinstance(document, dict):
         return ""
     paths = [f"{above}.{path}".lstrip(".") for path in _paths(document, _DEEPEST)]
+    if paths and section not in _HAVE_ROWS_AT:
+        return f" (the list at {paths[0]}? save that one)"
     if paths:
         lines = " or ".join(f"rows_at: {path}" for path in paths[:_LISTED])
         return f"; if the rows are in it, write {lines} (in {section!r})"
-    if any(map(read_field, document)):
+    if _has_field(document):
         return "; one row is a list of one object: put [ ] around it"
     if document and all(isinstance(value, dict) for value in document.values()):
         return f'; if each value is a row, write rows_at: "$" (in {section!r})'

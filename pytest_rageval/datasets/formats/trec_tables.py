@@ -49,8 +49,8 @@ def read_table_qrels(file: DataFile) -> dict[str, dict[str, int]] | None:
     problems of the file, as for TREC files.
     """
     layout = _layout(file)
-    if layout is None:
-        return None
+    if layout is None or not layout.has_header:
+        return None  # three columns may be those of TREC without the grade
     entries = _Entries(file, layout, _grade)
     found: dict[str, dict[str, int]] = {}
     for line, query, document, grade in entries.read():
@@ -88,6 +88,15 @@ def read_table_run(file: DataFile) -> dict[str, tuple[str, ...]] | None:
     return {query: _ranked(scores, is_rank=is_rank) for query, scores in found.items()}
 
 
+def are_judgements(columns: Sequence[str]) -> bool:
+    """Return whether the columns of a table are those of judgements, of queries and documents.
+
+    >>> are_judgements(["query-id", "corpus-id", "score"]), are_judgements(["query", "answer"])
+    (True, False)
+    """
+    return len(columns) <= 4 and _named(columns) is not None
+
+
 def _ranked(scores: dict[str, float], *, is_rank: bool) -> tuple[str, ...]:
     if is_rank:
         return tuple(sorted(scores, key=lambda document: scores[document]))
@@ -115,7 +124,7 @@ def _layout(file: DataFile) -> _Layout | None:
             return _Layout(query, document, value, is_rank, delimiter)
     for delimiter in ("\t", None):
         cells = _split(text, delimiter)
-        if len(cells) == 3 and _float(cells[2]) is not None:
+        if len(cells) == 3 and cells[1] != "Q0" and _float(cells[2]) is not None:
             return _Layout(0, 1, 2, delimiter=delimiter, has_header=False)
     return None
 

@@ -76,8 +76,16 @@ def _load(binding: Binding, spec: DatasetSpec) -> Dataset:
         return binding.loaded.where("dataset", "key_map", key)
 
     fallbacks = binding.loaded.tree.fallbacks
-    answers = binding.scenario.answers
-    return load_dataset(spec, folder, where, row_lines, where_mapped, fallbacks, answers=answers)
+    return load_dataset(
+        spec,
+        folder,
+        where,
+        row_lines,
+        where_mapped,
+        fallbacks,
+        answers=binding.scenario.answers,
+        answers_at=binding.loaded.where("answers"),
+    )
 
 
 def _corpus(binding: Binding) -> Corpus | None:

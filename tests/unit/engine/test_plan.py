@@ -400,8 +400,33 @@ def test_a_path_that_leads_nowhere_is_a_problem_of_the_scenario(
             "hit_rate",
             "write key_map: {contexts: retrieval_contex, reference_contexts: golden_chunkz}",
         ),
+        (
+            "{rows: [{question: q, reference: x}]}",
+            "em",
+            "For 'answer', name the column in dataset.key_map, or name a 'target', or name a "
+            "second file with them in 'answers'",
+        ),
+        (
+            "{rows: [{question: q, answer: x, expected: {text: x, pages: 3}}]}",
+            "em",
+            "'expected' has 'text', 'pages': if one of them is 'references', name it as in "
+            "key_map: {references: expected.text}",
+        ),
+        (
+            "{rows: [{instruction: q, input: x, output: y, reference: z}]}",
+            "em",
+            "Columns: instruction, input, output, reference. For 'answer', name the column",
+        ),
+        (
+            "{rows: [{query-id: q1, corpus-id: d1, score: 1}]}",
+            "ndcg",
+            "These look like judgements of a search: write qrels_path, and run_path, in place of",
+        ),
     ],
-    ids=["gold", "taken", "whole line", "nothing", "ids", "the other alternative"],
+    ids=[
+        *("gold", "taken", "whole line", "nothing", "ids", "the other alternative"),
+        *("a second file", "an object", "training data", "judgements"),
+    ],
 )
 def test_what_is_proposed_for_a_missing_column(
     problems: Problems, dataset: str, metric: str, message: str
@@ -638,3 +663,18 @@ def test_a_second_file_is_for_rows(problems: Problems) -> None:
         {"q.txt": "q1 0 d1 1\n", "r.txt": "q1 Q0 d1 1 1.5 x\n"},
     )
     assert "answers: a second file is for rows; TREC files have 'run_path'" in problem
+
+
+def test_a_second_file_that_is_missing_is_named_where_it_is_written(problems: Problems) -> None:
+    """W5."""
+    rows = "dataset: [{id: a, question: q, reference: x}]"
+    (problem,) = problems(f"name: s\nmetrics: [em]\n{rows}\nanswers: a.csv\n", {"b.csv": "id\n"})
+    assert problem.startswith("s.yaml:4: answers: no file 'a.csv' in")
+
+
+def test_a_second_file_completes_rows_in_the_scenario(plan: Any) -> None:
+    """W5: with its short form."""
+    rows = "dataset: [{id: a, question: q, reference: x}]"
+    made = plan(f"name: s\nmetrics: [em]\n{rows}\nanswers: a.csv\n", {"a.csv": "id,answer\na,x\n"})
+    (case,) = made.cases
+    assert (case.answer, case.references) == ("x", ("x",))

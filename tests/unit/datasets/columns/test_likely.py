@@ -114,7 +114,7 @@ def test_the_best_name_counts_and_a_column_of_the_key_map_is_not_taken_again(rea
 
 
 @pytest.mark.parametrize(
-    "name", ["Answer", "output", "model_answer", "generated_answer", "respuesta"]
+    "name", ["Answer", "answer(回答)", "output", "model_answer", "actual_answer", "respuesta"]
 )
 def test_some_names_are_answers_only_beside_a_column_of_references(read: Read, name: str) -> None:
     """W6: alone they are as often the gold."""
@@ -123,6 +123,12 @@ def test_some_names_are_answers_only_beside_a_column_of_references(read: Read, n
     assert read({"question": "q", name: "a", "gold": "b"}, key_map={"references": "gold"}) == {
         "answer": name
     }
+
+
+def test_the_actual_answer_beside_a_predicted_one_is_not_the_systems(read: Read) -> None:
+    """W6: of two names for the answer, the one that cannot be the gold counts."""
+    row = {"question": "q", "reference": "x", "actual_answer": "G", "predicted_answer": "A"}
+    assert read(row) == {"answer": "predicted_answer"}
 
 
 def test_training_data_are_not_read(read: Read) -> None:
@@ -173,6 +179,7 @@ def test_values_tell_texts_from_ids(read: Read, column: str, value: Any, field: 
     [
         ("expected", {"name": "Jones"}),
         ("expected", True),
+        ("correct_answer", "FALSE"),
         ("input", {"question": "q"}),
         ("input", ["q"]),
         ("actual_output", ["a"]),

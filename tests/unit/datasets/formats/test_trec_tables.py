@@ -36,16 +36,21 @@ JUDGED = {"q1": {"d 1": 2, "d2": 0}, "q2": {"d2": 1}}
         "\ufeffqid\tdocId\trel\r\nq1\td 1\t2.0\r\n\r\nq1\td2\t0\r\nq2\td2\t1\r\n",
         'query_id,passage_id,relevance\nq1,"d 1",2\nq1,d2,0\nq2,d2,1\n',
         "# made by hand\nqid\titer\tdocno\tgrade\nq1\t0\td 1\t2\nq1\t0\td2\t0\nq2\t0\td2\t1\n",
-        "q1\td 1\t2\nq1\td2\t0\nq2\td2\t1\n",
         '{"query_id": "q1", "passage_id": "d 1", "relevance": 2}\n'
         '{"query_id": "q1", "passage_id": "d2", "relevance": 0}\n'
         '{"query_id": "q2", "passage_id": "d2", "relevance": 1}\n',
     ],
-    ids=["BEIR", "other names", "commas", "four columns", "three columns", "JSON Lines"],
+    ids=["BEIR", "other names", "commas", "four columns", "JSON Lines"],
 )
 def test_judgements_in_a_table(file: Make, text: str) -> None:
     """W5."""
     assert read_table_qrels(file(text)) == JUDGED
+
+
+def test_three_columns_without_a_header_are_no_judgements(file: Make) -> None:
+    """W5: of `q1 0 7` nobody knows whether the grade is missing, of `q1 Q0 7` the rank."""
+    assert read_table_qrels(file("q1 0 7\nq1 0 9\n")) is None
+    assert read_table_run(file("q1 Q0 7\n")) is None
 
 
 def test_without_grades_each_document_is_relevant(file: Make) -> None:
