@@ -16,7 +16,7 @@ from typing import Any, Final
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.importing.base import Imported, Losses, NotTakenError
 from pytest_rageval.importing.files import Folder, Part
-from pytest_rageval.importing.promptfoo_asserts import METRICS, Measured, take
+from pytest_rageval.importing.promptfoo_asserts import METRICS, Measured, left_over, take
 from pytest_rageval.importing.promptfoo_providers import (
     Prompt,
     Provider,
@@ -135,6 +135,8 @@ class _Rows:
         except (NotTakenError, ScenarioError) as error:
             self._losses.note(part.where, f"assert {kind}", error)
             return
+        for key, why in left_over(given, taken):
+            self._losses.note(part.where, f"assert {kind}: {key}", why)
         if isinstance(taken, Measured):
             measured[taken.kind] = (part.where, taken)
         elif isinstance(taken, list):

@@ -35,6 +35,12 @@ _SPACES: Final = r"\s\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufe
 _TAKEN_KEYS: Final = frozenset(
     {"type", "value", "threshold", "weight", "metric", "description", "provider"}
 )
+_LEFT_OVER: Final = {
+    "threshold": "a check holds or does not, without a score between",
+    "weight": "all asserts of a test have to hold",
+    "provider": "one model judges, or embeds, for all",
+    "metric": "the name of an assert is not kept",
+}
 _FACTUALITY: Final = (
     "What the answer says agrees with this reference, and contradicts nothing of it: "
 )
@@ -70,6 +76,18 @@ def take(assertion: Mapping[str, Any], variables: Mapping[str, Any], folder: Fol
     if kind in _CRITERIA:
         return _criteria(kind, _value(assertion.get("value"), variables, folder))
     return _checked(kind, assertion, variables, folder)
+
+
+def left_over(assertion: Mapping[str, Any], taken: Taken) -> list[tuple[str, str]]:
+    """Return the keys of an assert that its counterpart does without, and why."""
+    used = {"threshold"} if isinstance(taken, Measured) else set()
+    if isinstance(taken, dict):
+        used = {"weight"} | ({"threshold"} if "max_latency_s" in taken else set())
+    return [
+        (key, why)
+        for key, why in _LEFT_OVER.items()
+        if key in assertion and key not in used and (key, assertion[key]) != ("weight", 1)
+    ]
 
 
 def _is_code(value: Any) -> bool:

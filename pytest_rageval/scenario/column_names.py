@@ -26,7 +26,11 @@ OPPOSED: Final = (
 _NAMES: Final = {
     field: (*FIELD_ALIASES.get(field, ()), *LIKELY_NAMES.get(field, ())) for field in FIELD_ALIASES
 }
-_FIELD_OF: Final = {name: field for field, names in _NAMES.items() for name in names}
+_KEYWORDS: Final = dict.fromkeys(
+    ("expected_keywords", "keywords_expected", "required_keywords", "must_contain"), "must_include"
+)
+"""Proposed, and never read: that every keyword has to be in the answer is for the user to say."""
+_FIELD_OF: Final = _KEYWORDS | {name: field for field, names in _NAMES.items() for name in names}
 _COMPACT: Final = {name.replace("_", ""): field for name, field in _FIELD_OF.items()}
 _GOLD_WORDS: Final = frozenset(
     {"answers", "gold", "golden", "true", "truth", "correct", "expected", "reference"}

@@ -211,6 +211,63 @@ def test_an_assert_that_every_test_has_may_be_a_metric(tmp_path: Path) -> None:
     assert found.scenario["embedding"] == {"model": "text-embedding-3-large"}
 
 
+def test_what_an_assert_says_besides_is_listed(tmp_path: Path) -> None:
+    """[E22] Its threshold, weight, grader and name; but not what is used."""
+    found = imported(
+        tmp_path,
+        WHOLE
+        + """\
+  - vars: {question: a}
+    assert:
+      - {type: llm-rubric, value: x, threshold: 0.7, weight: 2, provider: openai:gpt-4o, metric: m}
+      - {type: latency, threshold: 900, weight: 2}
+      - {type: contains, value: b, weight: 3, description: d}
+""",
+    )
+    assert [loss.partition(": ")[2].partition(":")[0] for _, loss in found.losses] == [
+        *("threshold", "weight", "provider", "metric"),
+    ]
+    assert found.rows[0]["answer_checks"] == [
+        {"max_latency_s": 0.9, "weight": 2.0},
+        {"contains": "b", "weight": 3.0},
+    ]
+
+
+def test_a_metric_with_two_thresholds_is_not_taken(tmp_path: Path) -> None:
+    """[E22] One of them would be too low."""
+    found = imported(
+        tmp_path,
+        WHOLE
+        + """\
+  - {vars: {question: a}, assert: [{type: is-json}, {type: similar, value: x, threshold: 0.8}]}
+  - {vars: {question: b}, assert: [{type: is-json}, {type: similar, value: y, threshold: 0.9}]}
+""",
+    )
+    assert found.scenario["metrics"] == ["answer_checks"]
+    assert [where for where, _ in found.losses] == ["bot.yaml:5, 6"]
+
+
+def test_a_variable_that_code_makes_is_not_read_as_a_text(tmp_path: Path) -> None:
+    """[E22] Its test is left out and listed; a file of text is read."""
+    found = imported(
+        tmp_path,
+        WHOLE
+        + """\
+  - {vars: {question: file://make.py}, assert: [{type: is-json}]}
+  - {vars: {question: file://ask.txt}, assert: [{type: is-json}]}
+""",
+        make__py="raise SystemExit",
+        ask__txt="How?",
+    )
+    assert [row["question"] for row in found.rows] == ["How?"]
+    assert found.losses == [
+        (
+            "bot.yaml:5",
+            "test: its variables cannot be read: make.py is code, which is not run",
+        )
+    ]
+
+
 @pytest.mark.parametrize(
     ("tests", "reason"),
     [

@@ -85,6 +85,13 @@ def test_a_scenario_whose_rows_ask_for_nothing_is_refused() -> None:
         run([{"answer": "a", "references": "a"}], ["must_include", "em"])
 
 
+def test_a_column_of_keywords_is_proposed_and_not_read() -> None:
+    """[A28] That each of them has to be there is for the user to say."""
+    row = {"answer": "a", "expectedKeywords": ["a"]}
+    with pytest.raises(ScenarioError, match=r"write key_map: \{must_include: expectedKeywords\}"):
+        run([row])
+
+
 def test_where_nothing_says_what_is_enough_the_checks_hold_in_full() -> None:
     """[A28] A scenario with gates decides by them."""
     row = {"answer": "a", "must_include": ["a", "b"]}
