@@ -293,9 +293,9 @@ class _Draft:
         if "id" in self.fields:
             return
         for column in self._left():
-            if snake_case(column) not in _IDS_OF_ROWS:
-                continue
             cells = self.table[column]
+            if snake_case(column) not in _IDS_OF_ROWS or not cells.filled:
+                continue
             if len(cells.distinct) == len(cells.filled):
                 if "id" not in self.fields:
                     self.fields["id"] = Found(column, "different in each row")

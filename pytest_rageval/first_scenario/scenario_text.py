@@ -117,7 +117,16 @@ def _target(draft: Draft) -> list[str]:
         "# or address; or leave this, and run pytest with  --rag-set target=my_app.rag:answer",
         f"# target: my_app.rag:answer               # answer(question) returns {reply}",
         '# target: http://127.0.0.1:8000/ask       # gets {"question": ...}',
+        *_second_file(draft),
     ]
+
+
+def _second_file(draft: Draft) -> Iterator[str]:
+    """Yield how a file with the answers would be joined, if the rows have ids."""
+    found = draft.mapped.fields.get("id")
+    if found is not None:
+        key = inline_text({"path": "recorded.jsonl", "key": found.column})
+        yield f"# Or a second file has them:  answers: {key}"
 
 
 def _metrics(draft: Draft) -> list[str]:

@@ -78,6 +78,18 @@ def test_gold_alone_asks_a_system(tmp_path: Path) -> None:
     assert "the gold: it is alone" in found.text
 
 
+def test_a_second_file_is_joined_by_the_ids(tmp_path: Path) -> None:
+    """Named as the data call them; without ids there is nothing to join by."""
+    rows = [
+        {"qid": f"q{at}", "question": row["question"], "expected": row["expected"]}
+        for at, row in enumerate(ROWS)
+    ]
+    text = proposed(tmp_path, rows).text
+    assert "# Or a second file has them:  answers: {path: recorded.jsonl, key: qid}" in text
+    text = proposed(tmp_path, [{**row, "qid": None} for row in rows]).text
+    assert "second file" not in text
+
+
 def test_data_elsewhere_are_named_relatively(tmp_path: Path) -> None:
     """From the folder of the scenario, with slashes."""
     folder = tmp_path / "evals" / "bot"
