@@ -38,6 +38,8 @@ class Measures:
     """The script of the texts where Latin letters are not enough: ``cjk`` or ``letters``."""
     groups: tuple[str, ...] = ()
     """The columns whose values may be judged apart from each other."""
+    bare_rows: int = 0
+    """How many rows have nothing in any of the columns that the metrics compare with."""
 
 
 def measures_for(table: Table, mapped: Mapped) -> Measures:
@@ -68,7 +70,15 @@ def measures_for(table: Table, mapped: Mapped) -> Measures:
         match="contains" if search_now and _lies_inside(table, mapped) else "",
         script=_script(table, mapped),
         groups=tuple(_groups(table, mapped))[:_SHOWN_GROUPS],
+        bare_rows=_bare_rows(table, mapped, metrics),
     )
+
+
+def _bare_rows(table: Table, mapped: Mapped, metrics: tuple[str, ...]) -> int:
+    compared = {"references", *CHECK_FIELDS} if set(metrics) - set(_SEARCH) else set()
+    compared |= {"reference_ids", "reference_contexts"} if "mrr" in metrics else set()
+    used = [table[found.column].cells for name, found in mapped.fields.items() if name in compared]
+    return sum(all(cell is None for cell in row) for row in zip(*used, strict=True))
 
 
 def _of_answers(mapped: Mapped) -> tuple[str, ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pytest_rageval.first_scenario.mapping import CHECK_FIELDS, Mapped
+from pytest_rageval.first_scenario.mapping import Mapped
 from pytest_rageval.first_scenario.measures import Measures
 from pytest_rageval.first_scenario.table import Table
 from pytest_rageval.first_scenario.workflow import shell_word
@@ -164,14 +165,13 @@ def _means(metrics: tuple[str, ...]) -> list[str]:
 def _gates(draft: Draft) -> list[str]:
     tried = draft.tried or "set it a little below what a run gives today"
     lines = ["gates:", _with_comment("  weighted_score: 0.5", tried)]
-    lacking = _lacking(draft)
-    if lacking:
-        count, share = lacking
-        more = f"{count} of {draft.table.rows} rows have nothing to compare with"
+    bare, rows = draft.measures.bare_rows, draft.table.rows
+    if bare:
+        more = f"{bare} of {rows} rows have nothing to compare with"
         if draft.measures.asks:
             more += "; needs dataset.on_invalid: skip"
         gate = "invalid" if draft.measures.asks else "unscored"
-        lines.append(_with_comment(f"  # {gate}: {share}", more))
+        lines.append(_with_comment(f"  # {gate}: {math.ceil(100 * bare / rows) / 100}", more))
     if draft.measures.groups:
         lines.append(_with_comment("  # by:", "each value of a column is judged, too"))
     for name in draft.measures.groups:
@@ -185,18 +185,6 @@ def _values(draft: Draft, name: str) -> tuple[str, ...]:
     found = draft.mapped.fields.get(name)
     column = found.column if found is not None else name
     return tuple(one_line(value) for value in draft.table[column].distinct)
-
-
-def _lacking(draft: Draft) -> tuple[int, float] | None:
-    """Return how many rows have no value in any gold column, and that share; None if all have."""
-    used = [
-        draft.table[found.column].cells
-        for name, found in draft.mapped.fields.items()
-        if name in ("references", *CHECK_FIELDS)
-        or (name.startswith("reference_") and "mrr" in draft.measures.metrics)
-    ]
-    count = sum(all(cell is None for cell in row) for row in zip(*used, strict=True))
-    return (count, round(count / draft.table.rows + 0.005, 2)) if count else None
 
 
 def _with_comment(line: str, comment: str) -> str:

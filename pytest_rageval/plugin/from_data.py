@@ -124,6 +124,8 @@ def _report(proposal: Proposal, written: list[str]) -> str:
         first = proposal.invalid[0]
         place = f"line {first.line}" if first.line else f"row {first.row}"
         lines += ["", f"invalid rows are red; the first is {place}: {first.reason}"]
+    if bare := proposal.measures.bare_rows:
+        lines += ["", f"{bare} of {table.rows} rows have nothing to compare an answer with"]
     lines += ["", _trial(proposal), "", *(f"wrote {path}" for path in written)]
     if proposal.measures.asks:
         lines += [

@@ -64,7 +64,14 @@ def test_the_comments_can_be_switched_on(tmp_path: Path) -> None:
     assert not problems
     gates = loaded.tree.data["gates"]
     assert gates["by"] == {"kind": {"weighted_score": 0.4}}
-    assert gates["unscored"] == 0.21  # 1 of 5 rows has nothing to compare with; rounded up
+    assert gates["unscored"] == 0.2  # 1 of 5 rows has nothing to compare with
+
+
+def test_the_share_of_rows_without_gold_is_rounded_up(tmp_path: Path) -> None:
+    """1 of 3: a bound of 0.33 would fail."""
+    found = proposed(tmp_path, [*ROWS[:2], {"question": "Lost?", "answer": "so"}])
+    assert "# unscored: 0.34 " in found.text
+    assert found.measures.bare_rows == 1
 
 
 def test_gold_alone_asks_a_system(tmp_path: Path) -> None:
