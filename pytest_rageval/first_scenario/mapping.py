@@ -20,6 +20,9 @@ CHECK_FIELDS: Final = ("must_include", "must_not_include", "must_match")
 GOLD_FIELDS: Final = ("references", "reference_contexts", "reference_ids", *CHECK_FIELDS)
 _ANSWERED: Final = ("contexts", "retrieved_ids")
 _FEW: Final = 5
+_LONG: Final = 60
+"""Characters of a text that an answer may be asked to hold to the letter."""
+
 _NEARLY_ALL: Final = 0.8
 _MOST_WORDS: Final = 5
 """A longer header is a row of a table without one."""
@@ -163,7 +166,9 @@ def _fits(column: Column, name: str) -> bool:
     if name == "answer?":
         is_bare = len(snake_case(column.name).split("_")) == 1
         return column.is_text and (is_bare or not column.is_number)
-    if name in ("answer", "references", *CHECK_FIELDS):
+    if name in CHECK_FIELDS:
+        return column.is_text and column.typical_length <= _LONG
+    if name in ("answer", "references"):
         return column.is_text
     if name in ("reference_ids", "retrieved_ids"):
         return column.is_list or not any(_is_joined(text) for text in column.texts)
@@ -190,6 +195,12 @@ def holds_joined_ids(column: Column) -> bool:
 def _is_joined(ids: str) -> bool:
     """Return whether a text is several ids with commas, which no reader divides."""
     return "," in ids and " " not in ids
+
+
+def _ends_in_answer(name: str) -> bool:
+    """Return whether a name such as ``Bot answer`` or ``reply`` says what a system said."""
+    words = snake_case(name).split("_")
+    return words != ["answer"] and words[-1] in ("answer", "response", "reply")
 
 
 @dataclass
@@ -219,9 +230,9 @@ class _Draft:
     def settle_bare_answer(self, file_stem: str) -> None:
         """Decide whether a column that is only called ``answer`` is the gold or the answer.
 
-        With gold, contexts or scores beside it, it is what a system said; alone it is the gold,
-        and also where another column is certainly the system's. With contexts and no gold, only
-        the name of the file can tell.
+        With gold beside it, it is what a system said; alone it is the gold, and also where another
+        column is certainly the system's. With contexts, scores or costs and no gold, only the name
+        of the file can tell. ``Bot answer`` and ``reply`` are what a system said.
         """
         fits = self._of("answer?")
         if not fits:
@@ -232,7 +243,9 @@ class _Draft:
             self._settle_beside_gold(column)
         elif why_gold:
             self.fields["references"] = Found(column, why_gold)
-        elif "answer" not in self.fields:
+        elif _ends_in_answer(column):
+            self.fields["answer"] = Found(column, "by its name")
+        else:
             self.doubt = (
                 f"{column!r} may be the right answer, or what a system said: nothing in the file "
                 "tells"
@@ -266,7 +279,6 @@ class _Draft:
             return f"the gold, beside the system's {self.fields['answer'].column!r}"
         if any(word in snake_case(file_stem) for word in _GOLD_FILES):
             return "the gold, by the name of the file"
-        # Any other name than this one is what was answered ("Bot answer", "reply").
         is_bare = kinds_of(column) == {"answer"} and len(snake_case(column).split("_")) == 1
         if is_bare and snake_case(column) not in ("response", "reply", "output", "completion"):
             beside = [name for name in self._left() if self._is_of_a_run(name)]
@@ -348,5 +360,7 @@ class _Draft:
         if ("context" in kinds and column.is_text) or self._spoken.get(name, ("", 0))[0].startswith(
             "contexts"
         ):
+            return True
+        if "run" in kinds or (kinds & {"gold", "reference"} and column.is_flag):
             return True
         return "score" in kinds and (column.is_number or len(column.distinct) <= _FEW)

@@ -61,9 +61,14 @@ class Column:
         return self._mostly(lambda cell: _is_number(cell) or isinstance(cell, bool), least=1.0)
 
     @cached_property
+    def is_flag(self) -> bool:
+        """Whether nearly all cells are booleans, or say yes and no."""
+        return self._mostly(_is_flag)
+
+    @cached_property
     def is_text(self) -> bool:
         """Whether nearly all cells are texts, or lists of texts; not if all are flags."""
-        return self._mostly(lambda cell: bool(_texts(cell))) and not self._mostly(_is_flag)
+        return self._mostly(lambda cell: bool(_texts(cell))) and not self.is_flag
 
     @cached_property
     def is_list(self) -> bool:

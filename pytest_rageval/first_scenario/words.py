@@ -9,7 +9,7 @@ from pytest_rageval.scenario.column_names import snake_case
 _WORDS: Final[dict[str, str]] = {
     "question": "question query queries frage pregunta pergunta domanda quesito quesiti soru "
     "pytanie vraag вопрос запрос pertanyaan intrebare întrebare 问题 提问 提問 質問 질문 سؤال",
-    "asked": "input prompt utterance q",
+    "asked": "input prompt utterance request q",
     "answer": "answer response reply antwort respuesta resposta risposta reponse réponse ответ "
     "jawaban raspuns răspuns cevap odpowiedź antwoord svar a "
     "答案 回答 答复 回复 答え 답변 대답 output completion prediction",
@@ -26,10 +26,11 @@ _WORDS: Final[dict[str, str]] = {
     "relevant": "relevant relevante pertinent",
     "retrieved": "retrieved retrieval recuperado recuperada abgerufen",
     "given": "actual generated given bot model rag system predicted pred llm assistant chatbot "
-    "produced gpt claude",
+    "produced gpt chatgpt claude gemini",
     "keyword": "keyword keywords include includes contain contains must fact facts term terms "
     "value values token tokens phrase phrases 关键词",
     "pattern": "pattern patterns regex regexes regexp",
+    "run": "latency elapsed duration cost runtime temperature tokens model",
     "must": "must include includes contain contains",
     "text": "text texts",
     "negative": "not forbidden forbid never avoid exclude excluded incorrect wrong false rejected "

@@ -87,7 +87,15 @@ def test_beside_gold_it_is_what_a_system_said(beside: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "beside", [{"context": SAID}, {"faithfulness": 0.5}, {"relevance": "GOOD"}]
+    "beside",
+    [
+        {"context": SAID},
+        {"faithfulness": 0.5},
+        {"relevance": "GOOD"},
+        {"is_correct": True},
+        {"latency_ms": (5, 6, 7)},
+        {"model": "small-1"},
+    ],
 )
 def test_beside_contexts_or_scores_nobody_can_tell(beside: dict[str, Any]) -> None:
     """Public data have these columns with both meanings: the user is asked, with both ways."""
@@ -113,11 +121,20 @@ def test_beside_a_certain_answer_it_is_the_gold() -> None:
     assert (found["answer"], found["references"]) == ("generated_answer", "answer")
 
 
-def test_response_is_never_the_gold() -> None:
-    """Whatever is missing beside it."""
-    found = mapped(rows_of({"question": ASKED, "response": SAID}))
-    assert found.fields["answer"].column == "response"
+@pytest.mark.parametrize("name", ["response", "reply", "Bot answer", "Answer of the shop reply"])
+def test_a_name_that_ends_in_answer_is_what_a_system_said(name: str) -> None:
+    """Never the gold, whatever is missing beside it."""
+    found = mapped(rows_of({"question": ASKED, name: SAID}))
+    assert found.fields["answer"].column == name
     assert not found.has_gold
+
+
+def test_sentences_are_no_texts_to_include() -> None:
+    """No answer repeats them to the letter: facts for a judge."""
+    facts = [
+        f"{text}, which the terms of the shop say in section five of the annex" for text in SAID
+    ]
+    assert of(question=ASKED, expected_facts=tuple(facts)) == {"question": "question"}
 
 
 def test_a_reference_with_a_page_may_be_a_passage() -> None:

@@ -139,9 +139,9 @@ def test_documents_named_by_the_data_of_a_column_with_blanks_are_quoted_for_a_sh
 ) -> None:
     """The message can be pasted."""
     message = refused(
-        tmp_path, [{"Question": f"{at}?", "The Answer": "a b", "context": "x"} for at in "ab"]
+        tmp_path, [{"Question": f"{at}?", "Answer (long)": "a b", "context": "x"} for at in "ab"]
     )
-    assert "\"--rag-set=dataset.key_map.references='The Answer'\"" in message
+    assert "\"--rag-set=dataset.key_map.references='Answer (long)'\"" in message
 
 
 def test_a_scenario_or_a_promptfoo_file_is_no_data(tmp_path: Path) -> None:
