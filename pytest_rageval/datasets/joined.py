@@ -12,7 +12,7 @@ from pytest_rageval.datasets.columns.cells import is_missing
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.scenario.column_names import read_field
 from pytest_rageval.scenario.data_specs import AnswersSpec
-from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
+from pytest_rageval.scenario.fields import CHECK_FIELDS, FIELD_ALIASES, FIELD_OF
 
 _LISTED: Final = 5
 _LISTS: Final = ("contexts", "reference_contexts", "retrieved_ids", "reference_ids")
@@ -55,10 +55,12 @@ def _one_row(group: list[Row], key_map: Mapping[str, str]) -> Row:
         field = mapped.get(column) or (read_field(column) or ("",))[0]
         if field == "reference_ids":
             known = [_judged(row, row.fields[column]) for row in having]
+        differ = any(value != known[0] for value in known)
+        parts = [part for value in known for part in _parts(value)]
         if field in _LISTS:
-            fields[column] = [part for value in known for part in _parts(value)] or None
-        elif any(value != known[0] for value in known):
-            fields[column] = known
+            fields[column] = parts or None
+        elif differ:  # a list in a list of checks would be of alternatives
+            fields[column] = parts if field in CHECK_FIELDS else known
         else:
             fields[column] = known[0] if known else None
     return replace(first, fields=fields)

@@ -13,14 +13,13 @@ from functools import lru_cache
 from typing import Any, Final
 
 from pytest_rageval.model import NOTHING, Sample
-
-_ASKED: Final = ("must_include", "must_not_include", "must_match", "answer_checks", "must_satisfy")
+from pytest_rageval.scenario.fields import CHECK_FIELDS
 
 NEEDED_AS: Final[Mapping[str, str]] = {
     "reference_ids": "reference_ids",
     "reference_contexts": "reference_contexts",
     "reference_groups": "references",
-    **{name: name for name in _ASKED},
+    **{name: name for name in CHECK_FIELDS},
 }
 """Each field that has a digest, and what metrics call it where they say what they need."""
 
@@ -36,7 +35,7 @@ def reference_digests(sample: Sample) -> Mapping[str, str]:
         sample.reference_ids is None
         and sample.reference_contexts is None
         and sample.reference_groups is None
-        and not any(getattr(sample, name) for name in _ASKED)
+        and not any(getattr(sample, name) for name in CHECK_FIELDS)
     ):
         return NOTHING
     found = {}
@@ -46,7 +45,7 @@ def reference_digests(sample: Sample) -> Mapping[str, str]:
         found["reference_contexts"] = _of_contexts(tuple(sample.reference_contexts))
     if sample.reference_groups is not None:
         found["reference_groups"] = _digest(sample.reference_groups)
-    found |= {name: _digest(asked) for name in _ASKED if (asked := getattr(sample, name))}
+    found |= {name: _digest(asked) for name in CHECK_FIELDS if (asked := getattr(sample, name))}
     return found
 
 

@@ -60,3 +60,5 @@ class Imported:
     checks: int
     losses: Sequence[tuple[str, str]]
     remarks: Sequence[str] = ()
+    module: str = ""
+    """The text of the Python module that the scenario's targets are in; empty without one."""

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from pytest_rageval.errors import ScenarioError, shorten
 from pytest_rageval.importing.base import NotTakenError
+from pytest_rageval.scenario.loader import parse_json
 from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree, parse_yaml
 
 _MOST_BYTES: Final = 64 * 2**20
@@ -83,6 +84,13 @@ class Folder:
             raise NotTakenError(f"there is no file {shorten(name, 80)}")
         return files
 
+    def program(self, reference: str) -> str:
+        """Return the path of a Python file in this folder; raises NotTakenError for another one."""
+        file = (self.path / reference).resolve()
+        if not file.is_file() or not file.is_relative_to(self.path.resolve()):
+            raise NotTakenError(f"there is no file {shorten(reference, 80)} in its folder")
+        return file.relative_to(self.path.resolve()).as_posix()
+
     def text(self, reference: str) -> str:
         """Return the text of one file; raises NotTakenError where it cannot be read."""
         files = self.named(reference)
@@ -99,7 +107,8 @@ class Folder:
         """Return what a YAML or JSON file holds; raises NotTakenError where it cannot be read."""
         shown = file.relative_to(self.path).as_posix() if file.is_relative_to(self.path) else ""
         try:
-            tree = parse_yaml(read_text(file), shown or str(file))
+            parse = parse_json if file.suffix.lower() == ".json" else parse_yaml
+            tree = parse(read_text(file), shown or str(file))
         except ScenarioError as error:
             raise NotTakenError(str(error)) from None
         if tree.problems:

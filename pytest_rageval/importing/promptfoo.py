@@ -25,6 +25,13 @@ from pytest_rageval.importing.promptfoo_providers import (
     providers_of,
 )
 from pytest_rageval.importing.promptfoo_tests import Test, tests_of
+from pytest_rageval.importing.python_target import (
+    Call,
+    Code,
+    check_prompt,
+    identifier,
+    module_text,
+)
 from pytest_rageval.importing.templates import as_text, fill, names_in
 from pytest_rageval.scenario.recognise import is_promptfoo
 
@@ -65,8 +72,15 @@ def import_promptfoo(path: Path, shown: str = "", within: Path | None = None) ->
         why = f"{rows.lack()}; without any, every answer would pass"
         problems = [Problem(where, what) for where, what in losses.grouped()]
         raise ScenarioError([Problem(shown or str(path), why), *problems])
+    found.module = module_name(path)
     scenario = _scenario(config, path, folder, found, losses)
-    return Imported(scenario, found.rows, found.checks, losses.grouped(), found.remarks)
+    module = module_text(path.name, found.question, found.calls) if found.calls else ""
+    return Imported(scenario, found.rows, found.checks, losses.grouped(), found.remarks, module)
+
+
+def module_name(path: Path) -> str:
+    """Return the name of the module that asks the Python providers of a configuration."""
+    return f"{identifier(path.stem)}_target"
 
 
 def _note_keys(config: Part, losses: Losses) -> None:
@@ -89,6 +103,8 @@ class _Found:
     graders: dict[str, Any] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     question: str | None = None
+    module: str = ""
+    calls: list[Call] = field(default_factory=list)
 
 
 class _Rows:
@@ -339,15 +355,30 @@ def _targets(
     for provider in providers:
         used = [one for one in prompts if not provider.prompts or one.label in provider.prompts]
         for prompt in used:
-            parts = [provider.label, *([prompt.label] if len(used) > 1 else [])]
+            name = _slug("-".join([provider.label, *([prompt.label] if len(used) > 1 else [])]))
+            names[name] += 1
+            name = name if names[name] == 1 else f"{name}-{names[name]}"
             try:
-                target = provider.asking(prompt, places)
+                if provider.code is not None:
+                    target = _called(provider.code, name, prompt, found)
+                else:
+                    target = provider.asking(prompt, places)
             except NotTakenError as error:
                 losses.note(prompt.where, f"prompt {prompt.label} to {provider.label}", error)
                 continue
-            name = _slug("-".join(parts))
-            names[name] += 1
-            yield (name if names[name] == 1 else f"{name}-{names[name]}"), target
+            yield name, target
+
+
+def _called(code: Code, name: str, prompt: Prompt, found: _Found) -> dict[str, Any]:
+    """Return a function of the module beside the scenario as the target."""
+    if prompt.system is not None:
+        raise NotTakenError("messages of a chat are not passed to a function")
+    check_prompt(prompt.user)
+    taken = {call.name for call in found.calls}
+    own = identifier(name)
+    own = own if own not in taken else f"{own}_{len(taken) + 1}"
+    found.calls.append(Call(own, code, prompt.user))
+    return {"use": f"{found.module}:{own}"}
 
 
 def _slug(text: str) -> str:

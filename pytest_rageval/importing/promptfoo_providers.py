@@ -11,6 +11,7 @@ from typing import Any, Final
 from pytest_rageval.errors import ScenarioError, shorten
 from pytest_rageval.importing.base import Losses, NotTakenError
 from pytest_rageval.importing.files import Folder, Part, is_code, read_text
+from pytest_rageval.importing.python_target import Code
 from pytest_rageval.importing.templates import Path, names_in, rewritten
 from pytest_rageval.redaction import sounds_secret
 from pytest_rageval.scenario.yaml.tree import parse_yaml
@@ -38,6 +39,7 @@ _CHAT_KEYS: Final = {"temperature": "temperature", "max_tokens": "max_tokens", "
 _HTTP_KEYS: Final = frozenset(
     {"url", "method", "headers", "body", "queryParams", "transformResponse", "responseParser"}
 )
+_PYTHON: Final = re.compile(r"(?:python:|file://)(?P<file>[^:]+\.py)(?::(?P<function>\w+))?")
 _PATH: Final = re.compile(
     r"(?:\(?\s*(?P<arg>\w+)\s*\)?\s*=>\s*)?(?P<root>\w+)(?P<path>(?:\??\.\w+|\[\d+\])*)\s*;?"
 )
@@ -61,6 +63,7 @@ class Provider:
     target: Mapping[str, Any]
     is_chat: bool
     prompts: tuple[str, ...] = ()
+    code: Code | None = None
 
     def asking(self, prompt: Prompt, places: Mapping[Path, str]) -> dict[str, Any]:
         """Return the target that shows a prompt, with our places for the variables."""
@@ -92,7 +95,7 @@ def providers_of(config: Part, folder: Folder, losses: Losses) -> list[Provider]
     found = []
     for part in config.of(key).parts():
         try:
-            found.append(_provider(part, losses))
+            found.append(_provider(part, folder, losses))
         except NotTakenError as error:
             losses.note(part.where, f"provider {_named(part.value)}", error)
     return found
@@ -103,7 +106,7 @@ def _named(value: Any) -> str:
     return repr(shorten(str(name), 60))
 
 
-def _provider(part: Part, losses: Losses) -> Provider:
+def _provider(part: Part, folder: Folder, losses: Losses) -> Provider:
     value = part.value
     if isinstance(value, dict) and "id" not in value and len(value) == 1:  # {openai:gpt-4: {...}}
         ((name, options),) = value.items()
@@ -116,12 +119,29 @@ def _provider(part: Part, losses: Losses) -> Provider:
         losses.note(part.where, f"provider {_named(name)}: {key}", "has no counterpart here")
     prompts = given.get("prompts") or []
     only = tuple(map(str, prompts if isinstance(prompts, list) else [prompts]))
+    python = _PYTHON.fullmatch(name)
+    if python is not None:
+        code = _code(python, config, folder, part, losses)
+        return Provider(str(given.get("label") or code.file), {}, False, only, code)
     is_http = name in ("http", "https") or name.startswith(("http://", "https://"))
     target = (
         _http(name, config, part, losses) if is_http else chat_target(name, config, part, losses)
     )
     label = str(given.get("label") or (target["url"] if is_http else target["model"]))
     return Provider(label, target, not is_http, only)
+
+
+def _code(
+    named: re.Match[str], config: dict[str, Any], folder: Folder, part: Part, losses: Losses
+) -> Code:
+    """Return the function that promptfoo calls, without the secrets of its config."""
+    kept = {}
+    for key, value in config.items():
+        if sounds_secret(str(key)):
+            losses.note(part.where, f"config {key}", "read the secret from the environment")
+        else:
+            kept[str(key)] = value
+    return Code(folder.program(named["file"]), named["function"] or "call_api", kept)
 
 
 def chat_target(name: str, config: Mapping[str, Any], part: Part, losses: Losses) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.importing.base import Imported
-from pytest_rageval.importing.promptfoo import import_promptfoo
+from pytest_rageval.importing.promptfoo import import_promptfoo, module_name
 from pytest_rageval.importing.scenario_text import rows_text, scenario_text
 from pytest_rageval.plugin.show.stdout import say
 from pytest_rageval.reports.base import write_atomically
@@ -26,11 +26,10 @@ def write_import(name: str, folder: Path) -> int:
     path = Path(os.path.normpath(folder / name))
     if not path.is_file():
         raise pytest.UsageError(f"--rag-import: there is no file {name}")
-    scenario, rows = (
-        path.with_name(f"{path.stem}.rageval.yaml"),
-        path.with_name(f"{path.stem}.jsonl"),
-    )
-    existing = [file.name for file in (scenario, rows) if file.exists()]
+    scenario = path.with_name(f"{path.stem}.rageval.yaml")
+    rows = path.with_name(f"{path.stem}.jsonl")
+    module = path.with_name(f"{module_name(path)}.py")
+    existing = [file.name for file in (scenario, rows, module) if file.exists()]
     if existing:
         raise pytest.UsageError(f"--rag-import: {path.parent} already has {', '.join(existing)}")
     try:
@@ -41,13 +40,17 @@ def write_import(name: str, folder: Path) -> int:
     command = f"pytest {shlex.quote(shown)}"
     try:
         write_atomically(rows, [rows_text(imported.rows)])
+        if imported.module:
+            write_atomically(module, [imported.module])
         write_atomically(scenario, [scenario_text(imported, path.name, command)])
     except OSError as error:
         raise pytest.UsageError(f"--rag-import: {error}") from error
-    say(
-        printable("\n".join(_report(imported, shown, os.path.relpath(rows, folder), command)))
-        + "\n"
-    )
+    report = _report(imported, shown, os.path.relpath(rows, folder), command)
+    if imported.module:
+        report.insert(
+            2, f"wrote {os.path.relpath(module, folder)}, which asks its Python providers"
+        )
+    say(printable("\n".join(report)) + "\n")
     return int(pytest.ExitCode.OK)
 
 

@@ -12,6 +12,7 @@ from pytest_rageval.errors import ScenarioError
 from pytest_rageval.importing.base import Imported
 from pytest_rageval.importing.promptfoo import import_promptfoo
 from pytest_rageval.importing.scenario_text import scenario_text
+from pytest_rageval.model import Sample
 from pytest_rageval.scenario.yaml.tree import parse_yaml
 
 WHOLE = """\
@@ -141,7 +142,7 @@ prompts:
 providers:
   - {id: openai:gpt-4o, label: big, config: {temperature: 0, max_tokens: 9, apiKey: sk-1}}
   - ollama:chat:llama3:8b
-  - file://ask.py
+  - file://ask.js
 tests: [{vars: {q: a}, assert: [{type: contains, value: b}]}]
 """,
         chat__json='[{"role": "system", "content": "Be {kind}."},'
@@ -231,6 +232,45 @@ def test_what_an_assert_says_besides_is_listed(tmp_path: Path) -> None:
         {"max_latency_s": 0.9, "weight": 2.0},
         {"contains": "b", "weight": 3.0},
     ]
+
+
+def test_a_python_provider_is_a_function_that_asks_it(tmp_path: Path) -> None:
+    """[E22] The import does not run it; the function that is written does, as promptfoo would."""
+    provider = """\
+async def call_api(prompt, options, context):
+    return {"output": f"{prompt} {options['config']} {context['vars']}"}
+"""
+    found = imported(
+        tmp_path,
+        """\
+prompts: ["Q: {{question}} ({{lang}})"]
+providers: [{id: "file://ask.py", label: My RAG, config: {k: 3, apiKey: sk-1}}, python:gone.py]
+tests: [{vars: {question: How?, lang: en}, assert: [{type: contains, value: b}]}]
+""",
+        ask__py="raise SystemExit('never run by the import')",
+    )
+    assert found.scenario["target"] == {"use": "bot_target:my_rag"}
+    assert [loss for _, loss in found.losses] == [
+        "config apiKey: read the secret from the environment",
+        "provider 'python:gone.py': there is no file gone.py in its folder",
+    ]
+    (tmp_path / "ask.py").write_text(provider, encoding="utf-8")
+    module: dict[str, Any] = {"__file__": str(tmp_path / "bot_target.py")}
+    exec(found.module, module)
+    answer = module["my_rag"](Sample("s", question="How?", metadata={"vars": {"lang": "en"}}))
+    assert answer == "Q: How? (en) {'k': 3} {'lang': 'en', 'question': 'How?'}"
+
+
+def test_a_configuration_may_be_json(tmp_path: Path) -> None:
+    """[E22] With tabs, which YAML has no place for."""
+    data = {
+        "prompts": ["{{q}}"],
+        "providers": ["openai:gpt-4o"],
+        "tests": [{"vars": {"q": "a"}, "assert": [{"type": "is-json"}]}],
+    }
+    path = tmp_path / "bot.json"
+    path.write_text(json.dumps(data, indent="\t"), encoding="utf-8")
+    assert import_promptfoo(path).rows[0]["answer_checks"] == [{"is-json": True}]
 
 
 def test_a_metric_with_two_thresholds_is_not_taken(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from pytest_rageval.datasets.base import Row
 from pytest_rageval.datasets.columns.key_map import KeyMap
+from pytest_rageval.datasets.joined import merged
 from pytest_rageval.datasets.save import columns_of, row_of
 from pytest_rageval.model import InvalidRow, Sample
 
@@ -35,6 +36,16 @@ def test_a_cell_that_may_hold_several_texts_is_refused(cell: str) -> None:
 def test_another_name_of_the_field_is_known() -> None:
     """[A28]"""
     assert read(answer_contains=["a"]).must_include == ("a",)
+
+
+def test_checks_of_merged_rows_all_hold() -> None:
+    """[A28] A list in a list would be of alternatives, of which one is enough."""
+    rows = [
+        Row(1, 1, {"id": "a", "must_include": ["x", "y"], "must_match": ["m"]}),
+        Row(2, 2, {"id": "a", "must_include": ["z"], "must_match": ["m"]}),
+    ]
+    (row,) = merged(rows, "id", {})
+    assert row.fields == {"id": "a", "must_include": ["x", "y", "z"], "must_match": ["m"]}
 
 
 def test_checks_are_saved_as_they_were() -> None:
