@@ -60,6 +60,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Run the options that run no tests, such as ``--rag-init``."""
+    if config.getoption("rag_from") is not None:
+        from pytest_rageval.plugin.from_data import write_first_scenario
+
+        return write_first_scenario(config)
     if config.getoption("rag_init") is not None:
         from pytest_rageval.plugin.scaffold import write_scaffold
 

@@ -149,6 +149,16 @@ def _add_commands(group: pytest.OptionGroup) -> None:
         help="write a scenario to start from into DIR (default: here), and exit",
     )
     group.addoption(
+        "--rag-from",
+        metavar="FILE",
+        help="with --rag-init: write a scenario for the rows of this file",
+    )
+    group.addoption(
+        "--rag-ci",
+        metavar="SERVICE",
+        help="with --rag-from: also write a workflow that runs the scenario; SERVICE is github",
+    )
+    group.addoption(
         "--rag-import",
         metavar="FILE",
         help="write a scenario from a promptfoo configuration, beside it, and exit",
