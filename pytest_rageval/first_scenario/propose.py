@@ -12,7 +12,7 @@ from typing import Any, Final
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.datasets.load import Dataset, load_dataset
 from pytest_rageval.errors import Problem, ScenarioError, shorten
-from pytest_rageval.evaluation import evaluate_planned, plan_of
+from pytest_rageval.evaluation import Handed, evaluate_planned, plan_of
 from pytest_rageval.first_scenario.mapping import Found, Mapped, holds_joined_ids, map_columns
 from pytest_rageval.first_scenario.measures import Measures, measures_for
 from pytest_rageval.first_scenario.scenario_text import (
@@ -214,8 +214,8 @@ def _try(draft: Draft, data: Path, first: int) -> ScenarioResult:
     """
     tree = parse_scenario(scenario_text(draft), Path(draft.file), draft.file)
     changes = overrides_of({"dataset": {"path": data.name}})
-    target = _echo if draft.measures.asks else None
-    plan = plan_of(tree.data, changes, data.parent, target, RunSettings(), "")
+    handed = Handed(target=_echo if draft.measures.asks else None)
+    plan = plan_of(tree.data, changes, data.parent, handed, RunSettings(), "")
     tried = replace(plan, cases=plan.cases[: first + TRIED_ROWS])
     return evaluate_planned(tried, RunSettings(), None, None, ())
 

@@ -158,7 +158,10 @@ def _named(cells: Sequence[str]) -> tuple[int, int, int | None, bool] | None:
 
 def _split(text: str, delimiter: str | None) -> list[str]:
     if delimiter == ",":
-        return next(csv.reader([text]), [])
+        try:
+            return next(csv.reader([text]), [])
+        except csv.Error:  # a carriage return in a cell
+            return []
     return [cell.strip() for cell in text.split(delimiter)]
 
 
