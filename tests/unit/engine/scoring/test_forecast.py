@@ -183,10 +183,10 @@ def test_a_kept_score_is_all_that_it_was_made_of(tmp_path: Path) -> None:
 
 def test_a_metric_of_the_user_does_not_run(tmp_path: Path) -> None:
     """[E22] Its calls are counted once a sample, as the least there are."""
-    (tmp_path / "own_metric.py").write_text(
+    (tmp_path / "never_run_metric.py").write_text(
         "async def graded(answer, judge):\n    raise SystemExit('it ran')\n", "utf-8"
     )
-    plan = plan_of(tmp_path, ["an", "other"], metrics=[{"use": "own_metric:graded"}])
+    plan = plan_of(tmp_path, ["an", "other"], metrics=[{"use": "never_run_metric:graded"}])
     (use,) = look(plan, run_of(tmp_path)).models
     assert (use.calls, use.is_least) == (2, True)
 
