@@ -111,8 +111,7 @@ class KeyMap:
         try:
             if "id" in values:
                 sample_id = plain_text("id", values.pop("id")).strip() or sample_id
-            if row.tabular:
-                layout.read_cells(values)
+            layout.read_cells(values, tabular=row.tabular)
             return _sample(sample_id, index, row, values, metadata)
         except BadValueError as error:
             return _invalid(sample_id, index, row, values, metadata, str(error))
@@ -256,15 +255,16 @@ class _Layout:
         lost.pop(column, None)
         return value
 
-    def read_cells(self, values: dict[str, Any]) -> None:
+    def read_cells(self, values: dict[str, Any], *, tabular: bool) -> None:
         """Replace cells that spell a list by that list, in fields that hold lists.
 
-        Raises BadValueError for a cell that is only part of a list.
+        Of rows that are no table, only what deepeval joins in its JSON Lines too. Raises
+        BadValueError for a cell that is only part of a list.
         """
-        for name in self._lists:
+        for name in self._lists if tabular else self._separated:
             value = values.get(name)
             if isinstance(value, str):
-                spelled = value_in_cell(name, value)
+                spelled = value_in_cell(name, value) if tabular else None
                 if spelled is not None:
                     values[name] = spelled
                 elif name in self._separated:
