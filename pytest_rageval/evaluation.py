@@ -3,33 +3,42 @@
 from __future__ import annotations
 
 import os
-import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from operator import methodcaller
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from pytest_rageval.clients.settings import RunSettings
+from pytest_rageval.datasets.base import GivenRows
 from pytest_rageval.engine.evaluate import Evaluated, Progress, evaluate_plan
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.errors import OptionError, Problem, ScenarioError, UserError
 from pytest_rageval.model import ScenarioResult, title_of
+from pytest_rageval.notebooks.frames import given_rows, is_frame, library_of
+from pytest_rageval.notebooks.progress import shown_progress
+from pytest_rageval.notebooks.results import EvaluationResult
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.reports.base import requested_reports
 from pytest_rageval.reports.run_info import run_info
 from pytest_rageval.reports.write_run import write_run
 from pytest_rageval.run_paths import EVALUATION_ROWS
-from pytest_rageval.scenario.in_memory import Changes, overrides_of, tree_of
+from pytest_rageval.scenario.in_memory import Changes, name_given_rows, overrides_of, tree_of
+from pytest_rageval.scenario.loader import read_scenario
 from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.scenario.schema import Scenario
-from pytest_rageval.text.printable import one_line
 
-_EVERY_S = 0.1
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """What Python code hands over, and no file could hold: a function that answers, and rows."""
+
+    target: Callable[..., Any] | None = None
+    rows: GivenRows | None = None
+    library: str = ""
+    """The library of the data frame that the rows came from."""
 
 
 def evaluate(  # noqa: PLR0913  (all but the scenario are options)
@@ -37,25 +46,27 @@ def evaluate(  # noqa: PLR0913  (all but the scenario are options)
     overrides: Iterable[Override | str] | Changes = (),
     *,
     variant: str = "",
+    dataset: Any = None,
     folder: str | os.PathLike[str] | None = None,
     target: Callable[..., Any] | None = None,
     progress: bool | Progress | None = None,
     run: RunSettings | None = None,
     write_to: str | os.PathLike[str] | None = None,
     reports: Iterable[str] = (),
-) -> ScenarioResult:
+) -> EvaluationResult:
     """Score every case of a scenario in this process, decide its gates, and return the result.
 
     ``scenario`` is the path of a file, a Scenario, or a mapping with the content of a file. The
     data files of a Scenario or mapping are relative to ``folder`` (default: the working directory).
     ``overrides`` is a mapping, ``{"metric_weights": {"f1": 2}}``, or a list of texts as for
     ``--rag-set``, ``["metric_weights.f1=2"]``. ``variant`` is the one to score, of a scenario that
-    has variants; ``evaluate_variants`` scores all of them. ``target`` is a function, async or not,
-    that answers instead of the scenario's own target, within that target's limits; a mapping may
-    also hold it under ``target``.
+    has variants; ``evaluate_variants`` scores all of them. ``dataset`` is a data frame, or a list
+    of mappings, whose rows take the place of the scenario's; ``target`` is a function, async or
+    not, that answers instead of the scenario's own target, within that target's limits. A mapping
+    may also hold both under these keys.
 
-    ``progress`` is called as ``progress(done, total)`` with numbers of samples; True writes a line
-    to stderr, at a terminal or in a notebook. ``run`` says where replies are cached and what
+    ``progress`` is called as ``progress(done, total)`` with numbers of samples; True shows it on
+    stderr, at a terminal or in a notebook. ``run`` says where replies are cached and what
     they may cost; without it nothing is cached. ``write_to`` is a folder for the files of the run,
     as for ``--rag-output``; ``reports`` names additional ones, as for ``--rag-report``.
 
@@ -66,11 +77,13 @@ def evaluate(  # noqa: PLR0913  (all but the scenario are options)
     requested = requested_of(reports, write_to)
     run = run or RunSettings()
     try:
-        plan = plan_of(scenario, overrides_of(overrides), folder, target, run, variant)
+        scenario, handed = taken_out(scenario, target, dataset)
+        plan = plan_of(scenario, overrides_of(overrides), folder, handed, run, variant)
     except UserError as error:
         # Without our own frames and causes: --showlocals would print the whole scenario.
         raise error.with_traceback(None) from None
-    return evaluate_planned(plan, run, progress, write_to, requested)
+    result = evaluate_planned(plan, run, progress, write_to, requested)
+    return EvaluationResult.of(result, handed.library)
 
 
 def evaluate_planned(
@@ -83,7 +96,7 @@ def evaluate_planned(
     """Score every case of a plan, write the files if wanted, and return the result."""
     started = datetime.now(UTC)
     plan = replace(plan, keeps_expected=EVALUATION_ROWS in requested)
-    with _progress(progress, plan.info.title) as listener:
+    with shown_progress(progress, plan.info.title) as listener:
         evaluated = evaluate_plan(plan, run, listener)
     if write_to is not None:
         _write(evaluated, started, Path(write_to), requested)
@@ -101,11 +114,41 @@ def requested_of(reports: Iterable[str], write_to: object) -> tuple[str, ...]:
         raise OptionError([Problem("reports", str(error))]) from error
 
 
+Given = str | os.PathLike[str] | Scenario | Mapping[str, Any]
+"""What a scenario may be given as."""
+
+
+def taken_out(
+    scenario: Given, target: Callable[..., Any] | None = None, dataset: Any = None
+) -> tuple[Given, Handed]:
+    """Return a scenario without what no file could hold, and that.
+
+    ``target`` and ``dataset`` take the place of the scenario's. Raises OptionError for a
+    ``dataset`` that is no data.
+    """
+    if isinstance(scenario, Mapping):
+        if callable(scenario.get("target")):
+            target = target or scenario["target"]
+            scenario = {key: value for key, value in scenario.items() if key != "target"}
+        own = scenario.get("dataset")
+        rest, held = (dict(own), own.get("rows")) if isinstance(own, Mapping) else ({}, own)
+        if is_frame(held):
+            rest.pop("rows", None)
+            rows = given_rows(held)
+            scenario = {**scenario, "dataset": {**rest, "path": rows.shown}}
+            if dataset is None:
+                return scenario, Handed(target, rows, library_of(held))
+    if dataset is None:
+        return scenario, Handed(target)
+    rows = replace(given_rows(dataset), must_be_used=True)
+    return scenario, Handed(target, rows, library_of(dataset))
+
+
 def plan_of(
-    scenario: str | os.PathLike[str] | Scenario | Mapping[str, Any],
+    scenario: Given,
     overrides: list[Override],
     folder: str | os.PathLike[str] | None,
-    target: Callable[..., Any] | None,
+    handed: Handed,
     run: RunSettings,
     variant: str,
 ) -> Plan:
@@ -114,12 +157,12 @@ def plan_of(
         if folder is not None:
             message = "only for scenarios without a file; in a file, paths are relative to the file"
             raise OptionError([Problem("folder", message)])
-        path, tree = Path(scenario), None
+        path = Path(scenario)
+        tree = None if handed.rows is None else read_scenario(path, path.name)
     else:
-        if isinstance(scenario, Mapping) and callable(scenario.get("target")):
-            target = target or scenario["target"]
-            scenario = {key: value for key, value in scenario.items() if key != "target"}
         path, tree = Path(folder or Path.cwd()) / "scenario.yaml", tree_of(scenario)
+    if tree is not None and handed.rows is not None:
+        name_given_rows(tree, handed.rows.shown)
     shown = path.name if tree is None else tree.source
     plan = make_plan(
         path,
@@ -129,9 +172,10 @@ def plan_of(
         variant=variant,
         run=run,
         tree=tree,
-        give_target=lambda _view: target,
+        rows=handed.rows,
+        give_target=lambda _view: handed.target,
     )
-    return _runnable(plan, target)
+    return _runnable(plan, handed.target)
 
 
 def _runnable(plan: Plan, given: Callable[..., Any] | None) -> Plan:
@@ -158,46 +202,3 @@ def _write(
     plain = asdict(usage) if usage is not None else None
     run = run_info(result, started, datetime.now(UTC), usage=plain)
     write_run(result, run, Path.cwd(), output, requested)
-
-
-@contextmanager
-def _progress(progress: bool | Progress | None, name: str) -> Iterator[Progress | None]:
-    """Provide the function to call with the progress, or None."""
-    if not isinstance(progress, bool):
-        yield progress
-        return
-    stream = sys.stderr
-    if not progress or not (stream.isatty() or "ipykernel" in sys.modules):
-        yield None
-        return
-    line = ProgressLine(one_line(name), stream)
-    try:
-        yield line
-    finally:
-        line.end()
-
-
-@dataclass
-class ProgressLine:
-    """Shows ``support-bot: 12/120 samples`` on one line, updated at most ten times a second."""
-
-    name: str
-    stream: TextIO
-    clock: Callable[[], float] = time.monotonic
-    _next: float = field(default=0.0, init=False)
-    _is_open: bool = field(default=False, init=False)
-
-    def __call__(self, done: int, total: int) -> None:
-        """Show that ``done`` of ``total`` samples are done."""
-        now = self.clock()
-        if now >= self._next or done == total:
-            self._next = now + _EVERY_S
-            self._is_open = True
-            self.stream.write(f"\r{self.name}: {done}/{total} samples")
-            self.stream.flush()
-
-    def end(self) -> None:
-        """End the line, if one was begun."""
-        if self._is_open:
-            self.stream.write("\n")
-            self.stream.flush()

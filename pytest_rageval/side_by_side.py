@@ -20,7 +20,14 @@ from pytest_rageval.engine.planning.plan_variants import plans_of
 from pytest_rageval.engine.verdict.best import best_verdict
 from pytest_rageval.engine.verdict.contests import contested
 from pytest_rageval.errors import OptionError, Problem, UserError
-from pytest_rageval.evaluation import evaluate_planned, plan_of, requested_of
+from pytest_rageval.evaluation import (
+    Given,
+    Handed,
+    evaluate_planned,
+    plan_of,
+    requested_of,
+    taken_out,
+)
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Contest,
@@ -28,6 +35,7 @@ from pytest_rageval.model import (
     Ranking,
     ScenarioResult,
 )
+from pytest_rageval.notebooks.results import EvaluationResult, frame_of_all
 from pytest_rageval.reports.write_variants import write_variants
 from pytest_rageval.results.stored_result import stored_result
 from pytest_rageval.run_paths import run_folder
@@ -35,7 +43,6 @@ from pytest_rageval.scenario.best_spec import BestSpec
 from pytest_rageval.scenario.in_memory import Changes, overrides_of, tree_of
 from pytest_rageval.scenario.loader import variants_in, variants_of
 from pytest_rageval.scenario.overrides import Override
-from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.scenario.validation import reworded
 from pytest_rageval.scenario.variants import VARIANTS, unknown_variant
 from pytest_rageval.stats.ranking import rank_variants
@@ -46,26 +53,42 @@ Target = Callable[..., Any]
 Variants = Mapping[str, Mapping[str, Any] | None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class VariantResults:
     """The results of variants by name, in their order, and how they rank.
 
     ``gate`` is the verdict of the gate ``best``, None where nothing asks for it. ``page`` is the
-    side-by-side page, None where none was written.
+    side-by-side page, None where none was written. Notebooks show the ranking.
     """
 
-    results: Mapping[str, ScenarioResult]
+    results: Mapping[str, EvaluationResult]
     ranking: Ranking
     gate: GateResult | None = None
     page: Path | None = None
 
+    def to_frame(self) -> Any:
+        """Return a data frame with a row for each sample of each ``variant``, as of a result."""
+        return frame_of_all(list(self.results.values()))
+
+    def __repr__(self) -> str:
+        # Not at the top: scripts print no results, and need nothing of the reports.
+        from pytest_rageval.notebooks.words import ranking_text
+
+        return f"<{type(self).__name__} {ranking_text(self.ranking, self.gate)}>"
+
+    def _repr_html_(self) -> str:
+        from pytest_rageval.notebooks.html import variants_html
+
+        return variants_html(self.results, self.ranking, self.gate)
+
 
 def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
-    scenario: str | os.PathLike[str] | Scenario | Mapping[str, Any],
+    scenario: Given,
     overrides: Iterable[Override | str] | Changes = (),
     *,
     variants: Iterable[str] | Variants | None = None,
     targets: Mapping[str, Target] | None = None,
+    dataset: Any = None,
     folder: str | os.PathLike[str] | None = None,
     progress: bool | Progress | None = None,
     run: RunSettings | None = None,
@@ -76,9 +99,10 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
 
     ``variants`` are the names of some variants of the scenario (default: all), or a mapping of
     names to keys, as in a file, which takes the place of the scenario's own. A function that
-    answers for a variant is its ``target``, or in ``targets`` by its name. All other arguments are
-    those of ``evaluate``. Equal questions to a model are sent once: without a cache folder in
-    ``run``, replies are kept until the end of this call.
+    answers for a variant is its ``target``, or in ``targets`` by its name; a data frame with the
+    rows of one is its ``dataset``, and the argument ``dataset`` has the rows of all. All other
+    arguments are those of ``evaluate``. Equal questions to a model are sent once: without a cache
+    folder in ``run``, replies are kept until the end of this call.
 
     Raises ScenarioError and OptionError as ``evaluate`` does, and OptionError for fewer than two
     variants.
@@ -87,13 +111,18 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
     requested = requested_of(reports, write_to)
     given = overrides_of(overrides)
     own = variants if isinstance(variants, Mapping) else _of_mapping(scenario)
-    answers = {**_functions(own or {}), **(targets or {})}
+    scenario, shared = taken_out(scenario, None, dataset)
+    taken = {name: _of_variant(name, keys, shared) for name, keys in (own or {}).items()}
+    plain = {name: keys for name, (keys, _) in taken.items()}
+    handed = {name: one for name, (_, one) in taken.items()}
+    for name, target in (targets or {}).items():
+        handed[name] = replace(handed.get(name, shared), target=target)
     if own is not None and isinstance(scenario, Mapping):
-        scenario = {**scenario, VARIANTS: _without_functions(own)}
+        scenario = {**scenario, VARIANTS: plain}
     elif own is not None:
-        given.insert(0, Override((VARIANTS,), _without_functions(own), VARIANTS))
+        given.insert(0, Override((VARIANTS,), plain, VARIANTS))
     wanted = None if isinstance(variants, Mapping) else variants
-    names = _chosen(_known(scenario, given), wanted, answers)
+    names = _chosen(_known(scenario, given), wanted, handed)
     with ExitStack() as stack:
         settings = run or RunSettings()
         if settings.cache_dir is None:
@@ -102,12 +131,16 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
         # All of them before the first question: a mistake in the last one must cost nothing.
         plans = plans_of(
             names,
-            lambda name: plan_of(scenario, given, folder, answers.get(name), settings, name),
+            lambda name: plan_of(scenario, given, folder, handed.get(name, shared), settings, name),
         )
         found = [evaluate_planned(plan, settings, progress, write_to, requested) for plan in plans]
     judged = contested(found)[0]
     assert judged.ranking is not None  # there are two at least
-    ranked = VariantResults(dict(zip(names, found, strict=True)), judged.ranking, judged.gate)
+    results = {
+        name: EvaluationResult.of(one, handed.get(name, shared).library)
+        for name, one in zip(names, found, strict=True)
+    }
+    ranked = VariantResults(results, judged.ranking, judged.gate)
     if write_to is None:
         return ranked
     return _written(ranked, Path(write_to) / run_folder(judged.info.name), requested)
@@ -119,40 +152,37 @@ def _of_mapping(scenario: object) -> Variants | None:
     return found if isinstance(found, Mapping) else None
 
 
-def _functions(variants: Variants) -> dict[str, Target]:
-    """Return the targets that are functions, which no file could hold."""
-    given: Mapping[str, Any] = variants
-    odd = [name for name, keys in given.items() if not isinstance(keys, Mapping | None)]
-    if odd:
-        message = f"{odd[0]!r}: expected the keys that it changes, as {{'dataset': ...}}"
+def _of_variant(
+    name: str, keys: Mapping[str, Any] | None, shared: Handed
+) -> tuple[dict[str, Any], Handed]:
+    """Return the keys of a variant that a file could hold, and what code hands over for it."""
+    if not isinstance(keys, Mapping | None):
+        message = f"{name!r}: expected the keys that it changes, as {{'dataset': ...}}"
         raise OptionError([Problem("variants", message)])
-    known = {name: (keys or {}).get("target") for name, keys in variants.items()}
-    return {name: target for name, target in known.items() if callable(target)}
+    rest, own = taken_out(dict(keys or {}))
+    assert isinstance(rest, dict)
+    if own.rows is None:
+        return rest, replace(shared, target=own.target or shared.target)
+    if shared.rows is not None and shared.rows.must_be_used:
+        message = f"the variant {name!r} has rows of its own; leave out one of the two"
+        raise OptionError([Problem("dataset", message)])
+    return rest, own
 
 
-def _without_functions(variants: Variants) -> dict[str, dict[str, Any]]:
-    return {
-        name: {key: value for key, value in (keys or {}).items() if not callable(value)}
-        for name, keys in variants.items()
-    }
-
-
-def _known(
-    scenario: str | os.PathLike[str] | Scenario | Mapping[str, Any], given: list[Override]
-) -> tuple[str, ...]:
+def _known(scenario: Given, given: list[Override]) -> tuple[str, ...]:
     if isinstance(scenario, str | os.PathLike):
         return variants_in(Path(scenario), given)
     return variants_of(tree_of(scenario), given)
 
 
 def _chosen(
-    known: tuple[str, ...], wanted: Iterable[str] | None, targets: Mapping[str, Target]
+    known: tuple[str, ...], wanted: Iterable[str] | None, given: Iterable[str]
 ) -> tuple[str, ...]:
     """Return the variants to evaluate, in the order of the scenario; raises OptionError."""
     if isinstance(wanted, str):
         raise OptionError([Problem("variants", f"expected a list of names, found {wanted!r}")])
     named = known if wanted is None else tuple(wanted)
-    unknown = [name for name in (*named, *targets) if name not in known]
+    unknown = [name for name in (*named, *given) if name not in known]
     if unknown and known:
         raise OptionError([Problem("variants", unknown_variant(unknown[0], known))])
     if len(set(named)) < 2:
@@ -188,7 +218,7 @@ def compare_saved_runs(  # noqa: PLR0913  (all but the runs are options)
     names: list[Any] = list(runs)
     if not all(isinstance(name, str) and name.strip() for name in names):
         raise OptionError([Problem("runs", "a run's name must be text that is not empty")])
-    results = {name: _result(name, one) for name, one in runs.items()}
+    results = {name: EvaluationResult.of(_result(name, one)) for name, one in runs.items()}
     _check(results, of, at_least)
     contest = Contest(
         tuple(results),

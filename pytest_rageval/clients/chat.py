@@ -91,9 +91,7 @@ class CachedChat:
         return reply
 
     def _look(self, key: Key, accept: Accept | None) -> Reply | None:
-        """Return the reply in the cache; None also for one that is not acceptable any more."""
-        reply = _from_plain(self._cache.get("reply", key.sha256))
-        return None if reply is None or _refusal(reply, accept) else reply
+        return kept_reply(self._cache, key, accept)
 
     def _miss(self, key: Key, accept: Accept | None) -> ClientError:
         kept = _from_plain(self._cache.get("reply", key.sha256))
@@ -185,6 +183,12 @@ class DirectChat:
             )
         count_answer()
         return reply
+
+
+def kept_reply(cache: Cache, key: Key, accept: Accept | None) -> Reply | None:
+    """Return the reply in the cache; None also for one that is not acceptable any more."""
+    reply = _from_plain(cache.get("reply", key.sha256))
+    return None if reply is None or _refusal(reply, accept) else reply
 
 
 def _refusal(reply: Reply, accept: Accept | None) -> str | None:

@@ -82,7 +82,7 @@ class CachedEmbeddings:
         return vector_key(self._settings, text, is_local=self._call is None)
 
     def _look(self, key: Key) -> Vector | None:
-        return _from_plain(self._cache.get("vector", key.sha256)) if self._cache.reads else None
+        return kept_vector(self._cache, key) if self._cache.reads else None
 
     def _keep(self, key: Key, vector: Vector) -> None:
         if self._cache.writes:
@@ -238,6 +238,11 @@ class _Batches:
     def _forget(self, one: _Wanted) -> None:
         if self._wanted.get(one.text) is one:
             del self._wanted[one.text]
+
+
+def kept_vector(cache: Cache, key: Key) -> Vector | None:
+    """Return the vector in the cache, None without one."""
+    return _from_plain(cache.get("vector", key.sha256))
 
 
 def _to_plain(vector: Vector) -> dict[str, Any]:

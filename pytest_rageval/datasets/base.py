@@ -23,6 +23,8 @@ from pytest_rageval.scenario.data_specs import DatasetSpec
 
 _MAX_MB = 4096
 _MAX_MB_WHOLE = 64
+_OWN_LIMITS = ("corpus", "answers")
+"""The sections with their own ``max_mb``, and without ``max_row_mb``."""
 _MAX_BLANK_LINES = 1_000_000
 _BUFFER = 2**17
 
@@ -31,13 +33,15 @@ _BUFFER = 2**17
 class Row:
     """A row of the file: ``number`` from 1, its first ``line`` if the format has lines.
 
-    ``tabular``: the format has no lists, so that a cell may spell one as text.
+    ``tabular``: the format has no lists, so that a cell may spell one as text. ``flaw``: why it
+    cannot be a sample, although it could be read.
     """
 
     number: int
     line: int | None
     fields: Mapping[str, Any]
     tabular: bool = False
+    flaw: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,17 @@ class BrokenRow:
     line: int | None
     reason: str
     raw: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenRows:
+    """Rows that Python code hands over; messages and the scenario name them ``<DataFrame>``."""
+
+    rows: Sequence[Any]
+    shown: str
+    tabular: bool = False
+    must_be_used: bool = False
+    """Whether a variant that has data of its own is refused; else it keeps them."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +95,7 @@ class DataFile:
 
     def too_large(self, limit: int) -> ScenarioError:
         """Return the error for a file with more than ``limit`` bytes."""
-        key = "corpus" if self.section == "corpus" else "dataset"
+        key = self.section if self.section in _OWN_LIMITS else "dataset"
         return self.refuse(f"more than {limit / 2**20:g} MB, unpacked ({key}.max_mb allows more)")
 
     @property
@@ -219,7 +234,7 @@ class BlankLines:
 
 def too_long(max_row_mb: float, section: str) -> str:
     """Return the message for a row that is too long, with the option that allows more, if any."""
-    option = "" if section == "corpus" else " (dataset.max_row_mb)"
+    option = "" if section in _OWN_LIMITS else " (dataset.max_row_mb)"
     return f"longer than {max_row_mb:g} MB{option}"
 
 

@@ -7,29 +7,35 @@ import json
 import random
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from pytest_rageval.datasets.base import (
     READER_REGISTRY,
     BrokenRow,
     DataFile,
     DatasetReader,
+    GivenRows,
     Row,
     row_place,
 )
 from pytest_rageval.datasets.columns.key_map import KeyMap
+from pytest_rageval.datasets.columns.likely import likely_columns
+from pytest_rageval.datasets.content import check_content, format_of
 from pytest_rageval.datasets.formats.inline import rows_of
+from pytest_rageval.datasets.joined import Answers, merged
 from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten
 from pytest_rageval.model import NOTHING, Case, json_plain
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.column_names import column_meant
-from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.scenario.data_specs import AnswersSpec, DatasetSpec
+from pytest_rageval.scenario.yaml.text import inline_text
 from pytest_rageval.text.json_path import head_of
 
 _LISTED = 5
+_DOCUMENTS = ("json", "jsonl", "yaml")
 T = TypeVar("T")
 
 
@@ -50,44 +56,50 @@ class Dataset:
     """What to write in the scenario if the columns look misread, else ""."""
     judgements_sha256: str = ""
     """A hash of the judgements, if they are in a file of their own (qrels)."""
+    likely: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    """The columns that are read by the names of other tools, by field."""
 
 
-def load_dataset(
+def load_dataset(  # noqa: PLR0913  (all but the first three are for some data only)
     spec: DatasetSpec,
     base_dir: Path,
     where: str,
     row_lines: Sequence[int | None] | None = None,
     where_mapped: Callable[[str], str] | None = None,
     fallbacks: Mapping[str, str] = NOTHING,
+    *,
+    given: GivenRows | None = None,
+    answers: AnswersSpec | None = None,
+    answers_at: str = "",
 ) -> Dataset:
-    """Return the cases of ``spec``, whose path is relative to ``base_dir``.
+    """Return the cases of ``spec``, whose path is relative to ``base_dir``, or of ``given`` rows.
 
     ``where`` is the place in the scenario that names the data, ``row_lines`` are the lines of
     inline rows, ``where_mapped`` returns the place of a field of the ``key_map``; KeyMap explains
-    ``fallbacks``. Raises ScenarioError if the data as a whole cannot be used: a missing or
+    ``fallbacks``; ``answers`` is a second file, joined to the rows, which the scenario names
+    ``answers_at``. Raises ScenarioError if the data as a whole cannot be used: a missing or
     unreadable file, no rows, duplicate ids, a mapped column or path that no row has.
     """
-    if spec.rows is not None:
-        # The rows are in the scenario file, so messages name that file.
-        shown = where.rpartition(":")[0] or where
-        rows: Iterable[Row | BrokenRow] = rows_of(spec.rows, spec.max_row_mb, "dataset", row_lines)
-        read_hint = None
-        digest = hashlib.sha256(json.dumps(json_plain(spec.rows), sort_keys=True).encode())
-    else:
-        file = data_file(spec, base_dir, where, "dataset")
-        shown = file.shown
-        reader = reader_of(file, where, "dataset")
-        rows, read_hint = reader.read(file), reader.hint
-        digest = file.sha256()
+    source = _source(spec, base_dir, where, row_lines, given)
+    shown, rows, digest = source.shown, source.rows, source.digest
+    if spec.merge_rows is not None:
+        rows = merged(rows, spec.merge_rows, spec.key_map)
+    second = None if answers is None else _answers(answers, base_dir, answers_at or where, spec)
+    if second is not None:
+        rows = second.joined(rows, shown, spec.key_map)
+        digest.update(second.sha256)
     chosen, left_out = choose(rows, spec)
+    if second is not None and left_out is not None:
+        second.refuse_unused(shown)
     if not chosen:
         raise ScenarioError([Problem(shown, "no rows: an empty data set tests nothing")])
-    key_map = KeyMap(spec.key_map, spec.blank_answer, fallbacks)
+    likely = likely_columns(chosen, spec.key_map, fallbacks) if spec.other_names else NOTHING
+    key_map = KeyMap(spec.key_map, spec.blank_answer, fallbacks, likely)
     cases = [key_map.case(row, index) for index, row in enumerate(chosen)]
-    hint = read_hint(tuple(key_map.columns), spec) if read_hint is not None else ""
+    hint = source.hint(tuple(key_map.columns), spec)
     problems = [
         *_unknown_columns(spec, key_map, shown, where_mapped, hint),
-        *_duplicate_ids(cases, chosen, shown),
+        *_duplicate_ids(cases, chosen, shown, spec.key_map.get("id") or likely.get("id", "id")),
     ]
     if problems:
         raise ScenarioError(problems)
@@ -101,7 +113,51 @@ def load_dataset(
         warnings=tuple(_of_two_names(key_map, shown)),
         left_out=left_out,
         hint=hint,
+        likely=likely,
     )
+
+
+class _Source(NamedTuple):
+    """Where rows come from: what messages call it, the rows, a hash of them, a reader's hint."""
+
+    shown: str
+    rows: Iterable[Row | BrokenRow]
+    digest: hashlib._Hash
+    hint: Callable[[Sequence[str], DatasetSpec], str] = lambda _columns, _spec: ""
+
+
+def _source(
+    spec: DatasetSpec,
+    base_dir: Path,
+    where: str,
+    row_lines: Sequence[int | None] | None,
+    given: GivenRows | None,
+) -> _Source:
+    """Return the rows that are given, or those in the scenario, or those of a file."""
+    if given is not None:
+        digest = hashlib.sha256()
+        for row in given.rows:  # not as one text: they may be many
+            digest.update(json.dumps(row, sort_keys=True, default=str).encode())
+        rows = rows_of(given.rows, spec.max_row_mb, "dataset", tabular=given.tabular)
+        return _Source(given.shown, rows, digest)
+    if spec.rows is not None:
+        digest = hashlib.sha256(json.dumps(json_plain(spec.rows), sort_keys=True).encode())
+        rows = rows_of(spec.rows, spec.max_row_mb, "dataset", row_lines)
+        # The rows are in the scenario file, so messages name that file.
+        return _Source(where.rpartition(":")[0] or where, rows, digest)
+    file = data_file(spec, base_dir, where, "dataset")
+    reader = reader_of(file, where, "dataset")
+    return _Source(file.shown, reader.read(file), file.sha256(), reader.hint)
+
+
+def _answers(answers: AnswersSpec, base_dir: Path, where: str, spec: DatasetSpec) -> Answers:
+    own = ("path", "format", "rows_at", "encoding", "delimiter", "max_mb")
+    as_dataset = DatasetSpec(**{key: getattr(answers, key) for key in own})
+    file = data_file(as_dataset, base_dir, where, "answers")
+    rows: Iterable[Row | BrokenRow] = reader_of(file, where, "answers").read(file)
+    if answers.merge_rows:
+        rows = merged(rows, answers.key, spec.key_map)
+    return Answers(answers, file.shown, rows, file.sha256().digest())
 
 
 def data_file(spec: DatasetSpec, base_dir: Path, where: str, section: str) -> DataFile:
@@ -132,12 +188,18 @@ def _missing_file(path: Path, written: str, section: str) -> str:
 
 def reader_of(file: DataFile, where: str, section: str) -> DatasetReader:
     """Return the reader of a data file's format; raises ScenarioError if there is none."""
-    suffixes = [suffix for suffix in file.path.suffixes if suffix != ".gz"]
-    wanted = file.spec.format or (suffixes[-1].lstrip(".") if suffixes else "")
+    wanted = format_of(file, READER_REGISTRY.canonical)
     try:
-        return READER_REGISTRY.get(wanted)
+        reader = READER_REGISTRY.get(wanted)
     except UnknownNameError as error:
-        raise ScenarioError([Problem(where, f"{section}: {error}")]) from error
+        hint = f" To say what it is, write {section}.format: csv, or another of these."
+        hint = "" if file.spec.format else hint
+        raise ScenarioError([Problem(where, f"{section}: {error}{hint}")]) from error
+    check_content(file, reader.name)
+    if file.spec.rows_at is not None and reader.name not in _DOCUMENTS:
+        message = f"rows_at: {reader.name} has no keys; rows_at is for json and yaml"
+        raise ScenarioError([Problem(where, f"{section}.{message}")])
+    return reader
 
 
 def choose(rows: Iterable[T], spec: DatasetSpec) -> tuple[list[T], int | None]:
@@ -195,8 +257,17 @@ def _of_two_names(key_map: KeyMap, shown: str) -> Iterator[str]:
         )
 
 
+def _of_repeated_ids(column: str) -> str:
+    """Return what to write where a column of ids is none of its rows'."""
+    text = inline_text(column)
+    return (
+        f"if {column!r} names the expected document, write key_map: {{reference_ids: {text}}}; if "
+        f"its rows are parts of one sample, merge_rows: {text} (in 'dataset')"
+    )
+
+
 def _duplicate_ids(
-    cases: Sequence[Case], rows: Sequence[Row | BrokenRow], shown: str
+    cases: Sequence[Case], rows: Sequence[Row | BrokenRow], shown: str, column: str
 ) -> Iterator[Problem]:
     first: dict[str, int] = {}
     found = 0
@@ -212,3 +283,5 @@ def _duplicate_ids(
             yield Problem(where, f"duplicate id {shorten(case.id)!r} (first on {earlier})")
     if found > _LISTED:
         yield Problem(shown, f"and {found - _LISTED} more duplicate ids")
+    if found > 1:  # once may be a slip
+        yield Problem(shown, _of_repeated_ids(column))

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import NOTHING, Sample, json_plain
+from pytest_rageval.text.row_checks import read_checks, read_criteria, read_patterns, read_texts
 
 
 class NoSampleError(ValueError):
@@ -107,7 +108,18 @@ def _are_grades(value: Any) -> bool:
     )
 
 
+def _is_read_by(read: Callable[[str, Any], Any]) -> Callable[[Any], bool]:
+    def holds(value: Any) -> bool:
+        try:
+            return isinstance(value, list | tuple) and read("", value) is not None
+        except ValueError:
+            return False
+
+    return holds
+
+
 _TEXTS: Final = _list_of(_is_text)
+_CHECKED_TEXTS: Final = _Kind("a list of texts or None", _or_none(_is_read_by(read_texts)))
 _TEXT_OR_NONE: Final = _Kind("text or None", _or_none(_is_text))
 _TEXTS_OR_NONE: Final = _Kind("a list of texts or None", _or_none(_TEXTS))
 
@@ -127,6 +139,11 @@ _KINDS: Final[Mapping[str, _Kind]] = {
     ),
     "retrieved_ids": _TEXTS_OR_NONE,
     "reference_ids": _Kind("whole numbers by document or None", _or_none(_are_grades)),
+    "must_include": _CHECKED_TEXTS,
+    "must_not_include": _CHECKED_TEXTS,
+    "must_match": _Kind("a list of patterns or None", _or_none(_is_read_by(read_patterns))),
+    "must_satisfy": _Kind("a list of texts or None", _or_none(_is_read_by(read_criteria))),
+    "answer_checks": _Kind("a list of checks or None", _or_none(_is_read_by(read_checks))),
     "tags": _Kind("a list of texts", _TEXTS),
     "skip": _TEXT_OR_NONE,
     "xfail": _TEXT_OR_NONE,

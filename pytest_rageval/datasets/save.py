@@ -12,7 +12,16 @@ from pytest_rageval.text.csv_text import QUOTE_COLUMN, csv_text, quoted
 from pytest_rageval.text.json_path import head_of
 
 _PLAIN_FIELDS = ("question", "doc_name", "skip", "xfail")
-_LISTED_FIELDS = ("reference_contexts", "retrieved_ids", "tags")
+_LISTED_FIELDS = (
+    "reference_contexts",
+    "retrieved_ids",
+    "must_include",
+    "must_not_include",
+    "must_match",
+    "answer_checks",
+    "must_satisfy",
+    "tags",
+)
 
 
 def columns_of(key_map: Mapping[str, str]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import Literal, TypeVar
 
 from pytest_rageval.datasets.base import DataFile
 from pytest_rageval.datasets.formats.trec_files import Qrels, read_qrels, read_run
+from pytest_rageval.datasets.formats.trec_tables import read_table_qrels, read_table_run
 from pytest_rageval.datasets.load import Dataset, choose, data_file
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.model import Case, InvalidRow, Sample
@@ -38,8 +39,10 @@ def load_trec(
     run_file, more = _attempt(lambda: _file(spec, spec.run_path, base_dir, where, run_key))
     if qrels_file is None or run_file is None:
         raise ScenarioError([*missing, *more])
-    qrels, problems = _attempt(lambda: read_qrels(qrels_file))
-    run, more = _attempt(lambda: read_run(run_file, scores_as=scores_as))
+    qrels, problems = _attempt(lambda: read_table_qrels(qrels_file) or read_qrels(qrels_file))
+    run, more = _attempt(
+        lambda: read_table_run(run_file) or read_run(run_file, scores_as=scores_as)
+    )
     if qrels is None or run is None:
         raise ScenarioError([*problems, *more])
     _check_overlap(qrels, run, run_file, qrels_file.shown)

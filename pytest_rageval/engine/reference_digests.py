@@ -1,6 +1,7 @@
 """Digests of what a sample is judged by and ``results.json`` does not hold in full.
 
-It has the references themselves, but no grades, expected contexts or groups of references.
+It has the references themselves, but no grades, expected contexts or groups of references, and
+nothing that rows ask of the answer.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from functools import lru_cache
 from typing import Any, Final
 
 from pytest_rageval.model import NOTHING, Sample
+from pytest_rageval.scenario.fields import CHECK_FIELDS
 
 NEEDED_AS: Final[Mapping[str, str]] = {
     "reference_ids": "reference_ids",
     "reference_contexts": "reference_contexts",
     "reference_groups": "references",
+    **{name: name for name in CHECK_FIELDS},
 }
 """Each field that has a digest, and what metrics call it where they say what they need."""
 
@@ -32,6 +35,7 @@ def reference_digests(sample: Sample) -> Mapping[str, str]:
         sample.reference_ids is None
         and sample.reference_contexts is None
         and sample.reference_groups is None
+        and not any(getattr(sample, name) for name in CHECK_FIELDS)
     ):
         return NOTHING
     found = {}
@@ -41,6 +45,7 @@ def reference_digests(sample: Sample) -> Mapping[str, str]:
         found["reference_contexts"] = _of_contexts(tuple(sample.reference_contexts))
     if sample.reference_groups is not None:
         found["reference_groups"] = _digest(sample.reference_groups)
+    found |= {name: _digest(asked) for name in CHECK_FIELDS if (asked := getattr(sample, name))}
     return found
 
 

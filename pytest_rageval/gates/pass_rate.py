@@ -21,7 +21,7 @@ from pytest_rageval.gates.base import (
 from pytest_rageval.gates.watch_mean import MeanWatch
 from pytest_rageval.model import Bound, GateResult, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.stats.certainty import GrowingMean
-from pytest_rageval.stats.verdict import score_of, shortfalls
+from pytest_rageval.stats.verdict import does_not_apply, score_of, shortfalls
 from pytest_rageval.stats.weights import is_scored
 
 
@@ -32,6 +32,8 @@ class PassRateGate:
     bound: Bound
     thresholds: Mapping[str, Bound]
     name: str = "pass_rate"
+    of_rows: frozenset[str] = frozenset()
+    """The metrics whose thresholds hold only for rows that ask for them."""
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when nothing was scored."""
@@ -53,14 +55,16 @@ class PassRateGate:
 
     def _judges(self, sample: SampleResult) -> bool:
         """Return whether the sample misses a threshold, or has all scores that thresholds need."""
-        known = all(is_scored(score_of(sample, name)) for name in self.thresholds)
+        asked = [name for name in self.thresholds if not does_not_apply(self.of_rows, sample, name)]
+        known = bool(asked) and all(is_scored(score_of(sample, name)) for name in asked)
         return sample.is_expected and (known or bool(shortfalls(sample, self.thresholds)))
 
 
 def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) -> list[Gate]:
     if not info.thresholds:
         raise NoThresholdsError(path, "needs 'thresholds': without any, no score is too low")
-    return [PassRateGate(parse_bound(options, path, (0.0, 1.0)), info.thresholds)]
+    bound = parse_bound(options, path, (0.0, 1.0))
+    return [PassRateGate(bound, info.thresholds, of_rows=info.of_rows)]
 
 
 GATES = (

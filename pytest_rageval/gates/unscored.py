@@ -33,7 +33,12 @@ from pytest_rageval.model import (
     ScenarioInfo,
     ScenarioResult,
 )
-from pytest_rageval.stats.verdict import blamed_metrics, is_tolerated, score_of
+from pytest_rageval.stats.verdict import (
+    blamed_metrics,
+    does_not_apply,
+    is_tolerated,
+    score_of,
+)
 from pytest_rageval.stats.weights import is_scored
 
 _NONE_UNSCORED = Bound(max=0.0)
@@ -80,7 +85,7 @@ class UnscoredGate:
         """
         verdicts = [general]
         for metric, bound in self.shares.items():
-            lacking = sum(not is_scored(sample.scores.get(metric)) for sample in expected)
+            lacking = sum(_lacks(result.info, sample, metric) for sample in expected)
             remark = f"{metric} is missing in {lacking} of {len(expected)} samples"
             verdicts.append(bound_result(self.name, bound, lacking / len(expected), remark=remark))
         verdicts += [
@@ -136,9 +141,7 @@ class UnscoredWatch:
         self._n += 1
         is_whole = is_scored(sample.weighted_score)
         self._counted += not is_whole and not is_tolerated(self._info, sample, self._gate.shares)
-        self._lacking.update(
-            name for name in self._gate.shares if not is_scored(sample.scores.get(name))
-        )
+        self._lacking.update(name for name in self._gate.shares if _lacks(self._info, sample, name))
         self._scored.update(name for name, score in sample.scores.items() if is_scored(score))
         self._scored.update([WEIGHTED_SCORE] if is_whole else ())
 
@@ -161,16 +164,22 @@ def _way_out(
     blamed = {name for sample in counted for name in _to_blame(info, sample)}
     names = [column.name for column in info.metrics if column.name in blamed]
     if names:
-        shares = ", ".join(f"{name}: {_share(name, expected)}" for name in names)
+        shares = ", ".join(f"{name}: {_share(info, name, expected)}" for name in names)
         return f"; 'gates: {{unscored: {{{shares}}}}}' would allow it"
     if "row" in blamed:
         return "; 'dataset.on_invalid: skip' with the gate 'invalid' allows invalid rows"
     return ""
 
 
-def _share(name: str, expected: Sequence[SampleResult]) -> str:
+def _lacks(info: ScenarioInfo, sample: SampleResult, name: str) -> bool:
+    """Return whether a sample has no score of a metric that its row does not leave out."""
+    is_left_out = does_not_apply(info.of_rows, sample, name)
+    return not is_scored(sample.scores.get(name)) and not is_left_out
+
+
+def _share(info: ScenarioInfo, name: str, expected: Sequence[SampleResult]) -> str:
     """Return the share of samples without a metric, rounded up to a hundredth."""
-    lacking = sum(not is_scored(sample.scores.get(name)) for sample in expected)
+    lacking = sum(_lacks(info, sample, name) for sample in expected)
     return f"{-(-100 * lacking // len(expected)) / 100:g}"
 
 

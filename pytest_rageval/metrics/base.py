@@ -32,8 +32,10 @@ class MetricInfo:
     ``version`` changes whenever the same sample may get another score. ``keeps_scores``: it is a
     CacheableMetric, and the cache keeps its scores; not for code that may change without a new
     version. ``is_async``: it is a coroutine although it asks no model (a user's async function).
-    ``empty_is_worst``: an empty answer gets the worst score without a request, unless the scenario
-    says otherwise. ``as_is``: its scores enter the weighted score without being rescaled to 0..1.
+    ``of_row``: those of the fields by which a row asks for the metric itself: where they are
+    missing it does not apply, which is no error. ``empty_is_worst``: an empty answer gets the worst
+    score without a request, unless the scenario says otherwise. ``as_is``: its scores enter the
+    weighted score without being rescaled to 0..1.
     """
 
     name: str
@@ -49,6 +51,7 @@ class MetricInfo:
     is_async: bool = False
     empty_is_worst: bool = False
     as_is: bool = False
+    of_row: frozenset[str] = frozenset()
 
     @property
     def is_judged(self) -> bool:
@@ -58,9 +61,13 @@ class MetricInfo:
 
 @dataclass(slots=True)
 class ScoringContext:
-    """What the metrics of one sample share: its texts, prepared once."""
+    """What the metrics of one sample share: its texts, prepared once.
+
+    ``latency_s`` is the time that its answer took, None where it was not asked for now.
+    """
 
     texts: SampleTexts = field(default_factory=SampleTexts)
+    latency_s: float | None = None
 
 
 class Metric(Protocol):

@@ -20,6 +20,7 @@ from pytest_rageval.model.names import (
     BUDGET,
     CAUSE,
     CAUSES,
+    DOES_NOT_APPLY,
     EMPTY_ANSWER,
     MAX_GRADE,
     NOT_ASKED,
@@ -36,7 +37,7 @@ from pytest_rageval.model.names import (
     Outcome,
     TestName,
 )
-from pytest_rageval.model.plain import NOTHING, json_plain
+from pytest_rageval.model.plain import NOTHING, json_plain, plain_cell
 from pytest_rageval.model.result import (
     Comparison,
     Counts,
@@ -76,6 +77,7 @@ __all__ = [
     "CAUSE",
     "CAUSES",
     "CHOSEN",
+    "DOES_NOT_APPLY",
     "EMPTY_ANSWER",
     "MAX_GRADE",
     "NOTHING",
@@ -128,5 +130,6 @@ __all__ = [
     "WeightedSummary",
     "answer_digest",
     "json_plain",
+    "plain_cell",
     "title_of",
 ]

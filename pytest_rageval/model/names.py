@@ -32,6 +32,9 @@ NOT_ASKED: Final = "not asked: "
 Also the reason, where the verdict was certain without it (``stop``).
 """
 
+DOES_NOT_APPLY: Final = "not asked for: "
+"""How the reason of a score begins that the row itself did not ask for (a metric of rows)."""
+
 EMPTY_ANSWER: Final = "empty answer"
 """The reason of a score that was given to an empty answer without asking a model."""
 

@@ -31,6 +31,47 @@ def nothing() -> Mapping[str, Any]:
     return NOTHING
 
 
+_CELLS: Final = frozenset([str, bool, int, type(None)])
+
+
+def plain_cell(value: Any) -> Any:
+    """Return a value of a table as JSON can say it.
+
+    NaN, NaT and NA become None, numpy's values and arrays those of Python, times ISO 8601, sets
+    sorted lists, decimals and all else text.
+    """
+    if type(value) in _CELLS or (type(value) is float and value == value):  # noqa: PLR0124
+        return value
+    if _is_not_a_value(value):
+        return None
+    if isinstance(value, Mapping):
+        return {str(key): plain_cell(part) for key, part in value.items()}
+    if isinstance(value, set | frozenset):
+        value = sorted(value, key=repr)
+    if isinstance(value, list | tuple):
+        return [plain_cell(part) for part in value]
+    if isinstance(value, bytes):  # how Spark and Hive write text
+        return value.decode("utf-8", "backslashreplace")
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    is_numpy = hasattr(value, "tolist") and type(value).__name__ not in _NUMPY_TIMES
+    return plain_cell(value.tolist()) if is_numpy else str(value)
+
+
+_NUMPY_TIMES: Final = ("datetime64", "timedelta64")
+"""To nanoseconds, these become a bare number as Python's values."""
+
+
+def _is_not_a_value(value: Any) -> bool:
+    """Return whether a value is NaN, NaT (which equal nothing), or pandas' NA."""
+    if type(value).__name__ == "NAType":
+        return True
+    try:
+        return bool(value != value)  # noqa: PLR0124
+    except (TypeError, ValueError):  # of an array there are several answers
+        return False
+
+
 def json_plain(value: Any) -> Any:
     """Return ``value`` as JSON can say it.
 

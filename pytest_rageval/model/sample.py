@@ -17,7 +17,9 @@ class Sample:
     order. ``references`` is flat; ``reference_groups`` holds the nested form where the data had
     one (ALCE's answer groups). ``context_docs`` names the document of each context.
     ``retrieved_ids`` are the documents that a search returned, best first; ``reference_ids`` the
-    judged ones with their grades (qrels; relevant from 1 upwards).
+    judged ones with their grades (qrels; relevant from 1 upwards). ``must_include`` to
+    ``must_satisfy`` are what the row itself asks of the answer; a tuple among the texts are
+    alternatives.
     """
 
     id: str
@@ -37,6 +39,11 @@ class Sample:
     tags: tuple[str, ...] = ()
     skip: str | None = None
     xfail: str | None = None
+    must_include: tuple[str | tuple[str, ...], ...] | None = None
+    must_not_include: tuple[str | tuple[str, ...], ...] | None = None
+    must_match: tuple[str, ...] | None = None
+    answer_checks: tuple[Mapping[str, Any], ...] | None = None
+    must_satisfy: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,10 +60,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Run the options that run no tests, such as ``--rag-init``."""
+    if config.getoption("rag_from") is not None:
+        from pytest_rageval.plugin.from_data import write_first_scenario
+
+        return write_first_scenario(config)
     if config.getoption("rag_init") is not None:
         from pytest_rageval.plugin.scaffold import write_scaffold
 
         return write_scaffold(config.invocation_params.dir / config.getoption("rag_init"))
+    if config.getoption("rag_import") is not None:
+        from pytest_rageval.plugin.importer import write_import
+
+        return write_import(config.getoption("rag_import"), config.invocation_params.dir)
     if config.getoption("rag_schema"):
         from pytest_rageval.plugin.scaffold import print_schema
 
@@ -98,6 +106,10 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_rageval.plugin.label import label_instead
 
         label_instead(config, config.getoption("rag_label"))
+    elif config.getoption("rag_dry_run"):
+        from pytest_rageval.plugin.dry_run import forecast_instead
+
+        forecast_instead(config)
     config.args[:] = without_gates(config.args)
     if config.getoption("lf", False):
         config.pluginmanager.register(LastFailedGates(config), "rageval-last-failed")

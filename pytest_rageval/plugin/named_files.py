@@ -10,7 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from pytest_rageval.scenario.recognise import SUFFIXES, is_scenario
+from pytest_rageval.scenario.recognise import (
+    SUFFIXES,
+    import_hint,
+    is_scenario,
+    names_promptfoo,
+)
 
 NAMED = pytest.StashKey[frozenset[Path]]()
 """Key in the config: the arguments of pytest that are scenarios by their content."""
@@ -48,11 +53,16 @@ def note_named_scenarios(
         found = is_scenario(path)
         if found:
             named.add(path)
-        elif found is None:
-            unclear.append(name)
+        elif found is None or names_promptfoo(path):
+            unclear.append(_remark(name, path))
     config.stash[NAMED] = frozenset(named)
-    config.stash[UNCLEAR] = tuple(
+    config.stash[UNCLEAR] = tuple(dict.fromkeys(unclear))
+
+
+def _remark(name: str, path: Path) -> str:
+    if names_promptfoo(path):
+        return f"rageval: {name} is {import_hint(name)}"
+    return (
         f"rageval: if {name} is a scenario, run it with --rag-scenario={name} (to be recognised it "
         "needs 'metrics', and 'dataset' or 'target')"
-        for name in dict.fromkeys(unclear)
     )

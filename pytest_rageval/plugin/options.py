@@ -118,6 +118,7 @@ BUDGET = Option("budget", "USD", "stop asking models before the run costs more t
 REPORT = Option(
     "report", "NAME", "also write this report, for instance html (repeatable, or a,b)", True
 )
+KEEP = Option("keep", "N", "keep the newest N runs of each scenario, and remove older ones")
 STRICT = Option("strict", None, "fail gates that a partial run leaves undecided")
 
 ALL_OPTIONS = tuple(value for value in list(globals().values()) if isinstance(value, Option))
@@ -148,6 +149,21 @@ def _add_commands(group: pytest.OptionGroup) -> None:
         help="write a scenario to start from into DIR (default: here), and exit",
     )
     group.addoption(
+        "--rag-from",
+        metavar="FILE",
+        help="with --rag-init: write a scenario for the rows of this file",
+    )
+    group.addoption(
+        "--rag-ci",
+        metavar="SERVICE",
+        help="with --rag-from: also write a workflow that runs the scenario; SERVICE is github",
+    )
+    group.addoption(
+        "--rag-import",
+        metavar="FILE",
+        help="write a scenario from a promptfoo configuration, beside it, and exit",
+    )
+    group.addoption(
         "--rag-schema",
         action="store_true",
         help="print the JSON Schema of a scenario file, and exit",
@@ -165,6 +181,12 @@ def _add_commands(group: pytest.OptionGroup) -> None:
         nargs="?",
         const="",
         help="draw N answers of each scenario's newest complete run for people to label, and exit",
+    )
+    # Without a variable: one that is left over in CI would keep every run from judging.
+    group.addoption(
+        "--rag-dry-run",
+        action="store_true",
+        help="say what a run would ask, and what that costs; ask nobody, judge nothing, and exit",
     )
     group.addoption(
         "--rag-serve",
@@ -190,6 +212,7 @@ def _add_ini_values(parser: pytest.Parser) -> None:
     parser.addini("rageval_output", "base folder of the run folders, relative to the rootdir")
     parser.addini("rageval_baselines", "folder of the saved runs, relative to the rootdir")
     parser.addini("rageval_cache_dir", "folder of the reply cache, relative to the rootdir")
+    parser.addini("rageval_keep", "how many runs of each scenario are kept (default: all)")
     parser.addini("rageval_reports", "reports to write as well", "args", [])
     parser.addini("rageval_github", on_github, "bool", default=True)
     parser.addini("rageval_strict", "undecided gates fail", "bool", default=False)

@@ -29,7 +29,9 @@ def refuse_empty_run(session: pytest.Session, *, has_scenario: bool) -> None:
     config = session.config
     if has_scenario or session.exitstatus not in _GREEN or hasattr(config, "workerinput"):
         return
-    if config.getoption("collectonly", False) or config.getoption("rag_label") is not None:
+    if config.getoption("collectonly", False) or config.getoption("rag_dry_run"):
+        return
+    if config.getoption("rag_label") is not None:
         return
     typed = [option.flag for option in _QUALITY if option.is_typed(config)]
     if not typed:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pytest_rageval.scenario.overrides import Override
 
 _ANSWER_SUFFIXES = (".jsonl", ".json", ".csv")
+_KEEP_INI = "rageval_keep"
 _TRUE_WORDS = ("1", "true", "yes", "on")
 
 
@@ -44,6 +45,8 @@ class Settings:
     reports: tuple[str, ...] = ()
     variants: tuple[str, ...] = ()
     """The only variants to run; all of them where none is named."""
+    keep: int | None = None
+    """How many runs of each scenario are kept, all of them if None."""
 
     @classmethod
     def of(cls, config: pytest.Config) -> Settings:
@@ -62,6 +65,7 @@ class Settings:
             budget_usd=_budget(config),
             reports=_reports(config),
             variants=tuple(options.VARIANT.values(config)),
+            keep=_keep(config),
         )
 
 
@@ -180,6 +184,19 @@ def _budget(config: pytest.Config) -> float | None:
             f"{options.BUDGET.flag} {given[0]}: expected US dollars, for instance 0.50"
         )
     return budget
+
+
+def _keep(config: pytest.Config) -> int | None:
+    """Return how many runs of a scenario are kept; the option comes before the ini value."""
+    given = options.KEEP.values(config)
+    source, text = options.KEEP.source(config), given[0] if given else ""
+    if not given:
+        source, text = _KEEP_INI, config.getini(_KEEP_INI)
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise pytest.UsageError(f"{source} {text}: expected how many runs to keep, 1 at least")
+    return int(text)
 
 
 def _reports(config: pytest.Config) -> tuple[str, ...]:

@@ -129,6 +129,16 @@ def record(base: Path, point: RunPoint, *, timeout_s: float = BUSY_S) -> None:
             raise HistoryError(remarks[0])
 
 
+def forget(base: Path, folders: Iterable[str], *, timeout_s: float = BUSY_S) -> None:
+    """Take removed runs out of the history; ``folders`` are relative to ``base``.
+
+    Raises HistoryError; the next ``--rag-history`` does it then.
+    """
+    if (base / DATABASE).exists():
+        with _writing(base, timeout_s) as database:
+            _forget(database, map(_clean, folders))
+
+
 # Folders
 
 

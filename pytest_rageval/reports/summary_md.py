@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Literal
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
@@ -34,6 +35,8 @@ from pytest_rageval.text.printable import one_line
 LISTED = 10
 """How many of the worst samples are listed."""
 
+Verdict = Literal["passed", "FAILED", "undecided"]
+
 # In characters. A comment on GitHub holds 65,536: all tables (two of samples), lists and the text
 # around them together take less.
 _ROOM_MEANS = 13_000
@@ -55,7 +58,13 @@ def summary_text(result: ScenarioResult, run: RunInfo) -> str:
 
 
 def verdict_text(result: ScenarioResult) -> str:
-    """Return in one sentence how the run ended: the verdict in bold, then gates and cases.
+    """Return in one sentence how the run ended: the verdict in bold, then gates and cases."""
+    word, counts = verdict_parts(result)
+    return f"**{word}**: {counts}"
+
+
+def verdict_parts(result: ScenarioResult) -> tuple[Verdict, str]:
+    """Return the verdict, and how many gates and cases ended how.
 
     FAILED when a gate or a case failed, or a case could not be judged; undecided when nothing
     failed and not everything ran.
@@ -63,11 +72,11 @@ def verdict_text(result: ScenarioResult) -> str:
     counts, ended = result.counts, Counter(gate.outcome for gate in result.gates)
     failed = ended["failed"] or counts.failed or counts.error
     is_decided = result.complete or counts.not_asked
-    word = "FAILED" if failed else "passed" if is_decided else "undecided"
+    word: Verdict = "FAILED" if failed else "passed" if is_decided else "undecided"
     cases = [f"{counts.passed} of {counts.ran} cases passed"]
     cases += [f"{counts.failed} failed"] if counts.failed else []
     cases += [f"{counts.error} could not be judged"] if counts.error else []
-    return f"**{word}**: {_gate_counts(result.gates)}; {', '.join(cases)}"
+    return word, f"{_gate_counts(result.gates)}; {', '.join(cases)}"
 
 
 def _gate_counts(gates: Sequence[GateResult]) -> str:

@@ -1,70 +1,20 @@
-"""Which field a column's name speaks of: for hints; nothing is read by these names."""
+"""Which field a column's name speaks of: as other tools write it, or misspelt, for hints."""
 
 from __future__ import annotations
 
 import difflib
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from pytest_rageval.errors import nearest
 from pytest_rageval.scenario.fields import FIELD_ALIASES
-
-LIKELY_NAMES: Final[dict[str, tuple[str, ...]]] = {
-    "id": ("qid", "query_id"),
-    "question": ("input", "prompt", "user_query", "用户问题", "问题"),
-    "answer": (
-        "actual_output",
-        "actual_answer",
-        "generated_answer",
-        "rag_answer",
-        "model_answer",
-        "prediction",
-        "pred",
-        "output",
-    ),
-    "contexts": (
-        "retrieval_context",
-        "retrieved_contents",
-        "retrieved_chunks",
-        "context",
-        "documents",
-        "passages",
-    ),
-    "references": (
-        "reference_answer",
-        "expected_answer",
-        "expected_output",
-        "expected",
-        "gold_answer",
-        "correct_answer",
-        "ground_truth_answer",
-        "gt_answer",
-        "generation_gt",
-        "reference_response",
-        "truth",
-        "ideal",
-        "标准答案",
-        "标准结果",
-    ),
-    "reference_contexts": ("relevant_chunks", "golden_chunks", "gt_evidence", "evidence"),
-    "retrieved_ids": ("retrieved_doc_ids", "retrieved_chunk_ids"),
-    "reference_ids": (
-        "relevant_doc_ids",
-        "relevant_chunk_ids",
-        "expected_doc_id",
-        "gold_doc_id",
-        "gold_chunk_ids",
-        "expected_sources",
-        "expected_source_ids",
-        "expected_urls",
-        "golden_doc_uuids",
-        "retrieval_gt",
-        "correct_chunks",
-    ),
-    "doc_name": ("source", "source_file"),
-}
-"""Field -> the names that public evaluation data have for it, in lower snake_case, best first."""
+from pytest_rageval.scenario.likely_names import (
+    BESIDE_ANSWERS,
+    BESIDE_GOLD,
+    LIKELY_NAMES,
+)
 
 OPPOSED: Final = (
     ("answer", "references"),
@@ -76,13 +26,19 @@ OPPOSED: Final = (
 _NAMES: Final = {
     field: (*FIELD_ALIASES.get(field, ()), *LIKELY_NAMES.get(field, ())) for field in FIELD_ALIASES
 }
-_FIELD_OF: Final = {name: field for field, names in _NAMES.items() for name in names}
+_KEYWORDS: Final = dict.fromkeys(
+    ("expected_keywords", "keywords_expected", "required_keywords", "must_contain"), "must_include"
+)
+"""Proposed, and never read: that every keyword has to be in the answer is for the user to say."""
+_FIELD_OF: Final = _KEYWORDS | {name: field for field, names in _NAMES.items() for name in names}
 _COMPACT: Final = {name.replace("_", ""): field for name, field in _FIELD_OF.items()}
-_OFTEN_GOLD: Final = frozenset({"context", "documents", "passages"})
 _GOLD_WORDS: Final = frozenset(
     {"answers", "gold", "golden", "true", "truth", "correct", "expected", "reference"}
     | {"references", "ref", "ideal", "gt", "label", "target", "human", "best"}
 )
+
+_ROW_FIELDS: Final = frozenset(FIELD_ALIASES) - {"tags", "skip", "xfail"}
+_BRACKETS: Final = re.compile(r"[()（）【】/／]")
 
 
 def snake_case(name: str) -> str:
@@ -93,6 +49,48 @@ def snake_case(name: str) -> str:
     """
     parted = re.sub(r"(?<=[^\W_A-Z])(?=[A-Z])", "_", name)
     return re.sub(r"[\W_]+", "_", parted).strip("_").lower()
+
+
+def name_key(name: str) -> str:
+    """Return what is equal for all spellings of a name: case, separators, accents.
+
+    >>> name_key("referenceResponse "), name_key("Réponse attendue")
+    ('referenceresponse', 'reponseattendue')
+    """
+    letters = unicodedata.normalize("NFKD", snake_case(unicodedata.normalize("NFC", name)))
+    return "".join(one for one in letters if one != "_" and not unicodedata.combining(one))
+
+
+_READ: Final = {
+    name_key(name): (field, rank)
+    for field in sorted(_ROW_FIELDS)
+    for rank, name in enumerate((*_NAMES[field], *(BESIDE_GOLD if field == "answer" else ())))
+}
+
+
+def name_keys(column: str) -> list[str]:
+    """Return the keys of the parts of a header: those of ``question(问题)`` are two."""
+    return [part for part in map(name_key, _BRACKETS.split(column)) if part]
+
+
+def read_field(column: str) -> tuple[str, int] | None:
+    """Return the field that a column is named after, and the rank of the name, 0 for the best.
+
+    None for any other name, also for a misspelt one. A header in two languages,
+    ``question(问题)``, is named after a field unless its parts disagree.
+
+    >>> read_field("Reference Answer"), read_field("answer(参考答案)")
+    (('references', 5), None)
+    """
+    parts = name_keys(column)
+    known = [found for part in parts if (found := _READ.get(part))]
+    others = [part for part in parts if part not in _READ]
+    fields = {field for field, _ in known}
+    # A translation may be unknown, but not of what may be an answer or the gold.
+    is_unsure = len(parts) > 2 or any(part.isascii() for part in others) or fields <= {"answer"}
+    if len(fields) != 1 or (others and is_unsure):
+        return None
+    return min(known, key=lambda one: one[1])
 
 
 def likely_field(column: str) -> str | None:
@@ -143,7 +141,7 @@ def proposed_columns(
     for field in sorted(wanted, key=lambda name: (name == "contexts", name)):
         fits = [column for column in free if likely_field(column) == field]
         if field == "contexts" and not {"answer", "references"} <= {*served, *found}:
-            fits = [column for column in fits if snake_case(column) not in _OFTEN_GOLD]
+            fits = [column for column in fits if snake_case(column) not in BESIDE_ANSWERS]
         if fits:
             found[field] = min(fits, key=lambda column: _rank(field, column))
     return {field: found[field] for field in FIELD_ALIASES if field in found}

@@ -1,4 +1,4 @@
-"""The data of a scenario file: the rows and the corpus."""
+"""The data of a scenario file: the rows, what a second file adds to them, and the corpus."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pytest_rageval.scenario.column_names import OPPOSED
 from pytest_rageval.scenario.fields import FIELD_OF
 from pytest_rageval.scenario.spec import Encoding, Name, Number, Spec, Text, Whole
 from pytest_rageval.scenario.yaml.text import inline_text
+from pytest_rageval.text.json_path import parse_path
 
 OnInvalid = Literal["fail", "skip", "xfail"]
 MaxMb = Annotated[
@@ -41,6 +42,19 @@ Delimiter = Annotated[
 ]
 
 
+def _is_path(text: str | None) -> str | None:
+    if text is not None:
+        parse_path(text)
+    return text
+
+
+RowsAt = Annotated[
+    Name | None,
+    AfterValidator(_is_path),
+    Field(description="path to the rows in a json or yaml file, for instance data.rows"),
+]
+
+
 class DatasetSpec(Spec):
     """Where the rows come from and which of them are used."""
 
@@ -50,12 +64,19 @@ class DatasetSpec(Spec):
     rows: list[Any] | None = Field(None, description="the rows themselves, instead of a path")
     format: Name | None = Field(None, description="by the suffix of the path when absent")
     key_map: dict[str, Name] = Field({}, description="our field: the column it is found under")
+    other_names: bool = Field(
+        True, description="whether columns are also read by the names that other tools give them"
+    )
     limit: Whole = Field(-1, ge=-1, description="how many rows; -1 for all")
     shuffle: bool = Field(False, description="random.Random(seed).shuffle of all rows, then limit")
     seed: Whole = Field(42, description="for shuffle")
     on_invalid: OnInvalid = Field("fail", description="how a row that is no sample is reported")
     blank_answer: Literal["missing", "empty"] = Field(
         "missing", description="what a blank cell of a table in the answer's column is"
+    )
+    rows_at: RowsAt = None
+    merge_rows: Name | None = Field(
+        None, description="column: rows with the same value are one, as in one row per passage"
     )
     sheet: Name | None = Field(None, description="the sheet of a workbook; the first when absent")
     encoding: Encoding = Field("utf-8", description="of text formats, for instance gb18030")
@@ -113,6 +134,10 @@ class DatasetSpec(Spec):
         sources = (self.path, self.rows, self.qrels_path)
         if sum(source is not None for source in sources) != 1:
             raise ValueError("give either 'path' or 'rows', or 'qrels_path' and 'run_path'")
+        if self.rows_at is not None and self.path is None:
+            raise ValueError("'rows_at' is where the rows are in the file that 'path' names")
+        if self.merge_rows is not None and self.qrels_path is not None:
+            raise ValueError("'merge_rows' is for 'path' and 'rows', not for TREC files")
         return self
 
 
@@ -123,6 +148,26 @@ class CorpusSpec(Spec):
 
     path: Name = Field(description="data file, relative to the scenario file")
     format: Name | None = Field(None, description="by the suffix of the path when absent")
+    rows_at: RowsAt = None
+    encoding: Encoding = Field("utf-8", description="of text formats, for instance gb18030")
+    delimiter: Delimiter = None
+    max_mb: MaxMb = None
+
+
+class AnswersSpec(Spec):
+    """A second file, whose columns the rows get by a key; any data format."""
+
+    short_form = "path"
+
+    path: Name = Field(description="data file, relative to the scenario file")
+    key: Name = Field("id", description="the column by which its rows and those of 'dataset' meet")
+    prefix: Text = Field("", description="what its columns are called with, to tell them apart")
+    merge_rows: bool = Field(False, description="its rows with the same key are one")
+    extra_rows: Literal["error", "ignore"] = Field(
+        "error", description="what rows for which 'dataset' has none are"
+    )
+    format: Name | None = Field(None, description="by the suffix of the path when absent")
+    rows_at: RowsAt = None
     encoding: Encoding = Field("utf-8", description="of text formats, for instance gb18030")
     delimiter: Delimiter = None
     max_mb: MaxMb = None

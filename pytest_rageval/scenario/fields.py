@@ -14,11 +14,25 @@ FIELD_ALIASES: Final[dict[str, tuple[str, ...]]] = {
     "retrieved_ids": ("retrieved_ids", "retrieved_context_ids"),
     "reference_ids": ("reference_ids", "reference_context_ids", "relevant_ids", "qrels"),
     "doc_name": ("doc_name",),
+    "must_include": ("must_include", "answer_contains"),
+    "must_not_include": ("must_not_include",),
+    "must_match": ("must_match",),
+    "answer_checks": ("answer_checks",),
+    "must_satisfy": ("must_satisfy",),
     "tags": ("tags",),
     "skip": ("skip",),
     "xfail": ("xfail",),
 }
 """Field -> the column names it is found under when ``key_map`` does not name one, best first."""
+
+CHECK_FIELDS: Final = (
+    "must_include",
+    "must_not_include",
+    "must_match",
+    "answer_checks",
+    "must_satisfy",
+)
+"""The fields by which a row says what its answer has to be like."""
 
 NEEDED_FIELDS: Final = tuple(sorted(FIELD_ALIASES.keys() - {"id", "tags", "skip", "xfail"}))
 """The fields of a sample that a metric may need."""

@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Final
 
 from pytest_rageval.errors import OptionError, Problem, ScenarioError, shorten
 from pytest_rageval.scenario.overrides import Override, key_name, set_override
 from pytest_rageval.scenario.schema import Scenario
+from pytest_rageval.scenario.short_forms import widened
 from pytest_rageval.scenario.yaml.tree import YamlTree, refuse_depth
+
+_SOURCES: Final = ("path", "rows", "qrels_path", "run_path", "format")
+"""The keys of ``dataset`` that say where its rows are."""
 
 Changes = Mapping[str, Any]
 """Nested as a scenario is, ``{"metric_weights": {"f1": 0.4}}``, or ``{"metric_weights.f1": 1}``."""
@@ -95,6 +99,13 @@ def tree_of(scenario: Scenario | Mapping[str, Any]) -> YamlTree:
             for key, value in scenario.items()
         }
     return YamlTree(data, str(data.get("name") or data.get("scenario_name") or "scenario"))
+
+
+def name_given_rows(tree: YamlTree, shown: str) -> None:
+    """Let a scenario name rows that are handed over as its data; ``key_map`` and the like stay."""
+    own = widened(("dataset",), tree.data.get("dataset"))
+    rest = {key: value for key, value in (own or {}).items() if key not in _SOURCES}
+    tree.data["dataset"] = {**rest, "path": shown}
 
 
 def _dataset(value: Any) -> Any:

@@ -14,6 +14,7 @@ from pytest_rageval.errors import Problem, ScenarioError
 from pytest_rageval.model import json_plain
 from pytest_rageval.scenario.dialects import dbgpt, rag_eval, retrieval, ultrarag
 from pytest_rageval.scenario.overrides import NameOf, Override
+from pytest_rageval.scenario.recognise import import_hint, is_promptfoo
 from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.scenario.validation import Positions, kind_of, validate
 from pytest_rageval.scenario.variants import (
@@ -77,9 +78,13 @@ def inspect_scenario(
     A scenario with problems comes back without its invalid parts, so that a caller can go on and
     find the problems of the rest. Raises ScenarioError when the file cannot be read at all.
     """
+    return inspect_tree(read_scenario(path, shown), path, overrides, name_of, variant)
+
+
+def read_scenario(path: Path, shown: str = "") -> YamlTree:
+    """Return the tree of a scenario file; raises ScenarioError when it cannot be read at all."""
     shown = shown or str(path)
-    tree = parse_scenario(_read_text(path, shown), path, shown)
-    return inspect_tree(tree, path, overrides, name_of, variant)
+    return parse_scenario(_read_text(path, shown), path, shown)
 
 
 def variants_in(path: Path, overrides: Iterable[Override] = (), shown: str = "") -> tuple[str, ...]:
@@ -108,6 +113,8 @@ def parse_scenario(text: str, path: Path, shown: str) -> YamlTree:
     if not isinstance(tree.data, dict):
         found = "nothing" if tree.data is None else f"a {kind_of(tree.data)}"
         raise ScenarioError([Problem(f"{shown}:1", f"expected keys like 'name:', found {found}")])
+    if is_promptfoo(tree.data):
+        raise ScenarioError([Problem(shown, import_hint(shown))])
     return tree
 
 

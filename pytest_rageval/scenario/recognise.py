@@ -7,6 +7,7 @@ to other plugins.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -29,18 +30,46 @@ _DATA = frozenset(
 )
 
 
+_PROMPTFOO_ASKS = frozenset({"prompts", "providers", "targets"})
+_PROMPTFOO_TESTS = frozenset({"tests", "scenarios", "defaultTest", "redteam"})
+
+
+def is_promptfoo(keys: Collection[str]) -> bool:
+    """Return whether the top keys of a file are those of a promptfoo configuration."""
+    own = _PROMPTFOO_ASKS.intersection(keys) and _PROMPTFOO_TESTS.intersection(keys)
+    return bool(own) and not (_MEASURES | _DATA).intersection(keys)
+
+
+def names_promptfoo(path: Path) -> bool:
+    """Return whether a file looks like a promptfoo configuration."""
+    keys = _keys(path)
+    return keys is not None and is_promptfoo(keys)
+
+
+def import_hint(shown: str) -> str:
+    """Return what to do with a promptfoo configuration."""
+    return f"a promptfoo configuration: pytest --rag-import={shown} makes a scenario of it"
+
+
 def is_scenario(path: Path) -> bool | None:
     """Return whether the file says what to measure and on what; None where it says one of them.
 
     False for a file that cannot be read, and for one without such keys.
     """
-    try:
-        if path.stat().st_size > _MAX_BYTES:
-            return False
-        text = path.read_text("utf-8-sig")
-    except (OSError, ValueError):
+    keys = _keys(path)
+    if keys is None:
         return False
-    in_braces = text.lstrip().startswith("{")
-    keys = set((_ANY_KEY if in_braces else _TOP_KEY).findall(text))
     found = (bool(keys & _MEASURES), bool(keys & _DATA))
     return True if all(found) else None if any(found) else False
+
+
+def _keys(path: Path) -> set[str] | None:
+    """Return the keys of a file, of one in braces those of all levels; None if it is unreadable."""
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            return None
+        text = path.read_text("utf-8-sig")
+    except (OSError, ValueError):
+        return None
+    in_braces = text.lstrip().startswith("{")
+    return set((_ANY_KEY if in_braces else _TOP_KEY).findall(text))

@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_va
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import Correction, TestName
 from pytest_rageval.scenario.best_spec import BestSpec
-from pytest_rageval.scenario.data_specs import CorpusSpec, DatasetSpec
+from pytest_rageval.scenario.data_specs import AnswersSpec, CorpusSpec, DatasetSpec
 from pytest_rageval.scenario.diagnose_spec import DiagnoseSpec, true_or_mapping
 from pytest_rageval.scenario.human_spec import HumanSpec
 from pytest_rageval.scenario.metric_specs import MetricSpec, ThresholdSpec
@@ -163,6 +163,7 @@ class Scenario(Spec):
     name: Name = Field(description="the scenario's name; its runs are kept under it")
     description: Text = Field("", description="shown in metadata.json and on the page")
     dataset: DatasetSpec = Field(description="where the rows come from: a path, rows, or a mapping")
+    answers: AnswersSpec | None = Field(None, description="a second file, joined to the rows")
     corpus: CorpusSpec | None = Field(None, description="what questions about a document expect")
     top_k: Count | None = Field(None, description="cuts contexts and retrieved ids")
     empty_answer: EmptyAnswer | None = Field(
@@ -240,6 +241,9 @@ def conflicts(scenario: Scenario) -> Iterator[tuple[tuple[str, ...], str, str]]:
         yield ("tolerate",), "gates", message
     for other, message in _conflicts_of_stop(scenario):
         yield ("stop",), other, f"stop: {message}"
+    if scenario.answers is not None and scenario.dataset.qrels_path is not None:
+        message = "answers: a second file is for rows; TREC files have 'run_path'"
+        yield ("answers",), "dataset", message
     compare = scenario.compare
     if compare is not None and compare.run_old_path and not scenario.dataset.run_path:
         path = ("compare", "run_old_path")
@@ -330,6 +334,7 @@ def _allow_short_forms(schema: dict[str, Any]) -> None:
         "JudgeSpec": [{"type": "string"}],
         "EmbeddingSpec": [{"type": "string"}],
         "PriceSpec": [{"type": "number"}],
+        "AnswersSpec": [{"type": "string"}],
         "CorpusSpec": [{"type": "string"}],
         "CompareSpec": [{"type": "string"}],
         "TargetSpec": [{"type": "string"}],

@@ -15,6 +15,7 @@ _SHORT_FORMS: Final = {
     "judge": "model",
     "embedding": "model",
     "compare": "baseline",
+    "answers": "path",
     "corpus": "path",
     "human": "file",
     "best": "at_least",

@@ -10,7 +10,7 @@ import yaml
 
 from pytest_rageval.datasets.load import load_dataset
 from pytest_rageval.errors import RagevalError
-from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.scenario.data_specs import AnswersSpec, DatasetSpec
 from pytest_rageval.scenario.yaml.tree import parse_yaml
 
 
@@ -33,13 +33,16 @@ def _place(
 ) -> tuple[Path, int | None]:
     """Return the file and the line; raises one of many errors where they cannot be found."""
     snapshot = (run / "scenario.snapshot.yaml").read_text("utf-8")
-    spec = DatasetSpec.model_validate(yaml.safe_load(snapshot)["dataset"])
+    keys = yaml.safe_load(snapshot)
+    spec = DatasetSpec.model_validate(keys["dataset"])
+    joined = keys.get("answers")
+    answers = None if joined is None else AnswersSpec.model_validate(joined)
     scenario = root / about["path"]
     file = (scenario if spec.rows is not None else scenario.parent / str(spec.path)).resolve()
     if not file.is_relative_to(root):
         raise ValueError("outside of the root")
     row_lines = None if spec.rows is None else _lines_of(file, spec.rows)
-    dataset = load_dataset(spec, scenario.parent, about["path"], row_lines)
+    dataset = load_dataset(spec, scenario.parent, about["path"], row_lines, answers=answers)
     if dataset.sha256 != about["dataset_sha256"]:
         raise ValueError("the data have changed")
     at = [case.id for case in dataset.cases].index(sample["id"])

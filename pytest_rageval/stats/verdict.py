@@ -9,6 +9,7 @@ from typing import Final
 
 from pytest_rageval.model import (
     BUDGET,
+    DOES_NOT_APPLY,
     NOT_ASKED,
     PASSING,
     REPLAY,
@@ -95,6 +96,11 @@ def is_beyond_budget(sample: SampleResult) -> bool:
 def was_not_asked(sample: SampleResult, name: str) -> bool:
     """Return whether a score is missing for a reason of the run, not of the sample."""
     return sample.errors.get(name, "").startswith((BUDGET, REPLAY, NOT_ASKED))
+
+
+def does_not_apply(of_rows: Collection[str], sample: SampleResult, name: str) -> bool:
+    """Return whether a row did not ask for a metric that rows ask for themselves (``of_rows``)."""
+    return name in of_rows and sample.reasons.get(name, "").startswith(DOES_NOT_APPLY)
 
 
 def blamed_metrics(info: ScenarioInfo, sample: SampleResult) -> list[str]:

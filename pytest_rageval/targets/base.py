@@ -136,6 +136,10 @@ class TargetOptions(BaseModel):
         """Whether only the scenario's path tells which system this is."""
         return self.pytest_fixture is not None
 
+    def asked(self, limits: ClientSettings) -> ClientSettings:
+        """Return the limits of the target, with what a model under test costs, if it is one."""
+        return limits
+
     def identity(self) -> Mapping[str, Any]:
         """Return what identifies this target: another identity has other answers in the cache.
 

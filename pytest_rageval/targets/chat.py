@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
@@ -56,6 +57,11 @@ class ChatOptions(ModelSpec, TargetOptions):
     def fields(self) -> frozenset[str]:
         """The fields of a row that the model is shown."""
         return Template([self.system, self.prompt]).fields
+
+    def asked(self, limits: ClientSettings) -> ClientSettings:
+        """Return the limits with the price of the model, and the most tokens of an answer."""
+        own = self.settings(limits)
+        return replace(limits, price=own.price, max_tokens=own.max_tokens)
 
     def settings(self, limits: ClientSettings) -> ClientSettings:
         """Return how the model is asked, within the limits of the target."""

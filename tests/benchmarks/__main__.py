@@ -2,9 +2,9 @@
 
     python -m tests.benchmarks [--repeat N] [NAME ...]
 
-Names: startup, rows, many-rows, rouge, xdist, variants, trec, permutation, judge, target, ragas;
-all when none is given. Every figure that is not called otherwise is CPU time of a whole process
-(user + system, children included) as the operating system counts it. The two commands of a
+Names: startup, rows, many-rows, rouge, xdist, variants, trec, permutation, judge, target, ragas,
+others; all when none is given. Every figure that is not called otherwise is CPU time of a whole
+process (user + system, children included) as the operating system counts it. The commands of a
 comparison run in turn, and ``median`` is the median of the pairwise ratios, ``best`` the ratio of
 the two smallest times. Nothing here is part of the test suite: machines are noisy.
 """
@@ -21,6 +21,7 @@ from pathlib import Path
 
 from tests.benchmarks.judge import judge
 from tests.benchmarks.measure import Command, Comparison, compare, run
+from tests.benchmarks.others import others
 from tests.benchmarks.permutation import permutation
 from tests.benchmarks.ragas_calls import ragas
 from tests.benchmarks.rows import write_rows
@@ -165,6 +166,7 @@ _ALL: dict[str, Callable[[Path, int], None]] = {
     "judge": judge,
     "target": target,
     "ragas": ragas,
+    "others": others,
 }
 
 

@@ -8,6 +8,9 @@ import dataclasses
 import inspect
 import json
 import re
+import shlex
+import textwrap
+import tomllib
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -56,10 +59,11 @@ from pytest_rageval.results.layout import (
     sample_dict,
 )
 from pytest_rageval.run_paths import RunPaths
-from pytest_rageval.scenario.data_specs import CorpusSpec, DatasetSpec
+from pytest_rageval.scenario.data_specs import AnswersSpec, CorpusSpec, DatasetSpec
 from pytest_rageval.scenario.diagnose_spec import DiagnoseSpec
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.scenario.human_spec import HumanSpec
+from pytest_rageval.scenario.likely_names import BESIDE_ANSWERS, BESIDE_GOLD, LIKELY_NAMES
 from pytest_rageval.scenario.loader import inspect_scenario, variants_in
 from pytest_rageval.scenario.model_specs import EmbeddingSpec, JudgeSpec, PriceSpec
 from pytest_rageval.scenario.schema import BandsSpec, CompareSpec, MarkSpec, Scenario, TargetSpec
@@ -76,6 +80,8 @@ PAGES = sorted(
     ]
 )
 
+FENCED = re.compile(r"^( *)```(.*)\n((?s:.*?))^\1```$", re.MULTILINE)
+
 # One row with every field that a scenario in the documentation speaks of.
 ROW = {
     "question": "For how long are books lent?",
@@ -90,6 +96,12 @@ ROW = {
     "retrieved_ids": ["loans"],
     "reference_ids": ["loans"],
     "human_ok": "yes",
+    "must_include": ["four weeks"],
+    "must_not_include": ["sorry"],
+    "must_match": ["[a-z]+ weeks"],
+    "answer_checks": [{"contains": "weeks"}],
+    "must_satisfy": ["names a time"],
+    "keywords": ["four"],
 }
 
 
@@ -104,15 +116,14 @@ def prose(page: Path) -> str:
     )
 
 
-def blocks(language: str) -> Iterator[tuple[str, str]]:
-    """Yield (page:line, text) of every fenced block of a language."""
-    for page in PAGES:
+def blocks(language: str, pages: Iterable[Path] = PAGES) -> Iterator[tuple[str, str]]:
+    """Yield (page:line, text) of every fenced block of a language; "" has those without one."""
+    for page in pages:
         text = page.read_text(encoding="utf-8")
-        for found in re.finditer(
-            rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL
-        ):
-            line = text.count("\n", 0, found.start()) + 1
-            yield f"{name_of(page)}:{line}", found.group(1)
+        for found in FENCED.finditer(text):
+            if found[2] == language:
+                line = text.count("\n", 0, found.start()) + 1
+                yield f"{name_of(page)}:{line}", textwrap.dedent(found[3])
 
 
 def undocumented(page: str, names: Iterable[str]) -> list[str]:
@@ -128,6 +139,7 @@ def undocumented(page: str, names: Iterable[str]) -> list[str]:
 SPECS = [
     Scenario,
     DatasetSpec,
+    AnswersSpec,
     CorpusSpec,
     CompareSpec,
     MarkSpec,
@@ -166,6 +178,11 @@ def test_hooks_page_has_a_section_for_every_hook_with_its_parameters() -> None:
 def test_scenario_page_names_every_field_of_a_row_with_its_aliases() -> None:
     aliases = [alias for names in FIELD_ALIASES.values() for alias in names]
     assert undocumented("scenario-file.md", [*FIELD_ALIASES, *aliases]) == []
+
+
+def test_scenario_page_names_every_name_of_other_tools() -> None:
+    names = [name for found in LIKELY_NAMES.values() for name in found]
+    assert undocumented("scenario-file.md", [*names, *BESIDE_GOLD, *BESIDE_ANSWERS]) == []
 
 
 def test_scenario_page_names_every_gate_and_data_format() -> None:
@@ -447,6 +464,7 @@ def test_every_page_of_docs_is_in_its_index() -> None:
         for target in re.findall(r"\]\(([^)\s]+)\)", prose(index))
     }
     pages = [page for page in (ROOT / "docs").rglob("*.md") if page != index]
+    pages += (ROOT / "examples").glob("*/README.md")
     assert [name_of(page) for page in pages if page.resolve() not in linked] == []
 
 
@@ -493,7 +511,7 @@ def _asks_ragas(data: dict[str, Any]) -> bool:
 
 def _with_stand_ins(data: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Return the scenario with data that are there: one row, one query, one saved run."""
-    own = dict(data)
+    own = {key: value for key, value in data.items() if key != "answers"}
     files = {"corpus": json.dumps({"doc_name": "loans.md", "text": "Books."})}
     human = data.get("human", {})
     for name in [human["file"]] if isinstance(human.get("file"), str) else human.get("file", []):
@@ -559,6 +577,48 @@ def test_python_snippets_compile() -> None:
         compile(text, place, "exec")
 
 
+def test_settings_snippets_can_be_read() -> None:
+    for _, text in blocks("toml"):
+        assert tomllib.loads(text)
+    for _, text in blocks("ini"):
+        file = configparser.ConfigParser(interpolation=None)
+        file.read_string(text)
+        assert file.sections()
+
+
+# What a block without a word may begin with; what is only shown has the word `text`.
+PROGRAMS = (
+    "cd cp export git jupyter mkdir pip pre-commit pytest python python3 ruff sphinx-build ssh"
+    " touch tox ultrarag uv"
+).split()
+# A word says what a test does with the block, or that nobody runs it.
+READ = ["yaml", "json", "toml", "ini", "python"]
+SHOWN = ["text", "sql", "markdown", "groovy"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_block_is_read_or_says_that_it_is_only_shown(page: Path) -> None:
+    """[E24] A new kind of block needs a test, or a word in SHOWN."""
+    text = page.read_text("utf-8")
+    words = [found[2] for found in FENCED.finditer(text)]
+    assert {*words} <= {*READ, *SHOWN, ""}, f"write one of these behind ```: {[*READ, *SHOWN]}"
+    assert len(re.findall(r"^ *```", text, re.MULTILINE)) == 2 * len(words)
+
+
+def test_commands_are_of_programs_and_options_that_there_are(pytestconfig: pytest.Config) -> None:
+    """[E24] Each line without a word begins with a program; each --rag option is one of ours."""
+    ours = {f"--{name.replace('_', '-')}" for name in vars(pytestconfig.option)}
+    wrong = []
+    for place, text in blocks(""):
+        for line in text.replace("\\\n", " ").splitlines():
+            words = shlex.split(line, comments=True)
+            programs = [word for word in words if not re.match(r"[A-Z_]+=", word)][:1]
+            options = {word.partition("=")[0] for word in words if word.startswith("--rag")}
+            if not {*programs} <= {*PROGRAMS} or not options <= ours:
+                wrong.append(f"{place}: {line}")
+    assert wrong == [], f"a program, or the word text behind ```: {PROGRAMS}"
+
+
 def test_tox_lists_every_environment_with_its_own_description() -> None:
     """[U7] ``word:`` at the beginning of a value is a condition for tox: "ruff: rules" was none."""
     file = configparser.ConfigParser(interpolation=None)
@@ -569,9 +629,14 @@ def test_tox_lists_every_environment_with_its_own_description() -> None:
     assert [text for text in described.values() if re.match(r"[\w.,!-]+:\s", text)] == []
 
 
-def test_readme_shows_what_the_quickstart_prints() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    result = evaluate(ROOT / "examples" / "quickstart" / "quickstart.rageval.yaml")
+@pytest.mark.parametrize(
+    ("page", "example"), [("README.md", "quickstart"), ("docs/zh/README.md", "chinese")]
+)
+def test_readme_shows_what_the_quickstart_prints(page: str, example: str) -> None:
+    readme = (ROOT / page).read_text(encoding="utf-8")
+    path = f"examples/{example}/{example}.rageval.yaml"
+    result = evaluate(ROOT / path)
+    assert f"/pytest --rag-scenario={path}\n" in readme
     names = [*result.metrics, "weighted_score"]
     shown = [
         re.search(rf"^{name} +([\d.]+) +([\d.]+)\.\.([\d.]+) ", readme, re.MULTILINE)

@@ -670,7 +670,9 @@ def test_the_data_of_a_test_with_other_parameters_are_read_once(
 ) -> None:
     loads: list[object] = []
     load = bind_cases.load_dataset
-    monkeypatch.setattr(bind_cases, "load_dataset", lambda *args: loads.append(args) or load(*args))
+    monkeypatch.setattr(
+        bind_cases, "load_dataset", lambda *args, **more: loads.append(args) or load(*args, **more)
+    )
     python_file(bot, VARIANTS)
     bot.pytest("test_bot.py").assert_outcomes(passed=10, failed=2)
     assert len(loads) == 1

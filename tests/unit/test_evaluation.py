@@ -20,7 +20,7 @@ import pytest
 from pytest_rageval import RunSettings, Scenario, evaluate
 from pytest_rageval.clients import threads
 from pytest_rageval.errors import OptionError, ScenarioError
-from pytest_rageval.evaluation import ProgressLine
+from pytest_rageval.notebooks.progress import ProgressLine
 from pytest_rageval.scenario.overrides import set_override
 
 # em 1, 0, 0 and f1 1, 2/3, 0.
@@ -176,6 +176,7 @@ def test_true_shows_a_line_at_a_terminal_only(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """B11."""
+    monkeypatch.setitem(sys.modules, "tqdm", None)
     evaluate(SCENARIO, progress=True)
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)

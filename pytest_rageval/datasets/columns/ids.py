@@ -47,6 +47,18 @@ def reference_ids(value: Any) -> dict[str, int] | None:
 
 
 def _items(value: Any) -> Sequence[Any]:
+    """Return the ids in a list, and in lists in it, as AutoRAG has them; or in a cell."""
+    found = _listed(value)
+    if not any(isinstance(part, list | tuple) for part in found):
+        return found
+    return [
+        inner
+        for part in found
+        for inner in (_items(part) if isinstance(part, list | tuple) else [part])
+    ]
+
+
+def _listed(value: Any) -> Sequence[Any]:
     """Return the items of a list, or of a cell that spells one or separates ids by ``;``."""
     if isinstance(value, str):
         stripped = value.strip()

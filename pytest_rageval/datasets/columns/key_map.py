@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -16,17 +17,26 @@ from pytest_rageval.datasets.columns.cells import (
     list_in_text,
     plain_text,
     value_in_cell,
+    value_in_text,
 )
 from pytest_rageval.datasets.columns.ids import reference_ids, retrieved_ids
 from pytest_rageval.datasets.columns.passages import contexts_and_docs, parse_contexts
+from pytest_rageval.errors import shorten
 from pytest_rageval.model import NOTHING, Case, InvalidRow, Sample, json_plain
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
 from pytest_rageval.text.json_path import EVERY, LostPathError, head_of, path_in
 from pytest_rageval.text.json_value import json_text
+from pytest_rageval.text.row_checks import read_checks, read_criteria, read_patterns, read_texts
 
+_SEPARATOR = re.compile(r"[;|\n]")
+"""What may separate texts in one cell: read as one text, must_not_include would always hold."""
 _FALSE_WORDS = ("", "false", "no", "0", "off")
 _CONTEXTS = ("contexts", "reference_contexts")
-_LISTS = frozenset({*_CONTEXTS, "references", "retrieved_ids", "reference_ids"})
+_TEXTS = frozenset({"must_include", "must_not_include"})
+_LISTS = frozenset(
+    {*_CONTEXTS, "references", "retrieved_ids", "reference_ids"}
+    | {*_TEXTS, "must_match", "answer_checks", "must_satisfy"}
+)
 """The fields with lists, which a table can only spell as text."""
 _DEEPEVAL = frozenset({"input", "actual_output"})
 _DEEPEVAL_LISTS = frozenset({"context", "retrieval_context"})
@@ -39,7 +49,8 @@ class KeyMap:
     """Reads rows as samples; ``columns`` collects the columns of all rows.
 
     ``fallbacks`` names a second column for some fields. A row without any value for such a field,
-    even an empty one, takes it from that column, which then belongs to no other field.
+    even an empty one, takes it from that column, which then belongs to no other field. ``likely``
+    are further columns of fields, which are metadata by their own names, too.
     """
 
     def __init__(
@@ -47,8 +58,10 @@ class KeyMap:
         key_map: Mapping[str, str],
         blank_answer: Literal["missing", "empty"] = "missing",
         fallbacks: Mapping[str, str] = NOTHING,
+        likely: Mapping[str, str] = NOTHING,
     ) -> None:
-        self._key_map = key_map
+        self._key_map = {**likely, **key_map}
+        self._likely = frozenset(likely.values())
         self._fallbacks = {
             name: column for name, column in fallbacks.items() if name not in key_map
         }
@@ -98,8 +111,7 @@ class KeyMap:
         try:
             if "id" in values:
                 sample_id = plain_text("id", values.pop("id")).strip() or sample_id
-            if row.tabular:
-                layout.read_cells(values)
+            layout.read_cells(values, tabular=row.tabular)
             return _sample(sample_id, index, row, values, metadata)
         except BadValueError as error:
             return _invalid(sample_id, index, row, values, metadata, str(error))
@@ -117,7 +129,9 @@ class KeyMap:
     def _layout(self, columns: tuple[str, ...]) -> _Layout:
         layout = self._layouts.get(columns)
         if layout is None:
-            layout = self._layouts[columns] = _Layout(columns, self._key_map, self._fallbacks)
+            layout = self._layouts[columns] = _Layout(
+                columns, self._key_map, self._fallbacks, self._likely
+            )
             self.columns.update(dict.fromkeys(columns))
             self._metadata_columns.update(dict.fromkeys(layout.metadata))
             self._emptied.update(layout.parts)
@@ -132,6 +146,7 @@ class _Layout:
         columns: tuple[str, ...],
         key_map: Mapping[str, str],
         fallbacks: Mapping[str, str],
+        likely: frozenset[str],
     ) -> None:
         present = set(columns)
         found: dict[str, list[str]] = {}
@@ -152,8 +167,10 @@ class _Layout:
         )
         used = {column for candidates in found.values() for column in candidates}
         used |= present & set(fallbacks.values())
-        self.metadata = tuple(column for column in columns if column not in used)
-        self._paths = {column: path_in(column) for column in used - present}
+        self.metadata = tuple(
+            column for column in columns if column not in used or column in likely
+        )
+        self._paths = {column: path_in(column) for column in used - present - likely}
         self.parts: dict[str, list[tuple[str | int, ...]]] = {}
         """By metadata column, the paths in it that became fields: for ``meta.source``, source."""
         for path in self._paths.values():
@@ -220,9 +237,13 @@ class _Layout:
         if column in fields:
             lost.pop(column, None)
             return fields[column]
-        path = self._paths[column]
+        path = self._paths.get(column)
         if path is None:
             return None
+        root = path.root or ""
+        cell = fields.get(root)
+        if isinstance(cell, str) and (spelled := value_in_text(cell)) is not None:
+            fields = {**fields, root: spelled}  # JSON in a cell, or in a text of JSON
         try:
             value = path.pick(fields)
         except LostPathError as error:
@@ -234,19 +255,25 @@ class _Layout:
         lost.pop(column, None)
         return value
 
-    def read_cells(self, values: dict[str, Any]) -> None:
+    def read_cells(self, values: dict[str, Any], *, tabular: bool) -> None:
         """Replace cells that spell a list by that list, in fields that hold lists.
 
-        Raises BadValueError for a cell that is only part of a list.
+        Of rows that are no table, only what deepeval joins in its JSON Lines too. Raises
+        BadValueError for a cell that is only part of a list.
         """
-        for name in self._lists:
+        for name in self._lists if tabular else self._separated:
             value = values.get(name)
             if isinstance(value, str):
-                spelled = value_in_cell(name, value)
+                spelled = value_in_cell(name, value) if tabular else None
                 if spelled is not None:
                     values[name] = spelled
                 elif name in self._separated:
                     values[name] = value.split("|")
+                elif name in _TEXTS and (mark := _SEPARATOR.search(value)):
+                    raise BadValueError(
+                        f"{name}: one text with {mark[0]!r}, or several? {shorten(repr(value))}; "
+                        'write texts as JSON, ["first", "second"], and one text as ["first"]'
+                    )
 
 
 def _is_filled(value: Any) -> bool:
@@ -259,6 +286,8 @@ def _is_filled(value: Any) -> bool:
 def _sample(
     sample_id: str, index: int, row: Row, values: dict[str, Any], metadata: Mapping[str, Any]
 ) -> Sample:
+    if row.flaw:
+        raise BadValueError(row.flaw)
     found: dict[str, Any] = {}
     for name, value in values.items():
         if name in _CONTEXTS and is_nan(value):
@@ -362,6 +391,18 @@ def _mark(name: str, value: Any) -> str | None:
     return "" if text.lower() in ("true", "yes", "1", "on") else text
 
 
+def _asked(read: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
+    """Return what reads a check of a row: what is wrong with it is a bad value of the row."""
+
+    def asked(name: str, value: Any) -> Any:
+        try:
+            return read(name, value)
+        except ValueError as error:
+            raise BadValueError(str(error)) from None
+
+    return asked
+
+
 _READ: Mapping[str, Callable[[str, Any], Any]] = {
     "question": plain_text,
     "answer": plain_text,
@@ -369,6 +410,11 @@ _READ: Mapping[str, Callable[[str, Any], Any]] = {
     "retrieved_ids": lambda _name, value: retrieved_ids(value),
     "reference_ids": lambda _name, value: reference_ids(value),
     "doc_name": lambda name, value: unicodedata.normalize("NFC", plain_text(name, value)),
+    "must_include": _asked(read_texts),
+    "must_not_include": _asked(read_texts),
+    "must_match": _asked(read_patterns),
+    "answer_checks": _asked(read_checks),
+    "must_satisfy": _asked(read_criteria),
     "tags": _tags,
     "skip": _mark,
     "xfail": _mark,

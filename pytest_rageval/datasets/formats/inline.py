@@ -14,11 +14,13 @@ def rows_of(
     max_row_mb: float,
     section: str,
     lines: Sequence[int | None] | None = None,
+    *,
+    tabular: bool = False,
 ) -> Iterator[Row | BrokenRow]:
     """Yield a row for each object in ``data``.
 
     ``section`` is the key of the scenario that names or holds the rows; ``lines`` are their lines,
-    if known.
+    if known; ``tabular`` is as of Row.
     """
     for number, fields in enumerate(data, start=1):
         line = lines[number - 1] if lines is not None else None
@@ -28,7 +30,7 @@ def rows_of(
         elif _text_size(fields) > max_row_mb * 2**20:
             yield BrokenRow(number, line, too_long(max_row_mb, section))
         else:
-            yield Row(number, line, _with_text_keys(fields))
+            yield Row(number, line, _with_text_keys(fields), tabular)
 
 
 def _with_text_keys(fields: dict[Any, Any]) -> dict[str, Any]:

@@ -1,25 +1,30 @@
-"""JSON files: one list of objects, or a response of DB-GPT's evaluation."""
+"""JSON files, in any of the shapes of ``json_shapes`` or a response of DB-GPT, and JSON Lines."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pytest_rageval.datasets.base import BrokenRow, DataFile, DatasetReader, Row
 from pytest_rageval.datasets.formats.inline import rows_of
-from pytest_rageval.datasets.formats.jsonl import Doubled, noting
-from pytest_rageval.text.json_value import json_kind, json_text
+from pytest_rageval.datasets.formats.json_shapes import NoRowsError, rows_in
+from pytest_rageval.datasets.formats.jsonl import Doubled, noting, read_json_lines
+from pytest_rageval.errors import ScenarioError
+from pytest_rageval.text.json_value import json_text
 
 
 def read_json(file: DataFile) -> Iterator[Row | BrokenRow]:
-    """Yield a row for each object of the list."""
+    """Yield a row for each object; a file with one object on each line is read as JSON Lines."""
     with file.open(is_whole=True) as stream:
         text = file.decode(stream.read())
     doubled: list[Doubled] = []
     try:
         data = json.loads(text, object_pairs_hook=noting(doubled))
     except json.JSONDecodeError as error:
+        if error.msg == "Extra data" and _begins_with_an_object_a_line(text):
+            yield from read_json_lines(file)
+            return
         hint = f" (more than one object: is it JSON Lines? set {file.section}.format: jsonl)"
         message = f"not valid JSON: {error.msg} (column {error.colno})"
         raise file.refuse(
@@ -29,27 +34,52 @@ def read_json(file: DataFile) -> Iterator[Row | BrokenRow]:
         raise file.refuse(f"not readable as JSON: {error}") from error
     if isinstance(data, Doubled):
         raise file.refuse(data.reason)
-    if isinstance(data, dict) and {"success", "data"} <= data.keys():
+    if isinstance(data, dict) and {"success", "data"} <= data.keys() and not file.spec.rows_at:
         data = _answered(data, file)
-    if not isinstance(data, list):
-        raise file.refuse(f"expected a list of objects, found {json_kind(data)}{_hint(data)}")
-    rows = rows_of(data, file.spec.max_row_mb, file.section)
+    found = shaped(data, file, doubled)
+    rows = rows_of(found, file.spec.max_row_mb, file.section)
     yield from map(_without_doubled, rows) if doubled else rows
+
+
+def _begins_with_an_object_a_line(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text.lstrip().split("\n", 1)[0]), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def shaped(document: Any, file: DataFile, doubled: Sequence[Doubled] = ()) -> list[Any]:
+    """Return the rows in a document; raises ScenarioError with what to write.
+
+    ``doubled`` are the objects with a key twice. Only a row may be one: any other has lost a part
+    of the document.
+    """
+    try:
+        rows = rows_in(document, file.spec.rows_at, file.section)
+    except NoRowsError as error:
+        raise file.refuse(str(error)) from error
+    if doubled and not isinstance(document, list):
+        in_rows = {id(found) for found in _all_doubled(rows)}
+        lost = next((one for one in doubled if id(one) not in in_rows), None)
+        if lost is not None:
+            raise file.refuse(lost.reason)
+    return rows
+
+
+def _all_doubled(value: Any) -> Iterator[Doubled]:
+    if isinstance(value, Doubled):
+        yield value
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for part in parts:
+        yield from _all_doubled(part)
 
 
 def _without_doubled(row: Row | BrokenRow) -> Row | BrokenRow:
     """Return the row, or a broken row if an object in it has a key twice."""
-    found = _doubled(row.fields) if isinstance(row, Row) else None
+    found = next(_all_doubled(row.fields), None) if isinstance(row, Row) else None
     if found is None or isinstance(row, BrokenRow):
         return row
     return BrokenRow(row.number, row.line, found.reason, json_text(row.fields))
-
-
-def _doubled(value: Any) -> Doubled | None:
-    if isinstance(value, Doubled):
-        return value
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return next(filter(None, map(_doubled, parts)), None)
 
 
 _OF_A_METRIC = ("score", "passing", "metric_name", "prediction_cost", "feedback")
@@ -80,16 +110,41 @@ def _is_of_one_sample(group: list[Any]) -> bool:
     return bool(group) and len(rows) in (0, len(group)) and max(len(questions), len(answers)) <= 1
 
 
-def _hint(data: Any) -> str:
-    if not isinstance(data, dict):
-        return ""
-    lists = [key for key, value in data.items() if _is_rows(value)]
-    named = " or ".join(repr(key) for key in lists)
-    return f" (the list under {named}? save that one)" if lists else ""
+def read_lines_or_document(file: DataFile) -> Iterator[Row | BrokenRow]:
+    """Yield a row for each line; of a file that is one JSON document, its rows."""
+    if _may_be_document(file):
+        try:
+            rows = [*read_json(file)]
+        except ScenarioError:
+            rows = []
+        if rows:
+            yield from rows
+            return
+    yield from read_json_lines(file)
 
 
-def _is_rows(value: Any) -> bool:
-    return isinstance(value, list) and value != [] and all(isinstance(one, dict) for one in value)
+def _may_be_document(file: DataFile) -> bool:
+    """Return whether the first line begins a list, or an object that does not end in it."""
+    with file.open() as stream:
+        first = (stream.readline(file.max_row_bytes) for _ in range(_BLANK_LINES))
+        lines = (raw.removeprefix(b"\xef\xbb\xbf").strip() for raw in first)
+        line = next(filter(None, lines), b"")
+    if not line.startswith(b"{"):
+        return line.startswith(b"[")
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return file.path.stat().st_size <= _MOST_BYTES
+    return False
 
 
-READERS = (DatasetReader("json", read_json),)
+_MOST_BYTES = 64 * 2**20
+"""Of a larger file only the first line is broken: it is not read whole to find out."""
+
+_BLANK_LINES = 100
+"""How many of them may be before a document that is called JSON Lines."""
+
+READERS = (
+    DatasetReader("json", read_json),
+    DatasetReader("jsonl", read_lines_or_document, aliases=("ndjson",)),
+)

@@ -7,13 +7,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any
 
-from pytest_rageval.datasets.base import BlankLines, BrokenRow, DataFile, DatasetReader, Row
+from pytest_rageval.datasets.base import BlankLines, BrokenRow, DataFile, Row
 from pytest_rageval.errors import shorten
 from pytest_rageval.text.json_value import json_kind
 
 
 def read_json_lines(file: DataFile) -> Iterator[Row | BrokenRow]:
-    """Yield a row for each line that is not blank, with only one row in memory."""
+    """Yield a row for each line that is neither blank nor a comment, with one row in memory.
+
+    No row begins with ``#`` or ``//``.
+    """
     # Lines end at the byte 0x0a, so that memory holds one row; in UTF-16 it has other meanings.
     if not "a\n".encode(file.spec.encoding).endswith(b"a\n"):
         raise file.refuse(f"JSON Lines cannot be in {file.spec.encoding}; save it as UTF-8")
@@ -21,12 +24,17 @@ def read_json_lines(file: DataFile) -> Iterator[Row | BrokenRow]:
         number = 0
         blank = BlankLines(file)
         for line, (offset, raw) in enumerate(_lines(stream, file.max_row_bytes), start=1):
-            if raw is None or raw.strip():
+            if raw is not None and raw.lstrip(_BLANK).startswith((b"#", b"//")):
+                blank.end()
+            elif raw is None or raw.strip():
                 number += 1
                 blank.end()
                 yield _row(file, number, line, offset, raw)
             else:
                 blank.note(line)
+
+
+_BLANK = b" \t\r\xef\xbb\xbf"
 
 
 def _lines(stream: IO[bytes], limit: int) -> Iterator[tuple[int, bytes | None]]:
@@ -112,6 +120,3 @@ def noting(found: list[Doubled]) -> Callable[[list[tuple[str, Any]]], dict[str, 
         return found[-1]
 
     return made
-
-
-READERS = (DatasetReader("jsonl", read_json_lines, aliases=("ndjson",)),)

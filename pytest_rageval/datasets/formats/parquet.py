@@ -10,6 +10,7 @@ from pytest_rageval import extras
 from pytest_rageval.datasets.base import BrokenRow, DataFile, DatasetReader, Row
 from pytest_rageval.datasets.formats.delimited import check_header
 from pytest_rageval.datasets.formats.inline import rows_of
+from pytest_rageval.model import plain_cell
 
 _ROW_BYTES = 64
 """The least size that a row counts, like a line of text."""
@@ -36,7 +37,7 @@ def read_parquet(file: DataFile) -> Iterator[Row | BrokenRow]:
             size += sum(_size(column) for column in batch.columns)
             if size > limit:
                 raise file.too_large(limit)
-            plain = [_plain(_with_maps(row, maps)) for row in batch.to_pylist()]
+            plain = [plain_cell(_with_maps(row, maps)) for row in batch.to_pylist()]
             for row in rows_of(plain, file.spec.max_row_mb, file.section):
                 yield _renumbered(row, done)
             done += len(plain)
@@ -76,19 +77,6 @@ def _renumbered(row: Row | BrokenRow, done: int) -> Row | BrokenRow:
 def _with_maps(row: dict[str, Any], maps: Sequence[str]) -> dict[str, Any]:
     """Return the row with mappings in place of lists of pairs, which Arrow gives for maps."""
     return row | {name: dict(row[name]) for name in maps if row[name] is not None}
-
-
-def _plain(value: Any) -> Any:
-    """Return Arrow's Python values as JSON-plain ones: dates, decimals and bytes become text."""
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    if isinstance(value, dict):
-        return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    if isinstance(value, bytes):  # how Spark and Hive write text
-        return value.decode("utf-8", "backslashreplace")
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
 READERS = (DatasetReader("parquet", read_parquet, aliases=("pq",)),)

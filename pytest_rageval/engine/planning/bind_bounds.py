@@ -69,6 +69,11 @@ def bind_thresholds(binding: Binding, metrics: Sequence[BoundMetric]) -> dict[st
     return thresholds
 
 
+def checks_in_full(metrics: Sequence[BoundMetric]) -> dict[str, Bound]:
+    """Return what is good enough in a scenario that does not say: rows' own checks hold in full."""
+    return {metric.column.name: Bound(min=1.0) for metric in metrics if metric.info.of_row}
+
+
 def _bound(spec: ThresholdSpec, column: MetricColumn) -> Bound:
     if spec.value is None:
         return Bound(spec.min, spec.max)

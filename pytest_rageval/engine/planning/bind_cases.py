@@ -44,14 +44,29 @@ def bind_dataset(binding: Binding) -> Dataset | None:
         binding.problem(f"dataset: {error}", "dataset")
     else:
         binding.warnings += dataset.warnings
+        binding.remarks += _read_by_likely_names(dataset)
         return _with_top_k(binding, _with_corpus(binding, dataset, corpus))
     return None
+
+
+def _read_by_likely_names(dataset: Dataset) -> Iterator[str]:
+    """Yield the line that says which columns are read by the names of other tools."""
+    if dataset.likely:
+        read = ", ".join(
+            f"{shorten(repr(column), 60)} as {name}" for name, column in dataset.likely.items()
+        )
+        yield f"{dataset.shown}: read {read} (dataset.key_map or other_names: false changes that)"
 
 
 def _load(binding: Binding, spec: DatasetSpec) -> Dataset:
     # A variant may say the path alone, elsewhere in the file.
     key = ("path",) if binding.loaded.variant and spec.path is not None else ()
     folder, where = binding.loaded.path.parent, binding.loaded.where("dataset", *key)
+    given = binding.given
+    if given is not None and given.shown != spec.path:
+        if given.must_be_used:
+            raise ScenarioError([Problem(where, _unused(binding.loaded.variant))])
+        given = None
     if spec.qrels_path is not None:
         return load_trec(spec, folder, lambda key: binding.loaded.where("dataset", key))
     row_lines = None
@@ -66,7 +81,28 @@ def _load(binding: Binding, spec: DatasetSpec) -> Dataset:
         return binding.loaded.where("dataset", "key_map", key)
 
     fallbacks = binding.loaded.tree.fallbacks
-    return load_dataset(spec, folder, where, row_lines, where_mapped, fallbacks)
+    return load_dataset(
+        spec,
+        folder,
+        where,
+        row_lines,
+        where_mapped,
+        fallbacks,
+        given=given,
+        answers=binding.scenario.answers,
+        answers_at=binding.loaded.where("answers"),
+    )
+
+
+def _unused(variant: str) -> str:
+    """Return the message for rows that a scenario's own data would take the place of."""
+    message = "dataset: the rows that are handed over would not be used"
+    if not variant:
+        return f"{message}, an override names other data; take one of them away"
+    return (
+        f"{message}: the variant {variant!r} names data of its own; hand rows over for it alone, "
+        f"evaluate_variants(..., variants={{{variant!r}: {{'dataset': frame}}, ...}})"
+    )
 
 
 def _corpus(binding: Binding) -> Corpus | None:
@@ -151,7 +187,10 @@ def _checked(
         missing = missing_fields(case, metric.info)
         if not missing or (provided and _will_have(case, metric.info, provided)):
             return case
-        lacking.append(missing)
+        lacking.append([] if metric.info.of_row.intersection(missing) else missing)
+    if not any(lacking):
+        asked = sorted(frozenset[str]().union(*(metric.info.of_row for metric in metrics)))
+        return replace(case, skip=f"the row asks for nothing that is measured: {_none_of(asked)}")
     fields = sorted({field for missing in lacking for field in missing})
     named = " and no ".join(NAMED.get(field, field) for field in fields)
     reason = f"no {named}, without which no metric can score it"
@@ -173,6 +212,10 @@ def _checked(
         xfail=case.xfail,
         question=case.question,
     )
+
+
+def _none_of(fields: Sequence[str]) -> str:
+    return f"no {' and no '.join(fields)}"
 
 
 def _will_have(sample: Sample, info: MetricInfo, provided: frozenset[str]) -> bool:

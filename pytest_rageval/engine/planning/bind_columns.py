@@ -6,13 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from pytest_rageval.datasets.formats.trec_tables import are_judgements
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.engine.bound import BoundMetric
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.metrics.base import MetricInfo
 from pytest_rageval.model import Sample
-from pytest_rageval.scenario.column_names import proposed_columns
+from pytest_rageval.scenario.column_names import likely_field, proposed_columns
 from pytest_rageval.scenario.fields import FIELD_ALIASES
+from pytest_rageval.scenario.likely_names import OF_TRAINING
 from pytest_rageval.scenario.yaml.text import inline_text, pair_text
 from pytest_rageval.targets.base import ANSWERED_FIELDS
 from pytest_rageval.text.json_path import head_of
@@ -103,9 +105,15 @@ class _Columns:
         parts += [self.dataset.hint] if self.dataset.hint else []
         if self.dataset.hint and len(self.dataset.columns) == 1:
             return ". ".join(parts)
+        if are_judgements(self.dataset.columns):
+            parts.append(
+                "These look like judgements of a search: write qrels_path, and run_path, in place "
+                "of 'dataset', or join them to their questions (answers.merge_rows)"
+            )
         if proposed:
             columns = _quoted(proposed.values())
             parts.append(f"If {columns} {_is(proposed)}, write {self._line(proposed)}")
+        parts += self._objects()
         others = sorted(set(self.missed) - set(proposed))
         if others:
             parts.append(self._otherwise(others, asks=asks))
@@ -120,16 +128,40 @@ class _Columns:
         if answered and not asks:
             gives = f" that gives {_quoted(answered)}" if answered != others else ""
             ways.append(f"name a 'target'{gives}")
+            if "answer" in answered and self.binding.scenario.answers is None:
+                ways.append("name a second file with them in 'answers'")
         own = _asked_by_a_test(self.binding) if "answer" in others else ""
         return f"For {_quoted(others)}, {', or '.join(ways)}{own}"
 
     def _proposed(self, wanted: Iterable[str]) -> dict[str, str]:
         mapped = self.binding.scenario.dataset.key_map
-        heads = {head_of(column) for column in mapped.values()}
+        heads = {*map(head_of, mapped.values()), *self.dataset.likely.values()}
         free = [name for name in self.dataset.metadata_columns if name not in heads]
         free = [name for name in free if name in self.dataset.columns]
+        free = [name for name in free if not isinstance(self._example(name), Mapping)]
+        if {"instruction", "output"} <= set(self.dataset.columns):
+            free = [name for name in free if name not in OF_TRAINING]
         unmapped = [need for need in wanted if need not in mapped]
         return proposed_columns(unmapped, free, self.present)
+
+    def _example(self, column: str) -> Any:
+        values = (sample.metadata.get(column) for sample in self.samples)
+        return next((value for value in values if value is not None), None)
+
+    def _objects(self) -> list[str]:
+        """Return how to name a part of a column that holds objects and is called like a field."""
+        missed = set(self.missed)
+        found = []
+        for column in self.dataset.metadata_columns:
+            example, field_name = self._example(column), likely_field(column)
+            if field_name in missed and isinstance(example, Mapping) and example:
+                keys = ", ".join(repr(key) for key in list(example)[:_SHOWN])
+                path = inline_text(f"{column}.{next(iter(example))}")
+                found.append(
+                    f"{column!r} has {keys}: if one of them is {field_name!r}, name it as in "
+                    f"key_map: {{{field_name}: {path}}}"
+                )
+        return found
 
     def _line(self, proposed: Mapping[str, str]) -> str:
         text = pair_text("key_map", {**self.binding.scenario.dataset.key_map, **proposed})
@@ -145,7 +177,8 @@ class _Columns:
         key_map = self.binding.scenario.dataset.key_map
         if need == "reference_contexts" and corpus is not None:
             return f"no row names, in doc_name, a document of the corpus {corpus.path}"
-        sources = [key_map[need]] if need in key_map else FIELD_ALIASES.get(need, (need,))
+        read = {**self.dataset.likely, **key_map}
+        sources = [read[need]] if need in read else FIELD_ALIASES.get(need, (need,))
         found = [column for column in sources if column in self.dataset.columns]
         users = {column: name for name, column in key_map.items() if name != need}
         taken = [column for column in found if column in users]

@@ -11,6 +11,7 @@ from pytest_rageval.engine.planning.bind_baselines import bind_comparison
 from pytest_rageval.engine.planning.bind_bounds import (
     bind_thresholds,
     bind_weights,
+    checks_in_full,
     resolve_gates,
 )
 from pytest_rageval.engine.planning.bind_contest import bind_contest
@@ -32,6 +33,8 @@ def bind_keys(
     scenario = binding.scenario
     metrics = bind_weights(binding, bind_metrics(binding))
     thresholds = bind_thresholds(binding, metrics)
+    if not scenario.thresholds and not scenario.gates:
+        thresholds = checks_in_full(metrics)
     names = [metric.column.name for metric in metrics]
     info = ScenarioInfo(
         name=scenario.name,

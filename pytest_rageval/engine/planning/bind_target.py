@@ -119,7 +119,7 @@ def _check_columns(binding: Binding, plan: TargetPlan, columns: Sequence[str] | 
 def _plan(
     binding: Binding, spec: TargetSpec, definition: TargetDefinition, options: TargetOptions
 ) -> TargetPlan:
-    settings = ClientSettings(
+    limits = ClientSettings(
         model=options.shown,
         role="target",
         provider=definition.name,
@@ -132,7 +132,7 @@ def _plan(
     return TargetPlan(
         shown=options.shown,
         provides=options.provides,
-        settings=settings,
+        settings=options.asked(limits),
         fixture=options.pytest_fixture,
         is_remote=definition.is_remote,
         limits_itself=definition.limits_itself,

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from pytest_rageval.clients.settings import RunSettings
+from pytest_rageval.datasets.base import GivenRows
 from pytest_rageval.errors import Problem, unknown_name
 from pytest_rageval.metrics.base import (
     MetricDefinition,
@@ -42,6 +43,8 @@ class Binding:
     known_metrics: Registry[MetricDefinition] = METRIC_REGISTRY
     """The metrics that have a name, those of hooks included."""
     change_samples: ChangeSamples = _unchanged
+    given: GivenRows | None = None
+    """The rows of a scenario whose data Python code hands over."""
     problems: list[Problem] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     """What the end of the run should say, and is no mistake."""

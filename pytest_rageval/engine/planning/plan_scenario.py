@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from pytest_rageval.clients.settings import RunSettings
+from pytest_rageval.datasets.base import GivenRows
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.datasets.save import columns_of
 from pytest_rageval.engine.empty_answer import without_empty_answers
@@ -84,6 +85,7 @@ def make_plan(  # noqa: PLR0913  (all but the path are options)
     change_samples: ChangeSamples | None = None,
     tree: YamlTree | None = None,
     variant: str = "",
+    rows: GivenRows | None = None,
 ) -> Plan:
     """Return the plan of the scenario in ``path``, or in ``tree`` if it has no file.
 
@@ -91,7 +93,8 @@ def make_plan(  # noqa: PLR0913  (all but the path are options)
 
     ``shown`` is the file's name in messages and results; ``known_metrics`` are those that have a
     name; ``give_target`` may return a function that takes the place of the scenario's target, and
-    ``change_samples`` other samples than the data have. With
+    ``change_samples`` other samples than the data have; ``rows`` are those of a tree that names
+    them as its data. With
     ``answers_given`` somebody else asks the system under test, a test of the user's, and the
     target is left alone; how many runs there are, and what they are called, shows later, and so
     the plan is compared with nothing before it is ``named``. An override that limits the data makes
@@ -111,6 +114,7 @@ def make_plan(  # noqa: PLR0913  (all but the path are options)
         run=run or RunSettings(),
         known_metrics=known_metrics,
         warnings=list(loaded.warnings),
+        given=rows,
     )
     if change_samples is not None:
         binding.change_samples = change_samples
@@ -181,7 +185,7 @@ def _bind(
         info=info,
         metrics=metrics,
         cases=cases,
-        required=frozenset(info.thresholds),
+        required=frozenset(info.thresholds if scenario.thresholds else ()),
         on_invalid=scenario.dataset.on_invalid,
         models=bind_models(binding, metrics),
         top_k=scenario.top_k,
@@ -268,5 +272,5 @@ def _with_gates(binding: Binding, plan: Plan, *, compares: bool) -> Plan:
     contest = info.contest
     if contest is not None and contest.at_least is not None:
         gated |= {contest.of}
-    required = plan.required | gated or frozenset([WEIGHTED_SCORE])
+    required = plan.required | gated or frozenset([WEIGHTED_SCORE, *info.thresholds])
     return replace(plan, info=info, required=required)

@@ -45,24 +45,29 @@ class AnswerCache:
         """
         if not self._cache.reads:
             return await ask()
-        key = answer_key(self._plan.identity, _shown(sample, self._plan.fields))
-        found = self._find(key)
+        key = self.key(sample)
+        found = self.find(key)
         if found is None and self._cache.mode == "replay":
             raise self._miss(key, sample)
         if found is not None:
             return found
         return await self._flights.run(
-            key.sha256, lambda: self._find(key), lambda: self._asked(key, sample, ask), _shared
+            key.sha256, lambda: self.find(key), lambda: self._asked(key, sample, ask), _shared
         )
+
+    def key(self, sample: Sample) -> Key:
+        """Return what equal questions to this target have in common."""
+        return answer_key(self._plan.identity, _shown(sample, self._plan.fields))
+
+    def find(self, key: Key) -> Answer | None:
+        """Return the cached answer, None where the mode reads none, or there is none."""
+        return _from_plain(self._cache.get("answer", key.sha256)) if self._cache.reads else None
 
     def close(self) -> None:
         """Close the files."""
         self._cache.close()
         if self._claims is not None:
             self._claims.close()
-
-    def _find(self, key: Key) -> Answer | None:
-        return _from_plain(self._cache.get("answer", key.sha256))
 
     async def _asked(
         self, key: Key, sample: Sample, ask: Callable[[], Awaitable[Answer]]

@@ -32,11 +32,16 @@ async def judge_sample(
     Where calls queue, those of the sample with the lowest ``order`` come first. Scores that are
     ``reuse`` finds are not made anew.
     """
-    found = admitted(plan, sample)
-    metrics = [] if found is None else [m for m in plan.judged if _is_asked(plan, m, found)]
+    metrics = asked_metrics(plan, sample)
     how = _Asking(order, plan.repeats, reuse, plan.info.nodeid)
     scores = await asyncio.gather(*(_score(metric, sample, models, how) for metric in metrics))
     return {metric.column.name: score for metric, score in zip(metrics, scores, strict=True)}
+
+
+def asked_metrics(plan: Plan, sample: Sample) -> list[BoundMetric]:
+    """Return the judged metrics that ask about a sample: those that have what they need."""
+    found = admitted(plan, sample)
+    return [] if found is None else [m for m in plan.judged if _is_asked(plan, m, found)]
 
 
 def _is_asked(plan: Plan, metric: BoundMetric, sample: Sample) -> bool:

@@ -14,6 +14,7 @@ from pytest_rageval.engine.reference_digests import reference_digests
 from pytest_rageval.errors import MissingExtraError, shorten
 from pytest_rageval.metrics.base import Metric, ScoringContext, missing_fields
 from pytest_rageval.model import (
+    DOES_NOT_APPLY,
     NOTHING,
     RETRIEVAL,
     TARGET,
@@ -58,7 +59,8 @@ def score_case(plan: Plan, case: Case, judgement: Judgement | None = None) -> Sa
     sample = admitted(plan, case if answered is None else answered.sample)
     if sample is None:
         return _without_answer(plan, case, asked_s, REFUSED)
-    scores = _scores(plan, sample, judgement.scores if judgement is not None else NOTHING)
+    took = ScoringContext(latency_s=answered.latency_s if answered is not None else None)
+    scores = _scores(plan, sample, judgement.scores if judgement is not None else NOTHING, took)
     found = _result(plan, sample, scores, asked_s + time.perf_counter() - started)
     if plan.info.diagnose is not None:
         # Not at the top: most scenarios ask for no causes.
@@ -73,8 +75,9 @@ def _without_answer(plan: Plan, sample: Sample, latency_s: float, reason: str) -
     return replace(found, errors={TARGET: reason})
 
 
-def _scores(plan: Plan, sample: Sample, judged: Mapping[str, Score]) -> list[Score]:
-    context = ScoringContext()
+def _scores(
+    plan: Plan, sample: Sample, judged: Mapping[str, Score], context: ScoringContext
+) -> list[Score]:
     return [
         judged.get(metric.column.name) or _score(plan, metric, sample, context)
         for metric in plan.metrics
@@ -132,7 +135,9 @@ def _score(plan: Plan, bound: BoundMetric, sample: Sample, context: ScoringConte
     name = bound.column.name
     missing = missing_fields(sample, bound.info)
     if missing:
-        return Score(name, None, reason=f"the row has no {' and no '.join(missing)}")
+        reason = f"the row has no {' and no '.join(missing)}"
+        is_asked = bound.info.of_row.isdisjoint(missing)
+        return Score(name, None, reason=reason if is_asked else DOES_NOT_APPLY + reason)
     if (worst := worst_score(plan, bound, sample)) is not None:
         return worst
     # A metric may be user code: whatever it raises or returns is its error on this sample, shown

@@ -3,7 +3,9 @@
 A score can be missing for two reasons. It *failed*: an error of the judge, the network, the code or
 the clock. Or it *does not apply*: the row has no reference, the answer makes no claim. A metric
 that does not apply is left out of the weighted score and shown; one that failed leaves the sample
-without a weighted score. docs/explanation/when-is-a-run-green.md explains it to users.
+without a weighted score. What a threshold or a gate names may not be missing, except where rows ask
+for a metric themselves (``must_include``), and this one did not.
+docs/explanation/when-is-a-run-green.md explains it to users.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from pytest_rageval.model import TARGET, WEIGHTED_SCORE, SampleResult
 from pytest_rageval.stats.verdict import (
     NOTHING_WEIGHS,
     blamed_metrics,
+    does_not_apply,
     is_tolerated,
     was_not_asked,
 )
@@ -53,8 +56,13 @@ def reasons_tolerated(plan: Plan, result: SampleResult) -> list[str]:
         for name, score in result.scores.items()
         if name in tolerated
         and not is_scored(score)
-        and (name in result.errors or name in plan.required or name in blamed)
+        and (name in result.errors or _is_required(plan, result, name) or name in blamed)
     ]
+
+
+def _is_required(plan: Plan, result: SampleResult, name: str) -> bool:
+    """Return whether a threshold or a gate wants a score of this metric for this sample."""
+    return name in plan.required and not does_not_apply(plan.info.of_rows, result, name)
 
 
 def _wanted(plan: Plan, result: SampleResult) -> list[str]:
@@ -62,7 +70,9 @@ def _wanted(plan: Plan, result: SampleResult) -> list[str]:
     tolerated = plan.info.tolerated
     without = [name for name, score in result.scores.items() if not is_scored(score)]
     wanted = {name for name in without if was_not_asked(result, name)}
-    wanted.update(name for name in without if name in plan.required and name not in tolerated)
+    wanted.update(
+        name for name in without if _is_required(plan, result, name) and name not in tolerated
+    )
     if not is_scored(result.weighted_score) and not is_tolerated(plan.info, result, tolerated):
         wanted.update(_unweighed(plan, result, without))
     return [name for name in (*result.scores, WEIGHTED_SCORE) if name in wanted]
@@ -71,7 +81,7 @@ def _wanted(plan: Plan, result: SampleResult) -> list[str]:
 def _unweighed(plan: Plan, result: SampleResult, without: list[str]) -> list[str]:
     """Return the scores that leave the sample without a weighted score, if that is judged."""
     if len(without) == len(result.scores):
-        return without
+        return [name for name in without if not does_not_apply(plan.info.of_rows, result, name)]
     failed = [name for name in blamed_metrics(plan.info, result) if name in result.errors]
     if not failed:
         return [WEIGHTED_SCORE]

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.scoring.cost import cost_of
 from pytest_rageval.model import Bound, Case, InvalidRow
-from pytest_rageval.plugin.child.cost import cost_of
 from pytest_rageval.plugin.child.output import end_with_parent, is_worker, write_line
 from pytest_rageval.plugin.run.items import case_of
 

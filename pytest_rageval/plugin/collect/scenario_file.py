@@ -266,6 +266,8 @@ def _warn(messages: Iterable[str], collector: pytest.Collector) -> None:
 
 def prepare_live_run(config: pytest.Config, plan: Plan) -> None:
     """Prepare to ask the target and judges ahead of the items, and load what that needs."""
+    if config.getoption("rag_dry_run"):
+        return
     # Not at the top: scenarios without target and judges need no event loop.
     from pytest_rageval.engine.scoring.score_reuse import preload
     from pytest_rageval.plugin.run.look_ahead import ensure_look_ahead

@@ -47,6 +47,7 @@ from pytest_rageval.plugin.settings import Settings
 from pytest_rageval.plugin.show.history_and_ci import Publisher
 from pytest_rageval.plugin.show.junit import JunitProperties
 from pytest_rageval.plugin.show.last_lines import overridden_lines, undecided_lines
+from pytest_rageval.plugin.show.next_steps import Ended, NextSteps
 from pytest_rageval.plugin.show.score_words import SCORE_ATTRIBUTE, ScoreWords
 from pytest_rageval.plugin.show.table_lines import terminal_width
 from pytest_rageval.plugin.show.terminal import ScenarioTable, usage_line
@@ -62,6 +63,7 @@ WRITTEN = pytest.StashKey[list[tuple[ScenarioResult, Path | str]]]()
 
 _PLUGIN = "rageval-session"
 _REFUSED = "rageval_refused"
+_OF_SCENARIO = "rageval_scenario"
 # Results, and the reports that pytest keeps, live until the end of the run, too.
 _FREEZE_EVERY = 10_000
 
@@ -69,7 +71,9 @@ _FREEZE_EVERY = 10_000
 def ensure_session(config: pytest.Config, settings: Settings) -> None:
     """Register the session of this process, once."""
     if not config.pluginmanager.has_plugin(_PLUGIN):
-        config.pluginmanager.register(RagevalSession(config, settings), _PLUGIN)
+        session = RagevalSession(config, settings)
+        config.pluginmanager.register(session, _PLUGIN)
+        config.pluginmanager.register(NextSteps(config, session.ended), "rageval-next-steps")
         # Not get_verbosity(): before pytest 9 it needs the terminal plugin.
         if config.getoption("verbose", 0) > 0:
             config.pluginmanager.register(ScoreWords())
@@ -98,6 +102,8 @@ class RagevalSession:
         self._broken: set[str] = set()
         self._is_refused = False
         self._is_broken_off = False
+        self._is_stopped = False
+        self._has_broken_file = False
         self._recorded = 0
         self._baselines = BaselineSaver(settings.run_paths)
         self._remarks: dict[str, list[str]] = {}
@@ -149,10 +155,13 @@ class RagevalSession:
     def pytest_make_collect_report(
         self, collector: pytest.Collector
     ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Mark the report of a refused scenario, for the controller as well."""
+        """Mark the report of a scenario, and of a refused one, for the controller as well."""
         report = yield
-        if getattr(collector, "is_refused", False):
+        is_refused = getattr(collector, "is_refused", None)
+        if is_refused:
             setattr(report, _REFUSED, True)
+        if is_refused is not None:
+            setattr(report, _OF_SCENARIO, True)
         return report
 
     def refuse(self) -> None:
@@ -163,6 +172,8 @@ class RagevalSession:
         """Note a refused scenario."""
         self._is_refused = self._is_refused or hasattr(report, _REFUSED)
         self._is_broken_off = self._is_broken_off or report.failed
+        if report.failed and hasattr(report, _OF_SCENARIO):
+            self._has_broken_file = True
 
     # During the run
 
@@ -257,6 +268,7 @@ class RagevalSession:
         finally:
             if not self._is_worker and self._results.has_results:
                 stopped = stopped or bool(session.shouldfail or session.shouldstop)
+                self._is_stopped = stopped
                 named = self._config.getoption("deselect", None) or ()
                 strict = self._settings.strict
                 with garbage_kept():
@@ -305,7 +317,20 @@ class RagevalSession:
         remarks = self._remarks.setdefault(info.nodeid, [])
         remarks.extend(self._answers.add(result))
         remarks.extend(self._publisher.add(result, run, folder))
+        if settings.keep is not None and isinstance(folder, Path):
+            remarks.extend(self._without_old(result.info, folder, settings.keep))
         return folder
+
+    def _without_old(self, info: ScenarioInfo, folder: Path, keep: int) -> list[str]:
+        """Remove older runs; a file that is compared or saved may be in the folder of one."""
+        # Not at the top: most runs have no such option.
+        from pytest_rageval.reports.keep_runs import remove_old_runs
+
+        paths = self._settings.run_paths
+        names = [*info.baselines, *([paths.saving] if paths.saving else [])]
+        spared = [paths.known_baseline_file(name, info.title, info.output_dir) for name in names]
+        spared += [paths.answers] if paths.answers else []
+        return list(remove_old_runs(folder, info.title, keep, spared))
 
     def _usage(self, scenario: str | None = None) -> dict[str, float | None] | None:
         """Return what the models cost, over all processes; None if no model was asked.
@@ -352,6 +377,16 @@ class RagevalSession:
         problems = getattr(node, "workeroutput", {}).get(PROBLEMS_OUTPUT, ())
         known = self._config.stash.get(PROBLEMS, ())
         self._config.stash[PROBLEMS] = tuple(dict.fromkeys([*known, *problems]))
+
+    def ended(self) -> Ended:
+        """Return how the run ended, once it is over."""
+        return Ended(
+            self._written,
+            [one.gate for one in self._contests.found if one.gate is not None],
+            self._is_stopped,
+            self._has_broken_file,
+            any(self._results.count_of(one.info.nodeid, self._broken) for one, _ in self._written),
+        )
 
     def pytest_unconfigure(self) -> None:
         """Remove the folder that the processes shared."""

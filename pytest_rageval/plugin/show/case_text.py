@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import RETRIEVAL, TARGET, WEIGHTED_SCORE, SampleResult, ScenarioInfo
-from pytest_rageval.stats.verdict import Refusal, Shortfall, passing_of
+from pytest_rageval.stats.verdict import Refusal, Shortfall, does_not_apply, passing_of
 from pytest_rageval.text.cells import cells, pad
 from pytest_rageval.text.printable import one_line, printable
 
@@ -49,7 +49,8 @@ def _body(info: ScenarioInfo, result: SampleResult, below: set[str]) -> Iterator
     yield from _score_table(info, result, below)
     for kind in (result.reasons, result.errors):
         for name, text in kind.items():
-            if name != TARGET:  # it is in the first line
+            is_left_out = does_not_apply(info.of_rows, result, name)
+            if name != TARGET and not is_left_out:  # the former is in the first line
                 yield f"{name}: {shorten(text, _TEXT_WIDTH)}"
     if result.cause is not None:
         yield f"cause: {result.cause}, {shorten(result.cause_reason, _TEXT_WIDTH)}"
@@ -67,7 +68,8 @@ def _score_table(info: ScenarioInfo, result: SampleResult, below: set[str]) -> I
     for name, value, weight in (*rows, (WEIGHTED_SCORE, result.weighted_score, None)):
         score = "-" if value is None else f"{value:.4f}"
         shown_weight = "" if weight is None else f"{weight:g}"
-        bound = info.thresholds.get(name)
+        is_left_out = does_not_apply(info.of_rows, result, name)
+        bound = None if is_left_out else info.thresholds.get(name)
         threshold = "" if bound is None else str(bound)
         remark = ""
         if name in below and bound is not None:

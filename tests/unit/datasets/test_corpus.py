@@ -183,9 +183,20 @@ def test_a_chunk_that_is_too_long_names_no_key_that_a_corpus_lacks(
     assert problem.endswith(": longer than 16 MB")
 
 
-def test_a_list_that_is_json_lines_names_the_key_of_the_corpus(
-    refused: Callable[..., list[str]],
+def test_a_list_that_is_json_lines_is_read(corpus: LoadCorpus) -> None:
+    """W5: the content counts."""
+    found = corpus(
+        "c.json", lines({"text": "one", "doc_name": "a"}, {"text": "2", "doc_name": "a"})
+    )
+    assert found.of_document("a") == ("one", "2")
+
+
+def test_the_chunks_may_be_under_a_key(
+    corpus: LoadCorpus, refused: Callable[..., list[str]]
 ) -> None:
-    """E12."""
-    (problem,) = refused("c.json", lines({"text": "one", "doc_name": "a"}) * 2)
-    assert "set corpus.format: jsonl" in problem
+    """W5."""
+    chunk = {"text": "one", "doc_name": "a"}
+    text = json.dumps({"chunks": [chunk], "more": [{"text": "two", "doc_name": "b"}]})
+    (problem,) = refused("c.json", text)
+    assert "write rows_at: chunks or rows_at: more (in 'corpus')" in problem
+    assert corpus("c.json", text, rows_at="more").chunks == {"b": ("two",)}

@@ -69,8 +69,17 @@ def test_duplicate_ids_are_named_with_both_lines(refused: Refused) -> None:
 
 def test_many_duplicate_ids_are_not_all_listed(refused: Refused) -> None:
     found = refused("r.jsonl", '{"id": "a"}\n' * 20)
-    assert len(found) == 6
-    assert found[-1] == "r.jsonl: and 14 more duplicate ids"
+    assert len(found) == 7
+    assert found[-2] == "r.jsonl: and 14 more duplicate ids"
+
+
+def test_ids_that_are_none_are_named_with_what_to_write(refused: Refused) -> None:
+    """W8: the id of a gold document, or of the question that a passage belongs to."""
+    found = refused("r.csv", "uid,answer\na,x\na,y\na,z\n", key_map={"id": "uid"})
+    assert found[-1] == (
+        "r.csv: if 'uid' names the expected document, write key_map: {reference_ids: uid}; if its "
+        "rows are parts of one sample, merge_rows: uid (in 'dataset')"
+    )
 
 
 def test_an_id_that_looks_like_a_place_may_not_be_taken_twice(refused: Refused) -> None:

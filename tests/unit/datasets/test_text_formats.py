@@ -69,7 +69,8 @@ def test_gzip_is_unpacked(samples: Samples, refused: Refused, name: str, content
 def test_the_format_may_be_named(samples: Samples, refused: Refused) -> None:
     assert texts(samples("rows.txt", LINE, format="jsonl")) == [("x", ("x",))]
     assert texts(samples("rows.csv", "answer\treference\nx\tx\n", format="tsv"))
-    (problem,) = refused("rows.jsonx", LINE)
+    assert texts(samples("rows.jsonx", LINE)) == [("x", ("x",))]
+    (problem,) = refused("rows.jsonx", "answer,references\nx,x\n")
     assert problem.startswith("s.yaml:2: dataset: unknown data format 'jsonx'. Did you mean 'json")
 
 
@@ -163,11 +164,12 @@ def test_a_row_that_is_too_long_is_not_held_in_memory() -> None:
     [
         ("{", "r.json:1: not valid JSON: Expecting property name"),
         ("[\n{},\n]", "r.json:"),
-        (LINE + LINE, "r.json:2: not valid JSON: Extra data (column 1) (more than one object: is"),
+        ("[]\n[]", "r.json:2: not valid JSON: Extra data (column 1) (more than one object: is"),
         ('{"ks": [1]}', "r.json: expected a list of objects, found an object"),
         (
-            '{"ks": [1], "rows": [{}]}',
-            "r.json: expected a list of objects, found an object (the list under 'rows'? save",
+            '{"ks": [1], "more": [{}], "rows": [{}]}',
+            "r.json: expected a list of objects, found an object; if the rows are in it, write "
+            "rows_at: more or rows_at: rows (in 'dataset')",
         ),
         ("3", "r.json: expected a list of objects, found a number"),
         ("", "r.json:1: not valid JSON: "),

@@ -53,6 +53,14 @@ def samples(dataset: Dataset) -> list[Sample]:
     return found
 
 
+def test_tables_may_take_the_place_of_trec_files(trec: LoadTrec) -> None:
+    """W5: BEIR's judgements, and a run in three columns."""
+    judged = "query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td1\t2\n"
+    first, second = samples(trec(judged, "q1\td2\t0.2\nq1\td1\t0.9\n"))
+    assert (first.id, first.retrieved_ids, first.reference_ids) == ("q1", ("d1", "d2"), {"d1": 1})
+    assert (second.id, second.retrieved_ids) == ("q2", ())
+
+
 def test_each_judged_query_is_a_case_in_the_order_of_the_qrels(trec: LoadTrec) -> None:
     """D4: ranked by score, whatever the rank column says."""
     first, second, third = samples(trec())

@@ -36,6 +36,7 @@ class Odd:
     suffix: str = "jsonl"
     encoding: str = "utf-8"
     under: str | None = None
+    beside: str | None = None
 
 
 def _qa(question: str, answer: str, gold: str, **more: Any) -> list[dict[str, Any]]:
@@ -51,6 +52,15 @@ def _search(found: str, gold: str, **more: Any) -> list[dict[str, Any]]:
     return [
         {"question": "a?", "answer": "x", found: ["d1"], gold: ["d1"], **more},
         {"question": "b?", "answer": "y", found: ["d2"], gold: ["d9"], **more},
+    ]
+
+
+def _passages(found: str, gold: str, **more: Any) -> list[dict[str, Any]]:
+    """The same two searches, with texts in place of ids."""
+    texts = dict.fromkeys((found, gold), "The passage {} is about what a refund costs.")
+    return [
+        {**row, **{name: [text.format(row[name][0])] for name, text in texts.items()}}
+        for row in _search(found, gold, **more)
     ]
 
 
@@ -122,10 +132,10 @@ ODD = {
     ),
     # Passages: hit_rate of contexts.
     "passages of both": Odd(
-        _search("retrieval_context", "golden_chunks", reference="x"), 0.5, metric=HIT
+        _passages("retrieval_context", "golden_chunks", reference="x"), 0.5, metric=HIT
     ),
     "deepeval's gold context": Odd(
-        _search("retrieval_context", "context", expected_output="x"), None, metric=HIT
+        _passages("retrieval_context", "context", expected_output="x"), None, metric=HIT
     ),
     "a gold context alone": Odd([{"question": "q", "context": ["c"]}], None, metric=HIT),
     "context in golden data": Odd(
@@ -149,6 +159,9 @@ ODD = {
     "rows under a key, beside ks": Odd(
         _qa("question", "answer", "reference"), 0.5, suffix="json", under="examples"
     ),
+    "rows under a key, beside others": Odd(
+        _qa("question", "answer", "reference"), 0.5, suffix="json", under="examples", beside="runs"
+    ),
 }  # fmt: skip
 
 
@@ -161,11 +174,12 @@ def _text(odd: Odd) -> str:
         table.writerows(odd.rows)
         return text.getvalue()
     if odd.suffix == "json":
-        return json.dumps({"ks": [1, 5], odd.under: odd.rows} if odd.under else odd.rows)
+        others = {odd.beside: [{"seconds": 3}]} if odd.beside else {}
+        return json.dumps({"ks": [1, 5], odd.under: odd.rows, **others} if odd.under else odd.rows)
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in odd.rows)
 
 
-def _obeyed(message: str, dataset: dict[str, Any], folder: Path) -> dict[str, Any] | None:
+def _obeyed(message: str, dataset: dict[str, Any]) -> dict[str, Any] | None:
     """Return the data set as a message says that it should be; None where it proposes nothing."""
     if found := re.search(r"write (dataset: \{.*\}\})", message):
         return dict(yaml.safe_load(found[1])["dataset"])
@@ -175,10 +189,8 @@ def _obeyed(message: str, dataset: dict[str, Any], folder: Path) -> dict[str, An
         return {**dataset, "key_map": {**dataset["key_map"], found[2]: found[3]}}
     if found := re.search(r"set dataset\.encoding: (\S+?)( if that is right)?\)", message):
         return {**dataset, "encoding": found[1]}
-    if found := re.search(r"the list under '(\w+)'(.*)\? save that one", message):
-        path = folder / dataset["path"]
-        path.write_text(json.dumps(json.loads(path.read_text("utf-8"))[found[1]]), "utf-8")
-        return dataset
+    if found := re.search(r"write (rows_at: \S+) ", message):
+        return {**dataset, **yaml.safe_load(found[1])}
     return None
 
 
@@ -196,7 +208,7 @@ def _figure(odd: Odd, folder: Path) -> float | None:
         try:
             (summary,) = evaluate(scenario, folder=folder).metrics.values()
         except UserError as error:
-            following = _obeyed(str(error), dataset, folder)
+            following = _obeyed(str(error), dataset)
         else:
             return summary.mean
         if following is None:

@@ -380,10 +380,10 @@ def test_a_path_that_leads_nowhere_is_a_problem_of_the_scenario(
             "to 'references'. Columns: q, answer. For 'answer', name",
         ),
         (
-            "{rows: [{Input: q, pred: x, expected_output: x, uid: 7}], key_map: {id: uid}}",
+            "{rows: [{Input: q, pred: x, expcted_output: x, uid: 7}], key_map: {id: uid}}",
             "em",
-            "If 'pred' and 'expected_output' are 'answer' and 'references', write "
-            "key_map: {id: uid, answer: pred, references: expected_output} (in 'dataset')",
+            "If 'pred' and 'expcted_output' are 'answer' and 'references', write "
+            "key_map: {id: uid, answer: pred, references: expcted_output} (in 'dataset')",
         ),
         (
             "{rows: [{out: {a: null}, references: x}], key_map: {answer: out.a}}",
@@ -391,17 +391,42 @@ def test_a_path_that_leads_nowhere_is_a_problem_of_the_scenario(
             "needs 'answer'; no valid row of s.yaml has anything at 'out.a' (key_map)",
         ),
         (
-            "{rows: [{retrieved_doc_ids: [a], relevant_doc_ids: [a]}]}",
+            "{rows: [{retrieved_doc_idss: [a], relevant_doc_idss: [a]}]}",
             "ndcg",
-            "write key_map: {retrieved_ids: retrieved_doc_ids, reference_ids: relevant_doc_ids}",
+            "write key_map: {retrieved_ids: retrieved_doc_idss, reference_ids: relevant_doc_idss}",
         ),
         (
-            "{rows: [{question: q, answer: x, retrieval_context: [a], golden_chunks: [a]}]}",
+            "{rows: [{question: q, answer: x, retrieval_contex: [a], golden_chunkz: [a]}]}",
             "hit_rate",
-            "write key_map: {contexts: retrieval_context, reference_contexts: golden_chunks}",
+            "write key_map: {contexts: retrieval_contex, reference_contexts: golden_chunkz}",
+        ),
+        (
+            "{rows: [{question: q, reference: x}]}",
+            "em",
+            "For 'answer', name the column in dataset.key_map, or name a 'target', or name a "
+            "second file with them in 'answers'",
+        ),
+        (
+            "{rows: [{question: q, answer: x, expected: {text: x, pages: 3}}]}",
+            "em",
+            "'expected' has 'text', 'pages': if one of them is 'references', name it as in "
+            "key_map: {references: expected.text}",
+        ),
+        (
+            "{rows: [{instruction: q, input: x, output: y, reference: z}]}",
+            "em",
+            "Columns: instruction, input, output, reference. For 'answer', name the column",
+        ),
+        (
+            "{rows: [{query-id: q1, corpus-id: d1, score: 1}]}",
+            "ndcg",
+            "These look like judgements of a search: write qrels_path, and run_path, in place of",
         ),
     ],
-    ids=["gold", "taken", "whole line", "nothing", "ids", "the other alternative"],
+    ids=[
+        *("gold", "taken", "whole line", "nothing", "ids", "the other alternative"),
+        *("a second file", "an object", "training data", "judgements"),
+    ],
 )
 def test_what_is_proposed_for_a_missing_column(
     problems: Problems, dataset: str, metric: str, message: str
@@ -629,3 +654,27 @@ def test_one_group_has_no_lower_bound(run: Callable[..., ScenarioResult]) -> Non
         "3 scores of em in 1 group (question_id) are too few for an interval: "
         "at least 2 groups with a weight above 0 are needed",
     )
+
+
+def test_a_second_file_is_for_rows(problems: Problems) -> None:
+    """W5: TREC files would leave it unread."""
+    (problem,) = problems(
+        "name: s\nanswers: a.csv\nqrels_path: q.txt\nrun_path: r.txt\nmetrics: [ndcg]\n",
+        {"q.txt": "q1 0 d1 1\n", "r.txt": "q1 Q0 d1 1 1.5 x\n"},
+    )
+    assert "answers: a second file is for rows; TREC files have 'run_path'" in problem
+
+
+def test_a_second_file_that_is_missing_is_named_where_it_is_written(problems: Problems) -> None:
+    """W5."""
+    rows = "dataset: [{id: a, question: q, reference: x}]"
+    (problem,) = problems(f"name: s\nmetrics: [em]\n{rows}\nanswers: a.csv\n", {"b.csv": "id\n"})
+    assert problem.startswith("s.yaml:4: answers: no file 'a.csv' in")
+
+
+def test_a_second_file_completes_rows_in_the_scenario(plan: Any) -> None:
+    """W5: with its short form."""
+    rows = "dataset: [{id: a, question: q, reference: x}]"
+    made = plan(f"name: s\nmetrics: [em]\n{rows}\nanswers: a.csv\n", {"a.csv": "id,answer\na,x\n"})
+    (case,) = made.cases
+    assert (case.answer, case.references) == ("x", ("x",))

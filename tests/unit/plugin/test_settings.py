@@ -257,3 +257,15 @@ def test_an_override_that_no_scenario_can_use_names_its_option(
     """[A14, E12] As a mistake of the scenario would be, with the option for its place."""
     with pytest.raises(UserError, match=message):
         plan(BASE, overrides=overrides(config_of(tmp_path, option)))
+
+
+# --rag-keep
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "1.5", "two", "\u0662"])
+def test_how_many_runs_to_keep_is_a_whole_number(tmp_path: Path, text: str) -> None:
+    """[E22] None is the error of a script, not a wish to lose every run."""
+    assert refused(tmp_path, f"--rag-keep={text}").startswith(f"--rag-keep {text}: expected")
+    with pytest.raises(pytest.UsageError, match="rageval_keep"):
+        Settings.of(config_of(tmp_path, ini={"rageval_keep": text}))
+    assert Settings.of(config_of(tmp_path)).keep is None

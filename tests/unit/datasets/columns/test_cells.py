@@ -197,6 +197,16 @@ def test_the_separator_of_deepeval_counts_in_its_own_tables_only(
     assert found.contexts == contexts
 
 
+def test_in_json_lines_of_deepeval_contexts_are_parted_too(samples: Samples) -> None:
+    """W1: there they are one text; in JSON they are a list, whose items stay whole."""
+    row = {"input": "q", "actual_output": "x", "expected_output": "y"}
+    rows = [{**row, "retrieval_context": value} for value in ("a|b", ["a|b", "c"])]
+    joined, listed = samples("r.jsonl", "\n".join(map(json.dumps, rows)))
+    assert (joined.contexts, listed.contexts) == (("a", "b"), ("a|b", "c"))
+    (other,) = samples("o.jsonl", json.dumps({"answer": "x", "contexts": "a|b"}))
+    assert other.contexts == ("a|b",)
+
+
 # W4
 
 

@@ -525,12 +525,10 @@ def test_a_blank_cell_is_a_missing_search_and_no_empty_one(samples: Samples) -> 
         ({"reference_ids": {"a": 1e300}}, "a grade in reference_ids must be"),
         ({"reference_ids": '{"a": '}, "reference_ids is not a JSON object: '{\"a\": '"),
         ({"reference_ids": "{'a': 1, 'b'}"}, "reference_ids is not a JSON object: "),
-        ({"reference_ids": [["a"]]}, "an id must be text, found a list"),
         ({"reference_ids": [{"name": "a"}]}, "a document is an object without an id under id, "),
         ({"reference_ids": [{"id": "a", "grade": "high"}]}, "a grade in reference_ids must be"),
         ({"retrieved_ids": [{"text": "a"}]}, "a document is an object without an id under id, "),
         ({"retrieved_ids": {"a": 1}}, "a document is an object without an id under id, "),
-        ({"retrieved_ids": [["a"]]}, "an id must be text, found a list"),
         ({"retrieved_ids": [{"id": None}]}, "an id must be text, found null"),
     ],
 )
@@ -585,3 +583,28 @@ def test_the_documents_of_contexts(row: Row, value: Any, docs: Any) -> None:
 def test_contexts_of_one_cell_have_no_documents(samples: Samples) -> None:
     (found,) = samples("r.csv", "contexts\n\"['a', 'b']\"\n")
     assert (found.contexts, found.context_docs) == (("a", "b"), None)
+
+
+def test_a_key_map_may_lead_into_json_in_a_cell(load: Load) -> None:
+    """W5: and what is not used of it stays metadata, as it is written."""
+    cell = '"{""text"": ""x"", ""hits"": [{""t"": ""a""}, {""t"": ""b""}]}"'
+    key_map = {"answer": "out.text", "contexts": "out.hits[*].t"}
+    (sample,) = load("r.csv", f"out\n{cell}\n", key_map=key_map).cases
+    assert isinstance(sample, Sample)
+    assert (sample.answer, sample.contexts) == ("x", ("a", "b"))
+    assert sample.metadata == {"out": '{"text": "x", "hits": [{"t": "a"}, {"t": "b"}]}'}
+
+
+def test_a_path_into_a_cell_that_is_no_json_leads_nowhere(refused: Callable[..., Any]) -> None:
+    """W5: the message shows the cell."""
+    (problem,) = refused("r.csv", "answer,out\nx,plain\n", key_map={"references": "out.text"})
+    assert "for 'references', no row has anything at 'out.text': at out there is 'plain'" in problem
+
+
+def test_ids_in_lists_of_lists_are_all_ids(row: Row, load: Load) -> None:
+    """W5: AutoRAG's retrieval_gt; also spelled in a cell."""
+    assert row({"reference_ids": [["a", "b"], ["c"]]}).reference_ids == {"a": 1, "b": 1, "c": 1}
+    assert row({"retrieved_ids": [["a"], [["b"]], None]}).retrieved_ids == ("a", "b")
+    (sample,) = load("r.csv", "answer,reference_ids\nx,\"[['a'], ['b']]\"\n").cases
+    assert isinstance(sample, Sample)
+    assert sample.reference_ids == {"a": 1, "b": 1}

@@ -17,9 +17,9 @@ def cost_of(plan: Plan, cases: Iterable[Case]) -> dict[str, Any]:
 
     A first guess: the prompts of metrics are not known, nor are the answers of a target.
     """
-    asked = list(_asked(plan))
+    asked = list(asked_models(plan))
     samples = [case for case in cases if isinstance(case, Sample) and case.skip is None]
-    texts = [[text for text in _texts(sample) if text] for sample in samples]
+    texts = [texts_of(sample) for sample in samples]
     usd = 0.0
     for settings, times in asked:
         if settings.price is None:
@@ -31,22 +31,27 @@ def cost_of(plan: Plan, cases: Iterable[Case]) -> dict[str, Any]:
     return {"usd": usd, "unpriced": [one.shown for one, _ in asked if one.price is None]}
 
 
-def _asked(plan: Plan) -> Iterator[tuple[ClientSettings, int]]:
+def asked_models(plan: Plan) -> Iterator[tuple[ClientSettings, int]]:
     """Yield each model that may cost something, and how often it is asked about a sample."""
     for role, settings in (("judge", plan.models.judge), ("embedding", plan.models.embedding)):
-        if settings is None or (role == "embedding" and _is_local(settings)):
+        if settings is None or (role == "embedding" and is_local(settings)):
             continue
         yield settings, plan.repeats * sum(role in metric.info.asks for metric in plan.metrics)
     if plan.target is not None and plan.target.limits_itself:  # a model, not a program of its own
         yield plan.target.settings, 1
 
 
-def _is_local(settings: ClientSettings) -> bool:
+def is_local(settings: ClientSettings) -> bool:
+    """Return whether an embedding model runs in this process, and costs nothing."""
     return EMBEDDING_REGISTRY.get(settings.provider).is_local
 
 
-def _texts(sample: Sample) -> Iterator[str | None]:
-    yield sample.question
-    yield sample.answer
-    yield from sample.contexts or ()
-    yield from sample.references or ()
+def texts_of(sample: Sample) -> list[str]:
+    """Return the texts of a sample that a metric may send."""
+    found = (
+        sample.question,
+        sample.answer,
+        *(sample.contexts or ()),
+        *(sample.references or ()),
+    )
+    return [text for text in found if text]

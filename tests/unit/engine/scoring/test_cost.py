@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_rageval.engine.planning.plan_scenario import make_plan
-from pytest_rageval.plugin.child.cost import cost_of
+from pytest_rageval.engine.scoring.cost import cost_of
 
 pytest.importorskip("aiohttp", reason="judges are asked with aiohttp")
 

@@ -1,0 +1,202 @@
+"""Finds the rows in a JSON or YAML document: a list, a list under a key, columns, rows by id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, Final
+
+from pytest_rageval.scenario.column_names import read_field
+from pytest_rageval.text.json_path import LostPathError, parse_path
+from pytest_rageval.text.json_value import json_kind
+
+_LISTED: Final = 5
+_NAMES_SEEN: Final = 200
+_DEEPEST: Final = 3
+_HAVE_ROWS_AT: Final = frozenset({"dataset", "answers", "corpus"})
+_MAPS_OF_LLAMAINDEX: Final = frozenset({"queries", "corpus", "relevant_docs"})
+
+
+class NoRowsError(ValueError):
+    """The document has no rows, or may have them in more than one place; the text says which."""
+
+
+def rows_in(document: Any, rows_at: str | None, section: str) -> list[Any]:
+    """Return the rows of a document, or of what it has at ``rows_at``; items that are no rows too.
+
+    Rows are the items of a list, or of the only list of objects in an object. They are also made
+    of columns, as pandas writes them; of objects by id, whose key becomes the ``id``; and of
+    LlamaIndex's ``queries``, ``corpus`` and ``relevant_docs``. ``section`` is the key of the
+    scenario that names the file. Raises NoRowsError with the line to write.
+    """
+    if rows_at is None:
+        found = _rows(document)
+        if found is None:
+            raise NoRowsError(f"expected a list of objects, found {json_kind(document)}"
+                              f"{_proposal(document, section)}")  # fmt: skip
+        return found
+    try:
+        value = parse_path(rows_at).pick(document)
+    except LostPathError as error:
+        raise NoRowsError(f"{section}.rows_at: {error}") from None
+    if "[*]" in rows_at and isinstance(value, list) and all(isinstance(one, list) for one in value):
+        value = [row for part in value for row in part]
+    found = _rows(value)
+    if found is None and isinstance(value, dict):
+        found = _by_id(value)
+    if found is None:
+        raise NoRowsError(
+            f"{section}.rows_at: {rows_at!r} is {json_kind(value)}, not a list of objects"
+            f"{_proposal(value, section, rows_at)}"
+        )
+    return found
+
+
+def _rows(document: Any) -> list[Any] | None:
+    if isinstance(document, list):
+        return document
+    if not isinstance(document, dict) or not document:
+        return None
+    for read in (_of_llamaindex, _split, _columns, _named_by_id, _only_list):
+        found = read(document)
+        if found is not None:
+            return found
+    return None
+
+
+def _of_llamaindex(document: Mapping[str, Any]) -> list[Any] | None:
+    """Return the queries of LlamaIndex's EmbeddingQAFinetuneDataset with their documents."""
+    if not document.keys() >= _MAPS_OF_LLAMAINDEX:
+        return None
+    queries, corpus, relevant = (document[key] for key in ("queries", "corpus", "relevant_docs"))
+    if not all(isinstance(part, dict) for part in (queries, corpus, relevant)):
+        return None
+    lost = [name for name in relevant if name not in queries]
+    if lost:
+        raise NoRowsError(f"'relevant_docs' has {_listed(lost)}, which 'queries' lacks")
+    return [
+        {
+            "id": name,
+            "question": question,
+            "reference_ids": relevant.get(name),
+            "reference_contexts": _texts(corpus, relevant.get(name)),
+        }
+        for name, question in queries.items()
+    ]
+
+
+def _texts(corpus: Mapping[str, Any], names: Any) -> list[Any] | None:
+    """Return the texts of some documents; None if the corpus lacks one."""
+    if not isinstance(names, list) or not all(str(name) in corpus for name in names):
+        return None
+    return [corpus[str(name)] for name in names]
+
+
+def _split(document: Mapping[str, Any]) -> list[Any] | None:
+    """Return the rows of a data frame that pandas wrote with ``orient="split"``."""
+    columns, data = document.get("columns"), document.get("data")
+    if not (document.keys() <= {"columns", "data", "index", "index_names", "column_names"}):
+        return None
+    if not (isinstance(columns, list) and isinstance(data, list)):
+        return None
+    width = len(columns)
+    return [
+        dict(zip(map(str, columns), row, strict=True))
+        if isinstance(row, list) and len(row) == width
+        else row
+        for row in data
+    ]
+
+
+def _columns(document: Mapping[str, Any]) -> list[Any] | None:
+    """Return the rows of columns: lists of equal length, or objects with the same keys."""
+    columns = list(document.values())
+    if all(isinstance(column, list) for column in columns):
+        lengths = {len(column) for column in columns}
+        has_rows = any(_is_objects(column) for column in columns)
+        if len(columns) < 2 or len(lengths) != 1 or lengths == {0} or has_rows:
+            return None
+        return [dict(zip(document, cells, strict=True)) for cells in zip(*columns, strict=True)]
+    if not all(isinstance(column, dict) and column for column in columns):
+        return None
+    keys = list(columns[0])
+    if any(list(column) != keys for column in columns):
+        return None
+    is_numbered = all(map(str.isdigit, keys)) and not any(map(str.isdigit, document))
+    if not is_numbered and (not _has_field(document) or _has_field(keys)):
+        return None
+    return [{name: column[key] for name, column in document.items()} for key in keys]
+
+
+def _named_by_id(document: Mapping[str, Any]) -> list[Any] | None:
+    """Return the rows of objects by id, if they have a column of a known name in common."""
+    values = list(document.values())
+    if not all(isinstance(value, dict) for value in values):
+        return None
+    common = set.intersection(*(set(value) for value in values))
+    return _by_id(document) if _has_field(common) else None
+
+
+def _has_field(names: Iterable[str]) -> bool:
+    """Return whether one of the first names is that of a field; ids may be a million."""
+    return any(map(read_field, islice(names, _NAMES_SEEN)))
+
+
+def _by_id(document: Mapping[str, Any]) -> list[Any] | None:
+    """Return a row for each key: an object with it as ``id``, or the ``value`` beside it."""
+    values = document.values()
+    if all(isinstance(value, dict) for value in values):
+        return [{**value, "id": _own_id(value) or key} for key, value in document.items()]
+    if any(isinstance(value, dict | list) for value in values):
+        return None
+    return [{"id": key, "value": value} for key, value in document.items()]
+
+
+def _own_id(row: Mapping[str, Any]) -> Any:
+    return row.get("id") if isinstance(row.get("id"), str | int) else None
+
+
+def _only_list(document: Mapping[str, Any]) -> list[Any] | None:
+    """Return the only list of objects in an object."""
+    found = [value for value in document.values() if _is_objects(value)]
+    return found[0] if len(found) == 1 else None
+
+
+def _is_objects(value: Any) -> bool:
+    return isinstance(value, list) and value != [] and all(isinstance(one, dict) for one in value)
+
+
+def _proposal(document: Any, section: str, above: str = "") -> str:
+    """Return which ``rows_at`` to write, "" without a list of objects to propose."""
+    if not isinstance(document, dict):
+        return ""
+    paths = [f"{above}.{path}".lstrip(".") for path in _paths(document, _DEEPEST)]
+    if paths and section not in _HAVE_ROWS_AT:
+        return f" (the list at {paths[0]}? save that one)"
+    if paths:
+        lines = " or ".join(f"rows_at: {path}" for path in paths[:_LISTED])
+        return f"; if the rows are in it, write {lines} (in {section!r})"
+    if _has_field(document):
+        return "; one row is a list of one object: put [ ] around it"
+    if document and all(isinstance(value, dict) for value in document.values()):
+        return f'; if each value is a row, write rows_at: "$" (in {section!r})'
+    return f" with {_listed(list(document))}" if document else ""
+
+
+def _paths(document: Mapping[str, Any], depth: int) -> Iterator[str]:
+    """Yield the paths to lists of objects, the shortest first."""
+    for key, value in document.items():
+        if _is_objects(value):
+            yield _step(key)
+    for key, value in document.items():
+        if isinstance(value, dict) and depth:
+            yield from (f"{_step(key)}.{path}" for path in _paths(value, depth - 1))
+
+
+def _step(key: str) -> str:
+    return key if key.replace("_", "").replace("-", "").isalnum() else f'["{key}"]'
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(map(repr, names[:_LISTED])) + more

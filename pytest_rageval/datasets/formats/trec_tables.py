@@ -1,0 +1,250 @@
+"""Reads judgements and runs that are no TREC files: with a header, in three columns, as JSON Lines.
+
+BEIR's judgements are ``query-id, corpus-id, score``; runs of MS MARCO have the columns query,
+document and rank, others query, document and score.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final
+
+from pytest_rageval.datasets.base import DataFile
+from pytest_rageval.errors import Problem, ScenarioError, shorten
+from pytest_rageval.model import MAX_GRADE
+from pytest_rageval.scenario.column_names import name_key
+
+_QUERY: Final = frozenset({"queryid", "qid", "query", "topicid", "topic"})
+_DOCUMENT: Final = frozenset(
+    {"corpusid", "docid", "documentid", "passageid", "pid", "docno", "chunkid", "doc"}
+)
+_VALUE: Final = frozenset({"score", "relevance", "rel", "grade", "relevancescore", "label"})
+_RANK: Final = frozenset({"rank"})
+_LISTED: Final = 5
+_HEADER_LINES: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Where the columns are: positions, or keys of an object; ``rank`` in place of a value."""
+
+    query: Any
+    document: Any
+    value: Any = None
+    is_rank: bool = False
+    delimiter: str | None = None
+    is_json: bool = False
+    has_header: bool = True
+
+
+def read_table_qrels(file: DataFile) -> dict[str, dict[str, int]] | None:
+    """Return the grades by query and document; None for a file that is no such table.
+
+    Without a column of grades, each document is relevant. Raises ScenarioError with the first
+    problems of the file, as for TREC files.
+    """
+    layout = _layout(file)
+    if layout is None or not layout.has_header:
+        return None  # three columns may be those of TREC without the grade
+    entries = _Entries(file, layout, _grade)
+    found: dict[str, dict[str, int]] = {}
+    for line, query, document, grade in entries.read():
+        judged = found.setdefault(query, {})
+        if document in judged:
+            entries.problem(line, f"document {document!r} is judged twice for query {query!r}")
+        judged[document] = int(grade)
+    entries.finish(found)
+    return found
+
+
+def read_table_run(file: DataFile) -> dict[str, tuple[str, ...]] | None:
+    """Return the documents of each query, best first; None for a file that is no such table.
+
+    Ordered by score as TREC runs are, or by rank. Three columns without a header end in a rank if
+    that is 1, 2, 3 ... (or 0, 1, 2 ...) for every query, else in a score.
+    """
+    layout = _layout(file)
+    if layout is None:
+        return None
+    if layout.value is None:
+        raise file.refuse("a run needs a column 'score' or 'rank'")
+    entries = _Entries(file, layout, _float)
+    found: dict[str, dict[str, float]] = {}
+    for line, query, document, value in entries.read():
+        retrieved = found.setdefault(query, {})
+        if document in retrieved:
+            entries.problem(line, f"document {document!r} is retrieved twice for query {query!r}")
+        retrieved[document] = value
+    entries.finish(found)
+    is_rank = layout.is_rank or (
+        not layout.has_header
+        and any(all(_are_ranks(scores, first) for scores in found.values()) for first in (0, 1))
+    )
+    return {query: _ranked(scores, is_rank=is_rank) for query, scores in found.items()}
+
+
+def are_judgements(columns: Sequence[str]) -> bool:
+    """Return whether the columns of a table are those of judgements, of queries and documents.
+
+    >>> are_judgements(["query-id", "corpus-id", "score"]), are_judgements(["query", "answer"])
+    (True, False)
+    """
+    return len(columns) <= 4 and _named(columns) is not None
+
+
+def _ranked(scores: dict[str, float], *, is_rank: bool) -> tuple[str, ...]:
+    if is_rank:
+        return tuple(sorted(scores, key=lambda document: scores[document]))
+    pairs = sorted(((score, document) for document, score in scores.items()), reverse=True)
+    return tuple(document for _, document in pairs)
+
+
+def _are_ranks(scores: dict[str, float], first: int) -> bool:
+    return sorted(scores.values()) == list(range(first, first + len(scores)))
+
+
+def _layout(file: DataFile) -> _Layout | None:
+    with file.open() as stream:
+        lines = (stream.readline(file.max_row_bytes) for _ in range(_HEADER_LINES))
+        texts = (line.removeprefix(b"\xef\xbb\xbf").strip() for line in lines)
+        first = next((text for text in texts if text and not text.startswith(b"#")), b"")
+    text = first.decode(errors="replace")
+    if text.startswith("{"):
+        return _json_layout(text)
+    for delimiter in ("\t", ",", None):
+        cells = _split(text, delimiter)
+        found = _named(cells)
+        if found is not None:
+            query, document, value, is_rank = found
+            return _Layout(query, document, value, is_rank, delimiter)
+    for delimiter in ("\t", None):
+        cells = _split(text, delimiter)
+        if len(cells) == 3 and cells[1] != "Q0" and _float(cells[2]) is not None:
+            return _Layout(0, 1, 2, delimiter=delimiter, has_header=False)
+    return None
+
+
+def _json_layout(text: str) -> _Layout | None:
+    try:
+        row = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    names = list(row) if isinstance(row, dict) else []
+    found = _named(names)
+    if found is None:
+        return None
+    query, document, value, is_rank = found
+    key = None if value is None else names[value]
+    return _Layout(names[query], names[document], key, is_rank, is_json=True)
+
+
+def _named(cells: Sequence[str]) -> tuple[int, int, int | None, bool] | None:
+    """Return the positions of the columns in a header; None where it is none."""
+    keys = list(map(name_key, cells))
+
+    def at(names: frozenset[str]) -> int | None:
+        return next((place for place, key in enumerate(keys) if key in names), None)
+
+    query, document, value, rank = at(_QUERY), at(_DOCUMENT), at(_VALUE), at(_RANK)
+    if query is None or document is None:
+        return None
+    return query, document, rank if value is None else value, value is None and rank is not None
+
+
+def _split(text: str, delimiter: str | None) -> list[str]:
+    if delimiter == ",":
+        try:
+            return next(csv.reader([text]), [])
+        except csv.Error:  # a carriage return in a cell
+            return []
+    return [cell.strip() for cell in text.split(delimiter)]
+
+
+@dataclass
+class _Entries:
+    """The rows of a table, and what is wrong with them."""
+
+    file: DataFile
+    layout: _Layout
+    convert: Callable[[Any], float | None]
+    _problems: list[tuple[int, str]] = field(default_factory=list)
+
+    def read(self) -> Iterator[tuple[int, str, str, float]]:
+        """Yield line, query, document and value of each row that has them."""
+        is_header = self.layout.has_header and not self.layout.is_json
+        with self.file.text() as stream:
+            for line, raw in enumerate(stream, start=1):
+                text = raw.removeprefix("\ufeff").strip("\r\n")
+                if not text.strip() or text.startswith("#"):
+                    continue
+                if is_header:
+                    is_header = False
+                    continue
+                entry = self._entry(text)
+                if isinstance(entry, str):
+                    self.problem(line, entry)
+                else:
+                    yield (line, *entry)
+
+    def problem(self, line: int, message: str) -> None:
+        """Note what is wrong with a line."""
+        self._problems.append((line, message))
+
+    def finish(self, found: object) -> None:
+        """Raise ScenarioError if there is any problem, or nothing was found."""
+        if self._problems:
+            shown = self.file.shown
+            problems = [
+                Problem(f"{shown}:{line}", message)
+                for line, message in islice(self._problems, _LISTED)
+            ]
+            more = len(self._problems) - _LISTED
+            rest = [Problem(shown, f"and {more:,} more")] if more > 0 else []
+            raise ScenarioError([*problems, *rest])
+        if not found:
+            raise self.file.refuse("empty: a header and no rows")
+
+    def _entry(self, text: str) -> tuple[str, str, float] | str:
+        try:
+            cells: Any = json.loads(text) if self.layout.is_json else self._cells(text)
+            query, document = cells[self.layout.query], cells[self.layout.document]
+            written = 1 if self.layout.value is None else cells[self.layout.value]
+        except (ValueError, LookupError, TypeError, RecursionError):
+            return f"not a row with the columns of the first line: {shorten(text)!r}"
+        names = [_id(query), _id(document)]
+        if None in names:
+            return f"an empty query or document id: {shorten(text)!r}"
+        value = self.convert(written)
+        if value is None:
+            kind = "a whole number" if self.convert is _grade else "a number"
+            return f"{shorten(repr(written))} is not {kind}: {shorten(text)!r}"
+        return str(names[0]), str(names[1]), value
+
+    def _cells(self, text: str) -> list[str]:
+        return _split(text, self.layout.delimiter)
+
+
+def _id(value: Any) -> str | None:
+    is_name = isinstance(value, str | int) and not isinstance(value, bool)
+    return (str(value).strip() or None) if is_name else None
+
+
+def _float(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return None if math.isnan(number) or "_" in str(value) else number
+
+
+def _grade(value: Any) -> float | None:
+    number = _float(value)
+    is_whole = number is not None and abs(number) <= MAX_GRADE and number.is_integer()
+    return number if is_whole else None

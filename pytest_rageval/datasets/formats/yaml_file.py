@@ -1,0 +1,51 @@
+"""YAML files: rows in the shapes that JSON files may have, read as scenario files are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+from pytest_rageval.datasets.base import BrokenRow, DataFile, DatasetReader, Row
+from pytest_rageval.datasets.formats.inline import rows_of
+from pytest_rageval.datasets.formats.json_shapes import NoRowsError, rows_in
+from pytest_rageval.errors import ScenarioError
+from pytest_rageval.scenario.yaml.tree import YamlTree, parse_yaml
+
+_MOST_VALUES: Final = 300_000
+"""As many as a scenario file may have: YAML is read a hundred times slower than JSON."""
+
+
+def read_yaml(file: DataFile) -> Iterator[Row | BrokenRow]:
+    """Yield a row for each object, with its line; yes, no, dates and times stay text."""
+    with file.open(is_whole=True) as stream:
+        text = file.decode(stream.read())
+    if sum(map(text.count, "\n,:")) > _MOST_VALUES:
+        raise file.refuse(f"more than {_MOST_VALUES:,} values; save the rows as JSON Lines")
+    tree = parse_yaml(text, file.shown)
+    if tree.problems:
+        raise ScenarioError(tree.problems)
+    try:
+        rows = rows_in(tree.data, file.spec.rows_at, file.section)
+    except NoRowsError as error:
+        raise file.refuse(str(error)) from error
+    lines = _lines(tree, rows)
+    for row in rows_of(rows, file.spec.max_row_mb, file.section):
+        yield replace(row, line=lines.get(row.number - 1))
+
+
+def _lines(tree: YamlTree, rows: list[Any]) -> dict[int, int]:
+    """Return the lines of the rows that are in the file as they are, by position."""
+    known = {id(row): at for at, row in enumerate(rows)}
+    found: dict[int, int] = {}
+    for path, line in tree.lines.items():
+        if path and isinstance(path[-1], int) and len(path) <= _DEEPEST:
+            at = known.get(id(tree.at(path)))
+            if at is not None:
+                found.setdefault(at, line)
+    return found
+
+
+_DEEPEST: Final = 6
+
+READERS = (DatasetReader("yaml", read_yaml, aliases=("yml",)),)

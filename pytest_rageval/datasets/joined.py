@@ -1,0 +1,209 @@
+"""Puts rows together: those of a second file by a key, and several rows that are one sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Final
+
+from pytest_rageval.datasets.base import BrokenRow, Row, row_place
+from pytest_rageval.datasets.columns.cells import is_missing
+from pytest_rageval.errors import Problem, ScenarioError, shorten
+from pytest_rageval.scenario.column_names import read_field
+from pytest_rageval.scenario.data_specs import AnswersSpec
+from pytest_rageval.scenario.fields import CHECK_FIELDS, FIELD_ALIASES, FIELD_OF
+
+_LISTED: Final = 5
+_LISTS: Final = ("contexts", "reference_contexts", "retrieved_ids", "reference_ids")
+"""The fields of which each of several rows has one part."""
+
+_GRADES: Final = ("grade", "relevance", "rel", "score")
+"""The columns with the grade of an expected document; 0 is not relevant."""
+
+
+def merged(
+    rows: Iterable[Row | BrokenRow], column: str, key_map: Mapping[str, str]
+) -> Iterator[Row | BrokenRow]:
+    """Yield one row for each value of ``column``, in the order of the first of its rows.
+
+    Contexts and ids of all rows become lists, expected ids with their grades; other columns too
+    where the rows differ. A row without a value is broken.
+    """
+    groups: dict[str, list[Row]] = {}
+    broken: list[BrokenRow] = []
+    for row in rows:
+        value = None if isinstance(row, BrokenRow) else _text_at(row, column)
+        if isinstance(row, BrokenRow):
+            broken.append(row)
+        elif value is None:
+            reason = f"no {column!r}, by which rows are merged"
+            broken.append(BrokenRow(row.number, row.line, reason, str(dict(row.fields))[:500]))
+        else:
+            groups.setdefault(value, []).append(row)
+    made: list[Row | BrokenRow] = [_one_row(group, key_map) for group in groups.values()]
+    yield from sorted([*made, *broken], key=lambda row: row.number)
+
+
+def _one_row(group: list[Row], key_map: Mapping[str, str]) -> Row:
+    first = group[0]
+    mapped = {column: name for name, column in key_map.items()}
+    fields: dict[str, Any] = {}
+    for column in dict.fromkeys(name for row in group for name in row.fields):
+        having = [row for row in group if not is_missing(row.fields.get(column))]
+        known = [row.fields[column] for row in having]
+        field = mapped.get(column) or (read_field(column) or ("",))[0]
+        if field == "reference_ids":
+            known = [_judged(row, row.fields[column]) for row in having]
+        differ = any(value != known[0] for value in known)
+        parts = [part for value in known for part in _parts(value)]
+        if field in _LISTS:
+            fields[column] = parts or None
+        elif differ:  # a list in a list of checks would be of alternatives
+            fields[column] = parts if field in CHECK_FIELDS else known
+        else:
+            fields[column] = known[0] if known else None
+    return replace(first, fields=fields)
+
+
+def _judged(row: Row, value: Any) -> Any:
+    """Return an expected document with the grade that its row has, as TREC and BEIR write it."""
+    grade = next((row.fields[name] for name in _GRADES if name in row.fields), None)
+    if grade is None or not isinstance(value, str | int):
+        return value
+    with suppress(ValueError):
+        grade = float(grade) if isinstance(grade, str) else grade
+    return {"id": value, "grade": grade}
+
+
+def _parts(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _text_at(row: Row, column: str | None) -> str | None:
+    """Return a value as text, None for a missing or blank one, and for a list or an object."""
+    value = row.fields.get(column) if column is not None else None
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # a data frame with a gap turns whole numbers into others
+    text = str(value).strip() if isinstance(value, str | int | float) else ""
+    return None if is_missing(value) else text or None
+
+
+class Answers:
+    """The rows of a second file by their key."""
+
+    def __init__(
+        self, spec: AnswersSpec, shown: str, rows: Iterable[Row | BrokenRow], sha256: bytes
+    ) -> None:
+        """Take the rows; raises ScenarioError for rows without a key, or with that of another."""
+        self.sha256 = sha256
+        self._spec = spec
+        self._shown = shown
+        self._by_key: dict[str, Row] = {}
+        self._used: set[str] = set()
+        problems = [problem for row in rows if (problem := self._add(row)) is not None]
+        if problems:
+            more = len(problems) - _LISTED
+            rest = [Problem(shown, f"and {more} more")] if more > 0 else []
+            raise ScenarioError([*problems[:_LISTED], *rest])
+
+    def _add(self, row: Row | BrokenRow) -> Problem | None:
+        place = row_place(self._shown, row.line, row.number)
+        if isinstance(row, BrokenRow):
+            return Problem(place, row.reason)
+        value = _text_at(row, _key_column(row, self._spec.key))
+        if value is None:
+            columns = ", ".join(list(row.fields)[:20])
+            return Problem(place, f"no {self._spec.key!r} (answers.key). Columns: {columns}")
+        first = self._by_key.setdefault(value, row)
+        if first is row:
+            return None
+        earlier = f"line {first.line}" if first.line else f"row {first.number}"
+        hint = (
+            "" if self._spec.merge_rows else "; if they are one row, write answers.merge_rows: true"
+        )
+        return Problem(
+            place, f"{self._spec.key} {shorten(value)!r} is here twice (first on {earlier}){hint}"
+        )
+
+    def joined(
+        self, rows: Iterable[Row | BrokenRow], shown: str, key_map: Mapping[str, str]
+    ) -> Iterator[Row | BrokenRow]:
+        """Yield the rows with what they lack; one without a counterpart is flawed.
+
+        Raises ScenarioError if no row has the key, and for a field that both files have with
+        different values.
+        """
+        mapped = key_map.get("id")
+        found_any = False
+        columns: dict[str, None] = {}
+        for row in rows:
+            if isinstance(row, BrokenRow):
+                yield row
+                continue
+            columns.update(dict.fromkeys(row.fields))
+            key = _text_at(row, _key_column(row, self._spec.key, mapped))
+            found_any = found_any or key is not None
+            yield self._join(row, key, shown, key_map)
+        if columns and not found_any:
+            listed = ", ".join(list(columns)[:20])
+            message = f"no row has {self._spec.key!r} (answers.key), nor an id. Columns: {listed}"
+            raise ScenarioError([Problem(shown, message)])
+
+    def _join(self, row: Row, key: str | None, shown: str, key_map: Mapping[str, str]) -> Row:
+        if key is None:
+            return replace(row, flaw=f"no {self._spec.key!r}, by which {self._shown} is joined")
+        other = self._by_key.get(key)
+        if other is None:
+            flaw = f"{self._shown} has no row with {self._spec.key} {shorten(key)!r}"
+            return replace(row, flaw=flaw)
+        self._used.add(key)
+        fields = dict(row.fields)
+        own = _key_column(other, self._spec.key)
+        for column, value in other.fields.items():
+            if column == own:
+                continue
+            name = f"{self._spec.prefix}{column}"
+            known = fields.get(name)
+            if is_missing(known) or known == "":
+                fields[name] = value
+            elif known != value and not is_missing(value) and _is_field(name, key_map):
+                raise ScenarioError([self._clash(row, other, name, shown)])
+        return replace(row, fields=fields, tabular=row.tabular or other.tabular)
+
+    def _clash(self, row: Row, other: Row, column: str, shown: str) -> Problem:
+        place = row_place(shown, row.line, row.number)
+        theirs = row_place(self._shown, other.line, other.number)
+        return Problem(
+            theirs,
+            f"{column!r} has another value than in {place}. To tell them apart, write "
+            f"answers.prefix: bot_, and name the column, bot_{column}, in dataset.key_map",
+        )
+
+    def refuse_unused(self, shown: str) -> None:
+        """Raise ScenarioError for rows of this file that no row asked for, all being read."""
+        unused = [key for key in self._by_key if key not in self._used]
+        if unused and self._spec.extra_rows == "error":
+            first = self._by_key[unused[0]]
+            listed = ", ".join(repr(shorten(key, 40)) for key in unused[:_LISTED])
+            more = f" and {len(unused) - _LISTED} more" if len(unused) > _LISTED else ""
+            message = (
+                f"{shown} has no row for {self._spec.key} {listed}{more}; if that is right, write "
+                "answers.extra_rows: ignore"
+            )
+            place = row_place(self._shown, first.line, first.number)
+            raise ScenarioError([Problem(place, message)])
+
+
+def _is_field(column: str, key_map: Mapping[str, str]) -> bool:
+    return column in FIELD_OF or column in key_map.values() or read_field(column) is not None
+
+
+def _key_column(row: Row, key: str, mapped: str | None = None) -> str | None:
+    """Return the column of a row that is its key: the one of this name, else that of its id."""
+    if key in row.fields:
+        return key
+    ids = (mapped, *FIELD_ALIASES["id"])
+    known = next((name for name in ids if name is not None and name in row.fields), None)
+    named = (name for name in row.fields if (read_field(name) or ("",))[0] == "id")
+    return known or next(named, None)

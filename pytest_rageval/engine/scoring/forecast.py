@@ -1,0 +1,284 @@
+"""What a run would ask, without asking it: calls, tokens and dollars, and what the cache has.
+
+No request is sent, and no code of the user runs: neither the target nor a metric of theirs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import cast
+
+from pytest_rageval.clients.accounting.call_context import Purpose, asking, current_purpose
+from pytest_rageval.clients.accounting.estimates import TokenGuess
+from pytest_rageval.clients.accounting.ledger import Ledger
+from pytest_rageval.clients.base import (
+    CHAT_REGISTRY,
+    EMBEDDING_REGISTRY,
+    Accept,
+    Message,
+    Reply,
+    ReplySchema,
+    Vector,
+)
+from pytest_rageval.clients.cache.keys import Key, chat_key, vector_key
+from pytest_rageval.clients.cache.reply_cache import Cache
+from pytest_rageval.clients.cache.score_cache import ScoreCache
+from pytest_rageval.clients.chat import kept_reply
+from pytest_rageval.clients.embed import kept_vector
+from pytest_rageval.clients.errors import NotAskedError
+from pytest_rageval.clients.settings import ClientSettings, RunSettings
+from pytest_rageval.engine.bound import BoundMetric
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.scoring.answer_cache import AnswerCache
+from pytest_rageval.engine.scoring.ask_target import filled
+from pytest_rageval.engine.scoring.cost import asked_models, texts_of
+from pytest_rageval.engine.scoring.judge_sample import asked_metrics
+from pytest_rageval.engine.scoring.score_reuse import ScoreReuse
+from pytest_rageval.metrics.base import JudgedMetric, Models
+from pytest_rageval.model import Sample
+
+_OURS, _CUSTOM = "pytest_rageval.metrics.", "pytest_rageval.metrics.custom."
+
+
+@dataclass
+class ModelUse:
+    """What a run would ask one model.
+
+    ``requests`` are those that the cache does not answer, of an embedding model the texts, which
+    are sent together. ``is_least``: a metric asks more than once, and what depends on the replies.
+    """
+
+    settings: ClientSettings
+    requests: int = 0
+    cached: int = 0
+    tokens: float = 0.0
+    is_least: bool = False
+    _usd: float = 0.0
+
+    @property
+    def calls(self) -> int:
+        """How many calls that takes."""
+        is_batched = self.settings.role == "embedding"
+        return math.ceil(self.requests / self.settings.batch_size) if is_batched else self.requests
+
+    @property
+    def usd(self) -> float | None:
+        """What it would cost, None where the scenario has no price of the model."""
+        return None if self.settings.price is None else self._usd
+
+    def ask(self, texts: Iterable[str]) -> None:
+        """Count a request with these texts."""
+        guess = TokenGuess(self.settings.max_tokens).make(texts)
+        completion = 0.0 if self.settings.role == "embedding" else guess.completion
+        self.requests += 1
+        self.tokens += guess.prompt + completion
+        if self.settings.price is not None:
+            self._usd += self.settings.price.cost_usd(guess.prompt, completion)
+
+
+@dataclass
+class TargetUse:
+    """What a run would ask the system under test; ``calls`` are those that the cache lacks."""
+
+    shown: str
+    calls: int = 0
+    cached: int = 0
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a run of one scenario would ask; ``models`` may include a target that is a model."""
+
+    models: Sequence[ModelUse] = ()
+    target: TargetUse | None = None
+
+
+async def forecast(
+    plan: Plan, samples: Iterable[Sample], run: RunSettings, asked: set[str] | None = None
+) -> Forecast:
+    """Return what a run would ask about these samples of a plan.
+
+    Tokens are a guess. Calls are exact where no request fails, but for metrics whose next request
+    depends on a reply, and those of users: see ``ModelUse.is_least``. ``asked`` has the questions
+    that the run asked for other plans, and gets those of this one: equal ones are asked once.
+    """
+    found = _Forecaster(plan, run, set() if asked is None else asked)
+    try:
+        for sample in samples:
+            await found.add(sample)
+    finally:
+        found.close()
+    return Forecast(tuple(found.uses.values()), found.target)
+
+
+class _Known:
+    """What needs not be asked: what the cache has, and what this run has asked."""
+
+    def __init__(self, cache: Cache, asked: set[str], *, is_shared: bool) -> None:
+        self.cache = cache
+        self._asked = asked
+        self._is_shared = is_shared
+
+    def is_asked(self, key: str) -> bool:
+        """Return whether a question was asked before; from now on, it was."""
+        if not self._is_shared:
+            return False
+        is_known = key in self._asked
+        self._asked.add(key)
+        return is_known
+
+
+class _Forecaster:
+    def __init__(self, plan: Plan, run: RunSettings, asked: set[str]) -> None:
+        self.uses = {one.role: ModelUse(_canonical(one)) for one, n in asked_models(plan) if n}
+        self.target = None if plan.target is None else TargetUse(plan.target.shown)
+        self._plan = plan
+        mode = run.cache_mode
+        # Only read: refresh and off take nothing that is there, and replay explains its misses.
+        reads = replace(run, cache_mode="off" if mode in ("off", "refresh") else "read")
+        reads = replace(reads, shared_dir=None, processes=1)
+        self._cache = Cache(reads)
+        self._ledger = Ledger()
+        self._reuse = ScoreReuse(plan, ScoreCache(self._cache, self._ledger))
+        self._answers = None
+        if plan.target is not None and plan.target.cache_answers and plan.target.fixture is None:
+            self._answers = AnswerCache(plan.target, reads)
+        self._known = _Known(self._cache, asked, is_shared=mode != "off")
+        judge, embedding = self.uses.get("judge"), self.uses.get("embedding")
+        self._models = Models(
+            None if judge is None else _Judge(judge, self._known),
+            None if embedding is None else _Embedding(embedding, self._known),
+            plan.models.language,
+        )
+
+    def close(self) -> None:
+        """Close the files of the cache."""
+        self._cache.close()
+        if self._answers is not None:
+            self._answers.close()
+
+    async def add(self, sample: Sample) -> None:
+        """Count what would be asked about a sample."""
+        answered = self._answered(sample)
+        metrics = self._plan.judged if answered is None else asked_metrics(self._plan, answered)
+        for metric in metrics:
+            for repeat in range(self._plan.repeats if metric.info.asks else 0):
+                await self._judge(metric, sample, answered, repeat)
+
+    def _answered(self, sample: Sample) -> Sample | None:
+        """Return the sample with its answer, None where that is not known yet."""
+        plan = self._plan
+        if plan.target is None or self.target is None:
+            # A test function brings the answer.
+            return sample if plan.info.is_of_file else None
+        if self._answers is not None:
+            key = self._answers.key(sample)
+            kept = self._answers.find(key)
+            if kept is not None:
+                self.target.cached += 1
+                return filled(sample, kept, plan.target.top_k)
+            if self._known.is_asked(key.sha256):
+                self.target.cached += 1
+                return None
+        self.target.calls += 1
+        model = self.uses.get(plan.target.settings.role) if plan.target.limits_itself else None
+        if model is not None:
+            model.ask(texts_of(replace(sample, answer=None, references=None)))
+        return None
+
+    async def _judge(
+        self, bound: BoundMetric, sample: Sample, answered: Sample | None, repeat: int
+    ) -> None:
+        """Count what one metric would ask about a sample, once."""
+        roles = [role for role in sorted(bound.info.asks) if role in self.uses]
+        if not roles:  # a model in this process
+            return
+        if answered is not None and self._has_score(bound, answered, repeat, roles[-1]):
+            return
+        can_look = _is_looked_through(bound)
+        if answered is not None and can_look:
+            purpose = Purpose(bound.column.name, bound.info.version, repeat, sample.id)
+            with asking(purpose), suppress(Exception):  # of a real run, it is the score's error
+                await cast("JudgedMetric", bound.metric).ascore(answered, self._models)
+            return
+        for role in roles:
+            self.uses[role].ask(texts_of(answered or sample))
+            self.uses[role].is_least |= not can_look
+
+    def _has_score(self, bound: BoundMetric, sample: Sample, repeat: int, role: str) -> bool:
+        """Return whether the cache has the score, and count the replies that it was made of."""
+        key = self._reuse.key(bound, sample, repeat) if self._cache.reads else None
+        before = self._ledger.usage.cached
+        has_score = key is not None and self._reuse.cache.find(key) is not None
+        self.uses[role].cached += self._ledger.usage.cached - before
+        return has_score
+
+
+def _canonical(settings: ClientSettings) -> ClientSettings:
+    """Return the settings with the provider's own name, as in the keys of the cache."""
+    if settings.role == "judge":
+        return replace(settings, provider=CHAT_REGISTRY.get(settings.provider).name)
+    if settings.role == "embedding":
+        return replace(settings, provider=EMBEDDING_REGISTRY.get(settings.provider).name)
+    return settings
+
+
+def _is_looked_through(bound: BoundMetric) -> bool:
+    """Return whether a metric asks all that it asks at once, and is no code of the user's."""
+    module = type(bound.metric).__module__
+    is_ours = module.startswith(_OURS) and not module.startswith(_CUSTOM)
+    return is_ours and not bound.info.keeps_scores
+
+
+class _Judge:
+    """Counts requests to a judge. Those that the cache does not answer raise NotAskedError."""
+
+    def __init__(self, use: ModelUse, known: _Known) -> None:
+        self._use = use
+        self._known = known
+
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        schema: ReplySchema | None = None,
+        accept: Accept | None = None,
+    ) -> Reply:
+        cache = self._known.cache
+        key = chat_key(self._use.settings, messages, schema, current_purpose())
+        kept = kept_reply(cache, key, accept) if cache.reads else None
+        if kept is not None:
+            self._use.cached += 1
+            return kept
+        if self._known.is_asked(key.sha256):
+            self._use.cached += 1
+        else:
+            self._use.ask([one.content for one in messages])
+        raise NotAskedError(self._use.settings.shown)
+
+
+class _Embedding:
+    """Counts texts to embed. Those that the cache does not have raise NotAskedError."""
+
+    def __init__(self, use: ModelUse, known: _Known) -> None:
+        self._use = use
+        self._known = known
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        keys = {text: vector_key(self._use.settings, text, is_local=False) for text in texts}
+        found = {text: self._kept(key) for text, key in keys.items()}
+        vectors = [vector for text in texts if (vector := found[text]) is not None]
+        missing = [text for text, vector in found.items() if vector is None]
+        fresh = [text for text in missing if not self._known.is_asked(keys[text].sha256)]
+        for text in fresh:
+            self._use.ask([text])
+        self._use.cached += not fresh
+        if not missing:
+            return vectors
+        raise NotAskedError(self._use.settings.shown)
+
+    def _kept(self, key: Key) -> Vector | None:
+        return kept_vector(self._known.cache, key) if self._known.cache.reads else None

@@ -1,0 +1,251 @@
+"""``propose`` turns a data file into a scenario that runs at once, or says what it lacks."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_rageval.clients.settings import RunSettings
+from pytest_rageval.datasets.load import Dataset, load_dataset
+from pytest_rageval.errors import Problem, ScenarioError, shorten
+from pytest_rageval.evaluation import Handed, evaluate_planned, plan_of
+from pytest_rageval.first_scenario.mapping import Found, Mapped, holds_joined_ids, map_columns
+from pytest_rageval.first_scenario.measures import Measures, measures_for
+from pytest_rageval.first_scenario.scenario_text import (
+    Draft,
+    file_stem,
+    scenario_text,
+    written_map,
+)
+from pytest_rageval.first_scenario.table import Table, read_table
+from pytest_rageval.first_scenario.workflow import shell_word
+from pytest_rageval.model import InvalidRow, Sample, ScenarioResult
+from pytest_rageval.scenario.column_names import snake_case
+from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
+from pytest_rageval.scenario.in_memory import overrides_of
+from pytest_rageval.scenario.loader import parse_scenario
+from pytest_rageval.scenario.recognise import (
+    SUFFIXES,
+    import_hint,
+    is_scenario,
+    names_promptfoo,
+)
+
+TRIED_ROWS: Final = 3
+_SHOWN: Final = 20
+_OF_JUDGEMENTS: Final = frozenset(
+    {"qid", "query_id", "topic", "iter", "iteration", "docid", "doc_id", "docno", "corpus_id"}
+    | {"passage_id", "pid", "rel", "relevance", "grade", "score", "label"}
+)
+_PLAIN: Final = re.compile(r"[\w.-]+")
+_GOLD_NAMES: Final = (
+    "'reference' (the right answer), 'relevant_ids' (the documents to find) or "
+    "'reference_contexts' (the passages to find)"
+)
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A scenario for a data file: its name and text, and what it rests on.
+
+    ``tried`` is the result for the first three rows, None where a system has to be asked.
+    ``invalid`` are the rows that no sample could be made of.
+    """
+
+    file_name: str
+    text: str
+    table: Table
+    mapped: Mapped
+    measures: Measures
+    tried: ScenarioResult | None
+    invalid: tuple[InvalidRow, ...]
+
+
+def propose(data: Path, folder: Path, given: Mapping[str, Any]) -> Proposal:
+    """Return the scenario to write into ``folder`` for the rows of ``data``.
+
+    ``given`` are keys of ``dataset`` that the user named, such as ``sheet`` or ``key_map``. Nothing
+    is written, no model is asked. Raises ScenarioError for a file that cannot be read, whose
+    columns have no gold, or where it cannot be told which column that is.
+    """
+    shown = data.name
+    _refuse_scenario(data, shown)
+    keys = {**given, "path": data.name}
+    spec = _spec(keys, shown)
+    table = read_table(spec, data.parent, shown)
+    mapped = map_columns(table, data.stem, spec.key_map)
+    _refuse(table, mapped, shown)
+    spec = _spec({**keys, "key_map": written_map(table, mapped)}, shown)
+    read = load_dataset(spec, data.parent, shown)
+    mapped = _as_read(mapped, read, table)
+    measures = measures_for(table, mapped)
+    if not measures.metrics:
+        raise _refusal(shown, _nothing_found(mapped))
+    name = file_stem(data.name)
+    path = os.path.relpath(data.absolute(), folder.absolute()).replace(os.sep, "/")
+    dataset = {key: value for key, value in {"path": path, **given}.items() if key != "key_map"}
+    draft = Draft(name, f"{name}.rageval.yaml", dataset, table, mapped, measures)
+    valid = next((case.index for case in read.cases if isinstance(case, Sample)), 0)
+    tried = _try(draft, data, valid)
+    return Proposal(
+        draft.file,
+        scenario_text(replace(draft, tried=_tried(tried))),
+        table,
+        mapped,
+        measures,
+        None if measures.asks else tried,
+        tuple(case for case in read.cases if isinstance(case, InvalidRow)),
+    )
+
+
+def _as_read(mapped: Mapped, read: Dataset, table: Table) -> Mapped:
+    """Return the fields with those that a reader takes by the names of columns that were left."""
+    served = {found.column for found in mapped.fields.values()}
+    by_name = {
+        name: column
+        for column in read.columns
+        if (name := FIELD_OF.get(column, "")) in FIELD_ALIASES
+    }
+    more = {**by_name, **read.likely}
+    found = {
+        name: Found(column, "by its name")
+        for name, column in more.items()
+        if name not in mapped.fields and column not in served and table[column].filled
+    }
+    return replace(mapped, fields={**mapped.fields, **found})
+
+
+def _refuse_scenario(data: Path, shown: str) -> None:
+    if data.suffix.lower() not in SUFFIXES:
+        return
+    if names_promptfoo(data):
+        raise _refusal(shown, f"no data, but {import_hint(shell_word(shown))}")
+    if is_scenario(data):
+        raise _refusal(shown, f"no data, but a scenario; run it: pytest {shell_word(shown)}")
+
+
+def _spec(keys: Mapping[str, Any], shown: str) -> DatasetSpec:
+    try:
+        return DatasetSpec.model_validate(keys)
+    except ValueError as error:
+        raise _refusal(shown, shorten(f"dataset: {error}", 300)) from error
+
+
+def _refuse(table: Table, mapped: Mapped, shown: str) -> None:
+    """Raise ScenarioError unless there are questions and gold, and no doubt about them."""
+    columns = ", ".join(repr(column.name) for column in table.columns[:_SHOWN])
+    if mapped.doubt:
+        ways = (f"If {case}, add {_way(name, column)}" for case, name, column in mapped.ways)
+        raise _refusal(shown, mapped.doubt, *ways, f"Columns: {columns}")
+    if "question" not in mapped.fields and not {"answer", "references"} <= mapped.fields.keys():
+        way = f"no column looks like questions; name it: {_way('question', 'YOUR_COLUMN')}"
+        raise _refusal(shown, _of_judgements(table, shown) or way, f"Columns: {columns}")
+    if not mapped.has_gold:
+        raise _refusal(
+            shown,
+            "no gold: no column says what is right, so nothing can be measured",
+            *_joined_ids(table),
+            f"Add a column {_GOLD_NAMES}; or name the one that it is: "
+            f"{_way('references', 'YOUR_COLUMN')}",
+            f"Found: {_listed(mapped)}. Columns: {columns}",
+        )
+
+
+def _of_judgements(table: Table, shown: str) -> str:
+    """Return what to do with judgements of documents (qrels), with a header or without; "" if none.
+
+    Without one, the first judgement is taken for the header: ``q1 0 d1 2``.
+    """
+    names = [snake_case(column.name) for column in table.columns]
+    has_header = set(names) <= _OF_JUDGEMENTS
+    if len(names) not in (3, 4) or not (has_header or names[-1].isdigit()):
+        return ""
+    return (
+        "these look like judgements of documents, which judge what a search found. "
+        f"Write, in a scenario, dataset: {{qrels_path: {shown}, run_path: YOUR_RUN}} "
+        "and metrics: [nDCG@10]"
+    )
+
+
+def _joined_ids(table: Table) -> Iterator[str]:
+    """Yield what to do about columns with several ids in a text, divided by commas."""
+    for column in table.columns:
+        if holds_joined_ids(column):
+            yield (
+                f"{column.name!r} seems to hold several ids with commas: divide them by ';', "
+                'or write a list, ["a", "b"]'
+            )
+
+
+def _way(field: str, column: str) -> str:
+    """Return the option that gives a column to a field, as a shell takes it."""
+    if _PLAIN.fullmatch(column):
+        return f"--rag-set=dataset.key_map.{field}={column}"
+    quoted = column.replace("'", "''")
+    return f"\"--rag-set=dataset.key_map.{field}='{quoted}'\""
+
+
+def _nothing_found(mapped: Mapped) -> str:
+    gold = ", ".join(repr(found.column) for name, found in mapped.fields.items() if "ref" in name)
+    return (
+        f"{gold} says what a search should find, and no column what it found. Add a column "
+        "'retrieved_ids' or 'retrieved_contexts', or the right answers as 'reference'"
+    )
+
+
+def _listed(mapped: Mapped) -> str:
+    found = (f"{name} ({one.column!r})" for name, one in mapped.fields.items())
+    return ", ".join(found) or "nothing"
+
+
+def _refusal(shown: str, *sentences: str) -> ScenarioError:
+    return ScenarioError([Problem(shown, ". ".join(sentences))])
+
+
+def _try(draft: Draft, data: Path, first: int) -> ScenarioResult:
+    """Return the result of three rows from the ``first`` valid one on, with those before them.
+
+    The scenario is bound to all rows. A system that has to be asked gives the question back.
+    """
+    tree = parse_scenario(scenario_text(draft), Path(draft.file), draft.file)
+    changes = overrides_of({"dataset": {"path": data.name}})
+    handed = Handed(target=_echo if draft.measures.asks else None)
+    plan = plan_of(tree.data, changes, data.parent, handed, RunSettings(), "")
+    tried = replace(plan, cases=plan.cases[: first + TRIED_ROWS])
+    return evaluate_planned(tried, RunSettings(), None, None, ())
+
+
+def _echo(question: str = "") -> dict[str, Any]:
+    return {"answer": question, "contexts": [], "retrieved_ids": []}
+
+
+def _tried(result: ScenarioResult) -> str:
+    """Return what the first run gave, for the comment of the gate; "" where it gave no score."""
+    if result.info.target or result.weighted_score.mean is None:
+        return ""
+    return f"{rows_in_words(result)} gave {result.weighted_score.mean:.4f}"
+
+
+def rows_in_words(result: ScenarioResult) -> str:
+    """Return how many rows were tried: ``the first 3 rows``."""
+    count = len(result.samples)
+    return "the only row" if count == 1 else f"the first {count} rows"
+
+
+def found_lines(proposal: Proposal) -> Iterator[tuple[str, str, str]]:
+    """Yield the column, its field and an example for each field, then for the metadata."""
+    served = {found.column: name for name, found in proposal.mapped.fields.items()}
+    columns = sorted(proposal.table.columns, key=lambda one: one.name not in served)
+    for column in columns:
+        yield column.name, served.get(column.name, "(metadata)"), column.example
+
+
+def answered_by(proposal: Proposal) -> str:
+    """Return the command that gives the scenario a system to ask; "" where none is needed."""
+    command = f"pytest {shell_word(proposal.file_name)} --rag-set target=my_app.rag:answer"
+    return command if proposal.measures.asks else ""

@@ -1,0 +1,172 @@
+"""What the columns of a data file hold: the facts that a proposal for its scenario rests on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from pytest_rageval.datasets.base import BrokenRow, Row
+from pytest_rageval.datasets.columns.cells import is_missing, is_nan, value_in_text
+from pytest_rageval.datasets.columns.passages import PASSAGE_KEYS
+from pytest_rageval.datasets.load import data_file, reader_of
+from pytest_rageval.errors import shorten
+from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.text.printable import one_line
+
+_MOST_ROWS: Final = 20_000
+_DEPTH: Final = 2
+_FLAGS: Final = frozenset({"true", "false", "yes", "no", "ja", "nein", "si", "sí", "oui", "non"})
+_WIDTH: Final = 48
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column and its filled cells; in objects, ``meta.source`` is one, too.
+
+    ``cells`` has a cell for each row, None where it is blank; cells that spell a list are lists.
+    """
+
+    name: str
+    cells: tuple[Any, ...]
+
+    @cached_property
+    def filled(self) -> tuple[Any, ...]:
+        """The cells that are not blank."""
+        return tuple(cell for cell in self.cells if cell is not None)
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The texts in the cells, those in lists one by one; numbers as text."""
+        return tuple(text for cell in self.filled for text in _texts(cell))
+
+    @cached_property
+    def distinct(self) -> tuple[str, ...]:
+        """The different values, in the order of the rows."""
+        return tuple(dict.fromkeys(map(_as_text, self.filled)))
+
+    @property
+    def example(self) -> str:
+        """The first filled cell, in one line."""
+        return shorten(one_line(_as_text(self.filled[0])), _WIDTH) if self.filled else ""
+
+    @cached_property
+    def is_number(self) -> bool:
+        """Whether all cells are numbers or booleans."""
+        return self._mostly(lambda cell: _is_number(cell) or isinstance(cell, bool), least=1.0)
+
+    @cached_property
+    def is_flag(self) -> bool:
+        """Whether nearly all cells are booleans, or say yes and no."""
+        return self._mostly(_is_flag)
+
+    @cached_property
+    def is_text(self) -> bool:
+        """Whether nearly all cells are texts, or lists of texts; not if all are flags."""
+        return self._mostly(lambda cell: bool(_texts(cell))) and not self.is_flag
+
+    @cached_property
+    def is_list(self) -> bool:
+        """Whether nearly all cells are lists."""
+        return self._mostly(lambda cell: isinstance(cell, list))
+
+    @cached_property
+    def typical_length(self) -> float:
+        """The median number of characters of its texts; 0 without any."""
+        return median(map(len, self.texts)) if self.texts else 0.0
+
+    @cached_property
+    def is_prose(self) -> bool:
+        """Whether the typical text has several words, or is long."""
+        words = median(len(text.split()) for text in self.texts) if self.texts else 0
+        return words >= 4 or self.typical_length > 60
+
+    def _mostly(self, fits: Callable[[Any], bool], least: float = 0.9) -> bool:
+        return bool(self.filled) and sum(map(fits, self.filled)) >= least * len(self.filled)
+
+
+@dataclass(frozen=True)
+class Table:
+    """The columns of a data file and how many of its rows cannot be read."""
+
+    columns: tuple[Column, ...]
+    rows: int
+    broken: tuple[BrokenRow, ...]
+
+    def __getitem__(self, name: str) -> Column:
+        return next(column for column in self.columns if column.name == name)
+
+
+def read_table(spec: DatasetSpec, folder: Path, where: str) -> Table:
+    """Return the first 20,000 rows by column; raises ScenarioError if the file cannot be read."""
+    file = data_file(spec, folder, where, "dataset")
+    found = list(islice(reader_of(file, where, "dataset").read(file), _MOST_ROWS))
+    rows = [row for row in found if isinstance(row, Row)]
+    broken = tuple(row for row in found if isinstance(row, BrokenRow))
+    return Table(tuple(columns_of(row.fields for row in rows)), len(found), broken)
+
+
+def columns_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Column]:
+    """Yield each column of the rows; an object's parts are columns of their own.
+
+    >>> [(one.name, one.cells) for one in columns_of([{"q": "a", "meta": {"n": 1}}, {"q": " "}])]
+    [('q', ('a', None)), ('meta.n', (1, None))]
+    """
+    flat = [dict(_flat(row)) for row in rows]
+    for name in dict.fromkeys(name for row in flat for name in row):
+        yield Column(name, tuple(row.get(name) for row in flat))
+
+
+def _flat(row: Mapping[str, Any], before: str = "", depth: int = _DEPTH) -> Iterator[Any]:
+    for key, value in row.items():
+        name = f"{before}{key}"
+        if isinstance(value, Mapping) and value and depth and "." not in str(key):
+            yield from _flat(value, f"{name}.", depth - 1)
+        else:
+            yield name, _cell(value)
+
+
+def _cell(value: Any) -> Any:
+    """Return the cell, None for a blank one; the list or object that a text spells."""
+    if isinstance(value, str):
+        if not value.strip() or is_nan(value):
+            return None
+        spelled = value_in_text(value)
+        return value if spelled is None else spelled
+    return None if is_missing(value) or value in ([], {}) else value
+
+
+def _texts(cell: Any) -> list[str]:
+    if isinstance(cell, str):
+        return [cell]
+    if isinstance(cell, Mapping):
+        return [str(cell[key]) for key in (*PASSAGE_KEYS, "id") if cell.get(key)][:1]
+    if isinstance(cell, bool) or cell is None:
+        return []
+    if isinstance(cell, list | tuple):
+        return [text for part in cell for text in _texts(part)]
+    return [str(cell)]
+
+
+def _as_text(cell: Any) -> str:
+    if isinstance(cell, str):
+        return cell
+    return json.dumps(cell, ensure_ascii=False, default=str)
+
+
+def _is_number(cell: Any) -> bool:
+    if isinstance(cell, str):
+        try:
+            float(cell.strip().rstrip("%").replace(",", "."))
+        except ValueError:
+            return False
+    return isinstance(cell, str | int | float)
+
+
+def _is_flag(cell: Any) -> bool:
+    return isinstance(cell, bool) or (isinstance(cell, str) and cell.strip().lower() in _FLAGS)

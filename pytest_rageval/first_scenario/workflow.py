@@ -1,0 +1,55 @@
+"""A workflow that runs a scenario in CI; for now GitHub's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+SERVICES: Final = {"github": ".github/workflows/rageval.yml"}
+"""Service -> the file that it reads, relative to the root of the repository."""
+
+
+def workflow_text(scenario: str, extras: Sequence[str], folder: str, *, asks: bool) -> str:
+    """Return a GitHub workflow that runs ``scenario`` on each push and pull request.
+
+    ``folder`` is where to run it, relative to the repository; ``asks`` says that a system has to be
+    installed that the scenario can ask.
+    """
+    package = f"pytest-rageval[{','.join(extras)}]" if extras else "pytest-rageval"
+    lines = [
+        "# Evaluates the answers: a case or a gate that fails makes the check red.",
+        "name: rageval",
+        "on:",
+        "  push: {branches: [main, master]}",
+        "  pull_request:",
+        "permissions: {contents: read}",
+        "jobs:",
+        "  evaluate:",
+        "    runs-on: ubuntu-latest",
+        "    timeout-minutes: 30",
+        *([f"    defaults: {{run: {{working-directory: {_quoted(folder)}}}}}"] if folder else []),
+        "    steps:",
+        "      - uses: actions/checkout@v4",
+        "      - uses: actions/setup-python@v5",
+        '        with: {python-version: "3.12"}',
+        f'      - run: pip install "{package}"',
+        *(["      # - run: pip install -r requirements.txt    # what is asked"] * asks),
+        f"      - run: {_quoted(f'pytest {shell_word(scenario)} --rag-report=html')}",
+        "      - uses: actions/upload-artifact@v4",
+        "        if: always()",
+        '        with: {name: rageval, path: "**/.rageval", include-hidden-files: true}',
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def shell_word(text: str) -> str:
+    """Return a file's name as a shell takes it, in double quotes if it has to be.
+
+    >>> shell_word("a.yaml"), shell_word("my data.yaml")
+    ('a.yaml', '"my data.yaml"')
+    """
+    return text if all(one.isalnum() or one in "._/-" for one in text) else f'"{text}"'
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

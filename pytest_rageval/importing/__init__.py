@@ -1,0 +1,1 @@
+"""Files of other evaluation tools, turned into a scenario and its rows."""

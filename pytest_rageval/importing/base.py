@@ -1,0 +1,64 @@
+"""What an import gives: a scenario, its rows, and what could not be taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+class NotTakenError(ValueError):
+    """A part of the file has no counterpart here; the message says why."""
+
+
+@dataclass(slots=True)
+class Losses:
+    """Everything that was not taken so far, in order: what it is and why, with its places."""
+
+    _places: dict[str, dict[str, None]] = field(default_factory=dict)
+
+    def note(self, where: str, what: str, why: object) -> None:
+        """Note that a part is not taken."""
+        said = " ".join(f"{what}: {why}".split())
+        self._places.setdefault(said, {})[where] = None
+
+    def grouped(self) -> list[tuple[str, str]]:
+        """Return the places and what is lost there, ``("tests.yaml:3, 7", "assert x: ...")``."""
+        return [(_joined(list(places)), said) for said, places in self._places.items()]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+
+_SHOWN = 20
+
+
+def _joined(places: list[str]) -> str:
+    """Return places, those of one file with its name once, and how many more there are."""
+    lines: dict[str, list[str]] = {}
+    for place in places[:_SHOWN]:
+        name, _, line = place.rpartition(":")
+        lines.setdefault(name or place, []).append(line if name else "")
+    listed = ", ".join(
+        f"{name}:{', '.join(numbers)}" if numbers != [""] else name
+        for name, numbers in lines.items()
+    )
+    rest = len(places) - _SHOWN
+    return f"{listed} and {rest} more" if rest > 0 else listed
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A scenario as its keys, its rows, and what is said beside them.
+
+    ``checks`` counts what the rows ask for; ``losses`` are places and what is lost there;
+    ``remarks`` are about what was taken otherwise.
+    """
+
+    scenario: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]]
+    checks: int
+    losses: Sequence[tuple[str, str]]
+    remarks: Sequence[str] = ()
+    module: str = ""
+    """The text of the Python module that the scenario's targets are in; empty without one."""

@@ -1,0 +1,162 @@
+"""The files that a promptfoo configuration names: texts, YAML, JSON, JSONL and CSV; nothing is run.
+
+Paths are relative to the configuration. Nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import csv
+import glob
+import io
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_rageval.errors import ScenarioError, shorten
+from pytest_rageval.importing.base import NotTakenError
+from pytest_rageval.scenario.loader import parse_json
+from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree, parse_yaml
+
+_MOST_BYTES: Final = 64 * 2**20
+_DATA: Final = (".yaml", ".yml", ".json")
+_CODE: Final = (".js", ".cjs", ".mjs", ".ts", ".mts", ".cts", ".py", ".rb", ".go", ".sh")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A value of a file, with its place."""
+
+    value: Any
+    tree: YamlTree
+    path: YamlPath = ()
+
+    @property
+    def where(self) -> str:
+        """``file:line``."""
+        return self.tree.where(self.path)
+
+    def of(self, step: str | int) -> Part:
+        """Return a part of a mapping or list; None as the value where there is none."""
+        value = self.value
+        if isinstance(value, list) and isinstance(step, int):
+            return Part(value[step], self.tree, (*self.path, step))
+        found = value.get(step) if isinstance(value, dict) else None
+        return Part(found, self.tree, (*self.path, step))
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts of a list; one value that is no list is its only part."""
+        if isinstance(self.value, list):
+            yield from (self.of(at) for at in range(len(self.value)))
+        elif self.value is not None:
+            yield self
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """The folder of a configuration, which its files are relative to; they lie ``within`` another.
+
+    A configuration of somebody else must not show any file of this machine to a model.
+    """
+
+    path: Path
+    within: Path
+
+    def named(self, reference: str) -> list[Path]:
+        """Return the files of a reference or pattern.
+
+        Raises NotTakenError for what is code, or lies elsewhere, or is not there.
+        """
+        name = reference.removeprefix("file://")
+        if re.match(r"[A-Za-z][\w+.-]+://", name):
+            raise NotTakenError(f"{shorten(name, 80)} is not on this machine")
+        if is_code(name):
+            raise NotTakenError(f"{shorten(name, 80)} is code, which is not run")
+        name = re.sub(r"^\./", "", name)
+        found = sorted(glob.glob(name, root_dir=self.path, recursive=True))  # noqa: PTH207
+        files = [self.path / one for one in found or [name] if (self.path / one).is_file()]
+        roots = (self.path.resolve(), self.within.resolve())
+        if not all(any(file.resolve().is_relative_to(root) for root in roots) for file in files):
+            raise NotTakenError(f"{shorten(name, 80)} lies outside of {self.within}")
+        if not files:
+            raise NotTakenError(f"there is no file {shorten(name, 80)}")
+        return files
+
+    def program(self, reference: str) -> str:
+        """Return the path of a Python file in this folder; raises NotTakenError for another one."""
+        file = (self.path / reference).resolve()
+        if not file.is_file() or not file.is_relative_to(self.path.resolve()):
+            raise NotTakenError(f"there is no file {shorten(reference, 80)} in its folder")
+        return file.relative_to(self.path.resolve()).as_posix()
+
+    def text(self, reference: str) -> str:
+        """Return the text of one file; raises NotTakenError where it cannot be read."""
+        files = self.named(reference)
+        if len(files) > 1:
+            raise NotTakenError(f"{reference} names {len(files)} files")
+        return read_text(files[0])
+
+    def value(self, reference: str) -> Any:
+        """Return the value in a YAML or JSON file, of another file its text."""
+        file = self.named(reference)[0]
+        return self.data(file).value if file.suffix.lower() in _DATA else self.text(reference)
+
+    def data(self, file: Path) -> Part:
+        """Return what a YAML or JSON file holds; raises NotTakenError where it cannot be read."""
+        shown = file.relative_to(self.path).as_posix() if file.is_relative_to(self.path) else ""
+        try:
+            parse = parse_json if file.suffix.lower() == ".json" else parse_yaml
+            tree = parse(read_text(file), shown or str(file))
+        except ScenarioError as error:
+            raise NotTakenError(str(error)) from None
+        if tree.problems:
+            raise NotTakenError("; ".join(map(str, tree.problems)))
+        return Part(tree.data, tree)
+
+    def rows(self, file: Path) -> Iterator[Part]:
+        """Yield the rows of a JSONL or CSV file."""
+        text, shown = read_text(file), file.name
+        rows = _csv_rows(text) if file.suffix.lower() == ".csv" else _jsonl_rows(text)
+        for line, row in rows:
+            yield Part(row, YamlTree(row, shown, {(): line}))
+
+
+def is_code(name: str) -> bool:
+    """Return whether a reference names a program, or a function of one."""
+    return bool(re.search(rf"({'|'.join(map(re.escape, _CODE))})(:\w+)?$", name.lower()))
+
+
+def read_text(file: Path) -> str:
+    """Return the text of a file in UTF-8; raises NotTakenError where it has none."""
+    try:
+        if file.stat().st_size > _MOST_BYTES:
+            raise NotTakenError(f"{file.name} has more than {_MOST_BYTES // 2**20} MB")
+        return file.read_text("utf-8-sig")
+    except (OSError, ValueError) as error:
+        if isinstance(error, NotTakenError):
+            raise
+        raise NotTakenError(f"{file.name} cannot be read as text: {error}") from None
+
+
+def _csv_rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
+    reader = csv.reader(io.StringIO(text, newline=""))
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        line = reader.line_num + 1
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield line, {**dict.fromkeys(header, ""), **dict(zip(header, cells, strict=False))}
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise NotTakenError(f"not readable as CSV: {error}") from None
+
+
+def _jsonl_rows(text: str) -> Iterator[tuple[int, Any]]:
+    for line, content in enumerate(text.split("\n"), start=1):
+        if content.strip():
+            try:
+                yield line, json.loads(content)
+            except (ValueError, RecursionError) as error:
+                raise NotTakenError(f"line {line} is no JSON: {error}") from None

@@ -1,0 +1,214 @@
+"""promptfoo's asserts as checks of a row, as criteria for a judge, or as metrics of a scenario."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pytest_rageval.errors import shorten
+from pytest_rageval.importing.base import NotTakenError
+from pytest_rageval.importing.files import Folder, is_code
+from pytest_rageval.importing.templates import as_text, fill
+from pytest_rageval.scenario.yaml.tree import parse_yaml
+from pytest_rageval.text.row_checks import read_checks
+
+METRICS: Final = {
+    "similar": "semantic_similarity",
+    "answer-relevance": "answer_relevancy",
+    "context-faithfulness": "faithfulness",
+    "context-recall": "context_recall",
+}
+"""The asserts that are metrics here, which measure every row."""
+
+_DEFAULTS: Final = {"similar": 0.75, "answer-relevance": 0.0}
+_GOLD: Final = ("similar", "context-recall")
+_RUNS_CODE: Final = ("javascript", "python", "ruby", "webhook", "is-valid-openai-function-call")
+_ONE: Final = ("contains", "icontains", "starts-with")
+_MANY: Final = tuple(f"{i}contains-{all_of}" for i in ("", "i") for all_of in ("any", "all"))
+_JSON: Final = ("is-json", "contains-json")
+_CRITERIA: Final = ("llm-rubric", "model-graded-closedqa", "g-eval", "factuality")
+_OF_ASCII: Final = frozenset({r"\d", r"\D", r"\w", r"\W", r"\b", r"\B"})
+_SPACES: Final = r"\s\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+_TAKEN_KEYS: Final = frozenset(
+    {"type", "value", "threshold", "weight", "metric", "description", "provider"}
+)
+_LEFT_OVER: Final = {
+    "threshold": "a check holds or does not, without a score between",
+    "weight": "all asserts of a test have to hold",
+    "provider": "one model judges, or embeds, for all",
+    "metric": "the name of an assert is not kept",
+}
+_FACTUALITY: Final = (
+    "What the answer says agrees with this reference, and contradicts nothing of it: "
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """An assert that is a metric here: its type, the least score, and the gold of its row."""
+
+    kind: str
+    threshold: float
+    gold: str | None = None
+
+
+Taken = dict[str, Any] | list[str] | Measured
+"""A check of the row, criteria for a judge, or a metric."""
+
+
+def take(assertion: Mapping[str, Any], variables: Mapping[str, Any], folder: Folder) -> Taken:
+    """Return what an assert is here, its value filled in; raises NotTakenError with the reason."""
+    kind = assertion.get("type")
+    if not isinstance(kind, str):
+        raise NotTakenError("has no type")
+    if kind.removeprefix("not-") in _RUNS_CODE or _is_code(assertion.get("value")):
+        raise NotTakenError("runs code; write a metric of your own")
+    others = sorted(map(str, assertion.keys() - _TAKEN_KEYS))
+    if others:
+        raise NotTakenError(f"its {', '.join(others)} cannot be followed")
+    if assertion.get("weight") == 0:
+        raise NotTakenError("with weight 0 it decides nothing")
+    if kind in METRICS:
+        return _measured(kind, assertion, variables, folder)
+    if kind in _CRITERIA:
+        return _criteria(kind, _value(assertion.get("value"), variables, folder))
+    return _checked(kind, assertion, variables, folder)
+
+
+def left_over(assertion: Mapping[str, Any], taken: Taken) -> list[tuple[str, str]]:
+    """Return the keys of an assert that its counterpart does without, and why."""
+    used = {"threshold"} if isinstance(taken, Measured) else set()
+    if isinstance(taken, dict):
+        used = {"weight"} | ({"threshold"} if "max_latency_s" in taken else set())
+    return [
+        (key, why)
+        for key, why in _LEFT_OVER.items()
+        if key in assertion and key not in used and (key, assertion[key]) != ("weight", 1)
+    ]
+
+
+def _is_code(value: Any) -> bool:
+    return isinstance(value, str) and (
+        value.startswith("package:") or (value.startswith("file://") and is_code(value))
+    )
+
+
+def _value(value: Any, variables: Mapping[str, Any], folder: Folder) -> Any:
+    """Return the value of an assert with files read and variables filled in."""
+    if isinstance(value, list):
+        return [_value(part, variables, folder) for part in value]
+    if isinstance(value, Mapping):
+        return {key: _value(part, variables, folder) for key, part in value.items()}
+    if not isinstance(value, str):
+        return value
+    if value.startswith("file://"):
+        return folder.value(fill(value, variables))
+    return fill(value, variables)
+
+
+def _measured(
+    kind: str, assertion: Mapping[str, Any], variables: Mapping[str, Any], folder: Folder
+) -> Measured:
+    least = _number(assertion.get("threshold", _DEFAULTS.get(kind, 0.0)))
+    if least <= 0.0:
+        raise NotTakenError("without a threshold it decides nothing")
+    if kind not in _GOLD:
+        return Measured(kind, least)
+    gold = _value(assertion.get("value"), variables, folder)
+    if not isinstance(gold, str) or not gold:
+        raise NotTakenError("its value is no single text")
+    return Measured(kind, least, gold)
+
+
+def _criteria(kind: str, value: Any) -> list[str]:
+    parts = value if isinstance(value, list) and kind == "g-eval" else [value]
+    if not parts or not all(isinstance(part, str) and part.strip() for part in parts):
+        raise NotTakenError("its value is no text")
+    return [_FACTUALITY + part if kind == "factuality" else part for part in parts]
+
+
+def _checked(
+    kind: str, assertion: Mapping[str, Any], variables: Mapping[str, Any], folder: Folder
+) -> dict[str, Any]:
+    base = kind.removeprefix("not-")
+    if kind == "latency":
+        check: dict[str, Any] = {"max_latency_s": _number(assertion.get("threshold")) / 1000}
+    else:
+        value = _value(assertion.get("value"), variables, folder)
+        check = {kind: _check_value(base, value)}
+    if "weight" in assertion:
+        check["weight"] = _number(assertion["weight"])
+    try:
+        read_checks("value", [check])
+    except ValueError as error:
+        raise NotTakenError(error) from None
+    return check
+
+
+def _check_value(base: str, value: Any) -> Any:
+    if base in _JSON:
+        return _schema(value)
+    if base == "regex":
+        return _pattern(value)
+    if base in _MANY:
+        parts = value if isinstance(value, list) else _comma_separated(value)
+        return [as_text(part) for part in parts]
+    if base == "equals":
+        return value if isinstance(value, list | Mapping) else as_text(value)
+    if base in _ONE:
+        if isinstance(value, list | Mapping) or value in (None, ""):
+            raise NotTakenError(f"its value is no text: {shorten(repr(value))}")
+        return as_text(value)
+    raise NotTakenError("has no counterpart here")
+
+
+def _comma_separated(value: Any) -> list[str]:
+    parts = (quoted or plain for quoted, plain in re.findall(r'"([^"]*)"|([^,"]+)', str(value)))
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _schema(value: Any) -> Any:
+    if value in (None, "", True):
+        return True
+    if isinstance(value, str):
+        value = parse_yaml(value, "").data
+    if not isinstance(value, Mapping):
+        raise NotTakenError("its value is no JSON Schema")
+    return json.loads(json.dumps(value))
+
+
+def _pattern(value: Any) -> str:
+    """Return a pattern of JavaScript for Python, with the same meaning.
+
+    ``$`` is the very end there, a named group has no P, and letters and digits are those of ASCII,
+    but not white space.
+    """
+    if not isinstance(value, str) or not value:
+        raise NotTakenError("its value is no text")
+    written = re.sub(r"\(\?<(?=[A-Za-z_])", "(?P<", value)
+    parts = re.findall(r"\\.|[^\\]|\\$", written, re.DOTALL)
+    is_ascii = not _OF_ASCII.isdisjoint(parts)
+    found, in_class = ["(?a)"] if is_ascii else [], False
+    for part in parts:
+        in_class = part == "[" or (in_class and part != "]")
+        if is_ascii and part in (r"\s", r"\S"):
+            found.append(_space(part, in_class=in_class))
+        else:
+            found.append(r"\Z" if part == "$" and not in_class else part)
+    return "".join(found)
+
+
+def _space(part: str, *, in_class: bool) -> str:
+    if in_class:
+        return _SPACES if part == r"\s" else part
+    return f"[{'' if part == chr(92) + 's' else '^'}{_SPACES}]"
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise NotTakenError(f"expected a number, found {shorten(repr(value))}") from None

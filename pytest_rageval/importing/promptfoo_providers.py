@@ -1,0 +1,331 @@
+"""promptfoo's providers and prompts as targets."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pytest_rageval.errors import ScenarioError, shorten
+from pytest_rageval.importing.base import Losses, NotTakenError
+from pytest_rageval.importing.files import Folder, Part, is_code, read_text
+from pytest_rageval.importing.python_target import Code
+from pytest_rageval.importing.templates import Path, names_in, rewritten
+from pytest_rageval.redaction import sounds_secret
+from pytest_rageval.scenario.yaml.tree import parse_yaml
+
+_SERVERS: Final[Mapping[str, tuple[str | None, str | None]]] = {
+    "openai": (None, None),
+    "ollama": ("http://localhost:11434/v1", None),
+    "groq": ("https://api.groq.com/openai/v1", "GROQ_API_KEY"),
+    "openrouter": ("https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    "mistral": ("https://api.mistral.ai/v1", "MISTRAL_API_KEY"),
+    "perplexity": ("https://api.perplexity.ai", "PERPLEXITY_API_KEY"),
+    "deepseek": ("https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
+    "xai": ("https://api.x.ai/v1", "XAI_API_KEY"),
+    "togetherai": ("https://api.together.xyz/v1", "TOGETHER_API_KEY"),
+    "anthropic": ("https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"),
+    "google": ("https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY"),
+}
+"""Who is asked by OpenAI's API: where, and the variable that holds the key."""
+
+_KINDS: Final = frozenset({"chat", "completion", "messages", "responses"})
+_OTHERS: Final = frozenset(
+    {"agents", "assistant", "image", "moderation", "realtime", "transcription", "tts", "video"}
+)
+_CHAT_KEYS: Final = {"temperature": "temperature", "max_tokens": "max_tokens", "seed": "seed"}
+_HTTP_KEYS: Final = frozenset(
+    {"url", "method", "headers", "body", "queryParams", "transformResponse", "responseParser"}
+)
+_PYTHON: Final = re.compile(r"(?:python:|file://)(?P<file>[^:]+\.py)(?::(?P<function>\w+))?")
+_PATH: Final = re.compile(
+    r"(?:\(?\s*(?P<arg>\w+)\s*\)?\s*=>\s*)?(?P<root>\w+)(?P<path>(?:\??\.\w+|\[\d+\])*)\s*;?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt: the message of the user and, where it is a chat, that of the system."""
+
+    label: str
+    user: str
+    system: str | None = None
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """What is asked: its label, and its keys as a target, still without a prompt."""
+
+    label: str
+    target: Mapping[str, Any]
+    is_chat: bool
+    prompts: tuple[str, ...] = ()
+    code: Code | None = None
+
+    def asking(self, prompt: Prompt, places: Mapping[Path, str]) -> dict[str, Any]:
+        """Return the target that shows a prompt, with our places for the variables."""
+        user = rewritten(prompt.user, places)
+        if self.is_chat:
+            system = None if prompt.system is None else rewritten(prompt.system, places)
+            parts = {"system": system, "prompt": None if user == "{question}" else user}
+            return {**self.target, **{key: text for key, text in parts.items() if text is not None}}
+        if prompt.system is not None:
+            raise NotTakenError("messages of a chat cannot be put into a request over HTTP")
+        known = {**places, ("prompt",): user}
+        return {
+            key: _filled(value, known) if key in ("url", "body", "query", "headers") else value
+            for key, value in self.target.items()
+        }
+
+
+def _filled(value: Any, places: Mapping[Path, str]) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _filled(part, places) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_filled(part, places) for part in value]
+    return rewritten(value, places) if isinstance(value, str) else value
+
+
+def providers_of(config: Part, folder: Folder, losses: Losses) -> list[Provider]:
+    """Return the providers that can be asked; the others are noted."""
+    key = "targets" if config.of("providers").value is None else "providers"
+    found = []
+    for part in config.of(key).parts():
+        try:
+            found.append(_provider(part, folder, losses))
+        except NotTakenError as error:
+            losses.note(part.where, f"provider {_named(part.value)}", error)
+    return found
+
+
+def _named(value: Any) -> str:
+    name = value.get("id", "") if isinstance(value, dict) else value
+    return repr(shorten(str(name), 60))
+
+
+def _provider(part: Part, folder: Folder, losses: Losses) -> Provider:
+    value = part.value
+    if isinstance(value, dict) and "id" not in value and len(value) == 1:  # {openai:gpt-4: {...}}
+        ((name, options),) = value.items()
+        value = {**(options if isinstance(options, dict) else {}), "id": name}
+    given = value if isinstance(value, dict) else {"id": value}
+    name, config = str(given.get("id")), given.get("config") or {}
+    if not isinstance(config, dict):
+        raise NotTakenError("its config is no mapping")
+    for key in sorted(given.keys() - {"id", "label", "config", "prompts"}):
+        losses.note(part.where, f"provider {_named(name)}: {key}", "has no counterpart here")
+    prompts = given.get("prompts") or []
+    only = tuple(map(str, prompts if isinstance(prompts, list) else [prompts]))
+    python = _PYTHON.fullmatch(name)
+    if python is not None:
+        code = _code(python, config, folder, part, losses)
+        return Provider(str(given.get("label") or code.file), {}, False, only, code)
+    is_http = name in ("http", "https") or name.startswith(("http://", "https://"))
+    target = (
+        _http(name, config, part, losses) if is_http else chat_target(name, config, part, losses)
+    )
+    label = str(given.get("label") or (target["url"] if is_http else target["model"]))
+    return Provider(label, target, not is_http, only)
+
+
+def _code(
+    named: re.Match[str], config: dict[str, Any], folder: Folder, part: Part, losses: Losses
+) -> Code:
+    """Return the function that promptfoo calls, without the secrets of its config."""
+    kept = {}
+    for key, value in config.items():
+        if sounds_secret(str(key)):
+            losses.note(part.where, f"config {key}", "read the secret from the environment")
+        else:
+            kept[str(key)] = value
+    return Code(folder.program(named["file"]), named["function"] or "call_api", kept)
+
+
+def chat_target(name: str, config: Mapping[str, Any], part: Part, losses: Losses) -> dict[str, Any]:
+    """Return a model of promptfoo's by our keys; raises NotTakenError for one without OpenAI's API.
+
+    No key is taken over.
+    """
+    if is_code(name) or name.startswith(("python:", "exec:", "file://", "golang:", "ruby:")):
+        raise NotTakenError(
+            "runs code; give a function of yours that takes the question and returns the answer: "
+            "target: my_module:answer"
+        )
+    server, *rest = name.split(":")
+    if server not in _SERVERS or not rest:
+        raise NotTakenError("is none that can be asked here")
+    if rest[0] in _OTHERS or rest[0].endswith("-sdk"):
+        raise NotTakenError("is none that can be asked here")
+    if rest[0] in _KINDS and len(rest) > 1:
+        rest = rest[1:]
+    base_url, variable = _SERVERS[server]
+    base_url = config.get("apiBaseUrl") or config.get("baseURL") or base_url
+    target: dict[str, Any] = {"model": ":".join(rest)}
+    if base_url is not None:
+        target["base_url"] = rewritten(str(base_url), {})
+    if (named := _key_variable(config) or variable) is not None:
+        target["api_key_env"] = named
+    target |= {ours: config[key] for key, ours in _CHAT_KEYS.items() if key in config}
+    known = {*_CHAT_KEYS, "apiBaseUrl", "baseURL", "apiKeyEnvar", "apiKey", "apiKeyRequired"}
+    if isinstance(config.get("response_format"), dict):
+        target["extra_body"] = {"response_format": config["response_format"]}
+        known.add("response_format")
+    _note_rest(name, config, known, part, losses)
+    return target
+
+
+def _key_variable(config: Mapping[str, Any]) -> str | None:
+    if config.get("apiKeyEnvar"):
+        return str(config["apiKeyEnvar"])
+    named = re.fullmatch(
+        r"\$\{(\w+)\}|\{\{\s*env\.(\w+)\s*\}\}", str(config.get("apiKey", "")).strip()
+    )
+    return (named[1] or named[2]) if named else None
+
+
+def _note_rest(
+    name: str, config: Mapping[str, Any], known: set[str], part: Part, losses: Losses
+) -> None:
+    if "apiKey" in config and _key_variable(config) is None:
+        losses.note(
+            part.where,
+            f"provider {_named(name)}: apiKey",
+            "put the key into a variable: api_key_env",
+        )
+    for key in sorted(map(str, config.keys() - known)):
+        losses.note(part.where, f"provider {_named(name)}: {key}", "has no counterpart here")
+
+
+def _http(name: str, config: Mapping[str, Any], part: Part, losses: Losses) -> dict[str, Any]:
+    url = config.get("url", name)
+    if not isinstance(url, str) or "://" not in url:
+        raise NotTakenError("its config has no url")
+    target: dict[str, Any] = {"url": url}
+    body = config.get("body")
+    method = str(config.get("method") or ("POST" if body is not None else "GET")).upper()
+    target["method"] = method
+    headers = config.get("headers") or {}
+    if headers and isinstance(headers, dict):
+        target["headers"] = _headers(headers, part, losses)
+    if body is not None and method != "GET":
+        target["body"] = _json_or_text(body)
+    if isinstance(config.get("queryParams"), dict):
+        target["query"] = dict(config["queryParams"])
+    path = _answer_path(config.get("transformResponse", config.get("responseParser")))
+    if path:
+        target["answer"] = path
+    _note_rest(name, config, set(_HTTP_KEYS), part, losses)
+    return target
+
+
+def _json_or_text(body: Any) -> Any:
+    if isinstance(body, str):
+        try:
+            return json.loads(body)
+        except ValueError:
+            return body
+    return body
+
+
+def _headers(headers: Mapping[str, Any], part: Part, losses: Losses) -> dict[str, str]:
+    """Return the headers without secrets, which belong into variables."""
+    taken = {}
+    for name, value in headers.items():
+        text = str(value)
+        if sounds_secret(str(name)) and "{{" not in text:
+            why = "put the secret into a variable, as headers: {NAME: 'Bearer ${TOKEN}'}"
+            losses.note(part.where, f"header {name}", why)
+        else:
+            taken[str(name)] = text
+    return taken
+
+
+def _answer_path(transform: Any) -> str | None:
+    """Return the path of the answer that a transform of the form ``json.a.b`` leads to."""
+    if transform in (None, "", "text"):
+        return None
+    found = _PATH.fullmatch(transform.strip()) if isinstance(transform, str) else None
+    if found is None or found["root"] not in ("json", found["arg"]) or not found["path"]:
+        raise NotTakenError(
+            f"its transformResponse {shorten(repr(transform), 80)} is no path such as json.answer"
+        )
+    return found["path"].replace("?", "").lstrip(".")
+
+
+def prompts_of(config: Part, folder: Folder, losses: Losses) -> list[Prompt]:
+    """Return the prompts, ``{{prompt}}`` where there are none; what cannot be used is noted."""
+    value = config.of("prompts").value
+    if value is None:
+        return [Prompt("prompt", "{{prompt}}")]
+    if isinstance(value, dict):
+        value = {"prompts": [{"raw": raw, "label": label} for raw, label in value.items()]}
+        config = Part(value, config.tree)
+    found: list[Prompt] = []
+    for part in config.of("prompts").parts():
+        try:
+            found += _prompts(part, folder, len(found))
+        except (NotTakenError, ScenarioError) as error:
+            losses.note(part.where, f"prompt {shorten(repr(part.value), 60)}", error)
+    return found
+
+
+def _prompts(part: Part, folder: Folder, before: int) -> Iterator[Prompt]:
+    value = part.value
+    given = value if isinstance(value, dict) else {}
+    raw = given.get("raw", given.get("id", "")) if given else str(value)
+    label = str(given.get("label") or (given.get("id") if "raw" in given else "") or "")
+    texts = list(_texts(str(raw), folder))
+    for at, text in enumerate(texts, start=before + 1):
+        system, user = _turns(text)
+        for turn in (system or "", user):
+            names_in(turn)
+        numbered = label if len(texts) == 1 else f"{label}-{at}" if label else ""
+        yield Prompt(numbered or f"prompt-{at}", user, system, part.where)
+
+
+def _texts(raw: str, folder: Folder) -> Iterator[str]:
+    """Yield the prompts that a text or a file holds; a line of ``---`` separates them in a .txt."""
+    is_file = raw.startswith("file://") or is_code(raw) or _is_name(raw, folder)
+    if not is_file:
+        yield raw
+        return
+    for file in folder.named(raw):
+        text = read_text(file)
+        if file.suffix.lower() in (".yaml", ".yml", ".json"):
+            yield json.dumps(parse_yaml(text, file.name).data)
+        else:
+            parts = re.split(r"^---\s*$", text, flags=re.MULTILINE)
+            yield from (part.strip() for part in parts if part.strip())
+
+
+def _is_name(raw: str, folder: Folder) -> bool:
+    is_short = "\n" not in raw and "{{" not in raw and len(raw) < 200
+    return is_short and bool(re.search(r"\.(txt|md|json|ya?ml|j2|csv)$", raw))
+
+
+def _turns(text: str) -> tuple[str | None, str]:
+    """Return the system's and the user's message of a prompt that may be a chat in JSON."""
+    messages = _messages(text)
+    if messages is None:
+        return None, text
+    roles = [message.get("role") for message in messages]
+    contents = [message.get("content") for message in messages]
+    if roles not in (["user"], ["system", "user"]) or not all(
+        isinstance(content, str) for content in contents
+    ):
+        raise NotTakenError("only a system message and a user message can be sent")
+    return (contents[0] if len(roles) > 1 else None), str(contents[-1])
+
+
+def _messages(text: str) -> list[dict[str, Any]] | None:
+    if not text.lstrip().startswith(("[", "- role")):
+        return None
+    try:
+        found = parse_yaml(text, "").data
+    except ScenarioError:
+        return None
+    is_chat = isinstance(found, list) and found and all(isinstance(m, dict) for m in found)
+    return found if is_chat else None

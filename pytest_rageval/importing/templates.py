@@ -1,0 +1,105 @@
+"""Plain Nunjucks templates, ``{{name}}``: filled in, or rewritten with our places.
+
+Conditions, loops, filters and calls are not followed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from pytest_rageval.errors import shorten
+from pytest_rageval.importing.base import NotTakenError
+
+Path = tuple[str, ...]
+Piece = str | Path
+"""A text as it is, or the path of a variable."""
+
+_LITERAL = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_TAG: Final = re.compile(
+    rf"\{{\{{-?\s*(?P<literal>{_LITERAL})\s*-?\}}\}}"
+    r"|\{\{-?\s*(?P<name>.*?)\s*-?\}\}"
+    r"|\{%.*?%\}|\{#.*?#\}",
+    re.DOTALL,
+)
+_NAME: Final = re.compile(r"[A-Za-z_$][\w$-]*(?:\.[A-Za-z_$][\w$]*)*")
+_OUR_PLACE: Final = re.compile(r"\{([A-Za-z_]\w*(?:\.[^{}]+)?)\}")
+
+
+def pieces(text: str) -> Iterator[Piece]:
+    """Yield the parts of a template; raises NotTakenError for more than a variable."""
+    at = 0
+    for tag in _TAG.finditer(text):
+        if tag.start() > at:
+            yield text[at : tag.start()]
+        at = tag.end()
+        if tag["literal"] is not None:
+            yield re.sub(r"\\(.)", r"\1", tag["literal"][1:-1])
+        elif tag["name"] is not None and _NAME.fullmatch(tag["name"]):
+            yield tuple(tag["name"].split("."))
+        elif not tag[0].startswith("{#"):
+            raise NotTakenError(f"{shorten(tag[0], 60)} is more than a variable")
+    if at < len(text):
+        yield text[at:]
+
+
+def fill(text: str, variables: Mapping[str, Any]) -> str:
+    """Return a template with its variables; raises NotTakenError for one that there is not."""
+    return "".join(
+        piece if isinstance(piece, str) else as_text(_value(piece, variables))
+        for piece in pieces(text)
+    )
+
+
+def names_in(text: str) -> list[Path]:
+    """Return the variables of a template."""
+    return [piece for piece in pieces(text) if not isinstance(piece, str)]
+
+
+def rewritten(text: str, places: Mapping[Path, str]) -> str:
+    """Return a template with a text of ours for each variable, from ``places`` or its name.
+
+    Braces that mean something here are doubled. ``env.NAME`` is the environment's.
+    """
+    return "".join(
+        _escaped(piece) if isinstance(piece, str) else _place(piece, places)
+        for piece in pieces(text)
+    )
+
+
+def _place(path: Path, places: Mapping[Path, str]) -> str:
+    if path in places:
+        return places[path]
+    if path[0] == "env" and len(path) == 2:
+        return f"${{{path[1]}}}"
+    return f"{{metadata.vars.{'.'.join(path)}}}"
+
+
+def _escaped(text: str) -> str:
+    if re.search(r"\$\{\w+\}", text):
+        raise NotTakenError("${...} would be a variable of the environment here")
+    return _OUR_PLACE.sub(r"{{\1}}", text)
+
+
+def _value(path: Path, variables: Mapping[str, Any]) -> Any:
+    found: Any = variables
+    for step in path:
+        if not isinstance(found, Mapping) or step not in found:
+            raise NotTakenError(f"no variable {'.'.join(path)!r}")
+        found = found[step]
+    return found
+
+
+def as_text(value: Any) -> str:
+    """Return a value as JavaScript writes it into a text."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, list) and not any(isinstance(part, list | Mapping) for part in value):
+        return ",".join(map(as_text, value))
+    return json.dumps(value, ensure_ascii=False)

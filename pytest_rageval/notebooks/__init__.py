@@ -1,0 +1,1 @@
+"""What notebooks need: data frames in and out, results that show themselves, progress."""

@@ -1,0 +1,197 @@
+"""Data frames in and out: pandas, polars, and whatever offers an Arrow stream.
+
+None of them is a dependency: what is handed over is told by its attributes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from pytest_rageval import extras
+from pytest_rageval.datasets.base import GivenRows
+from pytest_rageval.errors import MissingExtraError, OptionError, Problem
+from pytest_rageval.model import plain_cell
+from pytest_rageval.notebooks.columns import Column
+
+Named = tuple[str, list[Any]]
+"""The name of a column, and its cells."""
+
+_TO_PANDAS: Final = ("to_pandas", "toPandas")
+_LAZY: Final = ("collect", "compute")
+
+
+def is_frame(data: object) -> bool:
+    """Return whether ``data`` is a table of some library, not a list, a mapping or a path."""
+    return not isinstance(data, type) and (
+        _is_pandas(data)
+        or _is_polars(data)
+        or any(hasattr(data, name) for name in ("__arrow_c_stream__", *_TO_PANDAS, *_LAZY))
+    )
+
+
+def given_rows(data: Any) -> GivenRows:
+    """Return the rows of a data frame or of a list of mappings, as plain values.
+
+    The levels of a pandas index that have names are columns, too. Raises OptionError for anything
+    else, for two columns with one name, and for a frame that has not been computed.
+    """
+    shown = f"<{type(data).__name__}>"
+    if is_frame(data):
+        columns = _columns(data, shown)
+        _refuse_duplicates([name for name, _ in columns], shown)
+        names = [name for name, _ in columns]
+        cells = [map(plain_cell, values) for _, values in columns]
+        return GivenRows([dict(zip(names, row, strict=True)) for row in zip(*cells)], shown, True)  # noqa: B905
+    if isinstance(data, str | bytes | Mapping) or not isinstance(data, Iterable):
+        raise _refuse(f"expected a data frame or a list of rows, found {shown}", _other_way(data))
+    return GivenRows([plain_cell(row) for row in data], shown)
+
+
+def library_of(data: object) -> str:
+    """Return the library of a data frame, ``""`` if it is none that results can be returned in."""
+    library = type(data).__module__.partition(".")[0]
+    return library if library in _MAKERS else ""
+
+
+def frame_of(columns: Sequence[Column], library: str = "") -> Any:
+    """Return a data frame of ``library``, or of pandas or polars, whichever is installed.
+
+    Raises MissingExtraError if neither is.
+    """
+    for name in [library] if library else ("pandas", "polars"):
+        if extras.installed(name):
+            return _MAKERS[name](columns)
+    message = "a data frame needs pandas or polars: pip install pandas, or pip install polars"
+    raise MissingExtraError(message)
+
+
+def _refuse(message: str, hint: str = "") -> OptionError:
+    return OptionError([Problem("dataset", f"{message}; {hint}" if hint else message)])
+
+
+def _other_way(data: object) -> str:
+    if isinstance(data, str | bytes):
+        return "another file is overrides={'dataset.path': 'answers.jsonl'}"
+    return "a mapping of columns is pandas.DataFrame(columns)" if isinstance(data, Mapping) else ""
+
+
+def _is_pandas(data: object) -> bool:
+    return all(hasattr(data, name) for name in ("iloc", "index", "columns"))
+
+
+def _is_polars(data: object) -> bool:
+    return hasattr(data, "get_columns") and hasattr(data, "iter_rows")
+
+
+def _columns(data: Any, shown: str) -> list[Named]:
+    if _is_polars(data):
+        return [(one.name, one.to_list()) for one in data.get_columns()]
+    if _is_pandas(data) and hasattr(data.index, "names"):
+        return _of_pandas(data, shown)
+    if hasattr(data, "__arrow_c_stream__"):
+        return _of_arrow(data, shown)
+    for name in _TO_PANDAS:
+        if hasattr(data, name):
+            return _columns(getattr(data, name)(), shown)
+    name = next(name for name in _LAZY if hasattr(data, name))
+    raise _refuse(f"{shown} has no rows yet", f"write dataset=frame.{name}()")
+
+
+def _of_arrow(data: Any, shown: str) -> list[Named]:
+    extras.require("pyarrow", extra="parquet", purpose=f"reading rows of {shown}")
+    import pyarrow
+
+    try:
+        table = pyarrow.table(data)
+    except (pyarrow.ArrowException, TypeError) as error:  # a single column, for instance
+        raise _refuse(f"{shown} is no table: {error}", "write dataset=column.to_frame()") from error
+    return [(name, table.column(at).to_pylist()) for at, name in enumerate(table.column_names)]
+
+
+def _of_pandas(frame: Any, shown: str) -> list[Named]:
+    columns = [
+        (_column_name(name), _cells(frame.iloc[:, at])) for at, name in enumerate(frame.columns)
+    ]
+    known = dict(columns)
+    for at, name in enumerate(frame.index.names):
+        if name is None:
+            continue
+        written, values = _column_name(name), frame.index.get_level_values(at).tolist()
+        if written not in known:
+            columns.insert(at, (written, values))
+        elif list(map(plain_cell, known[written])) != list(map(plain_cell, values)):
+            message = f"the index and a column of {shown} are both called {written!r} and differ"
+            raise _refuse(message, "rename one of them")
+    return columns
+
+
+def _cells(column: Any) -> list[Any]:
+    """Return the cells; whole numbers that are floats because some are missing are whole again.
+
+    An expected ``2024`` would else be ``2024.0``, and no answer equal to it.
+    """
+    cells: list[Any] = column.tolist()
+    if str(column.dtype) != "float64" or not any(cell != cell for cell in cells):  # noqa: PLR0124
+        return cells
+    known = [cell for cell in cells if cell == cell]  # noqa: PLR0124
+    if not all(cell.is_integer() for cell in known):
+        return cells
+    return [int(cell) if cell == cell else None for cell in cells]  # noqa: PLR0124
+
+
+def _column_name(name: Any) -> str:
+    """Return a column's name as text; the levels of one of several are joined with dots."""
+    if isinstance(name, tuple):
+        return ".".join(str(level) for level in name if str(level))
+    return str(name)
+
+
+def _refuse_duplicates(names: Sequence[str], shown: str) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        listed = ", ".join(map(repr, twice))
+        raise _refuse(f"{shown} has more than one column called {listed}", "rename or drop one")
+
+
+def _pandas(columns: Sequence[Column]) -> Any:
+    import pandas
+
+    kinds = {"number": "float64"}
+    return pandas.DataFrame(
+        {one.name: pandas.Series(one.cells, dtype=kinds.get(one.kind)) for one in columns},
+    )
+
+
+def _polars(columns: Sequence[Column]) -> Any:
+    import polars
+
+    kinds: Mapping[str, Any] = {
+        "number": polars.Float64,
+        "text": polars.String,
+        "texts": polars.List(polars.String),
+    }
+    return polars.DataFrame(
+        [polars.Series(one.name, one.of_one_type(), dtype=kinds.get(one.kind)) for one in columns]
+    )
+
+
+def _pyarrow(columns: Sequence[Column]) -> Any:
+    import pyarrow
+
+    kinds: Mapping[str, Any] = {
+        "number": pyarrow.float64(),
+        "text": pyarrow.string(),
+        "texts": pyarrow.list_(pyarrow.string()),
+    }
+    return pyarrow.table(
+        {one.name: pyarrow.array(one.of_one_type(), kinds.get(one.kind)) for one in columns}
+    )
+
+
+_MAKERS: Final[Mapping[str, Callable[[Sequence[Column]], Any]]] = {
+    "pandas": _pandas,
+    "polars": _polars,
+    "pyarrow": _pyarrow,
+}

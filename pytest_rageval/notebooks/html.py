@@ -1,0 +1,247 @@
+"""What notebooks show of results: means with intervals, gates, the worst samples; a ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Final
+
+from pytest_rageval.errors import shorten
+from pytest_rageval.model import (
+    WEIGHTED_SCORE,
+    GateResult,
+    MetricSummary,
+    Ranking,
+    SampleResult,
+    ScenarioResult,
+)
+from pytest_rageval.notebooks.markup import (
+    Markup,
+    badge,
+    bar,
+    element,
+    joined,
+    listed,
+    table,
+)
+from pytest_rageval.notebooks.words import NOT_JUDGED, verdict_of
+from pytest_rageval.reports.causes import cause_lines
+from pytest_rageval.reports.figures import change, figure, interval
+from pytest_rageval.reports.missing import missing_figures, scored_figure, stopped_text
+from pytest_rageval.reports.people import agreement_lines
+from pytest_rageval.reports.variants import HEADS, ranking_head, ranking_lines, ranking_rows
+from pytest_rageval.stats.verdict import badness, is_low, shortfalls, shown_errors
+from pytest_rageval.stats.wording import p_figure, verdict_word
+
+_WORST: Final = 5
+_ROWS: Final = 40
+_LISTED: Final = 3
+_LINE_WIDTH: Final = 400
+_TEXT_WIDTH: Final = 2_000
+_TITLE_WIDTH: Final = 160
+_COLOUR_OF: Final = {
+    "passed": "good",
+    "FAILED": "bad",
+    "undecided": "warn",
+    NOT_JUDGED: "plain",
+    "failed": "bad",
+    "skipped": "warn",
+    "ERROR": "bad",
+    "low": "warn",
+    "xfailed": "warn",
+}
+_WORDS: Final = {"error": "ERROR", "passed": "low"}
+"""What samples are called that are listed as the worst: nothing has judged a passed one."""
+_BANDS: Final = {"good": "good", "warn": "warn", "bad": "bad", None: "plain"}
+
+
+def result_html(result: ScenarioResult) -> str:
+    """Return a result as HTML: verdict, means, gates, the worst samples."""
+    word, counts = verdict_of(result)
+    return _whole(
+        _heading(result.info.title, badge(word, _COLOUR_OF[word]), counts),
+        listed(shorten(line, _LINE_WIDTH) for line in _remarks(result)),
+        _means(result),
+        _gates(result.gates),
+        _comparison(result),
+        _worst(result),
+    )
+
+
+def variants_html(
+    results: Mapping[str, ScenarioResult], ranking: Ranking, gate: GateResult | None
+) -> str:
+    """Return variants as HTML: their ranking, the gate ``best``, the verdict of each."""
+    figures = dict(ranking_rows(ranking))
+    rows = []
+    for one in ranking.variants:
+        mean, *rest = figures[one.name]
+        result = results[one.name]
+        word, counts = verdict_of(result)
+        band = _BANDS[result.info.band_of(ranking.metric, one.mean)]
+        shown = bar(one.mean, (one.ci_low, one.ci_high), _scale(result, ranking.metric), band)
+        verdict = joined((badge(word, _COLOUR_OF[word]), " ", counts))
+        rows.append((shorten(one.name, _TITLE_WIDTH), mean, shown, *rest, verdict))
+    head = ("variant", HEADS[0], "", *HEADS[1:], "verdict of its own")
+    return _whole(
+        _heading(ranking.scenario, Markup(""), ranking_head(ranking)),
+        table(head, _first(rows)),
+        listed(shorten(line, _LINE_WIDTH) for line in ranking_lines(ranking)),
+        _gates([gate] if gate is not None else []),
+    )
+
+
+def _whole(*parts: str) -> str:
+    look = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.45;max-width:960px"
+    return str(element("div", *parts, style=look))
+
+
+def _heading(title: str, verdict: Markup, said: str) -> Markup:
+    name = element("strong", shorten(title, _TITLE_WIDTH), style="font-size:15px", dir="auto")
+    return element("div", name, " ", verdict, " ", said, style="margin:4px 0")
+
+
+def _remarks(result: ScenarioResult) -> Iterator[str]:
+    """Yield what has to be known to read the figures."""
+    if result.counts.not_asked:
+        yield stopped_text(result.counts)
+    elif not result.complete:
+        yield "a partial run: the figures are of the samples that ran, and no gate is decided"
+    if result.info.overridden:
+        yield f"overridden: {', '.join(result.info.overridden)}"
+    yield from map(str, missing_figures(result))
+    yield from chain(agreement_lines(result), cause_lines(result))
+    yield from (*result.info.warnings, *result.info.remarks)
+
+
+def _means(result: ScenarioResult) -> Markup:
+    head = ("metric", "mean", "", "95 % interval", "weight", "scored")
+    names = (*result.metrics, WEIGHTED_SCORE)
+    return table(head, _first([_mean(result, name) for name in names], last=1))
+
+
+def _mean(result: ScenarioResult, name: str) -> tuple[str, ...]:
+    summary = result.summary_of(name)
+    mean = result.mean_of(name)
+    ends = (summary.ci_low, summary.ci_high)
+    weight = f"{summary.weight:g}" if isinstance(summary, MetricSummary) else ""
+    shown = bar(mean, ends, _scale(result, name), _BANDS[result.info.band_of(name, mean)])
+    return (
+        shorten(name, _TITLE_WIDTH),
+        figure(mean),
+        shown,
+        interval(*ends),
+        weight,
+        scored_figure(summary),
+    )
+
+
+def _scale(result: ScenarioResult, name: str) -> tuple[float, float]:
+    if name == WEIGHTED_SCORE:
+        return result.info.weighted_range
+    return next(column.range for column in result.info.metrics if column.name == name)
+
+
+def _gates(gates: Sequence[GateResult]) -> Markup:
+    """Return the gates, those that are not passed first."""
+    if not gates:
+        return Markup("")
+    rows = [
+        (
+            shorten(gate.name, _TITLE_WIDTH),
+            badge("FAILED" if gate.outcome == "failed" else _outcome(gate), _colour(gate)),
+            shorten(gate.message, _LINE_WIDTH),
+        )
+        for gate in sorted(gates, key=lambda gate: _ORDER[gate.outcome])
+    ]
+    return table(("gate", "verdict", ""), _first(rows))
+
+
+_ORDER: Final = {"failed": 0, "skipped": 1, "passed": 2}
+
+
+def _outcome(gate: GateResult) -> str:
+    return "undecided" if gate.outcome == "skipped" else gate.outcome
+
+
+def _colour(gate: GateResult) -> str:
+    return _COLOUR_OF[gate.outcome]
+
+
+def _comparison(result: ScenarioResult) -> Markup:
+    """Return the metrics against the baseline."""
+    if result.comparison is None:
+        return Markup("")
+    higher = {column.name: column.higher_is_better for column in result.info.metrics}
+    rows = [
+        (
+            shorten(name, _TITLE_WIDTH),
+            figure(found.a_mean),
+            figure(found.b_mean),
+            change(found.diff),
+            p_figure(found.p_adjusted),
+            verdict_word(found, higher_is_better=higher.get(name, True)),
+        )
+        for name, found in result.comparison.metrics.items()
+    ]
+    baseline = shorten(result.comparison.baseline, _TITLE_WIDTH)
+    return table((f"compared with {baseline}", "A", "B", "A - B", "p", ""), _first(rows))
+
+
+def _worst(result: ScenarioResult) -> Markup:
+    """Return the samples that could not be judged, failed or are low, to be opened."""
+    low = [sample for sample in result.samples if _is_bad(result, sample)]
+    if not low:
+        return Markup("")
+    shown = sorted(low, key=badness)[:_WORST]
+    title = f"Worst samples ({len(shown)} of {len(low)} that are low or not judged)"
+    head = element("div", element("strong", title), style="margin:6px 0")
+    return joined((head, *(_sample(result, sample) for sample in shown)))
+
+
+def _is_bad(result: ScenarioResult, sample: SampleResult) -> bool:
+    return sample.outcome in ("failed", "error") or is_low(result.info, sample)
+
+
+def _sample(result: ScenarioResult, sample: SampleResult) -> Markup:
+    said = (sample.sample_id, figure(sample.weighted_score), sample.question or "")
+    title = " · ".join(shorten(text, _TITLE_WIDTH) for text in said)
+    word = _WORDS.get(sample.outcome, sample.outcome)
+    rows = [(name, shorten(text, _TEXT_WIDTH)) for name, text in _parts(result, sample)]
+    summary = element(
+        "summary", badge(word, _COLOUR_OF[word]), " ", title, style="cursor:pointer", dir="auto"
+    )
+    inside = element("div", table((), rows), style="margin-left:16px")
+    return element("details", summary, inside, style="margin:3px 0")
+
+
+def _parts(result: ScenarioResult, sample: SampleResult) -> Iterator[tuple[str, str]]:
+    """Yield what there is to know of a sample, with its name."""
+    yield from _texts("question", [sample.question] if sample.question is not None else [])
+    yield from _texts("answer", [sample.answer] if sample.answer is not None else [])
+    yield from _texts("references", sample.references or ())
+    yield from _texts("contexts", sample.contexts or ())
+    scores = (f"{name} {figure(score)}" for name, score in sample.scores.items())
+    yield "scores", ", ".join(scores)
+    yield from (("why", str(missed)) for missed in shortfalls(sample, result.info.thresholds))
+    errors = shown_errors(sample)
+    yield from ((f"{name}: error", text) for name, text in errors.items())
+    reasons = {name: text for name, text in sample.reasons.items() if name not in errors}
+    yield from ((f"{name}: reason", text) for name, text in reasons.items())
+    if sample.cause is not None:
+        yield "cause", f"{sample.cause}: {sample.cause_reason}"
+
+
+def _texts(name: str, texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    yield from ((name, text) for text in texts[:_LISTED])
+    if len(texts) > _LISTED:
+        yield name, f"and {len(texts) - _LISTED} more"
+
+
+def _first(rows: Sequence[tuple[str, ...]], last: int = 0) -> Iterator[tuple[str, ...]]:
+    """Yield as many rows as are shown, how many more there are, and the ``last`` ones."""
+    before, after = rows[: len(rows) - last], rows[len(rows) - last :]
+    yield from before[:_ROWS]
+    if len(before) > _ROWS:
+        yield (f"and {len(before) - _ROWS} more", *[""] * (len(rows[0]) - 1))
+    yield from after

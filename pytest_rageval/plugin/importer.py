@@ -1,0 +1,68 @@
+"""``--rag-import`` writes a scenario and its rows from the file of another tool."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+import pytest
+
+from pytest_rageval.errors import ScenarioError
+from pytest_rageval.importing.base import Imported
+from pytest_rageval.importing.promptfoo import import_promptfoo, module_name
+from pytest_rageval.importing.scenario_text import rows_text, scenario_text
+from pytest_rageval.plugin.show.stdout import say
+from pytest_rageval.reports.base import write_atomically
+from pytest_rageval.text.printable import printable
+
+
+def write_import(name: str, folder: Path) -> int:
+    """Write the scenario of a promptfoo configuration beside it, and say what was not taken.
+
+    ``folder`` is where the command was typed. Returns pytest's exit status. A file that cannot be
+    imported, or one that would be overwritten, is a usage error.
+    """
+    path = Path(os.path.normpath(folder / name))
+    if not path.is_file():
+        raise pytest.UsageError(f"--rag-import: there is no file {name}")
+    scenario = path.with_name(f"{path.stem}.rageval.yaml")
+    rows = path.with_name(f"{path.stem}.jsonl")
+    module = path.with_name(f"{module_name(path)}.py")
+    existing = [file.name for file in (scenario, rows, module) if file.exists()]
+    if existing:
+        raise pytest.UsageError(f"--rag-import: {path.parent} already has {', '.join(existing)}")
+    try:
+        imported = import_promptfoo(path, name, folder)
+    except ScenarioError as error:
+        raise pytest.UsageError(printable(f"--rag-import: {error}")) from None
+    shown = os.path.relpath(scenario, folder)
+    command = f"pytest {shlex.quote(shown)}"
+    try:
+        write_atomically(rows, [rows_text(imported.rows)])
+        if imported.module:
+            write_atomically(module, [imported.module])
+        write_atomically(scenario, [scenario_text(imported, path.name, command)])
+    except OSError as error:
+        raise pytest.UsageError(f"--rag-import: {error}") from error
+    report = _report(imported, shown, os.path.relpath(rows, folder), command)
+    if imported.module:
+        report.insert(
+            2, f"wrote {os.path.relpath(module, folder)}, which asks its Python providers"
+        )
+    say(printable("\n".join(report)) + "\n")
+    return int(pytest.ExitCode.OK)
+
+
+def _report(imported: Imported, scenario: str, rows: str, command: str) -> list[str]:
+    skipped = sum("skip" in row for row in imported.rows)
+    left_out = f", {skipped} of them skipped: nothing of them could be checked" if skipped else ""
+    lines = [
+        f"wrote {scenario}",
+        f"wrote {rows} ({len(imported.rows)} rows, {imported.checks} checks{left_out})",
+        *imported.remarks,
+    ]
+    if imported.losses:
+        lines += ["", f"not taken ({len(imported.losses)}), also listed in {scenario}:"]
+        lines += [f"  {where}: {loss}" for where, loss in imported.losses]
+    return [*lines, "", f"run it:  {command}"]

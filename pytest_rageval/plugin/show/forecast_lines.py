@@ -1,0 +1,142 @@
+"""What ``--rag-dry-run`` prints: what a run would ask and decide, and that nothing was judged."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.scoring.forecast import Forecast, ModelUse
+from pytest_rageval.engine.verdict.decide import gates_of
+from pytest_rageval.gates.regression import UndecidedGate
+from pytest_rageval.model import Case, InvalidRow, ScenarioInfo
+from pytest_rageval.stats.wording import counted
+from pytest_rageval.text.printable import one_line
+
+NOTHING: Final = "DRY RUN: nothing was asked, scored or judged"
+"""What the last line begins with."""
+
+_WHERE_PRICES_ARE = "no price in the scenario: write price: {input: USD, output: USD} a million"
+
+
+@dataclass(frozen=True)
+class DryScenario:
+    """A scenario, or a variant, as it was collected; ``cases`` are those that would run.
+
+    ``selected`` also counts those that a mark skips.
+    """
+
+    plan: Plan
+    selected: int
+    cases: Collection[Case]
+    found: Forecast
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every case of the data set is selected."""
+        return self.selected >= self.plan.info.total
+
+
+def scenario_lines(dry: DryScenario, *, strict: bool) -> Iterator[str]:
+    """Yield what a run of one scenario would ask, and which of its gates it would decide."""
+    info = dry.plan.info
+    yield f"samples   {_samples(dry)}"
+    target = dry.found.target
+    if target is not None:
+        kept = f", {counted(target.cached, 'answer')} in the cache" if target.cached else ""
+        yield f"target    {target.shown}: {counted(target.calls, 'question')}{kept}"
+    for use in dry.found.models:
+        yield f"{use.settings.role:<9} {use.settings.model}: {_model(use, is_most=_stops(info))}"
+    if target is None and not dry.found.models:
+        yield "asks      nobody"
+    yield from _gates(dry, strict=strict)
+
+
+def best_line(variants: Collection[DryScenario], *, strict: bool) -> str:
+    """Return whether the gate over all variants of a scenario would be decided."""
+    contest = next(iter(variants)).plan.info.contest
+    names = {one.plan.info.variant for one in variants if one.is_whole}
+    is_whole = contest is not None and names >= set(contest.names)
+    return f"gate best of {next(iter(variants)).plan.info.name}: {_decided(is_whole, strict)}"
+
+
+def last_line(all_of_them: Collection[DryScenario]) -> str:
+    """Return the sum, which begins with what a dry run is not."""
+    uses = [use for one in all_of_them for use in one.found.models]
+    targets = [one.found.target for one in all_of_them if one.found.target is not None]
+    has_variants = any(one.plan.info.variant for one in all_of_them)
+    parts = [counted(len(all_of_them), "variant" if has_variants else "scenario")]
+    parts += [counted(sum(len(one.cases) for one in all_of_them), "sample")]
+    if targets:
+        parts.append(f"{counted(sum(one.calls for one in targets), 'question')} to targets")
+    if uses:
+        is_least = any(use.is_least for use in uses)
+        calls = counted(sum(use.calls for use in uses), "call")
+        parts.append(f"{'at least' if is_least else 'about'} {calls} of models")
+        parts.append(f"about {sum(use.tokens for use in uses):,.0f} tokens")
+        parts.append(_whole_cost(uses))
+    return f"{NOTHING}. A run: {', '.join(parts)}"
+
+
+def budget_lines(all_of_them: Iterable[DryScenario], budget: float | None) -> Iterator[str]:
+    """Yield a remark on a budget that the run would exceed."""
+    usd = sum(use.usd or 0.0 for one in all_of_them for use in one.found.models)
+    if budget is not None and usd > budget:
+        yield f"--rag-budget {budget:g} would stop this run: it costs about {usd:.4f} USD"
+
+
+def _samples(dry: DryScenario) -> str:
+    total, invalid = dry.plan.info.total, sum(isinstance(one, InvalidRow) for one in dry.cases)
+    skipped = dry.selected - len(dry.cases)
+    said = f"{len(dry.cases)} of {total} would run"
+    said += f", {skipped} skipped" * bool(skipped)
+    return said + f", {counted(invalid, 'invalid row')} among them" * bool(invalid)
+
+
+def _model(use: ModelUse, *, is_most: bool) -> str:
+    about = "at most" if is_most else "at least" if use.is_least else "about"
+    kept = f", {counted(use.cached, 'answer')} in the cache" if use.cached else ""
+    cost = "cost not known" if use.usd is None else f"about {use.usd:.4f} USD"
+    why = f" ({_WHERE_PRICES_ARE})" if use.usd is None and use.calls else ""
+    tokens = f"about {use.tokens:,.0f} tokens"
+    if not use.calls:
+        return f"0 calls{kept}, 0 tokens, 0 USD"
+    return f"{about} {counted(use.calls, 'call')}{kept}, {tokens}, {cost}{why}"
+
+
+def _stops(info: ScenarioInfo) -> bool:
+    return info.stop is not None
+
+
+def _whole_cost(uses: Collection[ModelUse]) -> str:
+    """Return the sum of the known costs; a model without a price is named, and never free."""
+    unknown = dict.fromkeys(
+        one_line(use.settings.model) for use in uses if use.usd is None and use.calls
+    )
+    known = [use.usd for use in uses if use.usd is not None or not use.calls]
+    usd = f"about {sum(one or 0.0 for one in known):.4f} USD"
+    if not unknown:
+        return usd
+    names = f"what {', '.join(unknown)} costs (no price)"
+    return f"{usd} and {names}" if known else names
+
+
+def _gates(dry: DryScenario, *, strict: bool) -> Iterator[str]:
+    gates = gates_of(dry.plan.info)
+    # A gate for each value of a field holds another gate.
+    later = [one.name for one in gates if isinstance(getattr(one, "inner", one), UndecidedGate)]
+    named = [one.name for one in gates if one.name not in later]
+    if named:
+        part = "" if dry.is_whole else f" ({dry.selected} of {dry.plan.info.total} samples)"
+        yield f"gates     {_decided(dry.is_whole, strict)}{part}: {', '.join(named)}"
+    if later:
+        yield f"gates     not decided, there is no saved run yet: {', '.join(later)}"
+    if not gates:
+        yield "gates     none"
+
+
+def _decided(is_whole: bool, strict: bool) -> str:
+    if is_whole:
+        return "would be decided"
+    return "would fail, being undecided (strict)" if strict else "not decided"

@@ -1,0 +1,159 @@
+"""JSON Schema, as far as checks of answers use it: reading a schema, and why a value does not fit.
+
+What is not known here is refused, so that no rule is left out in silence. Nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sized
+from typing import Any, Final
+
+from pytest_rageval.errors import shorten, unknown_name
+from pytest_rageval.text.patterns import check_pattern
+
+Search = Callable[[str, str, bool], bool]
+
+_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "number": (int, float),
+    "integer": (int, float),
+    "boolean": (bool,),
+    "null": (type(None),),
+}
+_ANNOTATIONS: Final = frozenset(
+    {"$schema", "$id", "$comment", "title", "description", "default", "examples"}
+)
+_LIMITS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "minimum": lambda value, end: value >= end,
+    "maximum": lambda value, end: value <= end,
+    "exclusiveMinimum": lambda value, end: value > end,
+    "exclusiveMaximum": lambda value, end: value < end,
+}
+_SIZES: Final[Mapping[str, tuple[type[Sized], Callable[[Any, Any], bool]]]] = {
+    "minLength": (str, lambda size, end: size >= end),
+    "maxLength": (str, lambda size, end: size <= end),
+    "minItems": (list, lambda size, end: size >= end),
+    "maxItems": (list, lambda size, end: size <= end),
+}
+_KNOWN: Final = (
+    *("type", "enum", "const", "required", "properties", "additionalProperties", "items"),
+    *("pattern", *_LIMITS, *_SIZES),
+)
+_DEEPEST: Final = 50
+
+
+def read_shape(place: str, schema: Any, depth: int = 0) -> Any:
+    """Return a schema that every rule of is known here; raises ValueError for another one."""
+    if isinstance(schema, bool):
+        return schema
+    if not isinstance(schema, Mapping) or depth > _DEEPEST:
+        raise ValueError(f"{place}: expected a JSON Schema, found {shorten(repr(schema))}")
+    for key in sorted(map(str, schema.keys() - _ANNOTATIONS)):
+        _check_rule(place, key, schema[key])
+    for inner in _inner(schema):
+        read_shape(place, inner, depth + 1)
+    return schema
+
+
+def _check_rule(place: str, key: str, rule: Any) -> None:
+    if key not in _KNOWN:
+        raise ValueError(f"{place}: {unknown_name('rule of a JSON Schema', key, _KNOWN)}")
+    if not _is_rule(key, rule):
+        raise ValueError(f"{place}: {key} cannot be {shorten(repr(rule))}")
+    if key == "pattern":
+        check_pattern(f"{place}: pattern", rule)
+
+
+def _is_rule(key: str, rule: Any) -> bool:
+    if key == "type":
+        names = rule if isinstance(rule, list) else [rule]
+        return bool(names) and all(isinstance(name, str) and name in _TYPES for name in names)
+    if key in ("enum", "required"):
+        return isinstance(rule, list) and (key == "enum" or all(isinstance(n, str) for n in rule))
+    if key in ("properties", "pattern"):
+        return isinstance(rule, Mapping if key == "properties" else str)
+    is_number = isinstance(rule, int | float) and not isinstance(rule, bool)
+    return is_number if key in _LIMITS or key in _SIZES else True
+
+
+def _inner(schema: Mapping[str, Any]) -> Iterator[Any]:
+    yield from schema.get("properties", {}).values()
+    yield from (schema[key] for key in ("additionalProperties", "items") if key in schema)
+
+
+def misfit(value: Any, schema: Any, search: Search) -> str | None:
+    """Return why ``value`` does not fit the schema; None where it fits."""
+    return next(_misfits(value, schema, search, "the value"), None)
+
+
+def _misfits(value: Any, schema: Any, search: Search, where: str) -> Iterator[str]:
+    if isinstance(schema, bool):
+        if not schema:
+            yield f"{where} is not allowed"
+        return
+    yield from _wrong_value(value, schema, where)
+    yield from _wrong_size(value, schema, where)
+    pattern = schema.get("pattern", "")
+    if isinstance(value, str) and pattern and not search(pattern, value, False):
+        yield f"{where} does not match {pattern!r}"
+    if isinstance(value, list) and "items" in schema:
+        for at, item in enumerate(value):
+            yield from _misfits(item, schema["items"], search, f"{where}[{at}]")
+    if isinstance(value, dict):
+        yield from _wrong_parts(value, schema, search, where)
+
+
+def _wrong_value(value: Any, schema: Mapping[str, Any], where: str) -> Iterator[str]:
+    named = schema.get("type", [])
+    names = named if isinstance(named, list) else [named]
+    if names and not any(_is_of(value, name) for name in names):
+        yield f"{where} is not of the type {' or '.join(names)}"
+    if "enum" in schema and json_key(value) not in map(json_key, schema["enum"]):
+        yield f"{where} is none of {schema['enum']}"
+    if "const" in schema and json_key(value) != json_key(schema["const"]):
+        yield f"{where} is not {schema['const']!r}"
+
+
+def _wrong_size(value: Any, schema: Mapping[str, Any], where: str) -> Iterator[str]:
+    if _is_of(value, "number"):
+        for key, holds in _LIMITS.items():
+            if key in schema and not holds(value, schema[key]):
+                yield f"{where} breaks {key} {schema[key]}"
+    for key, (kind, holds) in _SIZES.items():
+        if key in schema and isinstance(value, kind) and not holds(len(value), schema[key]):
+            yield f"{where} breaks {key} {schema[key]}"
+
+
+def _wrong_parts(
+    value: dict[str, Any], schema: Mapping[str, Any], search: Search, where: str
+) -> Iterator[str]:
+    known = schema.get("properties", {})
+    yield from (
+        f"{where} lacks {name!r}" for name in schema.get("required", ()) if name not in value
+    )
+    for name, part in value.items():
+        rule = known[name] if name in known else schema.get("additionalProperties", True)
+        yield from _misfits(part, rule, search, f"{where}.{name}")
+
+
+def _is_of(value: Any, name: str) -> bool:
+    if isinstance(value, bool) and name != "boolean":
+        return False
+    is_of = isinstance(value, _TYPES[name])
+    return is_of and (name != "integer" or value % 1 == 0)
+
+
+def json_key(value: Any) -> str:
+    """Return a text that is equal for equal JSON values: true is not 1, and 1.0 is."""
+    return json.dumps(_whole(value), sort_keys=True)
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _whole(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_whole(part) for part in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

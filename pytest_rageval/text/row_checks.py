@@ -1,0 +1,279 @@
+"""What a row asks of its answer: reading the checks, and whether an answer passes one.
+
+Texts are compared exactly, with case, spaces and punctuation, in Unicode's form NFC.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pytest_rageval.errors import shorten, unknown_name
+from pytest_rageval.text.json_shape import json_key, misfit, read_shape
+from pytest_rageval.text.patterns import check_pattern
+
+Search = Callable[[str, str, bool], bool]
+"""(pattern, text, ignore_case) -> whether the pattern is found in the text."""
+
+KINDS: Final = (
+    *("contains", "contains-any", "contains-all"),
+    *("icontains", "icontains-any", "icontains-all"),
+    *("starts-with", "equals", "regex", "is-json", "contains-json", "max_latency_s"),
+)
+"""The checks of ``answer_checks``; all but the last may begin with ``not-``."""
+
+_LATENCY: Final = KINDS[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that a row asks of its answer; ``value`` is a tuple of texts where it takes some.
+
+    ``is_not`` turns it round. ``weight`` is its part in the score.
+    """
+
+    kind: str
+    value: Any
+    is_not: bool = False
+    weight: float = 1.0
+
+    def __str__(self) -> str:
+        kind = f"not-{self.kind}" if self.is_not else self.kind
+        value = list(self.value) if isinstance(self.value, tuple) else self.value
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        return kind if value is True else f"{kind} {shorten(repr(value), 100)}"
+
+    def passes(self, answer: str, search: Search, latency_s: float | None = None) -> bool | None:
+        """Return whether the answer passes; None where the time that it took is not known."""
+        if self.kind == _LATENCY:
+            return None if latency_s is None else bool(latency_s <= self.value)
+        return self._holds(_nfc(answer), search) != self.is_not
+
+    def _holds(self, answer: str, search: Search) -> bool:
+        if "contains" in self.kind and self.kind != "contains-json":
+            return self._is_in(answer)
+        if self.kind == "regex":
+            return search(self.value, answer, False)
+        if self.kind == "starts-with":
+            return answer.startswith(self.value)
+        if self.kind == "equals":
+            return _equals(answer, self.value)
+        values = [_json(answer)] if self.kind == "is-json" else _objects(answer)
+        return any(
+            found is not _NO_JSON and misfit(found, self.value, search) is None for found in values
+        )
+
+    def _is_in(self, answer: str) -> bool:
+        texts: Iterable[str] = self.value
+        if self.kind.startswith("i"):
+            answer, texts = answer.lower(), [text.lower() for text in texts]
+        found = (text in answer for text in texts)
+        return any(found) if self.kind.endswith("-any") else all(found)
+
+
+def included(
+    texts: Sequence[str | Sequence[str]], *, is_not: bool, ignore_case: bool
+) -> list[Check]:
+    """Return the checks of ``must_include`` or, with ``is_not``, of ``must_not_include``."""
+    kind = "icontains" if ignore_case else "contains"
+    return [
+        Check(kind, (text,), is_not)
+        if isinstance(text, str)
+        else Check(f"{kind}-any", tuple(text), is_not)
+        for text in texts
+    ]
+
+
+def read_texts(field: str, value: Any) -> tuple[str | tuple[str, ...], ...] | None:
+    """Return the texts of a row, None where there are none; a list among them is of alternatives.
+
+    A number is its text. Raises ValueError for another value, and for an empty text in a list,
+    which every answer holds.
+    """
+    if value == "":
+        return None
+    return tuple(_one_or_more(field, part) for part in _parts(value)) or None
+
+
+def _one_or_more(field: str, part: Any) -> str | tuple[str, ...]:
+    if not isinstance(part, list | tuple):
+        return _text(field, part)
+    if not part:
+        raise ValueError(f"{field}: a list of alternatives is empty")
+    return tuple(_text(field, text) for text in part)
+
+
+def read_criteria(field: str, value: Any) -> tuple[str, ...] | None:
+    """Return the criteria of a row, None where there are none; raises ValueError for no text."""
+    if value == "":
+        return None
+    return tuple(_text(field, part) for part in _parts(value)) or None
+
+
+def read_patterns(field: str, value: Any) -> tuple[str, ...] | None:
+    """Return the patterns of a row, None where there are none; raises ValueError for a bad one."""
+    if value == "":
+        return None
+    return tuple(_pattern(field, part) for part in _parts(value)) or None
+
+
+def read_checks(field: str, value: Any) -> tuple[Mapping[str, Any], ...] | None:
+    """Return the checks of a row as they are written, None where there are none.
+
+    Raises ValueError for what ``checks_of`` cannot read.
+    """
+    if value == "":
+        return None
+    parts = _parts(value)
+    for part in parts:
+        _check(field, part)
+    return tuple(parts) or None
+
+
+def _parts(value: Any) -> list[Any]:
+    """Return the items of a list, or the one value; null is none, as Parquet has it."""
+    parts = value if isinstance(value, list | tuple) else [value]
+    return [part for part in parts if part is not None]
+
+
+def checks_of(written: Sequence[Mapping[str, Any]]) -> list[Check]:
+    """Return the checks of ``answer_checks``, for instance ``{"not-contains": "sorry"}``.
+
+    ``weight`` may stand beside the kind. Raises ValueError for what is no check.
+    """
+    return [_check("answer_checks", part) for part in written]
+
+
+def _check(field: str, part: Any) -> Check:
+    if not isinstance(part, Mapping):
+        raise ValueError(
+            f"{field}: expected a list of checks such as "
+            f'{{"contains": "30 days"}}, found {shorten(repr(part))}'
+        )
+    kinds = [str(key) for key, asked in part.items() if key != "weight" and asked is not None]
+    if len(kinds) != 1:
+        raise ValueError(f"{field}: a check has one kind, found {shorten(repr(kinds))}")
+    written = kinds[0]
+    kind = written if written == _LATENCY else written.replace("_", "-")
+    is_not = kind.startswith("not-")
+    kind = kind.removeprefix("not-")
+    if kind not in KINDS or (is_not and kind == _LATENCY):
+        raise ValueError(f"{field}: {unknown_name('check', written, KINDS)}")
+    value = _READ[kind](f"{field}: {written}", part[written])
+    return Check(kind, value, is_not, _weight(field, part.get("weight", 1)))
+
+
+def _weight(field: str, weight: Any) -> float:
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight <= 1e9:
+        raise ValueError(
+            f"{field}: expected a weight above 0, found {shorten(repr(weight))}; "
+            "leave out a check that does not count"
+        )
+    return float(weight)
+
+
+def _texts(place: str, value: Any) -> tuple[str, ...]:
+    is_list = isinstance(value, list | tuple)
+    if is_list and not place.endswith(("-any", "-all", "_any", "_all")):
+        raise ValueError(f"{place}: expected one text, found a list; '-any' and '-all' take one")
+    if is_list and not value:
+        raise ValueError(f"{place}: the list is empty")
+    return tuple(_text(place, part) for part in value) if is_list else (_text(place, value),)
+
+
+def _text(place: str, value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = repr(value)
+    if not isinstance(value, str):
+        raise ValueError(f"{place}: expected a text in quotes, found {shorten(repr(value))}")
+    if not value:
+        raise ValueError(f"{place}: an empty text is in every answer")
+    return _nfc(value)
+
+
+def _pattern(place: str, value: Any) -> str:
+    text = _text(place, value)
+    check_pattern(place, text)
+    return text
+
+
+def _expected(place: str, value: Any) -> Any:
+    """Return what the answer is to equal: a text, or a list or object in JSON."""
+    return (
+        value if isinstance(value, list | dict) else value if value == "" else _text(place, value)
+    )
+
+
+def _shape(place: str, value: Any) -> Any:
+    if value is True:
+        return True
+    if not isinstance(value, Mapping):
+        found = shorten(repr(value))
+        raise ValueError(f"{place}: expected true or a JSON Schema, found {found}")
+    return read_shape(place, value)
+
+
+def _seconds(place: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9:
+        raise ValueError(f"{place}: expected a number of seconds, found {shorten(repr(value))}")
+    return float(value)
+
+
+_READ: Final[Mapping[str, Callable[[str, Any], Any]]] = {
+    **dict.fromkeys(KINDS, _texts),
+    "starts-with": _text,
+    "equals": _expected,
+    "regex": _pattern,
+    "is-json": _shape,
+    "contains-json": _shape,
+    _LATENCY: _seconds,
+}
+
+
+def _nfc(text: str) -> str:
+    return unicodedata.normalize("NFC", text)
+
+
+_NO_JSON: Final = object()
+_MOST_OBJECTS: Final = 200
+"""How many opening braces are tried: each failure may read to the end of the answer."""
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is not JSON")
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
+
+
+def _json(text: str) -> Any:
+    """Return the value that the whole text is in strict JSON, ``_NO_JSON`` where it is none."""
+    try:
+        return _DECODER.decode(text)
+    except (ValueError, RecursionError):
+        return _NO_JSON
+
+
+def _objects(text: str) -> Iterable[Any]:
+    """Yield the outermost objects of a text that are strict JSON."""
+    at = failures = 0
+    while failures < _MOST_OBJECTS and (start := text.find("{", at)) >= 0:
+        try:
+            found, at = _DECODER.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            at, failures = start + 1, failures + 1
+        else:
+            yield found
+
+
+def _equals(answer: str, expected: Any) -> bool:
+    if isinstance(expected, str):
+        return answer == expected
+    found = _json(answer)
+    return found is not _NO_JSON and json_key(found) == json_key(expected)

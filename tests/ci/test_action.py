@@ -1,0 +1,419 @@
+"""E24: the GitHub Action compares, comments once, and is never green because a step failed."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import action_badge
+import action_comment
+import pytest
+import yaml
+from action_report import ROOM, Run, report_text
+from fake_github import REPOSITORY, TOKEN, FakeGitHub
+from github_api import ApiError, Repository
+
+ROOT = Path(__file__).parents[2]
+ACTION = ROOT / ".github" / "actions" / "rageval"
+SCENARIO = """\
+name: garden
+dataset: answers.jsonl
+metrics: [em]
+gates: {em: 0.5}
+"""
+PULL_REQUEST = {"number": 7, "pull_request": {"head": {"sha": "c0ffee00" * 5}}}
+
+
+@dataclass
+class Job:
+    """A job's folder and environment, in which steps of the action run."""
+
+    folder: Path
+    environ: dict[str, str]
+
+    def write(self, right: int, wrong: int = 0) -> None:
+        """Write a scenario with right and wrong answers."""
+        (self.folder / "garden.rageval.yaml").write_text(SCENARIO, "utf-8")
+        rows = [
+            {
+                "id": f"q{i}",
+                "question": "?",
+                "answer": "yes" if i < right else "no",
+                "references": "yes",
+            }
+            for i in range(right + wrong)
+        ]
+        text = "".join(f"{json.dumps(row)}\n" for row in rows)
+        (self.folder / "answers.jsonl").write_text(text, "utf-8")
+
+    def happens(self, event: str, payload: dict[str, Any], ref: str) -> None:
+        """Be a job of this event."""
+        path = Path(self.environ["GITHUB_EVENT_PATH"])
+        path.write_text(json.dumps({"repository": {"default_branch": "main"}} | payload), "utf-8")
+        self.environ |= {"GITHUB_EVENT_NAME": event, "GITHUB_REF": ref}
+
+    def run(self) -> tuple[int, dict[str, str]]:
+        """Run the step that runs pytest; return its exit status and outputs."""
+        output = Path(self.environ["GITHUB_OUTPUT"])
+        output.write_text("", "utf-8")
+        command = [sys.executable, str(ACTION / "action_run.py")]
+        status = subprocess.run(command, cwd=self.folder, env=self.environ, check=False).returncode
+        found = re.findall(r"^(.+?)<<(\w+)\n(.*?)\n\2$", output.read_text("utf-8"), re.M | re.S)
+        return status, {name: value for name, _, value in found}
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    own = {
+        "ACTION_SCENARIOS": "garden.rageval.yaml\n",
+        "ACTION_PYTEST_ARGS": "-q",
+        "ACTION_BASELINE": "main",
+        "ACTION_COMPARE_FAIL": "",
+        "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
+        "GITHUB_OUTPUT": str(tmp_path / "output"),
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+        "GITHUB_WORKSPACE": str(folder),
+        "RUNNER_TEMP": str(tmp_path),
+    }
+    ours = ("RAGEVAL_", "PYTEST_", "GITHUB_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    job = Job(folder, {**kept, **own})
+    job.happens("pull_request", PULL_REQUEST, "refs/pull/7/merge")
+    return job
+
+
+def test_a_pull_request_is_compared_with_the_run_that_main_saved(job: Job) -> None:
+    job.write(right=8)
+    job.happens("push", {}, "refs/heads/main")
+    status, outputs = job.run()
+    assert (status, outputs["verdict"], outputs["saves-baseline"]) == (0, "passed", "true")
+    assert (job.folder / ".rageval" / ".cache-baselines" / "garden" / "main.json").is_file()
+    job.write(right=6, wrong=2)
+    job.happens("pull_request", PULL_REQUEST, "refs/pull/7/merge")
+    status, outputs = job.run()
+    assert (status, outputs["saves-baseline"]) == (0, "false")
+    report = Path(outputs["report"]).read_text("utf-8")
+    assert "## Compared with main" in report
+    assert "not compared" not in report
+    assert Path(job.folder, outputs["pages"]).name == "report.html"
+    assert action_badge.badge_name(Path(outputs["badges"])) == "garden"
+    used = re.findall(r"steps\.run\.outputs\.([\w-]+)", (ACTION / "action.yml").read_text("utf-8"))
+    assert set(used) == set(outputs)
+
+
+def test_a_fall_that_nobody_can_decide_is_red_though_pytest_passed(job: Job) -> None:
+    """Without a saved run of main, compare-fail has nothing to compare with."""
+    job.write(right=8)
+    job.environ["ACTION_COMPARE_FAIL"] = "em:0.02"
+    status, outputs = job.run()
+    assert (status, outputs["exit-status"], outputs["verdict"]) == (1, "0", "error")
+    report = Path(outputs["report"]).read_text("utf-8")
+    assert report.startswith("## rageval: NOT JUDGED\n")
+    for text in (report, Path(job.environ["GITHUB_STEP_SUMMARY"]).read_text("utf-8")):
+        assert "'compare-fail' could not be decided: there is no saved run 'main'" in text
+
+
+@pytest.mark.full
+def test_a_saved_run_that_is_refused_is_red_where_falls_are_judged(job: Job) -> None:
+    """A pull request that changes what is measured does not get around the comparison."""
+    job.write(right=8)
+    job.happens("push", {}, "refs/heads/main")
+    assert job.run()[0] == 0
+    rows = (job.folder / "answers.jsonl").read_text("utf-8").replace('"?"', '"other?"')
+    (job.folder / "answers.jsonl").write_text(rows, "utf-8")
+    scenario = SCENARIO.replace("[em]", "[acc]").replace("em:", "acc:")
+    (job.folder / "garden.rageval.yaml").write_text(scenario, "utf-8")
+    job.happens("pull_request", PULL_REQUEST, "refs/pull/7/merge")
+    job.environ["ACTION_COMPARE_FAIL"] = "acc:0.02"
+    status, outputs = job.run()
+    assert (status, outputs["exit-status"], outputs["verdict"]) == (1, "0", "error")
+    report = Path(outputs["report"]).read_text("utf-8")
+    assert "refused: garden" in report
+
+
+def test_falls_of_refused_and_of_missing_runs_are_told_apart() -> None:
+    import action_run
+
+    runs = [
+        Run(
+            Path(".rageval", name, "20261123"), f"# {name}\n\n**passed**\n", is_compared=name == "c"
+        )
+        for name in "abc"
+    ]
+    saved = {Path("a"), Path("c")}
+    environ = {"ACTION_COMPARE_FAIL": "f1:0.02", "ACTION_BASELINE": "main"}
+    (said,) = action_run._undecided(environ, runs, saved)
+    assert "the saved run was refused: a." in said
+    assert action_run._undecided(environ, runs[1:], saved) == []
+    assert action_run._not_compared({**environ, "ACTION_COMPARE_FAIL": ""}, runs, saved) == [
+        "not compared, there is no saved run 'main' yet: b",
+        "not compared, the saved run 'main' was refused: a",
+    ]
+
+
+@pytest.mark.parametrize("name", ["a/b", "main.json", "a b"])
+def test_a_name_that_cannot_be_a_baseline_is_refused(job: Job, name: str) -> None:
+    import action_run
+
+    job.environ["ACTION_BASELINE"] = name
+    with pytest.raises(SystemExit, match="input 'baseline'"):
+        action_run.pytest_command(job.environ)
+
+
+def test_a_failed_gate_fails_the_step_and_is_told(job: Job) -> None:
+    job.write(right=1, wrong=3)
+    status, outputs = job.run()
+    assert (status, outputs["verdict"]) == (1, "failed")
+    report = Path(outputs["report"]).read_text("utf-8")
+    assert report.startswith("## rageval: FAILED (exit status 1: a case or a gate failed)")
+    assert "not compared, there is no saved run 'main' yet: garden" in report
+
+
+def test_without_a_summary_the_step_is_red_and_says_so(job: Job) -> None:
+    """Nothing can be collected: the step summary has it, too, since the plugin wrote none."""
+    status, outputs = job.run()
+    assert (status, outputs["verdict"], outputs["folders"]) == (4, "error", "")
+    for text in (outputs["report"], job.environ["GITHUB_STEP_SUMMARY"]):
+        assert "NOT JUDGED (exit status 4" in Path(text).read_text("utf-8")
+
+
+@pytest.mark.full
+def test_a_green_pytest_that_wrote_no_results_is_red(job: Job) -> None:
+    """An option in the job's arguments sent them elsewhere."""
+    job.write(right=8)
+    job.environ["ACTION_PYTEST_ARGS"] = "-q --rag-output=elsewhere"
+    status, outputs = job.run()
+    assert (status, outputs["exit-status"], outputs["verdict"]) == (1, "0", "error")
+
+
+@pytest.mark.full
+def test_a_gate_over_variants_is_told(job: Job) -> None:
+    """The summaries of the variants pass; only variants.json knows the gate ``best``."""
+    job.write(right=2, wrong=2)
+    variants = "variants: {a: {}, b: {}}\nbest: a\n"
+    (job.folder / "garden.rageval.yaml").write_text(SCENARIO + variants, "utf-8")
+    status, outputs = job.run()
+    assert status == 1
+    assert "- `gate best failed: " in Path(outputs["report"]).read_text("utf-8")
+    assert Path(outputs["pages"].splitlines()[0]).name == "variants.html"
+
+
+@pytest.mark.parametrize(
+    ("event", "ref", "saves"),
+    [
+        ("push", "refs/heads/main", True),
+        ("workflow_dispatch", "refs/heads/main", True),
+        ("schedule", "refs/heads/main", True),
+        ("push", "refs/heads/topic", False),
+        ("push", "refs/tags/main", False),
+        ("pull_request_target", "refs/heads/main", False),
+        ("workflow_run", "refs/heads/main", False),
+    ],
+)
+def test_only_the_default_branch_saves(job: Job, event: str, ref: str, saves: bool) -> None:
+    """With pull_request_target, the ref is main's, and the code may be a stranger's."""
+    import action_run
+
+    job.happens(event, {}, ref)
+    assert action_run.is_default_branch(job.environ) is saves
+    is_compared = "--rag-compare=main" in action_run.pytest_command(job.environ)
+    assert is_compared is not saves
+
+
+def test_a_scenario_with_baselines_of_its_own_is_left_alone(job: Job) -> None:
+    import action_run
+
+    job.environ["ACTION_BASELINE"] = ""
+    command = " ".join(action_run.pytest_command(job.environ))
+    assert "--rag-strict" in command
+    assert not re.search("compare|save|baselines", command)
+
+
+def test_every_script_gets_what_it_reads() -> None:
+    """A step that lacks a variable would end in a traceback, and only on GitHub."""
+    action = yaml.safe_load((ACTION / "action.yml").read_text("utf-8"))
+    scripts = 0
+    for step in action["runs"]["steps"]:
+        for name in re.findall(r"\w+\.py", step.get("run", "")):
+            text = (ACTION / name).read_text("utf-8")
+            text += (ACTION / "github_api.py").read_text("utf-8") if "github_api" in text else ""
+            assert set(re.findall(r"ACTION_[A-Z_]+", text)) == set(step["env"])
+            scripts += 1
+    assert scripts == 4
+
+
+# The report.
+
+
+def run_of(title: str, verdict: str, rest: str = "") -> Run:
+    return Run(Path("runs", title), f"# {title}\n\n{verdict}\n\n{rest}", is_compared=True)
+
+
+def test_a_report_begins_with_what_is_red() -> None:
+    runs = [run_of("good", "**passed**: 1 gate passed"), run_of("bad", "**FAILED**: 1 of 1")]
+    text = report_text(runs, "failed", 1, [])
+    assert "| good | **passed**: 1 gate passed |" in text
+    assert text.index("# bad\n") < text.index("# good\n")
+
+
+def test_a_report_of_many_long_summaries_fits_into_a_comment() -> None:
+    """40 summaries of 20,000 characters: the table names all, the rest is cut, and says so."""
+    runs = [run_of(f"s{i}", "**passed**: 1 gate passed", "| x |\n" * 3333) for i in range(40)]
+    text = report_text(runs, "passed", 0, [])
+    assert ROOM - 100 < len(text) <= ROOM
+    assert all(f"| s{i} |" in text for i in range(40))
+    assert "Cut here" in text
+
+
+def test_a_run_without_summary_is_not_judged() -> None:
+    run = Run(Path("runs", "odd"), "# odd\n", is_compared=False)
+    assert run.verdict.startswith("**NOT JUDGED**")
+    assert not run.is_green
+
+
+# The comment.
+
+
+@pytest.fixture
+def github(job: Job, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGitHub]:
+    """A fake GitHub, and the environment of a job that may write to it."""
+    report = job.folder / "report.md"
+    report.write_text("## rageval: passed\n", "utf-8")
+    with FakeGitHub() as fake:
+        job.environ |= {
+            "ACTION_NAME": "rageval",
+            "ACTION_TOKEN": TOKEN,
+            "ACTION_REPORT": str(report),
+            "ACTION_ARTIFACT_URL": "https://github.example/artifact/1",
+            "GITHUB_API_URL": fake.url,
+            "GITHUB_REPOSITORY": REPOSITORY,
+            "GITHUB_RUN_ID": "42",
+            "GITHUB_SERVER_URL": "https://github.example",
+            "NO_PROXY": "127.0.0.1",
+        }
+        for name, value in job.environ.items():
+            monkeypatch.setenv(name, value)
+        yield fake
+
+
+def test_the_comment_is_written_once_and_then_updated(github: FakeGitHub, job: Job) -> None:
+    """As the script that the action runs."""
+    for text in ("## rageval: FAILED\n", "## rageval: passed\n"):
+        Path(job.environ["ACTION_REPORT"]).write_text(text, "utf-8")
+        command = [sys.executable, str(ACTION / "action_comment.py")]
+        assert subprocess.run(command, env=job.environ, check=False).returncode == 0
+    assert len(github.comments) == 1
+    body = github.comments[0]["body"]
+    assert "rageval: passed" in body
+    assert "FAILED" not in body
+    assert "c0ffee00 · [log](https://github.example/someone/garden/actions/runs/42)" in body
+
+
+def test_the_comment_is_found_behind_a_hundred_others(github: FakeGitHub) -> None:
+    for i in range(100):
+        github.add_comment(f"comment {i}", "User")
+    github.add_comment(f"{action_comment.marker('rageval')}\nold")
+    action_comment.main()
+    assert len(github.comments) == 101
+    assert "rageval: passed" in github.comments[-1]["body"]
+
+
+def test_two_uses_have_two_comments(github: FakeGitHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    action_comment.main()
+    monkeypatch.setenv("ACTION_NAME", "--> other")
+    action_comment.main()
+    assert len(github.comments) == 2
+
+
+def test_a_comment_of_a_stranger_is_not_taken_for_ours(github: FakeGitHub) -> None:
+    """Who wrote it could change it after us."""
+    github.add_comment(f"{action_comment.marker('rageval')}\npassed, trust me", "User", "NONE")
+    action_comment.main()
+    assert "trust me" in github.comments[0]["body"]
+    assert len(github.comments) == 2
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_token_without_the_right_is_told(
+    github: FakeGitHub, capsys: pytest.CaptureFixture[str], status: int
+) -> None:
+    """A fork's pull request: no comment, a warning, and the verdict stays what it is."""
+    github.faults.append(status)
+    assert action_comment.main() == 0
+    assert github.comments == []
+    said = capsys.readouterr().out
+    assert "::warning::no comment: the token may not write one" in said
+    assert TOKEN not in said
+
+
+def test_a_job_that_ended_before_pytest_leaves_no_green_comment(
+    github: FakeGitHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    github.add_comment(f"{action_comment.marker('rageval')}\n## rageval: passed")
+    monkeypatch.setenv("ACTION_REPORT", "")
+    action_comment.main()
+    assert "NOT JUDGED" in github.comments[0]["body"]
+
+
+def test_a_push_gets_no_comment(github: FakeGitHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_EVENT_NAME", "push")
+    assert action_comment.main() == 0
+    assert github.asked == []
+
+
+def test_a_fault_of_the_server_is_tried_again(github: FakeGitHub) -> None:
+    repository = Repository(github.url, REPOSITORY, TOKEN, pause_s=0)
+    github.faults.extend([502, 503])
+    assert list(repository.pages("issues/7/comments")) == []
+    github.faults.extend([502, 503, 504])
+    with pytest.raises(ApiError, match="HTTP 504"):
+        repository.ask("GET", "issues/7/comments")
+    github.faults.append(422)
+    with pytest.raises(ApiError, match="HTTP 422"):
+        repository.ask("POST", "issues/7/comments", {"body": "x"})
+    assert len(github.asked) == 3 + 3 + 1
+
+
+# Badges.
+
+
+def test_badges_are_put_on_their_branch_only_when_they_change(
+    github: FakeGitHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    github.branches.add("badges")
+    badge = tmp_path / ".rageval" / "garden" / "20261123T070252-827597" / "badge.svg"
+    badge.parent.mkdir(parents=True)
+    monkeypatch.setenv("ACTION_BADGES", str(badge))
+    monkeypatch.setenv("ACTION_BADGE_BRANCH", "badges")
+    for picture in (b"<svg>1</svg>", b"<svg>1</svg>", b"<svg>2</svg>"):
+        badge.write_bytes(picture)
+        assert action_badge.main() == 0
+    assert [line.split()[0] for line in github.asked] == ["GET", "PUT", "GET", "GET", "PUT"]
+    content = github.files["badges:garden.svg"]["content"]
+    assert base64.b64decode(content) == b"<svg>2</svg>"
+
+
+@pytest.mark.parametrize(
+    ("branch", "message"), [("main", "is the default branch"), ("badges", "git switch --orphan")]
+)
+def test_a_branch_that_cannot_hold_badges_is_told(
+    github: FakeGitHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, branch: str, message: str
+) -> None:
+    badge = tmp_path / ".rageval" / "garden" / "run" / "badge.svg"
+    badge.parent.mkdir(parents=True)
+    badge.write_bytes(b"<svg/>")
+    monkeypatch.setenv("ACTION_BADGES", str(badge))
+    monkeypatch.setenv("ACTION_BADGE_BRANCH", branch)
+    with pytest.raises(SystemExit, match=message):
+        action_badge.main()
+    assert github.files == {}

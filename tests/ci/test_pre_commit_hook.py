@@ -1,0 +1,100 @@
+"""E24: the hook for pre-commit loads scenarios as a run would, and asks and writes nothing."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+MANIFEST = Path(__file__).parents[2] / ".pre-commit-hooks.yaml"
+SCENARIO = """\
+name: garden
+dataset: answers.jsonl
+metrics: [em]
+target: "nowhere:answer"
+"""
+ROW = '{"question": "?", "references": "a"}\n'
+ODD_CONFIG = """\
+[pytest]
+addopts = --cov=src
+asyncio_mode = auto
+filterwarnings = error
+testpaths = tests
+"""
+
+
+def hook() -> dict[str, Any]:
+    (found,) = yaml.safe_load(MANIFEST.read_text("utf-8"))
+    return dict(found)
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> Path:
+    """A project whose own configuration names plugins that the hook's environment lacks."""
+    (pytester.path / "pytest.ini").write_text(ODD_CONFIG, "utf-8")
+    (pytester.path / "garden.rageval.yaml").write_text(SCENARIO, "utf-8")
+    (pytester.path / "nowhere.py").write_text("def answer(q): raise SystemExit(9)\n", "utf-8")
+    (pytester.path / "answers.jsonl").write_text(ROW, "utf-8")
+    return pytester.path
+
+
+def test_the_hook_passes_a_sound_scenario_and_writes_nothing(
+    pytester: pytest.Pytester, project: Path
+) -> None:
+    before = sorted(project.rglob("*"))
+    result = pytester.runpytest_inprocess(*hook()["entry"].split()[1:], "garden.rageval.yaml")
+    assert result.ret == 0
+    new = [path for path in sorted(project.rglob("*")) if path not in before]
+    assert [path for path in new if "__pycache__" not in path.parts] == []
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "message"),
+    [
+        ("garden.rageval.yaml", SCENARIO.replace("[em]", "[emm]"), "*unknown metric 'emm'*"),
+        ("garden.rageval.yaml", SCENARIO.replace("answers.", "rows."), "*no file 'rows.jsonl'*"),
+        ("answers.jsonl", "{not JSON\n", "*answers.jsonl*"),
+    ],
+    ids=["metric", "no data", "broken data"],
+)
+def test_the_hook_refuses_what_a_run_would_refuse(
+    pytester: pytest.Pytester, project: Path, file: str, text: str, message: str
+) -> None:
+    (project / file).write_text(text, "utf-8")
+    result = pytester.runpytest_inprocess(*hook()["entry"].split()[1:], "garden.rageval.yaml")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines([message])
+
+
+@pytest.mark.full
+def test_pre_commit_runs_the_hook(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """With the packages that are here: its own environment would be installed from an index."""
+    pytest.importorskip("pre_commit")
+    source = tmp_path_factory.mktemp("hooks")
+    shutil.copy(MANIFEST, source)
+    _commit(source)
+    hooks = [{"id": "rageval-check", "language": "system", "entry": _entry()}]
+    config = {"repos": [{"repo": str(source), "rev": "HEAD", "hooks": hooks}]}
+    (project / ".pre-commit-config.yaml").write_text(yaml.safe_dump(config), "utf-8")
+    _commit(project)
+    command = [sys.executable, "-m", "pre_commit", "run", "--all-files"]
+    for text, status in ((SCENARIO, 0), (SCENARIO.replace("[em]", "[emm]"), 1)):
+        (project / "garden.rageval.yaml").write_text(text, "utf-8")
+        done = subprocess.run(command, cwd=project, check=False, capture_output=True, text=True)
+        assert done.returncode == status, done.stdout + done.stderr
+    assert "unknown metric 'emm'" in done.stdout
+
+
+def _entry() -> str:
+    return f"{sys.executable} -m {hook()['entry']}"
+
+
+def _commit(folder: Path) -> None:
+    git = ["git", "-c", "user.name=someone", "-c", "user.email=someone@example.org"]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "all"]):
+        subprocess.run([*git, *words], cwd=folder, check=True)

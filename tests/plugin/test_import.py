@@ -1,0 +1,44 @@
+"""E22: --rag-import writes a scenario beside a promptfoo configuration, which then runs."""
+
+from __future__ import annotations
+
+import pytest
+
+CONFIG = """\
+prompts: ["Hello {{name}}"]
+providers: [echo]
+tests:
+  - {vars: {name: Ann}, assert: [{type: contains, value: Ann}]}
+  - {vars: {name: Bob}, assert: [{type: contains, value: bob}, {type: javascript, value: "1"}]}
+"""
+
+
+def test_an_import_runs_with_the_verdicts_of_promptfoo(pytester: pytest.Pytester) -> None:
+    """[E22] From where the command was typed; nothing is overwritten."""
+    pytester.mkdir("evals").joinpath("promptfooconfig.yaml").write_text(CONFIG, encoding="utf-8")
+    found = pytester.runpytest("--rag-import=evals/promptfooconfig.yaml")
+    assert found.ret == 0
+    found.stdout.fnmatch_lines(
+        [
+            "wrote evals/promptfooconfig.rageval.yaml",
+            "wrote evals/promptfooconfig.jsonl (2 rows, 2 checks)",
+            "  promptfooconfig.yaml:5: assert javascript: runs code; write a metric of your own",
+            "run it:  pytest evals/promptfooconfig.rageval.yaml",
+        ]
+    )
+    pytester.runpytest("evals/promptfooconfig.rageval.yaml").assert_outcomes(passed=1, failed=1)
+    again = pytester.runpytest("--rag-import=evals/promptfooconfig.yaml")
+    assert again.ret == 4
+    again.stderr.fnmatch_lines(["*already has promptfooconfig.rageval.yaml, promptfooconfig.jsonl"])
+
+
+def test_a_configuration_named_as_a_scenario_says_what_to_do(pytester: pytest.Pytester) -> None:
+    """[E22]"""
+    pytester.path.joinpath("p.yaml").write_text(CONFIG, encoding="utf-8")
+    said = "*a promptfoo configuration: pytest --rag-import=p.yaml makes a scenario of it"
+    named = pytester.runpytest("--rag-scenario=p.yaml")
+    assert named.ret == 2
+    named.stdout.fnmatch_lines([said])
+    given = pytester.runpytest("p.yaml")
+    assert given.ret == 4
+    (given.stdout if "promptfoo" in given.stdout.str() else given.stderr).fnmatch_lines([said])

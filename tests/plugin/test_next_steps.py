@@ -1,0 +1,88 @@
+"""E22: a red run ends with the command to run next and the place of the page."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.plugin.conftest import Project, Run
+
+SCENARIO = "name: qa\ndataset: qa.jsonl\nmetrics: [em]\nthresholds: {em: 0.5}\n"
+
+
+@pytest.fixture(autouse=True)
+def _started_as_pytest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/pytest"])
+
+
+@pytest.fixture
+def scenario(project: Project) -> Project:
+    """Return a project whose scenario has a name for the shell to quote, and two of three wrong."""
+    project.file("my bot.yaml", SCENARIO)
+    project.rows(
+        [{"id": f"q{at}", "answer": text, "references": ["x"]} for at, text in enumerate("xyz")]
+    )
+    return project
+
+
+def last_lines(result: pytest.RunResult) -> list[str]:
+    """Return the lines about what is next, without the words before them."""
+    lines = [line for line in result.outlines if line.startswith(("next  ", "page  "))]
+    after = [line for line in result.outlines if line.startswith(("FAILED", "ERROR", *lines))]
+    assert after[len(after) - len(lines) :] == lines  # below pytest's own short summary
+    return [line[6:] for line in lines]
+
+
+def test_the_command_runs_what_failed(scenario: Project, run: Run, plain: Run) -> None:
+    """[E22] Taken from the terminal and given to the shell, it runs the two samples."""
+    result = run("my bot.yaml", "--rag-strict")
+    command, page = last_lines(result)
+    assert command == "pytest 'my bot.yaml' --lf"
+    assert page == "--rag-report=html writes one"
+    again = plain(*shlex.split(command)[1:], "--rag-report=html")
+    again.assert_outcomes(failed=2)
+    command, page = last_lines(again)
+    assert command == "pytest 'my bot.yaml' --rag-report=html --lf"
+    assert page == f".rageval/qa/{scenario.folders()[-1].name}/report.html"
+    assert (scenario.path / page).is_file()
+    assert last_lines(plain("my bot.yaml", "-qq")) == []
+    # The web app and the tools for agents say it in their own way.
+    assert last_lines(plain("my bot.yaml", "-p", "pytest_rageval.plugin.child.aside")) == []
+    stopped = last_lines(plain("my bot.yaml", "-x"))
+    assert stopped[0] == "pytest 'my bot.yaml' -x --ff"
+    # Without pytest's cache there is no --lf.
+    assert len(last_lines(plain("my bot.yaml", "-p", "no:cacheprovider"))) == 1
+
+
+def test_a_failed_gate_alone_runs_its_scenario_again(scenario: Project, plain: Run) -> None:
+    """[E22] ``--lf`` has all of its cases; one that a part cannot decide asks for the rest."""
+    scenario.file("my bot.yaml", SCENARIO.replace("thresholds: {em: 0.5}", "gates: {em: 0.5}"))
+    command, _ = last_lines(plain("my bot.yaml"))
+    again = plain(*shlex.split(command)[1:])
+    again.assert_outcomes(passed=4, failed=1)
+    assert scenario.gates() == {"em.mean": "failed", "unscored": "passed"}
+    part = plain("my bot.yaml::q0", "-k", "q0", "--rag-strict")
+    assert last_lines(part)[0] == "pytest 'my bot.yaml' --rag-strict"
+
+
+def test_a_scenario_that_cannot_be_used_is_checked_without_asking(
+    scenario: Project, plain: Run
+) -> None:
+    """[E22] Another file's error is not ours to comment."""
+    scenario.file("my bot.yaml", SCENARIO.replace("em", "emm"))
+    assert last_lines(plain("my bot.yaml")) == ["pytest 'my bot.yaml' --rag-dry-run"]
+    scenario.file("my bot.yaml", SCENARIO)
+    scenario.file("test_other.py", "import nothing_of_this_name\n")
+    assert last_lines(plain("my bot.yaml", "test_other.py")) == []
+
+
+def test_a_green_run_ends_as_before(scenario: Project, plain: Run) -> None:
+    """[E22] A test beside the scenario that fails is no failure of the scenario."""
+    scenario.rows([{"id": "a", "answer": "x", "references": ["x"]}])
+    scenario.file("test_other.py", "def test_it():\n    assert False\n")
+    assert last_lines(plain("my bot.yaml")) == []
+    assert last_lines(plain("my bot.yaml", "test_other.py")) == []

@@ -1,0 +1,265 @@
+"""W5, A27: rows in the shapes that people's files have, and what to write where it is unclear."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pytest_rageval.datasets.load import Dataset
+from pytest_rageval.model import InvalidRow, Sample
+
+Load = Callable[..., Dataset]
+Samples = Callable[..., list[Sample]]
+Invalid = Callable[..., dict[int, InvalidRow]]
+Refused = Callable[..., list[str]]
+
+ROWS: list[dict[str, Any]] = [
+    {"question": "q1", "answer": "a", "references": ["a"]},
+    {"question": "q2", "answer": "b", "references": ["c"]},
+]
+READ = [("q1", "a", ("a",)), ("q2", "b", ("c",))]
+
+
+def texts(samples: list[Sample]) -> list[Any]:
+    return [(sample.question, sample.answer, sample.references) for sample in samples]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"examples": ROWS},
+        {"version": 2, "ks": [1, 5], "meta": {"by": "x"}, "items": ROWS},
+        {name: [row[name] for row in ROWS] for name in ROWS[0]},
+        {name: {"0": ROWS[0][name], "1": ROWS[1][name]} for name in ROWS[0]},
+        {name: {"x": ROWS[0][name], "y": ROWS[1][name]} for name in ROWS[0]},
+        {
+            "columns": ["question", "answer", "references"],
+            "index": [0, 1],
+            "data": [list(row.values()) for row in ROWS],
+        },
+    ],
+    ids=["examples", "among others", "columns", "pandas", "pandas with an index", "split"],
+)
+def test_shapes_that_are_read_by_themselves(samples: Samples, document: Any) -> None:
+    """W5."""
+    assert texts(samples("r.json", json.dumps(document))) == READ
+
+
+def test_rows_by_id_have_their_key_as_id(samples: Samples) -> None:
+    """W5: a row's own id is kept."""
+    found = samples("r.json", json.dumps({"a-1": ROWS[0], "a-2": {**ROWS[1], "id": "own"}}))
+    assert [sample.id for sample in found] == ["a-1", "own"]
+    assert texts(found) == READ
+
+
+@pytest.mark.parametrize(
+    ("document", "rows_at"),
+    [
+        ({"runs": [{"seconds": 3}], "rows": ROWS}, "rows"),
+        ({"data": {"eval": {"rows": ROWS}}}, "data.eval.rows"),
+        ({"parts": [{"qas": ROWS[:1]}, {"qas": ROWS[1:]}]}, "parts[*].qas"),
+        ([{"rows": ROWS}], "[0].rows"),
+        ({"by id": {"x": ROWS[0], "y": ROWS[1]}, "rows": [{}]}, '["by id"]'),
+    ],
+)
+@pytest.mark.parametrize("name", ["r.json", "r.yaml"])
+def test_rows_at_says_where_the_rows_are(
+    samples: Samples, name: str, document: Any, rows_at: str
+) -> None:
+    """W5: JSON is YAML, too."""
+    assert texts(samples(name, json.dumps(document), rows_at=rows_at)) == READ
+
+
+def test_objects_by_id_without_a_known_column_need_rows_at(
+    samples: Samples, refused: Refused
+) -> None:
+    """W5: settings look the same."""
+    document = json.dumps({"x": {"was?": "q1"}, "y": {"was?": "q2"}})
+    (problem,) = refused("r.json", document)
+    assert problem.endswith("if each value is a row, write rows_at: \"$\" (in 'dataset')")
+    found = samples("r.json", document, rows_at="$", key_map={"question": "was?"})
+    assert [(sample.id, sample.question) for sample in found] == [("x", "q1"), ("y", "q2")]
+
+
+def test_a_map_of_texts_by_id_has_values(samples: Samples) -> None:
+    """W5: as a file of answers has it."""
+    document = json.dumps({"answers": {"x": "five", "y": "six"}, "n": 2})
+    found = samples("r.json", document, rows_at="answers", key_map={"answer": "value"})
+    assert [(sample.id, sample.answer) for sample in found] == [("x", "five"), ("y", "six")]
+
+
+LLAMAINDEX = {
+    "queries": {"q-1": "first?", "q-2": "second?"},
+    "corpus": {"d-1": "one", "d-2": "two", "d-3": "three"},
+    "relevant_docs": {"q-1": ["d-1", "d-3"], "q-2": ["d-2"]},
+    "mode": "text",
+}
+
+
+def test_the_questions_of_llamaindex_have_their_documents(samples: Samples) -> None:
+    """W5: EmbeddingQAFinetuneDataset."""
+    first, second = samples("r.json", json.dumps(LLAMAINDEX))
+    assert (first.id, first.question) == ("q-1", "first?")
+    assert first.reference_ids == {"d-1": 1, "d-3": 1}
+    assert first.reference_contexts == ("one", "three")
+    assert second.reference_ids == {"d-2": 1}
+
+
+def test_relevant_documents_of_no_question_are_refused(refused: Refused) -> None:
+    """W5: a lost row never passes silently."""
+    relevant = {**LLAMAINDEX["relevant_docs"], "q-9": ["d-1"]}  # type: ignore[dict-item]
+    (problem,) = refused("r.json", json.dumps({**LLAMAINDEX, "relevant_docs": relevant}))
+    assert problem == "r.json: 'relevant_docs' has 'q-9', which 'queries' lacks"
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({"a": ROWS, "b": ROWS}, "if the rows are in it, write rows_at: a or rows_at: b"),
+        ({"data": {"rows": ROWS}}, "write rows_at: data.rows (in 'dataset')"),
+        ({"my data": {"x.y": ROWS}}, 'write rows_at: ["my data"].["x.y"] (in'),
+        (ROWS[0], "found an object; one row is a list of one object: put [ ] around it"),
+        ({"a": 1, "b": "x"}, "found an object with 'a', 'b'"),
+        ({"question": ["a", "b"], "answer": ["c"]}, "found an object"),
+        ({}, "found an object"),
+    ],
+)
+def test_what_is_unclear_is_refused_with_the_line_to_write(
+    refused: Refused, document: Any, message: str
+) -> None:
+    """W5, W8."""
+    (problem,) = refused("r.json", json.dumps(document))
+    assert message in problem
+
+
+@pytest.mark.parametrize(
+    ("rows_at", "message"),
+    [
+        ("rowz", "dataset.rows_at: nothing at 'rowz': at its top there are 'rows', 'n'. Did you"),
+        ("n", "dataset.rows_at: 'n' is a number, not a list of objects"),
+        ("rows[7]", "dataset.rows_at: nothing at 'rows[7]'"),
+    ],
+)
+def test_a_path_that_leads_to_no_rows_is_refused(
+    refused: Refused, rows_at: str, message: str
+) -> None:
+    """W5."""
+    (problem,) = refused("r.json", json.dumps({"rows": ROWS, "n": 3}), rows_at=rows_at)
+    assert message in problem
+
+
+def test_rows_at_is_for_documents(refused: Refused) -> None:
+    """W5."""
+    (problem,) = refused("r.csv", "answer\nx\n", rows_at="rows")
+    assert problem == "s.yaml:2: dataset.rows_at: csv has no keys; rows_at is for json and yaml"
+
+
+def test_a_key_that_is_there_twice_outside_of_rows_is_refused(refused: Refused) -> None:
+    """W5: the first value would be lost, with its rows."""
+    row = json.dumps(ROWS[0])
+    (problem,) = refused("r.json", f'{{"x": {row}, "x": {row}}}')
+    assert problem == "r.json: the key 'x' is there twice in one object"
+    columns = '{"question": {"0": "a", "0": "b"}, "answer": {"0": "c"}}'
+    assert "the key '0' is there twice" in refused("r.json", columns)[0]
+
+
+def test_a_key_that_is_there_twice_in_a_row_under_a_key_makes_it_invalid(invalid: Invalid) -> None:
+    """W5: as in a plain list."""
+    found = invalid("r.json", '{"rows": [{"answer": "x", "answer": "y"}, {"answer": "z"}]}')
+    assert {number: row.reason for number, row in found.items()} == {
+        1: "the key 'answer' is there twice in one object"
+    }
+
+
+def test_a_split_row_of_another_width_is_invalid(invalid: Invalid) -> None:
+    """W5: its cells are not shifted."""
+    found = invalid("r.json", '{"columns": ["answer", "question"], "data": [["a"], ["b", "q"]]}')
+    assert [row.reason for row in found.values()] == ["expected an object, found a list"]
+
+
+def test_yaml_rows_have_lines_and_text_is_not_changed(load: Load) -> None:
+    """W5: `no` is an answer."""
+    text = "version: 2\nquestions:\n- question: q1\n  answer: no\n- {question: q2, answer: 12:30}\n"
+    found = load("r.yml", text)
+    assert [(case.question, getattr(case, "answer", None)) for case in found.cases] == [
+        ("q1", "no"),
+        ("q2", "12:30"),
+    ]
+    assert list(found.lines) == [3, 5]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- a: [", "r.yaml:2: not valid YAML"),
+        ("- a: 1\n  a: 2\n", "r.yaml:2: duplicate key 'a'"),
+        ("- a: &x [*x]\n", "an alias that contains itself"),
+        ("a,\n" * 300_001, "r.yaml: more than 300,000 values; save the rows as JSON Lines"),
+    ],
+)
+def test_yaml_that_cannot_be_used_is_refused(refused: Refused, text: str, message: str) -> None:
+    """W5: no bombs."""
+    assert message in refused("r.yaml", text)[0]
+
+
+LINES = "".join(json.dumps(row) + "\n" for row in ROWS)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("r.json", LINES),
+        ("r.jsonl", json.dumps(ROWS)),
+        ("r.jsonl", "\ufeff" + json.dumps(ROWS, indent=2)),
+        ("r.jsonl", json.dumps({"rows": ROWS}, indent=2)),
+        ("r.txt", LINES),
+        ("r.txt", json.dumps(ROWS)),
+        ("r.golden", json.dumps({"rows": ROWS}, indent=2)),
+        ("r.jsonl", f"# made by hand\n// twice\n{LINES}"),
+        ("r.jsonl", f"\ufeff# made by hand\n{LINES}"),
+    ],
+)
+def test_the_content_counts_where_the_suffix_is_another(
+    samples: Samples, name: str, content: str
+) -> None:
+    """W5."""
+    assert texts(samples(name, content)) == READ
+
+
+def test_broken_lines_of_json_lines_stay_invalid_rows(invalid: Invalid) -> None:
+    """W5: also where the file is called .json, or begins with a bracket."""
+    assert [*invalid("r.json", f"{LINES}{{broken\n")] == [3]
+    assert [*invalid("r.jsonl", f"[1]\n{LINES}")] == [1]
+    assert [*invalid("r.jsonl", f"{{broken\n{LINES}")] == [1]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "r.csv",
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n",
+            "r.csv: a pointer of Git LFS, not the data of 12,345 bytes; get them with: git lfs",
+        ),
+        (
+            "r.parquet",
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n",
+            "r.parquet: a pointer of Git LFS, not the data; get them with: git lfs pull",
+        ),
+        ("r.csv", b"PAR1\x15\x04", "r.csv: a Parquet file; write dataset.format: parquet"),
+        ("r.json", b"PK\x03\x04\x14", "another zip archive; write dataset.format: xlsx"),
+        ("r.jsonl", b"\x1f\x8b\x08\x00", "packed with gzip: its name must end in .gz"),
+        ("r.csv", b'[{"answer": "x"}]', "JSON, not a table; write dataset.format: json"),
+        ("r.csv", b'{"answer": "x"}\n', "JSON, not a table; write dataset.format: json"),
+        ("r.json", b"<!DOCTYPE html>\n<html>", "a web page, not the data; download the file"),
+    ],
+)
+def test_a_file_of_another_kind_is_named(
+    refused: Refused, name: str, content: bytes, message: str
+) -> None:
+    """W5: by its first bytes."""
+    (problem,) = refused(name, content)
+    assert message in problem

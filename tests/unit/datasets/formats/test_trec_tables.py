@@ -1,0 +1,120 @@
+"""W5, A27: judgements and runs with a header, in three columns, and as JSON Lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_rageval.datasets.base import DataFile
+from pytest_rageval.datasets.formats.trec_tables import read_table_qrels, read_table_run
+from pytest_rageval.errors import ScenarioError
+from pytest_rageval.scenario.data_specs import DatasetSpec
+
+Make = Callable[[str], DataFile]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Make:
+    """Return a function that writes a text to a file."""
+
+    def make(text: str) -> DataFile:
+        (tmp_path / "t.tsv").write_text(text, "utf-8")
+        return DataFile(tmp_path / "t.tsv", "t.tsv", DatasetSpec(path="t.tsv"), "qrels_path")
+
+    return make
+
+
+JUDGED = {"q1": {"d 1": 2, "d2": 0}, "q2": {"d2": 1}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "query-id\tcorpus-id\tscore\nq1\td 1\t2\nq1\td2\t0\nq2\td2\t1\n",
+        "\ufeffqid\tdocId\trel\r\nq1\td 1\t2.0\r\n\r\nq1\td2\t0\r\nq2\td2\t1\r\n",
+        'query_id,passage_id,relevance\nq1,"d 1",2\nq1,d2,0\nq2,d2,1\n',
+        "# made by hand\nqid\titer\tdocno\tgrade\nq1\t0\td 1\t2\nq1\t0\td2\t0\nq2\t0\td2\t1\n",
+        '{"query_id": "q1", "passage_id": "d 1", "relevance": 2}\n'
+        '{"query_id": "q1", "passage_id": "d2", "relevance": 0}\n'
+        '{"query_id": "q2", "passage_id": "d2", "relevance": 1}\n',
+    ],
+    ids=["BEIR", "other names", "commas", "four columns", "JSON Lines"],
+)
+def test_judgements_in_a_table(file: Make, text: str) -> None:
+    """W5."""
+    assert read_table_qrels(file(text)) == JUDGED
+
+
+def test_three_columns_without_a_header_are_no_judgements(file: Make) -> None:
+    """W5: of `q1 0 7` nobody knows whether the grade is missing, of `q1 Q0 7` the rank."""
+    assert read_table_qrels(file("q1 0 7\nq1 0 9\n")) is None
+    assert read_table_run(file("q1 Q0 7\n")) is None
+
+
+def test_without_grades_each_document_is_relevant(file: Make) -> None:
+    """W5."""
+    assert read_table_qrels(file("qid\tdocid\nq1\td1\n")) == {"q1": {"d1": 1}}
+
+
+@pytest.mark.parametrize(
+    ("text", "ranked"),
+    [
+        ("query-id\tcorpus-id\tscore\nq1\ta\t0.5\nq1\tb\t0.9\n", ("b", "a")),
+        ("qid\tpid\trank\nq1\ta\t2\nq1\tb\t1\n", ("b", "a")),
+        ("qid\tpid\trank\tscore\nq1\ta\t1\t0.5\nq1\tb\t2\t0.9\n", ("b", "a")),
+        ("q1\ta\t0.5\nq1\tb\t0.9\n", ("b", "a")),
+        ("q1 a 2\nq1 b 1\nq1 c 3\nq2 x 1\n", ("b", "a", "c")),
+        ("q1 a 2\nq1 b 1\nq1 c 9\n", ("c", "a", "b")),
+        ("q1\ta\t0.5\nq1\tb\t0.5\n", ("b", "a")),
+        ("q1 a 1\nq1 b 0\nq2 x 0\n", ("b", "a")),
+        (
+            '{"qid": 1, "docid": "a", "score": 0.5}\n{"qid": 1, "docid": 7, "score": 1}\n',
+            ("7", "a"),
+        ),
+    ],
+)
+def test_a_run_is_ordered_by_score_or_by_rank(
+    file: Make, text: str, ranked: tuple[str, ...]
+) -> None:
+    """W5: 1, 2, 3 in each query are ranks; equal scores are ordered as trec_eval does."""
+    found = read_table_run(file(text))
+    assert found is not None
+    assert next(iter(found.values())) == ranked
+
+
+@pytest.mark.parametrize(
+    "text", ["", "q1 0 d1 1\n", "q1 Q0 d1 1 2.5 tag\n", "question\tanswer\nx\ty\n", '{"a": 1}\n']
+)
+def test_other_files_are_left_to_other_readers(file: Make, text: str) -> None:
+    """W5."""
+    assert read_table_qrels(file(text)) is None
+    assert read_table_run(file(text)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("qid\tdocid\trel\nq1\td1\t0.5\n", "t.tsv:2: '0.5' is not a whole number: 'q1"),
+        ("qid\tdocid\trel\nq1\td1\n", "t.tsv:2: not a row with the columns of the first line"),
+        ("qid\tdocid\trel\n\td1\t1\n", "t.tsv:2: an empty query or document id"),
+        ("qid\tdocid\nq1\td1\nq1\td1\n", "t.tsv:3: document 'd1' is judged twice for query 'q1'"),
+        ('{"qid": "a", "docid": "b"}\n[1]\n', "t.tsv:2: not a row with the columns"),
+        ("qid\tdocid\trel\n", "t.tsv: empty: a header and no rows"),
+        ("qid\tdocid\trel\n" + "q1\td1\tx\n" * 9, "t.tsv: and 4 more"),
+    ],
+)
+def test_judgements_that_cannot_be_read_are_refused(file: Make, text: str, message: str) -> None:
+    """W5: no row is lost."""
+    with pytest.raises(ScenarioError) as caught:
+        read_table_qrels(file(text))
+    assert message in "\n".join(map(str, caught.value.problems))
+
+
+def test_a_run_needs_an_order(file: Make) -> None:
+    """W5."""
+    with pytest.raises(ScenarioError, match="a run needs a column 'score' or 'rank'"):
+        read_table_run(file("qid\tdocid\nq1\td1\n"))
+    with pytest.raises(ScenarioError, match="document 'a' is retrieved twice for query 'q1'"):
+        read_table_run(file("qid\tdocid\tscore\nq1\ta\t1\nq1\ta\t2\n"))

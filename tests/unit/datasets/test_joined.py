@@ -1,0 +1,210 @@
+"""W5, A27: rows of two files that meet by a key, and several rows that are one sample."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_rageval.datasets.load import Dataset, load_dataset
+from pytest_rageval.errors import ScenarioError
+from pytest_rageval.model import InvalidRow, Sample
+from pytest_rageval.scenario.data_specs import AnswersSpec, DatasetSpec
+
+GOLD = "id,question,reference\nq1,first?,a\nq2,second?,b\n"
+GIVEN = '{"id": "q2", "answer": "c", "ms": 7}\n{"id": "q1", "answer": "a", "ms": 5}\n'
+
+Join = Callable[..., Dataset]
+
+
+@pytest.fixture
+def join(tmp_path: Path) -> Join:
+    """Return a function that loads ``gold.csv`` with what ``given`` adds."""
+
+    def load(
+        gold: str = GOLD, given: str = GIVEN, name: str = "given.jsonl", **keys: Any
+    ) -> Dataset:
+        (tmp_path / "gold.csv").write_text(gold, encoding="utf-8")
+        (tmp_path / name).write_text(given, encoding="utf-8")
+        own = {key: keys.pop(key) for key in ("key_map", "limit", "merge_rows") if key in keys}
+        answers = AnswersSpec(path=name, **keys)
+        return load_dataset(
+            DatasetSpec(path="gold.csv", **own), tmp_path, "s.yaml:2", answers=answers
+        )
+
+    return load
+
+
+@pytest.fixture
+def refused(join: Join) -> Callable[..., str]:
+    """Return a function like ``join`` for files that cannot be joined."""
+
+    def message(*contents: str, **keys: Any) -> str:
+        with pytest.raises(ScenarioError) as caught:
+            join(*contents, **keys)
+        return "\n".join(map(str, caught.value.problems))
+
+    return message
+
+
+def samples(found: Dataset) -> list[Sample]:
+    assert [case for case in found.cases if not isinstance(case, Sample)] == []
+    return [case for case in found.cases if isinstance(case, Sample)]
+
+
+def test_rows_get_what_they_lack_in_their_own_order(join: Join) -> None:
+    """W5: and the hash of the data is of both files."""
+    found = join()
+    assert [(one.id, one.answer, one.references) for one in samples(found)] == [
+        ("q1", "a", ("a",)),
+        ("q2", "c", ("b",)),
+    ]
+    assert [one.metadata for one in samples(found)] == [{"ms": 5}, {"ms": 7}]
+    assert list(found.lines) == [2, 3]
+    assert join(given=GIVEN.replace("c", "d")).sha256 != found.sha256
+
+
+def test_the_key_may_be_any_column_and_numbers_are_compared_as_text(join: Join) -> None:
+    """W5: 7 in JSON, 7 in a table, 7.0 from a data frame with a gap."""
+    gold = "nr,question,reference\n7,first?,a\n8,second?,b\n"
+    found = join(gold, '{"nr": 7, "answer": "a"}\n{"nr": 8.0, "answer": "c"}\n', key="nr")
+    assert [one.answer for one in samples(found)] == ["a", "c"]
+
+
+def test_the_key_of_the_second_file_meets_the_id_of_the_first(join: Join) -> None:
+    """W5: in BEIR they have two names."""
+    found = join(given=GIVEN.replace('"id"', '"query-id"'), key="query-id")
+    assert [one.answer for one in samples(found)] == ["a", "c"]
+
+
+def test_a_row_without_a_counterpart_is_invalid_and_keeps_its_place(join: Join) -> None:
+    """W5: never silently without an answer."""
+    gold = (
+        GOLD.replace("reference", "reference,doc_name").replace("a\n", "a,x\n") + "q3,third?,c,y\n"
+    )
+    gold = gold.replace("second?,b", "second?,b,x")
+    found = join(gold)
+    last = found.cases[2]
+    assert isinstance(last, InvalidRow)
+    assert (last.id, last.doc_name, last.line) == ("q3", "y", 4)
+    assert last.reason == "given.jsonl has no row with id 'q3'"
+
+
+def test_a_row_without_a_key_is_invalid(join: Join) -> None:
+    """W5."""
+    found = join(GOLD + ",third?,c\n")
+    last = found.cases[2]
+    assert isinstance(last, InvalidRow)
+    assert last.reason == "no 'id', by which given.jsonl is joined"
+
+
+def test_rows_that_belong_to_none_are_refused_or_left_out(
+    join: Join, refused: Callable[..., str]
+) -> None:
+    """W5: lost rows are never silent; nor with a limit."""
+    more = GIVEN + '{"id": "q7", "answer": "x"}\n'
+    message = "given.jsonl:3: gold.csv has no row for id 'q7'; if that is right, write "
+    assert refused(GOLD, more) == f"{message}answers.extra_rows: ignore"
+    assert refused(GOLD, more, limit=1).startswith(message)
+    assert len(samples(join(GOLD, more, extra_rows="ignore"))) == 2
+    assert [one.answer for one in samples(join(limit=1))] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (GIVEN + GIVEN, "given.jsonl:3: id 'q2' is here twice (first on line 1); if they are"),
+        ('{"answer": "a"}\n', "given.jsonl:1: no 'id' (answers.key). Columns: answer"),
+        ('{"id": "", "answer": "a"}\n', "given.jsonl:1: no 'id' (answers.key)"),
+        ("{broken\n", "given.jsonl:1: not valid JSON"),
+    ],
+)
+def test_a_second_file_with_rows_that_cannot_be_found_is_refused(
+    refused: Callable[..., str], given: str, message: str
+) -> None:
+    """W5."""
+    assert message in refused(GOLD, given)
+
+
+def test_rows_without_any_key_are_refused(refused: Callable[..., str]) -> None:
+    """W5."""
+    message = refused("question,reference\nfirst?,a\n")
+    assert (
+        message
+        == "gold.csv: no row has 'id' (answers.key), nor an id. Columns: question, reference"
+    )
+
+
+def test_a_field_of_both_files_is_told_apart_by_a_prefix(
+    join: Join, refused: Callable[..., str]
+) -> None:
+    """W5: the gold of one file must not stand for the answers of the other."""
+    gold = GOLD.replace("reference", "answer")
+    message = refused(gold)
+    assert message.startswith("given.jsonl:1: 'answer' has another value than in gold.csv:3.")
+    assert "write answers.prefix: bot_, and name the column, bot_answer, in dataset" in message
+    key_map = {"answer": "bot_answer", "references": "answer"}
+    found = samples(join(gold, prefix="bot_", key_map=key_map))
+    assert [(one.answer, one.references) for one in found] == [("a", ("a",)), ("c", ("b",))]
+
+
+LONG = "query-id,corpus-id,passage,rank,question\n" + "".join(
+    f"{query},{doc},text of {doc},{rank},{query}?\n"
+    for query, doc, rank in [("q1", "d1", 1), ("q2", "d7", 1), ("q1", "d2", 2)]
+)
+
+
+def test_rows_of_one_passage_each_are_merged(join: Join, tmp_path: Path) -> None:
+    """W5: the long format; other columns that differ become lists."""
+    (tmp_path / "long.csv").write_text(LONG, encoding="utf-8")
+    key_map = {"id": "query-id", "retrieved_ids": "corpus-id", "contexts": "passage"}
+    spec = DatasetSpec(path="long.csv", merge_rows="query-id", key_map=key_map)
+    first, second = samples(load_dataset(spec, tmp_path, "s.yaml:2"))
+    assert (first.id, first.question) == ("q1", "q1?")
+    assert first.retrieved_ids == ("d1", "d2")
+    assert first.contexts == ("text of d1", "text of d2")
+    assert first.metadata == {"rank": ["1", "2"]}
+    assert (second.retrieved_ids, second.contexts) == (("d7",), ("text of d7",))
+    assert second.metadata == {"rank": "1"}
+
+
+def test_merged_rows_with_different_answers_are_invalid(tmp_path: Path) -> None:
+    """W5: and a row without a value for the column, too."""
+    text = "id,answer\nq1,a\nq1,b\n,c\nq2,d\n"
+    (tmp_path / "long.csv").write_text(text, encoding="utf-8")
+    spec = DatasetSpec(path="long.csv", merge_rows="id")
+    found = load_dataset(spec, tmp_path, "s.yaml:2").cases
+    reasons = [case.reason for case in found if isinstance(case, InvalidRow)]
+    assert reasons == ["answer must be text, found a list", "no 'id', by which rows are merged"]
+    assert [case.id for case in found if isinstance(case, Sample)] == ["q2"]
+
+
+def test_a_limit_counts_merged_rows(tmp_path: Path) -> None:
+    """W5: a sample has all of its passages."""
+    (tmp_path / "long.csv").write_text(LONG, encoding="utf-8")
+    key_map = {"retrieved_ids": "corpus-id"}
+    spec = DatasetSpec(path="long.csv", merge_rows="query-id", key_map=key_map, limit=1)
+    found = load_dataset(spec, tmp_path, "s.yaml:2")
+    assert [one.retrieved_ids for one in samples(found)] == [("d1", "d2")]
+    assert found.left_out == 1
+
+
+def test_beir_judgements_are_joined_to_their_queries(tmp_path: Path) -> None:
+    """W5: queries.jsonl and qrels/test.tsv as BEIR has them; a grade of 0 stays one."""
+    queries = [{"_id": "q1", "text": "first?"}, {"_id": "q2", "text": "second?"}]
+    (tmp_path / "queries.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in queries), encoding="utf-8"
+    )
+    (tmp_path / "test.tsv").write_text(
+        "query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t0\nq2\td1\t1\n", encoding="utf-8"
+    )
+    spec = DatasetSpec(
+        path="queries.jsonl", key_map={"question": "text", "reference_ids": "corpus-id"}
+    )
+    answers = AnswersSpec(path="test.tsv", key="query-id", merge_rows=True)
+    first, second = samples(load_dataset(spec, tmp_path, "s.yaml:2", answers=answers))
+    assert (first.id, first.question, first.reference_ids) == ("q1", "first?", {"d1": 2, "d2": 0})
+    assert second.reference_ids == {"d1": 1}

@@ -1,0 +1,251 @@
+"""E22: what a run would ask, and what the cache has, without asking anybody."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from pytest_rageval.clients.accounting.call_context import Purpose, asking, current_purpose
+from pytest_rageval.clients.accounting.ledger import Ledger
+from pytest_rageval.clients.base import Reply
+from pytest_rageval.clients.cache.keys import chat_key
+from pytest_rageval.clients.cache.reply_cache import Cache
+from pytest_rageval.clients.cache.score_cache import ScoreCache
+from pytest_rageval.clients.settings import CacheMode, RunSettings
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.planning.plan_scenario import make_plan
+from pytest_rageval.engine.scoring.answer_cache import AnswerCache
+from pytest_rageval.engine.scoring.forecast import Forecast, forecast
+from pytest_rageval.engine.scoring.score_reuse import ScoreReuse
+from pytest_rageval.metrics.base import JudgedMetric, Models
+from pytest_rageval.model import Sample, Score
+
+pytest.importorskip("aiohttp", reason="judges are asked with aiohttp")
+
+JUDGE = {"model": "m", "base_url": "http://127.0.0.1:9/v1", "max_tokens": 100}
+ROW = {"question": "four letters", "contexts": ["ab c"], "references": ["abcd"]}
+
+
+def plan_of(folder: Path, answers: Sequence[str | None], **keys: Any) -> Plan:
+    """Return the plan of a scenario over these answers; None leaves one out."""
+    rows = [
+        {"id": f"r{at}", **ROW, **({} if said is None else {"answer": said})}
+        for at, said in enumerate(answers)
+    ]
+    keys = {"metrics": ["llm_answer_relevancy"], "judge": JUDGE, **keys}
+    file = folder / "s.yaml"
+    file.write_text(json.dumps({"name": "s", **keys, "dataset": rows}), "utf-8")
+    return make_plan(file)
+
+
+def run_of(folder: Path, mode: CacheMode = "readwrite") -> RunSettings:
+    return RunSettings(cache_dir=folder / "cache", cache_mode=mode)
+
+
+def look(plan: Plan, run: RunSettings) -> Forecast:
+    return asyncio.run(forecast(plan, plan.asked_samples, run))
+
+
+def seen(plan: Plan, run: RunSettings) -> tuple[int, int]:
+    """Return the calls to the only model, and what the cache answers."""
+    (use,) = look(plan, run).models
+    return use.calls, use.cached
+
+
+class Keeps:
+    """A judge that keeps its reply to each question in the cache, as a run would."""
+
+    def __init__(self, plan: Plan, cache: Cache) -> None:
+        self._plan = plan
+        self._cache = cache
+
+    async def complete(self, messages: Any, *, schema: Any = None, accept: Any = None) -> Reply:
+        assert self._plan.models.judge is not None
+        key = chat_key(self._plan.models.judge, messages, schema, current_purpose())
+        text = '{"reason": "it is", "score": 5}'
+        self._cache.put("reply", key, {"text": text, "model": "m"})
+        return Reply(text)
+
+
+def judge_all(plan: Plan, samples: Sequence[Sample], run: RunSettings) -> None:
+    """Put the replies about these samples into the cache."""
+    cache = Cache(run)
+    models = Models(judge=Keeps(plan, cache))
+    for sample in samples:
+        for metric in plan.judged:
+            with asking(Purpose(metric.column.name, metric.info.version, 0, sample.id)):
+                asyncio.run(cast("JudgedMetric", metric.metric).ascore(sample, models))
+    cache.close()
+
+
+def test_every_question_is_a_call(tmp_path: Path) -> None:
+    """[E22] Two metrics, three times each, about two samples; nothing is written."""
+    plan = plan_of(
+        tmp_path,
+        ["an", "other"],
+        metrics=["llm_answer_relevancy", {"rubric": {"prompt": "{query} {context} {answer}"}}],
+        judge={**JUDGE, "repeats": 3},
+    )
+    assert seen(plan, run_of(tmp_path)) == (12, 0)
+    assert not (tmp_path / "cache").exists()
+
+
+def test_dollars_are_those_of_prompt_and_reply(tmp_path: Path) -> None:
+    """[E22] At 1 USD a token of the prompt, and 0.01 for each of 100 of the reply."""
+    priced = {**JUDGE, "price": {"input": 1_000_000, "output": 10_000}}
+    (use,) = look(plan_of(tmp_path, ["an"], judge=priced), run_of(tmp_path)).models
+    prompt = use.tokens - 100
+    assert prompt > len("four letters ab c an") / 4
+    assert use.usd == pytest.approx(prompt + 1.0)
+
+
+def test_without_a_price_the_cost_is_not_known(tmp_path: Path) -> None:
+    """[E22] It is never 0."""
+    (use,) = look(plan_of(tmp_path, ["an"]), run_of(tmp_path)).models
+    assert (use.calls, use.usd) == (1, None)
+
+
+def test_what_was_asked_is_in_the_cache(tmp_path: Path) -> None:
+    """[E22] One of two replies is there, for a mode that reads it."""
+    plan = plan_of(tmp_path, ["an", "other"])
+    judge_all(plan, plan.asked_samples[:1], run_of(tmp_path))
+    files = sorted((tmp_path / "cache").iterdir())
+    modes: list[CacheMode] = ["readwrite", "read", "replay", "refresh", "off"]
+    found = {mode: seen(plan, run_of(tmp_path, mode)) for mode in modes}
+    assert found == {
+        "readwrite": (1, 1),
+        "read": (1, 1),
+        "replay": (1, 1),
+        "refresh": (2, 0),
+        "off": (2, 0),
+    }
+    assert sorted((tmp_path / "cache").iterdir()) == files
+
+
+def test_equal_questions_are_asked_once(tmp_path: Path) -> None:
+    """[E22] As a run does, unless the cache is off."""
+    plan = plan_of(tmp_path, ["an", "an", "an"])
+    assert seen(plan, run_of(tmp_path)) == (1, 2)
+    assert seen(plan, run_of(tmp_path, "off")) == (3, 0)
+
+
+def test_what_another_scenario_asks_is_not_asked_again(tmp_path: Path) -> None:
+    """[E22] Of two scenarios with the same judge, the second asks what only it has."""
+    asked: set[str] = set()
+    first, second = plan_of(tmp_path, ["an"]), plan_of(tmp_path, ["an", "other"])
+    asyncio.run(forecast(first, first.asked_samples, run_of(tmp_path), asked))
+    (use,) = asyncio.run(forecast(second, second.asked_samples, run_of(tmp_path), asked)).models
+    assert (use.calls, use.cached) == (1, 1)
+
+
+def test_an_empty_answer_asks_nobody(tmp_path: Path) -> None:
+    assert seen(plan_of(tmp_path, ["an", " "]), run_of(tmp_path)) == (1, 0)
+
+
+class Kept:
+    """A metric that asks more than once, and whose scores are kept."""
+
+    __module__ = "pytest_rageval.metrics.kept"
+
+    def follows_from(self, language: str) -> dict[str, Any]:
+        return {}
+
+    def reads(self, sample: Sample) -> dict[str, Any]:
+        return {"answer": sample.answer}
+
+    async def ascore(self, sample: Sample, models: Models) -> Score:
+        raise AssertionError("a metric was run")
+
+
+def test_a_kept_score_is_all_that_it_was_made_of(tmp_path: Path) -> None:
+    """[E22] Three replies of the sample with a score, and at least one call about the other."""
+    plan = plan_of(tmp_path, ["an", "other"])
+    (bound,) = plan.metrics
+    kept = replace(bound, metric=Kept(), info=replace(bound.info, keeps_scores=True))
+    plan = replace(plan, metrics=(kept,))
+    run = run_of(tmp_path)
+    cache = Cache(run)
+    reuse = ScoreReuse(plan, ScoreCache(cache, Ledger()))
+    key = reuse.key(kept, plan.asked_samples[0], 0)
+    assert key is not None
+    cache._prepare()
+    reuse.cache.keep(key, Score("llm_answer_relevancy", 0.5), 3)
+    cache.close()
+    (use,) = look(plan, run).models
+    assert (use.calls, use.cached, use.is_least) == (1, 3, True)
+
+
+def test_a_metric_of_the_user_does_not_run(tmp_path: Path) -> None:
+    """[E22] Its calls are counted once a sample, as the least there are."""
+    (tmp_path / "never_run_metric.py").write_text(
+        "async def graded(answer, judge):\n    raise SystemExit('it ran')\n", "utf-8"
+    )
+    plan = plan_of(tmp_path, ["an", "other"], metrics=[{"use": "never_run_metric:graded"}])
+    (use,) = look(plan, run_of(tmp_path)).models
+    assert (use.calls, use.is_least) == (2, True)
+
+
+def test_texts_to_embed_are_sent_together(tmp_path: Path) -> None:
+    """[E22] Five answers and the reference that they share are six texts, two calls of four."""
+    embedding = {"model": "e", "base_url": "http://127.0.0.1:9/v1", "batch_size": 4}
+    plan = plan_of(
+        tmp_path, list("abcde"), metrics=["answer_similarity"], judge=None, embedding=embedding
+    )
+    (use,) = look(plan, run_of(tmp_path)).models
+    # Each letter is 0.25 tokens, the reference 1; an embedding completes nothing.
+    assert (use.requests, use.calls, use.tokens) == (6, 2, pytest.approx(2.25))
+
+
+def test_a_target_is_asked_for_what_the_cache_lacks(tmp_path: Path) -> None:
+    """[E22] Of two equal questions, one is asked; once its answer is kept, none.
+
+    The judgement of a kept answer is looked up, that of any other is a call.
+    """
+    target = {"url": "http://127.0.0.1:9/ask", "cache_answers": True}
+    plan = plan_of(tmp_path, [None, None], target=target)
+    assert plan.target is not None
+    run = run_of(tmp_path)
+    both = look(plan, run)
+    assert both.target is not None
+    assert (both.target.calls, both.target.cached, both.models[0].calls) == (1, 1, 2)
+    cache = Cache(run)
+    first = plan.asked_samples[0]
+    key = AnswerCache(plan.target, run).key(first)
+    nothing: dict[str, Any] = dict.fromkeys(("contexts", "context_docs", "retrieved_ids"))
+    cache.put("answer", key, {"text": "kept", **nothing, "extra": {}})
+    cache.close()
+    judge_all(plan, [replace(first, answer="kept")], run)
+    found = look(plan, run)
+    assert found.target is not None
+    assert (found.target.calls, found.target.cached) == (0, 2)
+    assert (found.models[0].calls, found.models[0].cached) == (0, 2)
+    off = look(plan, run_of(tmp_path, "off"))
+    assert off.target is not None
+    assert (off.target.calls, off.target.cached, off.models[0].calls) == (2, 0, 2)
+
+
+def test_a_model_under_test_has_its_own_price(tmp_path: Path) -> None:
+    """[E22] Two questions at 1 USD a token: 'four letters' is 3, and an answer has 10 at most."""
+    price = {"input": 1_000_000, "output": 1_000_000}
+    target = {"model": "bot", "base_url": "http://127.0.0.1:9/v1", "max_tokens": 10, "price": price}
+    row = {"question": "four letters", "references": ["abcd"]}
+    file = tmp_path / "s.yaml"
+    keys = {"name": "s", "metrics": ["em"], "target": target, "dataset": [row, row]}
+    file.write_text(json.dumps(keys), "utf-8")
+    found = look(make_plan(file), run_of(tmp_path))
+    (use,) = found.models
+    assert found.target is not None
+    assert (found.target.calls, use.calls, use.usd) == (2, 2, pytest.approx(26.0))
+
+
+def test_a_test_function_brings_its_own_answer(tmp_path: Path) -> None:
+    """[E22] That the row has an empty one, about which nobody is asked, says nothing of it."""
+    plan_of(tmp_path, [" "])
+    tested = make_plan(tmp_path / "s.yaml", nodeid="test_it.py::test_it", answers_given=True)
+    assert seen(tested, run_of(tmp_path)) == (1, 0)

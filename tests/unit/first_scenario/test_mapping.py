@@ -1,0 +1,238 @@
+"""E22, W6: which column serves which field, by names and content; never the gold as the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from pytest_rageval.first_scenario.mapping import Mapped, holds_joined_ids, map_columns
+from pytest_rageval.first_scenario.table import Table, columns_of
+
+ASKED = ("How long do refunds take?", "Is there a fee for them?", "Who pays for the parcel?")
+SAID = ("five working days or so", "there is no fee", "the shop pays for it")
+
+
+def mapped(rows: list[Mapping[str, Any]], stem: str = "data", **given: str) -> Mapped:
+    return map_columns(Table(tuple(columns_of(rows)), len(rows), ()), stem, given)
+
+
+def of(stem: str = "data", /, **columns: Any) -> dict[str, str]:
+    """Return the column of each field for columns with three cells each, or one value for all."""
+    found = mapped(rows_of(columns), stem)
+    return {name: one.column for name, one in found.fields.items()}
+
+
+def rows_of(columns: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [
+        {name: cells[at] if isinstance(cells, tuple) else cells for name, cells in columns.items()}
+        for at in range(3)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("question", "gold"),
+    [
+        ("question", "reference_answer"),
+        ("用户问题", "标准答案"),
+        ("question(问题)", "ground_truth(参考答案)"),
+        ("pergunta", "resposta_esperada"),
+        ("Testfrage", "erwartete Antwort"),
+        ("promptAr", "goldenOutputAr"),
+        ("sample_query", "expected_output"),
+        ("Question / Prompt to Test", "Verified Ground Truth"),
+        ("input", "expectedAnswer"),
+    ],
+)
+def test_questions_and_gold_in_the_words_of_many_projects(question: str, gold: str) -> None:
+    """Names in several languages, in camel case, with slashes and brackets."""
+    assert of(**{question: ASKED, gold: SAID}) == {"question": question, "references": gold}
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        "reference_answer_type",
+        "answer_relevancy_reason",
+        "Human-Verified?",
+        "expected_tools",
+        "incorrect_answers",
+        "question_variation",
+        "referensi_terjemahan",
+        "expected_categories",
+    ],
+)
+def test_a_name_that_says_something_else_serves_no_field(column: str) -> None:
+    """A wrong field is worse than none."""
+    assert of(question=ASKED, ground_truth=SAID, **{column: SAID}) == {
+        "question": "question",
+        "references": "ground_truth",
+    }
+
+
+def test_a_bare_answer_alone_is_the_gold() -> None:
+    """Nothing else says what is right: four public projects of five mean the gold."""
+    found = mapped(rows_of({"question": ASKED, "answer": SAID, "IsContextOnly": "false"}))
+    assert found.fields["references"].column == "answer"
+    assert "alone" in found.fields["references"].why
+    assert "answer" not in found.fields
+
+
+@pytest.mark.parametrize("beside", ["reference", "expected", "ground_truth"])
+def test_beside_gold_it_is_what_a_system_said(beside: str) -> None:
+    """A column of references beside it, by a documented name or another."""
+    found = of(question=ASKED, answer=SAID, **{beside: SAID})
+    assert (found["answer"], found["references"]) == ("answer", beside)
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"context": SAID},
+        {"faithfulness": 0.5},
+        {"relevance": "GOOD"},
+        {"is_correct": True},
+        {"latency_ms": (5, 6, 7)},
+        {"model": "small-1"},
+    ],
+)
+def test_beside_contexts_or_scores_nobody_can_tell(beside: dict[str, Any]) -> None:
+    """Public data have these columns with both meanings: the user is asked, with both ways."""
+    found = mapped(rows_of({"question": ASKED, "answer": SAID, **beside}))
+    assert "'answer' may be the right answer" in found.doubt
+    assert [(name, column) for _, name, column in found.ways] == [
+        ("references", "answer"),
+        ("answer", "answer"),
+    ]
+    assert not {"answer", "references"} & found.fields.keys()
+
+
+def test_the_name_of_the_file_may_tell() -> None:
+    """A file that is called golden holds gold."""
+    found = of("Golden Set 2", question=ASKED, answer=SAID, context=SAID)
+    assert found["references"] == "answer"
+    assert found["reference_contexts"] == "context"
+
+
+def test_beside_a_certain_answer_it_is_the_gold() -> None:
+    """``generated_answer`` can only be the system's."""
+    found = of(question=ASKED, answer=SAID, generated_answer=ASKED)
+    assert (found["answer"], found["references"]) == ("generated_answer", "answer")
+
+
+@pytest.mark.parametrize("name", ["response", "reply", "Bot answer", "Answer of the shop reply"])
+def test_a_name_that_ends_in_answer_is_what_a_system_said(name: str) -> None:
+    """Never the gold, whatever is missing beside it."""
+    found = mapped(rows_of({"question": ASKED, name: SAID}))
+    assert found.fields["answer"].column == name
+    assert not found.has_gold
+
+
+def test_sentences_are_no_texts_to_include() -> None:
+    """No answer repeats them to the letter: facts for a judge."""
+    facts = [
+        f"{text}, which the terms of the shop say in section five of the annex" for text in SAID
+    ]
+    assert of(question=ASKED, expected_facts=tuple(facts)) == {"question": "question"}
+
+
+def test_a_reference_with_a_page_may_be_a_passage() -> None:
+    """Gold made from documents: question, answer, the passage, its page."""
+    found = mapped(rows_of({"question": ASKED, "answer": SAID, "reference": ASKED, "page": 3}))
+    assert "the passage that it is in" in found.doubt
+
+
+@pytest.mark.parametrize("name", ["context", "contexts"])
+def test_contexts_without_an_answer_are_to_be_found(name: str) -> None:
+    """deepeval's context, and the golden passages that a hand-made set calls contexts."""
+    found = of(question=ASKED, ground_truth=SAID, **{name: SAID})
+    assert found["reference_contexts"] == name
+    found = of(question=ASKED, ground_truth=SAID, response=SAID, **{name: SAID})
+    assert found["contexts"] == name
+
+
+def test_retrieved_contexts_are_those_of_a_search_at_any_time() -> None:
+    """And an empty column of them is none: deepeval saves all of its columns."""
+    found = of(question=ASKED, ground_truth=SAID, retrieved_contexts=SAID, context=ASKED)
+    assert (found["contexts"], found["reference_contexts"]) == ("retrieved_contexts", "context")
+    found = of(
+        input=ASKED, expected_output=SAID, actual_output="", retrieval_context="", context=SAID
+    )
+    assert found == {
+        "question": "input",
+        "references": "expected_output",
+        "reference_contexts": "context",
+    }
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "field"),
+    [
+        ("expected_documents", (["a.pdf"], ["b.pdf"], ["a.pdf"]), "reference_ids"),
+        ("expected_doc", ("a1", "a2", "a3"), "reference_ids"),
+        ("must_include_arxiv_ids", (["2104.1"], ["2104.2"], ["2104.3"]), "reference_ids"),
+        ("gold_passages", SAID, "reference_contexts"),
+        ("retrieved_docs", (["a1", "b2"], ["a2"], ["a3"]), "retrieved_ids"),
+        ("relevant", (["a1", "b2"], ["a2"], ["a3"]), "reference_ids"),
+        ("expectedKeywords", (["days"], ["fee"], ["shop"]), "must_include"),
+        ("expected_answer_contains", (["days"], ["fee"], ["shop"]), "must_include"),
+        ("mustIncludePatterns", (["days?"], ["fee"], ["shop"]), "must_match"),
+        ("Ground Truth Source", ("a.pdf", "b.pdf", "a.pdf"), "doc_name"),
+        ("expected.keywords", (["days"], ["fee"], ["shop"]), "must_include"),
+    ],
+)
+def test_documents_and_texts_in_an_answer(column: str, cells: Any, field: str) -> None:
+    """Ids or texts, by what the cells hold; keywords only where the name says no more."""
+    assert of(question=ASKED, **{column: cells}).get(field) == column
+
+
+def test_terms_of_an_object_are_no_texts_to_include() -> None:
+    """``expected.payment_terms`` is a field of an invoice."""
+    assert of(question=ASKED, **{"expected.payment_terms": SAID}) == {"question": "question"}
+
+
+def test_ids_that_repeat_for_different_questions_are_those_of_documents() -> None:
+    """A set to test a search; where each row has its own, it is the row's."""
+    assert of(id=("d1", "d1", "d2"), question=ASKED)["reference_ids"] == "id"
+    assert of(id=("r1", "r2", "r3"), question=ASKED, expected=SAID)["id"] == "id"
+
+
+def test_a_question_is_in_nearly_all_rows() -> None:
+    """Other questions may be parts of some."""
+    found = of(promptAr=ASKED, expected=SAID, **{"parameters.query": ("Who?", None, None)})
+    assert found["question"] == "promptAr"
+
+
+def test_one_letter_for_each() -> None:
+    """Numbers may be gold."""
+    assert of(q=ASKED, a=(1.7, 2.5, 0.1)) == {"question": "q", "references": "a"}
+
+
+def test_kinds_of_questions_are_no_questions() -> None:
+    """A few values that repeat, or a header row that is a row of data."""
+    rows = [{"query": kind, "text": f"{kind} {at}"} for at in range(10) for kind in ("a b", "c d")]
+    assert not mapped(rows).fields
+    assert not of(**{"machine learning for student dropout question": SAID})
+
+
+def test_what_the_user_says_holds() -> None:
+    """Also against the names; its columns serve nothing else."""
+    found = mapped(
+        rows_of({"question": ASKED, "answer": SAID, "context": SAID}), references="answer"
+    )
+    assert {name: one.column for name, one in found.fields.items()} == {
+        "references": "answer",
+        "question": "question",
+        "reference_contexts": "context",
+    }
+    assert not found.doubt
+
+
+def test_ids_with_commas_are_no_ids() -> None:
+    """A reader would take ``E1,E2`` for one id, and the recall would be 0."""
+    (column,) = columns_of([{"expected_product_ids": "E1,E2"}])
+    assert holds_joined_ids(column)
+    assert of(question=ASKED, expected_product_ids=("E1,E2", "E3", "E4")) == {
+        "question": "question"
+    }

@@ -1,0 +1,107 @@
+"""E22: what is measured by the fields that were found, and what is only a comment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_rageval.first_scenario.mapping import map_columns
+from pytest_rageval.first_scenario.measures import Measures, measures_for
+from pytest_rageval.first_scenario.table import Table, columns_of
+
+ROW = {"question": "How long do refunds take?", "reference": "five days"}
+
+
+def measures(*rows: Mapping[str, Any]) -> Measures:
+    table = Table(tuple(columns_of(rows)), len(rows), ())
+    return measures_for(table, map_columns(table, "data", {}))
+
+
+def test_answers_and_references_are_compared_at_once() -> None:
+    """Judged metrics are a comment: they need a model."""
+    found = measures({**ROW, "answer": "five"}, {**ROW, "question": "Who?", "answer": "six"})
+    assert found.metrics == ("em", "f1", "rouge-l")
+    assert found.asks == ()
+    assert found.later == ((("answer_correctness",), "a model that judges (key 'judge')"),)
+
+
+def test_without_answers_a_system_is_asked_for_them() -> None:
+    """The search is a comment as long as nothing says what it found."""
+    found = measures({**ROW, "relevant_ids": ["a"]})
+    assert (found.metrics, found.asks) == (("em", "f1", "rouge-l"), ("answer",))
+    assert found.later[0] == (("recall@5", "mrr"), "retrieved_ids: in each row, or from a target")
+
+
+def test_gold_of_a_search_alone_asks_for_what_was_found() -> None:
+    """Ids, or passages."""
+    found = measures({"question": "Who pays?", "relevant_ids": ["a"]})
+    assert (found.metrics, found.asks) == (("recall@5", "mrr"), ("retrieved_ids",))
+    rows = ({"question": f"Who {at}?", "reference_contexts": [f"text {at}"]} for at in range(2))
+    found = measures(*rows)
+    assert (found.metrics, found.asks) == (("recall@5", "mrr"), ("contexts",))
+
+
+def test_a_recorded_search_is_measured_without_answers() -> None:
+    """The metrics of answers wait for answers."""
+    found = measures({**ROW, "relevant_ids": ["a"], "retrieved_ids": ["a", "b"]})
+    assert (found.metrics, found.asks) == (("recall@5", "mrr"), ())
+    assert found.later[0] == (("em", "f1", "rouge-l"), "answers: in each row, or a target")
+
+
+def test_answers_with_gold_of_a_search_that_was_not_recorded_measure_nothing() -> None:
+    """No metric, then, rather than one that is always missing."""
+    row = {"question": "Who pays?", "generated_answer": "the shop", "relevant_ids": ["a"]}
+    assert measures(row).metrics == ("recall@5", "mrr")
+    assert measures(row).asks == ("retrieved_ids",)
+
+
+def test_checks_of_the_rows_are_metrics() -> None:
+    """Also without references."""
+    row = {"question": "Who pays?", "response": "the shop", "must_include": ["shop"]}
+    assert measures(row).metrics == ("must_include",)
+
+
+def test_long_references_do_not_count_for_equality() -> None:
+    """Hardly an answer equals a paragraph: the weight of em is 0, and all weights are named."""
+    row = {"question": "Who?", "answer": "the shop", "reference": "The shop pays. " * 6}
+    assert dict(measures(row).weights) == {"em": 0.0, "f1": 1.0, "rouge-l": 1.0}
+    assert measures({**ROW, "answer": "five"}).weights == ()
+
+
+def test_expected_passages_inside_of_found_chunks() -> None:
+    """match: contains, unless they are equal."""
+
+    def match(found: str, gold: str) -> str:
+        row = {**ROW, "answer": "five", "contexts": [found], "reference_contexts": [gold]}
+        other = {**row, "contexts": ["Ask us."], "reference_contexts": ["Yet another one."]}
+        return measures(row, {**other, "question": "Who?"}).match
+
+    assert match("Refunds: they take five days. See below.", "They take five days.") == "contains"
+    assert match("They take five days.", "they take five days") == ""
+
+
+def test_the_script_of_the_texts() -> None:
+    """Characters for Chinese; words of other scripts, which ROUGE's own tokens leave out."""
+    assert (
+        measures({"question": "多久？", "answer": "五天", "reference": "五个工作日"}).script
+        == "cjk"
+    )
+    assert measures({"question": "Когда?", "answer": "да", "reference": "пять"}).script == "letters"
+    assert measures({**ROW, "answer": "five"}).script == ""
+
+
+def test_groups_are_columns_with_few_values_that_repeat() -> None:
+    """Not fields, scores, texts, or what is different in nearly each row; a document is one."""
+    rows = [
+        {
+            **ROW,
+            "question": f"What is {at}?",
+            "source": f"{at % 3}.md",
+            "level": "hard" if at % 2 else "easy",
+            "constant": "x",
+            "score": 0.5 * (at % 2),
+            "note": f"note {at}",
+        }
+        for at in range(8)
+    ]
+    assert measures(*rows).groups == ("doc_name", "level")

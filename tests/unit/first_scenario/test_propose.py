@@ -1,0 +1,194 @@
+"""E22: a data file becomes a scenario that runs, or a message says what it lacks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_rageval.errors import ScenarioError
+from pytest_rageval.first_scenario.propose import Proposal, answered_by, found_lines, propose
+from pytest_rageval.scenario.loader import inspect_scenario, parse_scenario
+
+ROWS = [
+    {"question": "How long?", "answer": "five days", "expected": "five days", "kind": "a"},
+    {"question": "A fee?", "answer": "yes", "expected": "none", "kind": "a"},
+    {"question": "Who pays?", "answer": "the shop", "expected": "you", "kind": "b"},
+    {"question": "How?", "answer": "by mail", "expected": "by mail", "kind": "b"},
+]
+
+
+def proposed(folder: Path, rows: Any, given: Mapping[str, Any] = {}) -> Proposal:
+    file = folder / "my data.json"
+    file.write_text(json.dumps(rows), encoding="utf-8")
+    return propose(file, folder, given)
+
+
+def refused(folder: Path, rows: Any) -> str:
+    with pytest.raises(ScenarioError) as caught:
+        proposed(folder, rows)
+    assert [one.name for one in folder.iterdir()] == ["my data.json"]
+    return str(caught.value)
+
+
+def test_the_text_is_a_scenario(tmp_path: Path) -> None:
+    """Three rows were tried: em 1, 0, 0 and f1 the same, so 0.3333; the fourth was not."""
+    found = proposed(tmp_path, ROWS)
+    assert found.file_name == "my data.rageval.yaml"
+    data = parse_scenario(found.text, Path("x.yaml"), "x.yaml").data
+    assert data == {
+        "name": "my data",
+        "dataset": {"path": "my data.json", "key_map": {"references": "expected"}},
+        "metrics": ["em", "f1", "rouge-l"],
+        "gates": {"weighted_score": 0.5},
+    }
+    assert "# the first 3 rows gave 0.3333" in found.text
+    assert "# Found by their own names: question, answer." in found.text
+    assert [one.name for one in tmp_path.iterdir()] == ["my data.json"]  # nothing is written
+
+
+def test_the_comments_can_be_switched_on(tmp_path: Path) -> None:
+    """With the marks of its commented gates removed, the text is still a scenario."""
+    text = proposed(tmp_path, [*ROWS, {"question": "Lost?", "answer": "so"}]).text
+    text = (
+        text.replace("\n  #   ", "\n      ")
+        .replace("\n  # by", "\n  by")
+        .replace("\n  # un", "\n  un")
+    )
+    path = tmp_path / "x.rageval.yaml"
+    path.write_text(text, encoding="utf-8")
+    loaded, problems = inspect_scenario(path)
+    assert not problems
+    gates = loaded.tree.data["gates"]
+    assert gates["by"] == {"kind": {"weighted_score": 0.4}}
+    assert gates["unscored"] == 0.2  # 1 of 5 rows has nothing to compare with
+
+
+def test_the_share_of_rows_without_gold_is_rounded_up(tmp_path: Path) -> None:
+    """1 of 3: a bound of 0.33 would fail."""
+    found = proposed(tmp_path, [*ROWS[:2], {"question": "Lost?", "answer": "so"}])
+    assert "# unscored: 0.34 " in found.text
+    assert found.measures.bare_rows == 1
+
+
+def test_gold_alone_asks_a_system(tmp_path: Path) -> None:
+    """The target is a comment, and the report has the command with one."""
+    rows = [{"question": row["question"], "answer": row["expected"]} for row in ROWS]
+    found = proposed(tmp_path, rows)
+    assert found.tried is None
+    assert "# target: my_app.rag:answer" in found.text
+    assert answered_by(found) == 'pytest "my data.rageval.yaml" --rag-set target=my_app.rag:answer'
+    assert "references: answer  " in found.text.replace("    ", " ").replace("  ", "  ")
+    assert "the gold: it is alone" in found.text
+
+
+def test_a_second_file_is_joined_by_the_ids(tmp_path: Path) -> None:
+    """Named as the data call them; without ids there is nothing to join by."""
+    rows = [
+        {"qid": f"q{at}", "question": row["question"], "expected": row["expected"]}
+        for at, row in enumerate(ROWS)
+    ]
+    text = proposed(tmp_path, rows).text
+    assert "# Or a second file has them:  answers: {path: recorded.jsonl, key: qid}" in text
+    text = proposed(tmp_path, [{**row, "qid": None} for row in rows]).text
+    assert "second file" not in text
+
+
+def test_data_elsewhere_are_named_relatively(tmp_path: Path) -> None:
+    """From the folder of the scenario, with slashes."""
+    folder = tmp_path / "evals" / "bot"
+    folder.mkdir(parents=True)
+    file = tmp_path / "rows.json"
+    file.write_text(json.dumps(ROWS), encoding="utf-8")
+    assert "path: ../../rows.json\n" in propose(file, folder, {}).text.replace('"', "")
+
+
+def test_keys_that_the_user_gives_are_written(tmp_path: Path) -> None:
+    """Such as the encoding; a key map settles a doubt."""
+    rows = [
+        {"question": row["question"], "answer": row["answer"], "context": "x y"} for row in ROWS
+    ]
+    assert "add --rag-set=dataset.key_map.references=answer" in refused(tmp_path, rows)
+    given = {"key_map": {"references": "answer"}, "on_invalid": "skip"}
+    text = proposed(tmp_path, rows, given).text
+    assert "on_invalid: skip" in text
+    assert "references: answer" in text
+
+
+def test_without_gold_the_message_says_what_to_add(tmp_path: Path) -> None:
+    """And which columns there are."""
+    message = refused(tmp_path, [{"question": "Who?", "topic": "a"}])
+    assert message.startswith("my data.json: no gold: no column says what is right")
+    assert "Add a column 'reference' (the right answer)" in message
+    assert "Found: question ('question'). Columns: 'question', 'topic'" in message
+    message = refused(tmp_path, [{"question": "Who?", "expected_doc_ids": "a,b"}])
+    assert "'expected_doc_ids' seems to hold several ids with commas" in message
+
+
+def test_without_questions_it_says_so(tmp_path: Path) -> None:
+    """Scores of models, for instance, are no data to evaluate."""
+    message = refused(tmp_path, [{"model": "a", "rank": 1}])
+    assert "no column looks like questions; name it: --rag-set=dataset.key_map.question=" in message
+
+
+def test_documents_named_by_the_data_of_a_column_with_blanks_are_quoted_for_a_shell(
+    tmp_path: Path,
+) -> None:
+    """The message can be pasted."""
+    message = refused(
+        tmp_path, [{"Question": f"{at}?", "Answer (long)": "a b", "context": "x"} for at in "ab"]
+    )
+    assert "\"--rag-set=dataset.key_map.references='Answer (long)'\"" in message
+
+
+def test_a_scenario_or_a_promptfoo_file_is_no_data(tmp_path: Path) -> None:
+    """Run or import it instead."""
+    path = tmp_path / "x.yaml"
+    path.write_text("name: x\ndataset: a.jsonl\nmetrics: [f1]\n", encoding="utf-8")
+    with pytest.raises(ScenarioError, match="no data, but a scenario; run it: pytest x.yaml"):
+        propose(path, tmp_path, {})
+    path.write_text("prompts: [a]\nproviders: [b]\ntests: [{vars: {q: c}}]\n", encoding="utf-8")
+    with pytest.raises(ScenarioError, match="promptfoo configuration: pytest --rag-import=x.yaml"):
+        propose(path, tmp_path, {})
+
+
+def test_columns_that_the_first_rows_lack_are_no_hindrance(tmp_path: Path) -> None:
+    """Optional ones come later, if at all."""
+    rows = [*ROWS, {**ROWS[0], "question": "When?", "must_not_include": ["never"]}]
+    assert proposed(tmp_path, rows).measures.metrics[-1] == "must_not_include"
+
+
+def test_invalid_rows_are_counted_and_the_first_valid_ones_tried(tmp_path: Path) -> None:
+    """No row is lost in silence."""
+    found = proposed(tmp_path, [*({"question": ["no text"]} for _ in range(4)), *ROWS])
+    assert len(found.invalid) == 4
+    assert found.tried is not None
+    assert found.tried.counts.passed + found.tried.counts.failed == 3
+
+
+@pytest.mark.parametrize(
+    "names", [("query-id", "corpus-id", "score"), ("q1", "0", "d7", "2"), ("qid", "docId", "rel")]
+)
+def test_judgements_go_with_a_run(tmp_path: Path, names: tuple[str, ...]) -> None:
+    """qrels with a header, in JSON, or without one, whose first line is taken for it."""
+    message = refused(tmp_path, [dict.fromkeys(names, "q2"), dict.fromkeys(names, "q3")])
+    assert "dataset: {qrels_path: my data.json, run_path: YOUR_RUN}" in message
+
+
+def test_hostile_names_and_cells_stay_within_their_lines(tmp_path: Path) -> None:
+    """Comments would end at a line break, and YAML refuses control characters."""
+    rows = [{**row, "a\nmetrics: [x]\x1b[2J": f"b\n{at % 2}\x07"} for at, row in enumerate(ROWS)]
+    found = proposed(tmp_path, rows)
+    data = parse_scenario(found.text, Path("x.yaml"), "x.yaml").data
+    assert data["metrics"] == ["em", "f1", "rouge-l"]
+    assert "\x1b" not in "".join(part for line in found_lines(found) for part in line[2:])
+
+
+def test_a_blank_column_is_no_answer(tmp_path: Path) -> None:
+    """deepeval saves all its columns, those that a system is yet to fill, too."""
+    file = tmp_path / "tests.csv"
+    file.write_text("input,actual_output,expected_output\nHow long?,,five days\n", encoding="utf-8")
+    assert propose(file, tmp_path, {}).measures.asks == ("answer",)

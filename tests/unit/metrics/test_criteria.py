@@ -1,0 +1,37 @@
+"""A28: criteria in words that a row brings along, said to be met or not by a judge."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from scripted_models import ScriptedJudge
+
+from pytest_rageval.metrics.base import Models, NoOptions
+from pytest_rageval.metrics.criteria import MustSatisfy
+from pytest_rageval.model import Sample, Score
+
+SAMPLE = Sample(
+    "s", question="q?", answer="No.", must_satisfy=("refuses {answer}", "offers help", "is polite")
+)
+
+
+def ask(say: Any) -> tuple[Score, list[str]]:
+    judge = ScriptedJudge({"rubric_score": say})
+    score = asyncio.run(MustSatisfy("shown", NoOptions()).ascore(SAMPLE, Models(judge)))
+    return score, judge.prompts
+
+
+def test_the_score_is_the_share_of_criteria_that_are_met() -> None:
+    """[A28] One question for each, with the criterion to the letter."""
+
+    def say(prompt: str) -> dict[str, Any]:
+        return {"reason": "no offer", "score": 0 if "offers help" in prompt else 1}
+
+    score, prompts = ask(say)
+    assert score.value == 2 / 3
+    assert score.reason == "1 of 3 not met: 'offers help': no offer"
+    assert [one["met"] for one in (score.details or {})["criteria"]] == [True, False, True]
+    assert len(prompts) == 3
+    assert "refuses {answer}" in prompts[0]
+    assert "<answer>\nNo.\n</answer>" in prompts[0]

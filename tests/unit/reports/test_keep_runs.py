@@ -1,0 +1,153 @@
+"""E22: ``--rag-keep`` removes older runs of one scenario, and nothing else."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_rageval.engine.verdict.decide import Extent, decide_gates
+from pytest_rageval.model import RunInfo, SampleResult, ScenarioResult
+from pytest_rageval.reports.history import DATABASE, record, trend_of
+from pytest_rageval.reports.keep_runs import remove_old_runs
+from pytest_rageval.reports.write_run import write_run
+from pytest_rageval.results.run_point import point_of
+
+Ran = Callable[..., Path]
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def ran(result: Callable[..., ScenarioResult], base: Path, tmp_path: Path) -> Ran:
+    """Return a function that writes the run of a day, also to the history."""
+
+    def make(day: int, name: str = "s", variant: str = "") -> Path:
+        made = decide_gates(result([SampleResult("a", 0, scores={"f1": 1.0})]), Extent(2, 1, 1))
+        made = replace(made, info=replace(made.info, name=name, variant=variant))
+        started = f"2026-11-{day:02}T12:00:00.000001+00:00"
+        run = RunInfo(f"202611{day:02}T120000-000001", started, started, "0.1.0")
+        folder = write_run(made, run, tmp_path, base)
+        record(base, point_of(made, run, folder.relative_to(base).as_posix()))
+        return folder
+
+    return make
+
+
+def known(base: Path) -> list[str]:
+    """Return the folders in the history, and make sure that it has metrics of no other."""
+    with closing(sqlite3.connect(base / DATABASE)) as database:
+        folders = [row[0] for row in database.execute("SELECT folder FROM runs ORDER BY folder")]
+        of_metrics = {row[0] for row in database.execute("SELECT folder FROM metrics")}
+    assert of_metrics <= set(folders)
+    return folders
+
+
+def test_the_newest_stay(ran: Ran, base: Path) -> None:
+    """[E22] Of five partial runs the last two; the history has no others, and one line says so."""
+    folders = [ran(day) for day in range(1, 6)]
+    said = list(remove_old_runs(folders[-1], "s", 2))
+    assert said == ["keep 2: 3 older runs removed: 20261101T120000-000001 to " + folders[2].name]
+    assert [folder.is_dir() for folder in folders] == [False, False, False, True, True]
+    assert known(base) == [f"s/{folder.name}" for folder in folders[3:]]
+    assert [point.folder for point in trend_of(base, "s")] == known(base)
+    assert list(remove_old_runs(folders[-1], "s", 2)) == []
+
+
+def test_only_runs_of_this_scenario_are_removed(ran: Ran, base: Path) -> None:
+    """[E22] Neither another's, nor a variant's, saved runs, labels or files of the user."""
+    old = ran(1)
+    others = [ran(1, "s2"), ran(1, "s", "dense"), ran(2, "s", "dense")]
+    for name in ("baselines", "labels", "20261101T120000", "20261101T120000-000009x"):
+        (base / "s" / name).mkdir()
+        shutil.copy(old / "results.json", base / "s" / name / "results.json")
+    (base / "s" / "20261101T110000-000001").mkdir()
+    kept = [*others, *(path for path in (base / "s").iterdir() if path.is_dir() and path != old)]
+    kept = [path for path in kept if not path.is_symlink()]
+    new = ran(3)
+    list(remove_old_runs(new, "s", 1))
+    assert not old.exists()
+    assert all(path.is_dir() for path in [*kept, new])
+    list(remove_old_runs(others[2], "s::dense", 1))
+    assert [path.is_dir() for path in others] == [True, False, True]
+
+
+def test_what_is_not_ours_stays(ran: Ran, base: Path) -> None:
+    """[E22] A damaged or foreign results.json, a shard, and one whose file is a link."""
+    damaged, foreign, shard, linked, last = (ran(day) for day in range(1, 6))
+    (damaged / "results.json").write_text("{")
+    (foreign / "results.json").write_text('{"accuracy": 1}')
+    (shard / "shard.jsonl").touch()
+    (linked / "results.json").rename(linked / "own.json")
+    (linked / "results.json").symlink_to("own.json")
+    assert list(remove_old_runs(last, "s", 1)) == []
+    assert all(one.is_dir() for one in (damaged, foreign, shard, linked))
+
+
+def test_what_a_link_leads_to_stays(ran: Ran, base: Path, tmp_path: Path) -> None:
+    """[E22] Also by a text in place of the link, and by a link above; a linked run is no run."""
+    folders = [ran(day) for day in range(1, 7)]
+    (base / "s" / "report.html").symlink_to(f"{folders[0].name}/report.html")
+    (base / "best").symlink_to(f"s/{folders[1].name}")
+    (base / "s" / "loop").symlink_to("loop")
+    (base / "s" / "latest").unlink()
+    (base / "s" / "latest").write_text(f"{folders[2].name}\n")
+    elsewhere = tmp_path / "elsewhere"
+    shutil.copytree(folders[0], elsewhere)
+    (base / "s" / "20261031T120000-000001").symlink_to(elsewhere, target_is_directory=True)
+    list(remove_old_runs(folders[5], "s", 1, spared=[folders[3] / "results.json"]))
+    assert [folder.is_dir() for folder in folders] == [True, True, True, True, False, True]
+    assert (elsewhere / "results.json").is_file()
+
+
+def test_this_run_stays_whatever_the_clock_says(ran: Ran) -> None:
+    """[E22] Its clock was set back; two runs of one session, which share the name, both stay."""
+    late, early = ran(5), ran(1)
+    list(remove_old_runs(early, "s", 1))
+    assert early.is_dir()
+    assert not late.is_dir()
+    twin = ran(1)
+    assert twin.name == f"{early.name}-2"
+    assert list(remove_old_runs(twin, "s", 1)) == []
+    assert early.is_dir()
+
+
+def test_a_folder_of_runs_that_is_a_link_is_left_alone(ran: Ran, base: Path) -> None:
+    old, new = ran(1), ran(2)
+    (base / "s").rename(base.parent / "moved")
+    (base / "s").symlink_to(base.parent / "moved", target_is_directory=True)
+    (said,) = remove_old_runs(new, "s", 1)
+    assert said.endswith("nothing removed: " + str(base / "s") + " is a link")
+    assert old.is_dir()
+
+
+def test_what_cannot_be_removed_is_said(ran: Ran, monkeypatch: pytest.MonkeyPatch) -> None:
+    """[E22] It ends nothing, and the history still has it."""
+    old, new = ran(1), ran(2)
+
+    def refuse(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(shutil, "rmtree", refuse)
+    (said,) = remove_old_runs(new, "s", 1)
+    assert said.startswith("keep 1: not all older runs removed: ")
+    assert old.name in said
+    assert len(trend_of(new.parents[1], "s")) == 2
+
+
+def test_a_history_that_cannot_be_changed_is_said(ran: Ran, base: Path) -> None:
+    """[E22] The runs are gone all the same, and the trend has only what is there."""
+    ran(1)
+    new = ran(2)
+    (base / DATABASE).write_text("this is a file of the user's, not a database")
+    _, problem = remove_old_runs(new, "s", 1)
+    assert DATABASE in problem
+    assert [point.folder for point in trend_of(base, "s")] == [f"s/{new.name}"]

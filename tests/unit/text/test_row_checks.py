@@ -1,0 +1,141 @@
+"""A28: the checks that a row brings along: how they are read, and what passes them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any
+
+import pytest
+
+from pytest_rageval.text.row_checks import (
+    checks_of,
+    included,
+    read_checks,
+    read_patterns,
+    read_texts,
+)
+
+
+def search(pattern: str, text: str, ignore_case: bool) -> bool:
+    return re.search(pattern, text, re.IGNORECASE if ignore_case else 0) is not None
+
+
+def passes(check: dict[str, Any], answer: str, latency_s: float | None = None) -> bool | None:
+    (found,) = checks_of([check])
+    return found.passes(answer, search, latency_s)
+
+
+@pytest.mark.parametrize(
+    ("check", "right", "wrong"),
+    [
+        ({"contains": "$500"}, "It is $500.", "500 euros"),
+        ({"contains": 30}, "30 days", "3 days"),
+        ({"icontains": "CHIP"}, "Chips", "cheap"),
+        ({"contains-any": ["a", "b"]}, "b", "B"),
+        ({"contains_all": ["a", "b"]}, "b a", "b"),
+        ({"icontains-any": ["A", "B"]}, "b", "c"),
+        ({"icontains-all": ["A", "B"]}, "ab", "b"),
+        ({"starts-with": "Yes"}, "Yes, it is", "Oh Yes"),
+        ({"equals": "none"}, "none", "none."),
+        ({"equals": {"a": [1, True]}}, '{"a": [1.0, true]}', '{"a": [1, 1]}'),
+        ({"regex": r"ACCT-\d{6}"}, "see ACCT-482913", "see ACCT-48"),
+        ({"is-json": True}, "[1]", "{'a': 1}"),
+        ({"is-json": True}, "1", "NaN"),
+        ({"contains-json": True}, 'so: {"a": 1}.', "so: {a}"),
+        ({"contains-json": {"required": ["a"]}}, '{"b": 1} {"a": 1}', '{"b": 1}'),
+    ],
+)
+def test_a_check_and_its_opposite(check: dict[str, Any], right: str, wrong: str) -> None:
+    """[A28] What passes a check fails the one with not- before it."""
+    ((kind, value),) = check.items()
+    assert passes(check, right) is True
+    assert passes(check, wrong) is False
+    assert passes({f"not-{kind}": value}, right) is False
+    assert passes({f"not-{kind}": value}, wrong) is True
+
+
+def test_texts_are_compared_in_one_form_of_unicode() -> None:
+    """[A28] é may be one character or two."""
+    one, two = unicodedata.normalize("NFC", "café"), unicodedata.normalize("NFD", "café")
+    assert one != two
+    assert passes({"contains": one}, two)
+    assert passes({"contains": two}, one)
+    assert passes({"regex": f"^{two}$"}, one)
+
+
+def test_a_latency_that_nobody_measured_decides_nothing() -> None:
+    """[A28] Answers of the data, or kept ones, took no time."""
+    assert passes({"max_latency_s": 2}, "a", 2.0) is True
+    assert passes({"max_latency_s": 2}, "a", 2.1) is False
+    assert passes({"max_latency_s": 2}, "a") is None
+
+
+def test_a_list_among_the_texts_is_of_alternatives() -> None:
+    """[A28]"""
+    texts = read_texts("must_include", ["30 days", ["refund", "money back"], 7])
+    assert texts == ("30 days", ("refund", "money back"), "7")
+    checks = included(texts or (), is_not=False, ignore_case=False)
+    assert [c.passes("30 days, money back", search) for c in checks] == [True, True, False]
+    checks = included(texts or (), is_not=True, ignore_case=True)
+    assert [c.passes("MONEY BACK", search) for c in checks] == [True, False, True]
+
+
+@pytest.mark.parametrize("nothing", [[], ""])
+def test_nothing_asked_is_a_missing_field(nothing: Any) -> None:
+    """[A28]"""
+    assert read_texts("f", nothing) is read_patterns("f", nothing) is None
+    assert read_checks("f", nothing) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([""], "must_include: an empty text is in every answer"),
+        ([True], "must_include: expected a text in quotes, found True"),
+        ([[]], "must_include: a list of alternatives is empty"),
+        ({"a": 1}, "must_include: expected a text in quotes"),
+    ],
+)
+def test_what_no_answer_could_fail_is_refused(value: Any, message: str) -> None:
+    """[A28]"""
+    with pytest.raises(ValueError, match=re.escape(message)):
+        read_texts("must_include", value)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("contains: a", 'expected a list of checks such as {"contains": "30 days"}'),
+        ({"contains": "a", "regex": "b"}, "a check has one kind, found ['contains', 'regex']"),
+        ({"contain": "a"}, "unknown check 'contain'. Did you mean 'contains'?"),
+        ({"contains": ["a", "b"]}, "contains: expected one text, found a list"),
+        ({"contains-all": []}, "contains-all: the list is empty"),
+        ({"not-max_latency_s": 1}, "unknown check 'not-max_latency_s'"),
+        ({"max_latency_s": 0}, "max_latency_s: expected a number of seconds, found 0"),
+        ({"contains": "a", "weight": 0}, "expected a weight above 0, found 0"),
+        ({"regex": "(a"}, "'(a' is no regular expression: missing )"),
+        ({"is-json": "yes"}, "is-json: expected true or a JSON Schema, found 'yes'"),
+        ({"is-json": {"oneOf": []}}, "unknown rule of a JSON Schema 'oneOf'"),
+        ({"is-json": {"type": "text"}}, "type cannot be 'text'"),
+        ({"is-json": {"items": {"pattern": "("}}}, "'(' is no regular expression"),
+    ],
+)
+def test_a_check_that_cannot_be_read_says_why(value: Any, message: str) -> None:
+    """[A28]"""
+    with pytest.raises(ValueError, match=re.escape(message)):
+        read_checks("answer_checks", value)
+
+
+@pytest.mark.parametrize("pattern", ["(" * 3000, "a" * 20_000, "x{99999999999999999999}"])
+def test_patterns_that_python_cannot_take_are_refused(pattern: str) -> None:
+    """[A28]"""
+    with pytest.raises(ValueError, match="is no regular expression"):
+        read_patterns("must_match", [pattern])
+
+
+@pytest.mark.parametrize("answer", ["{" * 100_000, "[" * 100_000, '{"a":' * 50_000])
+def test_hostile_brackets_are_no_json(answer: str) -> None:
+    """[A28] Neither a deep nor a wide answer stops the run."""
+    assert passes({"is-json": True}, answer) is False
+    assert passes({"contains-json": True}, answer) is False
