@@ -40,7 +40,7 @@ from pytest_rageval.plugin.run.session import note_refusal
 from pytest_rageval.plugin.settings import SETTINGS, conditions, overrides
 from pytest_rageval.scenario.loader import variants_in
 from pytest_rageval.scenario.variants import matching_variants, unknown_variant
-from pytest_rageval.text.printable import printable
+from pytest_rageval.text.printable import printable, wrappable
 
 _NOT_IN_TAGS = re.compile(r"[^\w+\-.\\/]+")
 # Markers with a meaning in pytest: a tag called "skip" must not switch off tests.
@@ -280,11 +280,11 @@ def case_marks(config: pytest.Config, plan: Plan, case: Case) -> list[pytest.Mar
     """Return the markers of a case: skip, xfail and its tags."""
     found = []
     if case.skip is not None:
-        found.append(pytest.mark.skip(reason=printable(case.skip) or "skipped by the row"))
+        found.append(pytest.mark.skip(reason=wrappable(case.skip) or "skipped by the row"))
     if case.xfail is not None:
-        found.append(pytest.mark.xfail(reason=printable(case.xfail)))
+        found.append(pytest.mark.xfail(reason=wrappable(case.xfail)))
     if isinstance(case, InvalidRow):  # after the row's own: pytest shows the first reason
-        reason = printable(f"invalid row: {case.reason}")
+        reason = wrappable(f"invalid row: {case.reason}")
         marks = {"skip": pytest.mark.skip(reason=reason), "xfail": pytest.mark.xfail(reason=reason)}
         found += [marks[plan.on_invalid]] if plan.on_invalid in marks else []
     return [*found, *(_tag(config, tag) for tag in case.tags)]

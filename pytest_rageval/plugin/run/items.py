@@ -18,7 +18,7 @@ from pytest_rageval.model import Case, Outcome, Sample, SampleResult
 from pytest_rageval.plugin.show.case_text import failure_text, unjudged_text
 from pytest_rageval.plugin.show.scenario_lines import ScenarioLines, placed
 from pytest_rageval.stats.verdict import shortfalls
-from pytest_rageval.text.printable import one_line, printable
+from pytest_rageval.text.printable import one_line, wrappable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,7 +160,7 @@ def check_thresholds(plan: Plan, result: SampleResult) -> None:
 
 def _tolerate(reason: str) -> NoReturn:
     """Xfail the test, without a traceback: formatting one is slow, and pytest prints none."""
-    raise pytest.xfail.Exception(printable(reason), pytrace=False)
+    raise pytest.xfail.Exception(wrappable(reason), pytrace=False)
 
 
 def case_of(item: pytest.Item) -> RunsCase | None:
