@@ -103,7 +103,7 @@ class RagevalSession:
         self._is_refused = False
         self._is_broken_off = False
         self._is_stopped = False
-        self._has_broken_file = False
+        self._refusals: list[str] = []
         self._recorded = 0
         self._baselines = BaselineSaver(settings.run_paths)
         self._remarks: dict[str, list[str]] = {}
@@ -173,7 +173,7 @@ class RagevalSession:
         self._is_refused = self._is_refused or hasattr(report, _REFUSED)
         self._is_broken_off = self._is_broken_off or report.failed
         if report.failed and hasattr(report, _OF_SCENARIO):
-            self._has_broken_file = True
+            self._refusals.append(report.longreprtext)
 
     # During the run
 
@@ -384,7 +384,7 @@ class RagevalSession:
             self._written,
             [one.gate for one in self._contests.found if one.gate is not None],
             self._is_stopped,
-            self._has_broken_file,
+            self._refusals,
             any(self._results.count_of(one.info.nodeid, self._broken) for one, _ in self._written),
         )
 
