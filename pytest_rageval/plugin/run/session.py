@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,7 +27,7 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.plugin.claimed_names import collected_scenarios
 from pytest_rageval.plugin.options import STRICT
-from pytest_rageval.plugin.quality_options import refuse_empty_run
+from pytest_rageval.plugin.quality_options import refuse_empty_run, scenarios_below
 from pytest_rageval.plugin.run import transport
 from pytest_rageval.plugin.run.contests import Contests
 from pytest_rageval.plugin.run.garbage import garbage_kept
@@ -330,7 +331,14 @@ class RagevalSession:
         names = [*info.baselines, *([paths.saving] if paths.saving else [])]
         spared = [paths.known_baseline_file(name, info.title, info.output_dir) for name in names]
         spared += [paths.answers] if paths.answers else []
-        return list(remove_old_runs(folder, info.title, keep, spared))
+        return list(remove_old_runs(folder, info.title, keep, spared, self._scenario_texts()))
+
+    def _scenario_texts(self) -> Iterator[str]:
+        """Yield the scenarios as they ran, and the files of others, which may name a run."""
+        yield from (one.info.snapshot for one in self._summarized)
+        for file in scenarios_below(self._config.rootpath, self._settings.patterns):
+            with suppress(OSError):
+                yield file.read_text("utf-8", "replace")
 
     def _usage(self, scenario: str | None = None) -> dict[str, float | None] | None:
         """Return what the models cost, over all processes; None if no model was asked.
