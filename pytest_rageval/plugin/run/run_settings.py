@@ -111,5 +111,6 @@ def _make(config: pytest.Config) -> RunSettings:
         shared_dir=Path(folder),
         processes=int(workerinput.get("workercount", 1)),
         budget_usd=settings.budget_usd,
+        is_dry=bool(config.getoption("rag_dry_run")),
         started_at=float(given.get("started_at", time.time())),
     )
