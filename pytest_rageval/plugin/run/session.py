@@ -48,7 +48,7 @@ from pytest_rageval.plugin.settings import Settings
 from pytest_rageval.plugin.show.history_and_ci import Publisher
 from pytest_rageval.plugin.show.junit import JunitProperties
 from pytest_rageval.plugin.show.last_lines import overridden_lines, undecided_lines
-from pytest_rageval.plugin.show.next_steps import Ended, NextSteps
+from pytest_rageval.plugin.show.next_steps import Ended, NextSteps, is_red
 from pytest_rageval.plugin.show.score_words import SCORE_ATTRIBUTE, ScoreWords
 from pytest_rageval.plugin.show.table_lines import terminal_width
 from pytest_rageval.plugin.show.terminal import ScenarioTable, usage_line
@@ -301,6 +301,9 @@ class RagevalSession:
         if self._is_refused:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
         refuse_empty_run(session, has_scenario=self._results.has_results)
+        if session.exitstatus == pytest.ExitCode.OK and any(map(is_red, self._summarized)):
+            # A hook may call pytest.exit(returncode=0); what failed has failed all the same.
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
         with garbage_kept():
             for result in self._summarized:
                 if result.samples:

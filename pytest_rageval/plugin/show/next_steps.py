@@ -80,7 +80,7 @@ class NextSteps:
 
     def _page(self, ended: Ended) -> str:
         """Return where the page of the first red scenario is, "" if there is none."""
-        folders = [folder for one, folder in ended.written if _is_red(one)]
+        folders = [folder for one, folder in ended.written if is_red(one)]
         folders += [folder for _, folder in ended.written]
         pages = (folder / PAGE for folder in folders if isinstance(folder, Path))
         page = next((one for one in pages if one.is_file()), None)
@@ -115,7 +115,7 @@ def is_to_be_read(ended: Ended) -> bool:
 
     They fail again, however often the same answers run.
     """
-    red = [one for one, _ in ended.written if _is_red(one)]
+    red = [one for one, _ in ended.written if is_red(one)]
     is_from_file = all(one.info.is_of_file and not one.info.target for one in red)
     is_certain = next_step(ended) == "failed" and not ended.has_red_cases
     return is_certain and bool(red) and is_from_file
@@ -126,6 +126,7 @@ def _red_gates(ended: Ended) -> list[GateResult]:
     return [gate for gate in gates if gate.outcome == "failed"]
 
 
-def _is_red(result: ScenarioResult) -> bool:
+def is_red(result: ScenarioResult) -> bool:
+    """Return whether a gate or a sample failed, or a sample could not be judged."""
     failed = any(gate.outcome == "failed" for gate in result.gates)
     return bool(result.counts.failed or result.counts.error or failed)
