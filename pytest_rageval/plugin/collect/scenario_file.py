@@ -35,7 +35,7 @@ from pytest_rageval.plugin.node_ids import Names
 from pytest_rageval.plugin.options import VARIANT
 from pytest_rageval.plugin.run.garbage import garbage_kept
 from pytest_rageval.plugin.run.items import FixtureItem, SampleItem
-from pytest_rageval.plugin.run.run_settings import run_settings, shows_warnings
+from pytest_rageval.plugin.run.run_settings import UNMET, UNMET_OUTPUT, run_settings, shows_warnings
 from pytest_rageval.plugin.run.session import note_refusal
 from pytest_rageval.plugin.settings import SETTINGS, conditions, overrides
 from pytest_rageval.scenario.loader import variants_in
@@ -117,7 +117,7 @@ def chosen_cases(plan: Plan, config: pytest.Config) -> list[Case]:
 
 
 def check_where(plans: Sequence[Plan], collector: pytest.Collector) -> None:
-    """Refuse fields of ``--rag-where`` that the data lack; warn of values that no row has."""
+    """Refuse fields of ``--rag-where`` that the data lack; note values that no row has."""
     wanted = conditions(collector.config)
     if not wanted:
         return
@@ -127,7 +127,11 @@ def check_where(plans: Sequence[Plan], collector: pytest.Collector) -> None:
         check_fields(plans, wanted)
     except UserError as error:
         raise _refused(error, collector) from error
-    _warn(unmet(plans, wanted), collector)
+    config = collector.config
+    found = dict.fromkeys((*config.stash.get(UNMET, ()), *unmet(plans, wanted)))
+    config.stash[UNMET] = tuple(found)
+    if hasattr(config, "workeroutput"):
+        config.workeroutput[UNMET_OUTPUT] = list(found)
 
 
 def scenario_file(path: Path, parent: pytest.Collector) -> ScenarioFile:

@@ -32,6 +32,12 @@ PROBLEMS = pytest.StashKey[tuple[str, ...]]()
 PROBLEMS_OUTPUT = "rageval_problems"
 """The key under which an xdist worker sends these problems to its controller."""
 
+UNMET = pytest.StashKey[tuple[str, ...]]()
+"""Key in the config: what ``--rag-where`` asked for and no row has."""
+
+UNMET_OUTPUT = "rageval_unmet"
+"""The key under which an xdist worker sends this to its controller."""
+
 
 def run_settings(config: pytest.Config) -> RunSettings:
     """Return the settings of this run's clients; an xdist worker gets them from its controller."""

@@ -38,6 +38,8 @@ from pytest_rageval.plugin.run.run_results import Results
 from pytest_rageval.plugin.run.run_settings import (
     PROBLEMS,
     PROBLEMS_OUTPUT,
+    UNMET,
+    UNMET_OUTPUT,
     pass_to_worker,
     remove_shared,
     run_settings,
@@ -385,9 +387,10 @@ class RagevalSession:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Take over the problems that a worker reports."""
-        problems = getattr(node, "workeroutput", {}).get(PROBLEMS_OUTPUT, ())
-        known = self._config.stash.get(PROBLEMS, ())
-        self._config.stash[PROBLEMS] = tuple(dict.fromkeys([*known, *problems]))
+        for key, name in ((PROBLEMS, PROBLEMS_OUTPUT), (UNMET, UNMET_OUTPUT)):
+            said = getattr(node, "workeroutput", {}).get(name, ())
+            known = self._config.stash.get(key, ())
+            self._config.stash[key] = tuple(dict.fromkeys([*known, *said]))
 
     def ended(self) -> Ended:
         """Return how the run ended, once it is over."""
@@ -425,6 +428,8 @@ class RagevalSession:
             terminalreporter.write_line(usage_line(usage))
         for problem in self._config.stash.get(PROBLEMS, ()):
             terminalreporter.write_line(f"models: {printable(problem)}", yellow=True)
+        for line in self._config.stash.get(UNMET, ()):
+            terminalreporter.write_line(f"NOT DECIDED: {printable(line)}", yellow=True)
         is_over = self._is_broken_off and not self._results.has_results  # nothing was to be judged
         left_out = () if is_over else self._results.left_out
         for line in undecided_lines(self._summarized, left_out, self._contests.found):
