@@ -72,7 +72,7 @@ def test_a_failed_gate_alone_runs_its_scenario_again(
     again.assert_outcomes(passed=4, failed=1)
     assert scenario.gates() == {"em.mean": "failed", "unscored": "passed"}
     part = plain("my bot.yaml::q0", "-k", "q0", "--rag-strict")
-    assert last_lines(part)[0] == "pytest 'my bot.yaml' --rag-strict"
+    assert last_lines(part) == ["pytest 'my bot.yaml' --rag-strict"]
     monkeypatch.setenv("RAGEVAL_LIMIT", "1")
     scenario.file("args.txt", "--rag-strict\n--rag-limit=1\n-W\nignore::UserWarning\n")
     part = plain("my bot.yaml", "@args.txt")

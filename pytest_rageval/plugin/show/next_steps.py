@@ -69,7 +69,8 @@ class NextSteps:
         command = next_command(told, step) if can_repeat or not needs_cache else None
         lines = [f"next  {command}"] if command else []
         if not ended.refusals:
-            page = self._page(ended) or next_command(told, "page")
+            # Without the samples that were left out, a page would be of little use.
+            page = self._page(ended) or (next_command(told, "page") if step != "whole" else None)
             lines += [f"page  {page}"] if page else []
         yield from reversed(lines) if is_to_be_read(ended) else lines
 
