@@ -12,6 +12,7 @@ import pytest
 
 from pytest_rageval.plugin import options
 from pytest_rageval.plugin.settings import SETTINGS
+from pytest_rageval.text.printable import printable
 
 _QUALITY = (
     options.FAIL_UNDER,
@@ -43,7 +44,7 @@ def refuse_empty_run(session: pytest.Session, *, has_scenario: bool) -> None:
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None:
         reporter.write_line("")  # ends a line of dots
-        reporter.write_line(f"ERROR: {message}", red=True)
+        reporter.write_line(printable(f"ERROR: {message}"), red=True)
 
 
 def where_scenarios_are(config: pytest.Config) -> str:

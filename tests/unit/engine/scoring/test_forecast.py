@@ -24,6 +24,7 @@ from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.engine.scoring.answer_cache import AnswerCache
 from pytest_rageval.engine.scoring.forecast import Forecast, forecast
 from pytest_rageval.engine.scoring.score_reuse import ScoreReuse
+from pytest_rageval.errors import ScenarioError
 from pytest_rageval.metrics.base import JudgedMetric, Models
 from pytest_rageval.model import Sample, Score
 
@@ -296,3 +297,19 @@ def test_a_variable_with_a_key_need_not_be_set_to_look(tmp_path: Path) -> None:
     wrong = replace(settings, base_url="ftp://x")
     assert len(check_chat(wrong, replace(run, is_dry=True))) == 1
     assert check_chat(wrong, replace(run, is_dry=True, cache_mode="replay")) == []
+
+
+def test_nor_one_of_a_target(tmp_path: Path) -> None:
+    """[E22] Whose questions are counted all the same."""
+    target = {
+        "url": "http://127.0.0.1:9/ask",
+        "headers": {"Authorization": "Bearer ${NO_SUCH_KEY}"},
+    }
+    scenario = {"name": "s", "metrics": ["em"], "target": target, "dataset": [ROW]}
+    (tmp_path / "s.yaml").write_text(json.dumps(scenario), "utf-8")
+    run = run_of(tmp_path)
+    with pytest.raises(ScenarioError, match="NO_SUCH_KEY is not set"):
+        make_plan(tmp_path / "s.yaml", run=run)
+    found = look(make_plan(tmp_path / "s.yaml", run=replace(run, is_dry=True)), run).target
+    assert found is not None
+    assert found.calls == 1

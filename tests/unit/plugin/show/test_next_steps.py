@@ -178,6 +178,13 @@ def test_answers_from_a_file_are_to_be_read(made: list[ScenarioResult], expected
     assert is_to_be_read(Ended([(one, "no folder") for one in made])) is expected
 
 
+def test_so_are_those_of_variants_of_which_none_is_best() -> None:
+    """[E20, E22] No variant by itself is red then."""
+    best = [gate("best")]
+    assert is_to_be_read(Ended([(result(), "no folder")], best))
+    assert not is_to_be_read(Ended([(asked(result()), "no folder")], best))
+
+
 @pytest.mark.parametrize(
     "given",
     [
