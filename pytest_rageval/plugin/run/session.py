@@ -300,6 +300,8 @@ class RagevalSession:
         if self._is_refused:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
         refuse_empty_run(session, has_scenario=self._results.has_results)
+        if session.exitstatus == 0 and session.testsfailed and self._results.has_results:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED  # pytest.exit(returncode=0)
         with garbage_kept():
             for result in self._summarized:
                 if result.samples:
