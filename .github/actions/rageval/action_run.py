@@ -33,7 +33,9 @@ def main() -> int:
     sys.stdout.flush()
     status = subprocess.run(command, check=False).returncode  # noqa: S603 (the workflow's words)
     runs = [read_run(folder) for folder in sorted(run_folders(BASE) - before)]
-    lacks = _not_judged(environ, runs) if status == 0 else []
+    lacks = _not_judged(runs) if status == 0 else []
+    lost = without_a_run(environ, runs) if runs and status in (0, 1) else []
+    lacks += [f"{one}: NOT JUDGED, it left no results; the log says why" for one in lost]
     idle = [f"{run.title}: {run.verdict}; {_GATES}" for run in runs if run.is_idle]
     is_default, remarks = is_default_branch(environ), list[str]()
     if not is_default:
@@ -138,7 +140,7 @@ def without_a_run(environ: Mapping[str, str], runs: Sequence[Run]) -> list[str]:
     return sorted(named[path] for path in lacking if Path(path).is_file())
 
 
-def _not_judged(environ: Mapping[str, str], runs: Sequence[Run]) -> list[str]:
+def _not_judged(runs: Sequence[Run]) -> list[str]:
     """Return why a run is red that pytest called green."""
     if not runs:
         said = (
@@ -146,11 +148,7 @@ def _not_judged(environ: Mapping[str, str], runs: Sequence[Run]) -> list[str]:
             "does no other option name another folder?"
         )
         return [said]
-    lost = "NOT JUDGED, this run left no results of it; the log says why"
-    return [
-        *(f"{run.title}: {run.verdict}" for run in runs if run.is_unclear),
-        *(f"{one}: {lost}" for one in without_a_run(environ, runs)),
-    ]
+    return [f"{run.title}: {run.verdict}" for run in runs if run.is_unclear]
 
 
 def _verdict(status: int, runs: Sequence[Run], lacks: Sequence[str], idle: Sequence[str]) -> str:
