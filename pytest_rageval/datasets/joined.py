@@ -10,6 +10,7 @@ from typing import Any, Final
 from pytest_rageval.datasets.base import BrokenRow, Row, row_place
 from pytest_rageval.datasets.columns.cells import is_missing
 from pytest_rageval.errors import Problem, ScenarioError, shorten
+from pytest_rageval.model import value_text
 from pytest_rageval.scenario.column_names import read_field
 from pytest_rageval.scenario.data_specs import AnswersSpec
 from pytest_rageval.scenario.fields import CHECK_FIELDS, FIELD_ALIASES, FIELD_OF
@@ -83,9 +84,7 @@ def _parts(value: Any) -> list[Any]:
 def _text_at(row: Row, column: str | None) -> str | None:
     """Return a value as text, None for a missing or blank one, and for a list or an object."""
     value = row.fields.get(column) if column is not None else None
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)  # a data frame with a gap turns whole numbers into others
-    text = str(value).strip() if isinstance(value, str | int | float) else ""
+    text = value_text(value).strip() if isinstance(value, str | int | float) else ""
     return None if is_missing(value) else text or None
 
 

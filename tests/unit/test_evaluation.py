@@ -395,6 +395,17 @@ def test_problems_name_the_scenario_that_has_no_file() -> None:
     assert "Did you mean 'em'?" in str(caught.value)
 
 
+def test_a_mapping_needs_no_name_and_rows_alone_are_told_their_place() -> None:
+    """[E23] In a notebook, nobody wants to name a draft."""
+    result = evaluate({"metrics": ["em"]}, dataset=[{"answer": "x", "references": "x"}])
+    assert (result.info.name, result.mean_of("em")) == ("evaluation", 1.0)
+    named = {key: value for key, value in SCENARIO.items() if key != "name"}
+    assert evaluate({**named, "scenario_name": "s"}).info.name == "s"
+    rows: Any = [{"answer": "x", "references": "x"}]
+    with pytest.raises(ScenarioError, match=r"of type list; rows are given as dataset=\.\.\."):
+        evaluate(rows)
+
+
 def test_run_settings_are_public(tmp_path: Path) -> None:
     """B11, E9."""
     run = RunSettings(cache_dir=tmp_path / "kept", cache_mode="replay", budget_usd=0.5)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from pytest_rageval.model import Case
+from pytest_rageval.model import Case, value_text
 from pytest_rageval.scenario.schema import MarkSpec
 
 
@@ -51,7 +51,7 @@ def matches(case: Case, name: str, wanted: Any) -> bool:
         return str(value).lower() == str(wanted).lower()
     if name == "doc_name":
         return unicodedata.normalize("NFC", value) == unicodedata.normalize("NFC", str(wanted))
-    return bool(value == wanted) or str(value) == str(wanted)
+    return bool(value == wanted) or value_text(value) == value_text(wanted)
 
 
 def value_of(case: Case, name: str) -> Any:

@@ -18,7 +18,7 @@ from pytest_rageval.errors import (
     shorten,
     unknown_name,
 )
-from pytest_rageval.model import Case
+from pytest_rageval.model import Case, value_text
 
 FIELDS: Final = ("id", "question", "answer", "doc_name")
 """What a case has besides the further columns of its row."""
@@ -41,7 +41,7 @@ class Condition:
         """Return whether a case meets it; a field without a value is and contains nothing."""
         if self.sign == "~":
             found = value_of(case, self.field)
-            return found is not None and _folded(self.value) in _folded(str(found))
+            return found is not None and _folded(self.value) in _folded(value_text(found))
         return matches(case, self.field, self.value) == (self.sign == "=")
 
 
@@ -96,7 +96,8 @@ def unmet(plans: Sequence[Plan], conditions: Sequence[Condition]) -> Iterator[st
     for one in conditions:
         if any(one.holds(case) for case in cases):
             continue
-        found = [str(value) for case in cases if (value := value_of(case, one.field)) is not None]
+        held = (value_of(case, one.field) for case in cases)
+        found = [value_text(value) for value in held if value is not None]
         values = list(dict.fromkeys(found))
         hint = did_you_mean(one.value, values)
         listed = ", ".join(shorten(value, 40) for value in values[:_LISTED])

@@ -48,7 +48,11 @@ def lines(result: ScenarioResult) -> list[str]:
     [
         ("passed passed", "passed", "**passed**: 1 gate passed; 2 of 2 cases passed"),
         ("passed", "passed passed", "**passed**: 2 gates passed; 1 of 1 cases passed"),
-        ("passed xfailed skipped", "", "**passed**: no gates; 1 of 3 cases passed"),
+        (
+            "passed xfailed skipped",
+            "",
+            "**not judged**: no gates and no thresholds; 1 of 3 cases passed",
+        ),
         (
             "passed error",
             "",
@@ -78,6 +82,20 @@ def test_the_verdict_counts_gates_and_cases(
     made = replace(result(samples), gates=[gate(outcome) for outcome in gates.split()])
     assert verdict_text(made) == expected
     assert lines(made)[:4] == ["# s", "", expected, ""]
+
+
+def test_a_run_is_passed_only_if_something_judged_it(result: Made) -> None:
+    """A gate, a threshold, the assertions of a test function, or a metric that passes samples."""
+    plain = result([sample("s0", 0, 0.0)])
+    assert verdict_text(plain).startswith("**not judged**: no gates and no thresholds; 1 of 1")
+    decided = result([sample("s0", 0, 0.0, details={"f1": {"passing": True}})])
+    for judged in (
+        replace(plain, gates=[gate("passed")]),
+        replace(plain, info=replace(plain.info, thresholds={"f1": Bound(min=0.0)})),
+        replace(plain, info=replace(plain.info, nodeid="test_rag.py::test_answer")),
+        decided,
+    ):
+        assert verdict_text(judged).startswith("**passed**: ")
 
 
 def test_a_partial_run_is_undecided(result: Made) -> None:

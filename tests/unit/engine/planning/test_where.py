@@ -18,7 +18,7 @@ from pytest_rageval.model import InvalidRow, Sample, ScenarioInfo
 
 CASES = (
     Sample("q1", 0, question="How long?", answer="Two days", doc_name="a.pdf", metadata={"n": 3}),
-    Sample("q2", 1, question="Where?", doc_name="b.pdf", metadata={"n": 4, "ok": True}),
+    Sample("q2", 1, question="Where?", doc_name="b.pdf", metadata={"n": 4.0, "ok": True}),
     InvalidRow("q3", 2, 3, None, "bad", doc_name="Ärger.pdf", metadata={"n": "3"}),
 )
 INFO = ScenarioInfo("bot", "bot.yaml", "bot.yaml", (), metadata_columns=("n", "ok"))
@@ -35,6 +35,8 @@ def chosen(*texts: str) -> list[str]:
         (["id=q2"], ["q2"]),
         (["n=3"], ["q1", "q3"]),
         (["n!=3"], ["q2"]),
+        (["n=4"], ["q2"]),
+        (["n~.0"], []),
         (["ok=true"], ["q2"]),
         (["ok!=true"], ["q1", "q3"]),
         (["question~LONG"], ["q1"]),
