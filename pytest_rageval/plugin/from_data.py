@@ -89,8 +89,12 @@ def _given(config: pytest.Config) -> dict[str, Any]:
 
 def _with_hint(message: str) -> str:
     """Return the message, with how to set a key of the data here if it names one."""
-    key = re.search(r"\b(encoding|delimiter|sheet|format|rows_at|max_mb): ", message)
-    return f"{message}. Here: --rag-set=dataset.{key[1]}=VALUE" if key else message
+    line = re.search(r"\b(?:set|write) (dataset\.\w+): ([\w-]+)", message)
+    if line:  # a line for a scenario, which is not there yet
+        return message.replace(line[0], f"write --rag-set={line[1]}={line[2]}")
+    keys = r"(?<=dataset\.)encoding\b|\b(?:encoding|delimiter|sheet|format|rows_at|max_mb)(?=: )"
+    key = re.search(keys, message)
+    return f"{message}. Here: --rag-set=dataset.{key[0]}=VALUE" if key else message
 
 
 def _workflow(proposal: Proposal, here: Path, folder: Path, data: Path) -> tuple[Path, str]:

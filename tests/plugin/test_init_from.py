@@ -85,3 +85,35 @@ def test_what_cannot_be_done_writes_nothing(
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([message])
     assert {path: path.read_bytes() for path in project.path.iterdir() if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (
+            "问题,标准答案\n多久到账？,五天\n".encode("gb18030"),
+            "--rag-set=dataset.encoding=gb18030",
+        ),
+        (b'[{"question": "Who?", "expected": "the shop"}]', "--rag-set=dataset.format=json"),
+    ],
+)
+def test_a_key_that_the_file_needs_is_named_as_it_is_written_here(
+    project: Project, raw: bytes, said: str
+) -> None:
+    """One way, and it works; there is no scenario yet to write a line into."""
+    (project.path / "data.csv").write_bytes(raw)
+    result = project.pytest("--rag-init", "--rag-from=data.csv")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    message = result.stderr.str()
+    assert f" write {said}" in message
+    assert "set dataset." not in message
+    assert "Here:" not in message
+    result = project.pytest("--rag-init", "--rag-from=data.csv", said)
+    assert result.ret == pytest.ExitCode.OK
+
+
+def test_a_key_without_a_sure_value_is_named_too(project: Project) -> None:
+    """Bytes of no encoding that can be guessed."""
+    (project.path / "data.csv").write_bytes(b"question,expected\n\x81\xff,five days\n")
+    message = project.pytest("--rag-init", "--rag-from=data.csv").stderr.str()
+    assert "Here: --rag-set=dataset.encoding=VALUE" in message
