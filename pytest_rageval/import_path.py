@@ -71,6 +71,12 @@ def find_file(name: str, folders: Sequence[Path], mode: ImportMode = "prepend") 
     return next((file for file in candidates if isfile(file)), None)  # noqa: PTH113
 
 
+def module_in(folder: Path, name: str) -> str:
+    """Return the name by which a module of ``folder`` is imported: ``evals.name`` in a package."""
+    folder = folder.absolute()
+    return ".".join([*folder.relative_to(_base(folder)).parts, name])
+
+
 def split_path(path: str) -> tuple[str, list[str]]:
     """Return the module and the attributes of ``pkg.mod:attr.sub``.
 
