@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import posixpath
 import re
-from pathlib import Path
+from itertools import zip_longest
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -20,7 +22,12 @@ FOLLOWED = [
     ("docs/how-to/coming-from-pytest-evals.md", "", 1),
     ("docs/how-to/coming-from-ragas.md", "", 1),
 ]
-TRANSLATED = {"README.md": "docs/zh/README.md", "docs/tutorial.md": "docs/zh/tutorial.md"}
+TRANSLATED = {
+    "README.md": "docs/zh/README.md",
+    "docs/tutorial.md": "docs/zh/tutorial.md",
+    "docs/how-to/first-scenario.md": "docs/zh/first-scenario.md",
+}
+ENGLISH = {chinese: name for name, chinese in TRANSLATED.items()}
 
 
 def without_chance(text: str) -> str:
@@ -71,8 +78,8 @@ def _mend(sample: str, answer: str) -> None:
 @pytest.mark.parametrize("name", TRANSLATED)
 def test_chinese_page_follows_the_english_one(name: str) -> None:
     """[E24] Headings and blocks, one by one; who changes the English is told to look here."""
-    chinese = (ROOT / TRANSLATED[name]).read_text("utf-8")
-    parts = [*PARTS.finditer((ROOT / name).read_text("utf-8"))]
+    english, chinese = _pages(name)
+    parts = [*PARTS.finditer(english)]
     digest = hashlib.sha256("\n".join(part.group() for part in parts).encode()).hexdigest()[:12]
     line = f"<!-- follows {name} at {digest} -->"
     assert line in chinese, (
@@ -80,4 +87,68 @@ def test_chinese_page_follows_the_english_one(name: str) -> None:
     )
     assert [part.groups() for part in PARTS.finditer(chinese)] == [part.groups() for part in parts]
     # A line break would be shown as a space, which Chinese does not have.
-    assert re.findall(r"[\u3001-\u9fff\uff01-\uff5e]\n[\u3001-\u9fff]", chinese) == []
+    assert re.findall(r"[\u3001-\u9fff\uff01-\uff5e]\n[\u3001-\u9fff]", _prose(chinese)) == []
+
+
+@pytest.mark.parametrize("name", TRANSLATED)
+def test_chinese_page_has_every_command_and_row_of_the_english_one(name: str) -> None:
+    """[E24] Commands differ in names only; a list may be longer: pages about Chinese text."""
+    english, chinese = _pages(name)
+    english = english.replace("quickstart", "chinese")  # of the examples
+    pairs = zip_longest(_commands(english), _commands(chinese), fillvalue="")
+    assert [(one, other) for one, other in pairs if not _is_same(one, other)] == []
+    assert _starting("|", chinese) == _starting("|", english)
+    assert _starting("- ", chinese) >= _starting("- ", english)
+
+
+@pytest.mark.parametrize("name", TRANSLATED)
+def test_chinese_page_names_and_links_what_the_english_one_does(name: str) -> None:
+    """[E24] A sentence that was forgotten mostly shows so: an option, a key, a page is missing."""
+    english, chinese = map(_prose, _pages(name))
+    quoted = {*re.findall(r"`([^`]+)`", chinese)}
+    missing = [
+        code
+        for code in re.findall(r"`([^`]+)`", english.replace("\n", " "))
+        if (" " not in code or "--" in code) and not any(_is_same(code, one) for one in quoted)
+    ]
+    assert missing == []
+    assert _linked(name, english) - _linked(TRANSLATED[name], chinese) == set()
+
+
+def _pages(name: str) -> list[str]:
+    return [(ROOT / page).read_text("utf-8") for page in (name, TRANSLATED[name])]
+
+
+def _prose(text: str) -> str:
+    return BLOCKS.sub("", text)
+
+
+def _starting(mark: str, text: str) -> int:
+    return sum(line.startswith(mark) for line in text.splitlines())
+
+
+def _commands(text: str) -> list[str]:
+    """Return the commands of a page, without comments."""
+    lines = "".join(block for word, block in BLOCKS.findall(text) if word == "").splitlines()
+    return [line.partition("#")[0].strip() for line in lines]
+
+
+def _is_same(code: str, chinese: str) -> bool:
+    """Return whether words are the same, but for Chinese names, which keep option and suffix."""
+    pairs = [*zip_longest(code.split(), chinese.split(), fillvalue="")]
+    return all(
+        one == other or (not other.isascii() and _around_name(one) == _around_name(other))
+        for one, other in pairs
+    )
+
+
+def _around_name(word: str) -> list[str]:
+    return re.findall(r"^--?[\w-]+=?|\.[a-z.]+$", word)
+
+
+def _linked(name: str, text: str) -> set[str]:
+    """Return what a page links, from the root; a translated page by its English name."""
+    folder = PurePosixPath(name).parent
+    links = re.findall(r"\]\(([^)#][^)]*)\)", text)  # none within the page
+    paths = {posixpath.normpath(folder / link) for link in links}
+    return {ENGLISH.get(path, path) for path in paths}
