@@ -13,7 +13,9 @@ _MODULE: Final = '''\
 
 
 def {function}(question: str) -> {type}:
-    """Return what your system {returns}. Write it here, for example::
+    """Return what your system {returns}.
+
+    Write it here, for example::
 
         from my_app import rag
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Literal
+from typing import Final, Literal
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
@@ -76,10 +76,17 @@ def verdict_parts(result: ScenarioResult) -> tuple[Verdict, str]:
     cases = [f"{counts.passed} of {counts.ran} cases passed"]
     cases += [f"{counts.failed} failed"] if counts.failed else []
     cases += [f"{counts.error} could not be judged"] if counts.error else []
-    return word, f"{_gate_counts(result.gates)}; {', '.join(cases)}"
+    return word, f"{_gate_counts(result)}; {', '.join(cases)}"
 
 
-def _gate_counts(gates: Sequence[GateResult]) -> str:
+_IMPLIED: Final = ("unscored", "failed")
+"""The gate that every scenario has; one without gates says in words that it failed."""
+
+
+def _gate_counts(result: ScenarioResult) -> str:
+    gates = result.gates
+    if not result.info.gates and [(one.name, one.outcome) for one in gates] == [_IMPLIED]:
+        return "samples without a score"
     ended = Counter(gate.outcome for gate in gates)
     total = counted(len(gates), "gate")
     if ended["failed"]:

@@ -88,6 +88,7 @@ def test_gold_alone_asks_a_system(tmp_path: Path) -> None:
     assert found.target is not None
     assert found.target[0] == "my_data_target.py"
     assert "def answer(question: str) -> str:" in found.target[1]
+    assert "\n    Write it here, for example::\n\n        from my_app" in found.target[1]
 
 
 def asked(target: tuple[str, str] | None) -> str:
