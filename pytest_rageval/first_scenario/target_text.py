@@ -21,7 +21,7 @@ def {function}(question: str) -> {type}:
 
         return {example}
     """
-    raise NotImplementedError("write in {file}, function {function}, how your system is asked")
+    raise NotImplementedError("write in {file} how your system is asked")
 '''
 
 

@@ -28,6 +28,7 @@ from pytest_rageval.plugin.options import SET
 from pytest_rageval.plugin.show.stdout import say
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.scenario.overrides import set_override
+from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.cells import cells, cut, pad
 from pytest_rageval.text.printable import one_line, printable
 
@@ -184,7 +185,7 @@ def _step_to_add(asked: _Asked) -> str:
 
 def _found(proposal: Proposal) -> list[str]:
     table, count = proposal.table, len(proposal.invalid)
-    lines = [f"{table.rows} rows, {count} of them invalid" if count else f"{table.rows} rows"]
+    lines = [counted(table.rows, "row") + (f", {count} of them invalid" if count else "")]
     lines += _columns(proposal)
     if count:
         first = proposal.invalid[0]

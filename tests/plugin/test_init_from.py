@@ -60,7 +60,7 @@ def test_gold_alone_is_red_until_its_function_is_written(project: Project) -> No
     result = project.pytest()
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.assert_outcomes(errors=1, skipped=2, failed=2, passed=1)
-    said = "NotImplementedError: write in gold_target.py, function answer, how your system is asked"
+    said = "NotImplementedError: write in gold_target.py how your system is asked"
     result.stdout.fnmatch_lines([f"not answered: gold_target:answer: {said}"])
     result.stdout.fnmatch_lines(["gate unscored * FAILED  none of 3 samples was scored*"])
     project.pytester.syspathinsert()

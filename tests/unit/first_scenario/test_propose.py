@@ -117,7 +117,7 @@ def test_any_file_name_gives_a_module_that_can_be_imported(
     file.write_text(json.dumps([{"question": "Who?", "expected": "you"}]), encoding="utf-8")
     found = propose(file, tmp_path, {})
     assert f'target: "{module}:answer"' in found.text
-    assert asked(found.target) == f"write in {module}.py, function answer, how your system is asked"
+    assert asked(found.target) == f"write in {module}.py how your system is asked"
 
 
 def test_a_search_is_asked_for_what_it_found(tmp_path: Path) -> None:
