@@ -22,6 +22,25 @@ FOLLOWED = [
     ("docs/how-to/coming-from-pytest-evals.md", "", 1),
     ("docs/how-to/coming-from-ragas.md", "", 1),
 ]
+# The data that the pages about a first scenario speak of.
+OWN_DATA = {
+    "docs/how-to/first-scenario.md": """question,answer,expected,source
+How long do refunds take?,"A refund takes five working days from the day on which we get the \
+parcel.",five working days,refunds.pdf
+What does a refund cost?,"There is no fee at all for a refund, whatever you have ordered.",no fee,\
+refunds.pdf
+Who pays for the return?,The shop pays for the parcel that you send back to us.,the shop,\
+shipping.pdf
+How long does shipping take?,Most of our parcels are on their way for about a week.,three days,\
+shipping.pdf
+""",
+    "docs/zh/first-scenario.md": """问题,回答,标准答案,来源
+退款多久到账？,退款申请通过后，款项会在五个工作日内退回您的账户。,五个工作日,退款.md
+退款收手续费吗？,退款免费，我们不收取任何手续费。,免费,退款.md
+多久能送达？,下单后三个工作日内送达。,三个工作日,配送.md
+怎样查询物流？,抱歉，暂时无法回答。,短信中的单号,配送.md
+""",
+}
 TRANSLATED = {
     "README.md": "docs/zh/README.md",
     "docs/tutorial.md": "docs/zh/tutorial.md",
@@ -61,6 +80,27 @@ def test_page_shows_what_pytest_prints(
             shown -= 1
     assert shown == 0
     assert (Path(".rageval") / scenario.partition(".")[0] / "latest" / "summary.md").is_file()
+
+
+@pytest.mark.parametrize("name", OWN_DATA)
+def test_page_about_own_data_shows_what_is_printed_and_written(
+    name: str, pytester: pytest.Pytester
+) -> None:
+    """[E22] The table, the scenario, a green run, and the function for data without answers."""
+    blocks = BLOCKS.findall((ROOT / name).read_text("utf-8"))
+    shown = {word: text for word, text in reversed(blocks) if word}
+    _, init, run = blocks[0][1].splitlines()
+    stem = init.partition("--rag-from=")[2].partition(".csv")[0]
+    Path(f"{stem}.csv").write_text(OWN_DATA[name], "utf-8")
+    assert shown["text"] == pytester.runpytest(*init.split()[1:]).stdout.str().lstrip() + "\n"
+    assert shown["yaml"] == Path(f"{stem}.rageval.yaml").read_text("utf-8")
+    assert pytester.runpytest(*run.split()[1:]).ret == pytest.ExitCode.OK
+    gold = run.replace(stem, "gold")
+    Path("gold.csv").write_text("question,expected\nWho pays?,the shop\n", "utf-8")
+    pytester.runpytest("--rag-init", "--rag-from=gold.csv")
+    written = Path("gold_target.py").read_text("utf-8")
+    assert shown["python"].replace("asked_target", "gold_target") in written
+    assert pytester.runpytest(*gold.split()[1:]).ret == pytest.ExitCode.TESTS_FAILED
 
 
 def _mend(sample: str, answer: str) -> None:
