@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final
@@ -52,6 +52,8 @@ class Measures:
     """How many rows have nothing in any of the columns that the metrics compare with."""
     are_sentences: bool = False
     """Whether the answers are sentences that should hold a short reference."""
+    if_sentences: tuple[str, ...] = ()
+    """The metrics if a target gives such answers; () if the references are not short."""
 
     @property
     def gates(self) -> tuple[tuple[str, float], ...]:
@@ -80,9 +82,10 @@ def measures_for(table: Table, mapped: Mapped) -> Measures:
         later.append((of_search, f"{_needed(mapped)}: in each row, or from a target"))
     later.append((_judged(mapped), "a model that judges (key 'judge')"))
     script = _script(table, mapped)
-    are_sentences = bool(answers_now) and _are_sentences(table, mapped)
-    if are_sentences:
-        metrics = (*_of_sentences(script), *(name for name in metrics if name not in _ANSWERS))
+    is_short = _has_short_references(table, mapped)
+    are_sentences = bool(answers_now) and is_short and _are_sentences(table, mapped)
+    of_sentences = (*_of_sentences(script), *(name for name in metrics if name not in _ANSWERS))
+    metrics = of_sentences if are_sentences else metrics
     return Measures(
         tuple(metrics),
         tuple((names, why) for names, why in later if names),
@@ -93,6 +96,7 @@ def measures_for(table: Table, mapped: Mapped) -> Measures:
         groups=tuple(_groups(table, mapped))[:_SHOWN_GROUPS],
         bare_rows=_bare_rows(table, mapped, metrics),
         are_sentences=are_sentences,
+        if_sentences=of_sentences if is_short and asks == ("answer",) else (),
     )
 
 
@@ -123,22 +127,27 @@ def _weights(
     return weights if left_out & set(metrics) else ()
 
 
-def _are_sentences(table: Table, mapped: Mapped) -> bool:
-    """Return whether answers are several times longer than references that are short.
+def _has_short_references(table: Table, mapped: Mapped) -> bool:
+    """Return whether the typical reference has a few words, and each can be looked for.
 
-    Not where a reference has no word that can be found, or may be a letter to choose: an ``a`` is
-    in most sentences.
+    Not if one has no word that could be found, or may be a letter to choose: an ``a`` is in most
+    sentences.
     """
+    references = _column(table, mapped, "references")
+    if references is None or not all(map(_can_be_found, references.texts)):
+        return False
+    lengths = [min(tokens) for cell in references.filled if (tokens := _tokens(cell))]
+    return bool(lengths) and median(lengths) <= _SHORT
+
+
+def _are_sentences(table: Table, mapped: Mapped) -> bool:
+    """Return whether the typical answer is several times longer than its shortest reference."""
     answers, references = _column(table, mapped, "answer"), _column(table, mapped, "references")
     if answers is None or references is None:
         return False
-    if not all(map(_can_be_found, references.texts)):
-        return False
-    lengths = list(_lengths(answers, references))
-    if not lengths:
-        return False
-    times = median(answer / reference for answer, reference in lengths)
-    return median(one for _, one in lengths) <= _SHORT and times >= _TIMES_LONGER
+    pairs = zip(map(_tokens, answers.cells), map(_tokens, references.cells), strict=True)
+    times = [given[0] / min(wanted) for given, wanted in pairs if given and wanted]
+    return bool(times) and median(times) >= _TIMES_LONGER
 
 
 def _can_be_found(reference: str) -> bool:
@@ -147,13 +156,9 @@ def _can_be_found(reference: str) -> bool:
     return bool(tokens) and bool(normalize_ultrarag(reference)) and not is_letter
 
 
-def _lengths(answers: Column, references: Column) -> Iterator[tuple[int, int]]:
-    """Yield the numbers of tokens of each answer and its shortest reference."""
-    for answer, reference in zip(answers.cells, references.cells, strict=True):
-        wanted = [len(split_characters(text)) for text in texts_in(reference)]
-        given = [len(split_characters(text)) for text in texts_in(answer)]
-        if wanted and given:
-            yield given[0], min(wanted)
+def _tokens(cell: Any) -> list[int]:
+    """Return the number of words, or of CJK characters, of each text in a cell."""
+    return [len(split_characters(text)) for text in texts_in(cell)]
 
 
 def _bare_rows(table: Table, mapped: Mapped, metrics: tuple[str, ...]) -> int:

@@ -147,6 +147,14 @@ def _metrics(draft: Draft) -> list[str]:
     if measures.weights:
         weights = dict(measures.weights)
         lines += [*_why_weights(measures), f"metric_weights: {inline_text(weights)}"]
+    if measures.if_sentences:
+        weights = {**dict(measures.weights), "f1": 0.0, "rouge-l": 0.0}
+        counted = {name: weights.get(name, 1.0) for name in measures.if_sentences}
+        lines += [
+            "# If your system answers in sentences, count whether they hold the short references:",
+            f"# metrics: {inline_text(list(measures.if_sentences))}",
+            f"# metric_weights: {inline_text(counted)}",
+        ]
     if measures.match:
         lines.append(
             _with_comment(f"match: {measures.match}", "expected passages lie inside others")

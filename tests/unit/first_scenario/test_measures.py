@@ -91,6 +91,13 @@ def test_sentences_around_short_references() -> None:
     assert found.weights == (("coverem", 1.0), ("acc", 1.0), ("f1", 0.0), ("rouge-l", 0.0))
 
 
+def test_a_system_that_is_asked_may_answer_in_sentences() -> None:
+    """What would count then is a comment, where the references are short."""
+    assert measures(ROW).if_sentences == ("coverem", "f1", "rouge-l")
+    assert measures({**ROW, "reference": SENTENCE}).if_sentences == ()
+    assert measures({**ROW, "answer": "five"}).if_sentences == ()
+
+
 def test_sentences_are_told_by_most_rows() -> None:
     """Three times as long as the reference, of at most 8 tokens: 6 to 2 are, 5 to 2 are not."""
     assert sentences("five days", given="It takes {} on average").are_sentences
