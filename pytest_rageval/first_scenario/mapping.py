@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pytest_rageval.first_scenario.table import Column, Table
-from pytest_rageval.first_scenario.words import is_all_of, kinds_of
+from pytest_rageval.first_scenario.words import is_all_of, is_bare_answer, kinds_of
 from pytest_rageval.scenario.column_names import read_field, snake_case
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
 
@@ -27,7 +27,11 @@ _NEARLY_ALL: Final = 0.8
 _MOST_WORDS: Final = 5
 """A longer header is a row of a table without one."""
 
-_GOLD_FILES: Final = ("gold", "golden", "ground_truth", "groundtruth", "标准", "答案")
+_GOLD_FILES: Final = ("gold", "golden", "ground_truth", "groundtruth", "标准")
+_REPLIES: Final = ("response", "reply", "回复", "答复")
+_OUTPUTS: Final = ("output", "completion", "输出", "响应")
+"""What only a system gives."""
+
 _IDS: Final = frozenset({"id", "qid", "query_id", "question_id", "case_id", "test_id", "item_id"})
 _IDS_OF_ROWS: Final = _IDS | {"uuid", "sample_id", "test_case_id", "编号", "序号"}
 _DOCUMENTS: Final = frozenset(
@@ -200,7 +204,7 @@ def _is_joined(ids: str) -> bool:
 def _ends_in_answer(name: str) -> bool:
     """Return whether a name such as ``Bot answer`` or ``reply`` says what a system said."""
     words = snake_case(name).split("_")
-    return words != ["answer"] and words[-1] in ("answer", "response", "reply")
+    return words != ["answer"] and words[-1] in ("answer", *_REPLIES)
 
 
 @dataclass
@@ -238,7 +242,8 @@ class _Draft:
         if not fits:
             return
         column = min(fits, key=lambda name: self._rank("answer", name))
-        why_gold = self._why_gold(column, file_stem)
+        has_twin = snake_case(column) != "answer" and len([*filter(is_bare_answer, fits)]) > 1
+        why_gold = "" if has_twin else self._why_gold(column, file_stem)
         if "references" in self.fields:
             self._settle_beside_gold(column)
         elif why_gold:
@@ -279,8 +284,7 @@ class _Draft:
             return f"the gold, beside the system's {self.fields['answer'].column!r}"
         if any(word in snake_case(file_stem) for word in _GOLD_FILES):
             return "the gold, by the name of the file"
-        is_bare = kinds_of(column) == {"answer"} and len(snake_case(column).split("_")) == 1
-        if is_bare and snake_case(column) not in ("response", "reply", "output", "completion"):
+        if is_bare_answer(column) and snake_case(column) not in (*_REPLIES, *_OUTPUTS):
             beside = [name for name in self._left() if self._is_of_a_run(name)]
             return "" if beside or set(_ANSWERED) & self.fields.keys() else "the gold: it is alone"
         return ""

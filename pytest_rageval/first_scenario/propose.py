@@ -22,7 +22,10 @@ from pytest_rageval.first_scenario.scenario_text import (
     written_map,
 )
 from pytest_rageval.first_scenario.table import Table, read_table
+from pytest_rageval.first_scenario.target_text import target_text
 from pytest_rageval.first_scenario.workflow import shell_word
+from pytest_rageval.import_path import module_in
+from pytest_rageval.importing.python_target import identifier
 from pytest_rageval.model import InvalidRow, Sample, ScenarioResult
 from pytest_rageval.scenario.column_names import snake_case
 from pytest_rageval.scenario.data_specs import DatasetSpec
@@ -54,7 +57,8 @@ class Proposal:
     """A scenario for a data file: its name and text, and what it rests on.
 
     ``tried`` is the result for the first three rows, None where a system has to be asked.
-    ``invalid`` are the rows that no sample could be made of.
+    ``invalid`` are the rows that no sample could be made of. ``target`` is the name and the text of
+    the module that asks a system, None where none is asked.
     """
 
     file_name: str
@@ -64,6 +68,15 @@ class Proposal:
     measures: Measures
     tried: ScenarioResult | None
     invalid: tuple[InvalidRow, ...]
+    target: tuple[str, str] | None = None
+
+    @property
+    def missed(self) -> Iterator[tuple[str, float]]:
+        """The gates that the tried rows miss, with their bounds."""
+        for name, least in self.measures.gates if self.tried is not None else ():
+            mean = self.tried.mean_of(name) if self.tried is not None else None
+            if mean is not None and mean < least:
+                yield name, least
 
 
 def propose(data: Path, folder: Path, given: Mapping[str, Any]) -> Proposal:
@@ -89,18 +102,32 @@ def propose(data: Path, folder: Path, given: Mapping[str, Any]) -> Proposal:
     name = file_stem(data.name)
     path = os.path.relpath(data.absolute(), folder.absolute()).replace(os.sep, "/")
     dataset = {key: value for key, value in {"path": path, **given}.items() if key != "key_map"}
-    draft = Draft(name, f"{name}.rageval.yaml", dataset, table, mapped, measures)
+    module = f"{identifier(name)}_target" if measures.asks else ""
+    draft = Draft(
+        name,
+        f"{name}.rageval.yaml",
+        dataset,
+        table,
+        mapped,
+        measures,
+        module and module_in(folder, module),
+    )
     valid = next((case.index for case in read.cases if isinstance(case, Sample)), 0)
     tried = _try(draft, data, valid)
     return Proposal(
         draft.file,
-        scenario_text(replace(draft, tried=_tried(tried))),
+        scenario_text(replace(draft, tried=tried)),
         table,
         mapped,
         measures,
         None if measures.asks else tried,
         tuple(case for case in read.cases if isinstance(case, InvalidRow)),
+        _target(f"{module}.py", draft) if module else None,
     )
+
+
+def _target(file: str, draft: Draft) -> tuple[str, str]:
+    return file, target_text(file, draft.file, draft.measures.asks)
 
 
 def _as_read(mapped: Mapped, read: Dataset, table: Table) -> Mapped:
@@ -224,28 +251,9 @@ def _echo(question: str = "") -> dict[str, Any]:
     return {"answer": question, "contexts": [], "retrieved_ids": []}
 
 
-def _tried(result: ScenarioResult) -> str:
-    """Return what the first run gave, for the comment of the gate; "" where it gave no score."""
-    if result.info.target or result.weighted_score.mean is None:
-        return ""
-    return f"{rows_in_words(result)} gave {result.weighted_score.mean:.4f}"
-
-
-def rows_in_words(result: ScenarioResult) -> str:
-    """Return how many rows were tried: ``the first 3 rows``."""
-    count = len(result.samples)
-    return "the only row" if count == 1 else f"the first {count} rows"
-
-
 def found_lines(proposal: Proposal) -> Iterator[tuple[str, str, str]]:
     """Yield the column, its field and an example for each field, then for the metadata."""
     served = {found.column: name for name, found in proposal.mapped.fields.items()}
     columns = sorted(proposal.table.columns, key=lambda one: one.name not in served)
     for column in columns:
         yield column.name, served.get(column.name, "(metadata)"), column.example
-
-
-def answered_by(proposal: Proposal) -> str:
-    """Return the command that gives the scenario a system to ask; "" where none is needed."""
-    command = f"pytest {shell_word(proposal.file_name)} --rag-set target=my_app.rag:answer"
-    return command if proposal.measures.asks else ""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Literal
+from typing import Final, Literal
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
@@ -78,7 +78,7 @@ def verdict_parts(result: ScenarioResult) -> tuple[Verdict, str]:
     cases += [f"{counts.error} could not be judged"] if counts.error else []
     if word == "passed" and not _is_judged(result):
         return "not judged", f"no gates and no thresholds; {', '.join(cases)}"
-    return word, f"{_gate_counts(result.gates)}; {', '.join(cases)}"
+    return word, f"{_gate_counts(result)}; {', '.join(cases)}"
 
 
 def _is_judged(result: ScenarioResult) -> bool:
@@ -89,7 +89,14 @@ def _is_judged(result: ScenarioResult) -> bool:
     return any(passing is not None for passing in of_metrics)
 
 
-def _gate_counts(gates: Sequence[GateResult]) -> str:
+_IMPLIED: Final = ("unscored", "failed")
+"""The gate that every scenario has; one without gates says in words that it failed."""
+
+
+def _gate_counts(result: ScenarioResult) -> str:
+    gates = result.gates
+    if not result.info.gates and [(one.name, one.outcome) for one in gates] == [_IMPLIED]:
+        return "samples without a score"
     ended = Counter(gate.outcome for gate in gates)
     total = counted(len(gates), "gate")
     if ended["failed"]:

@@ -384,6 +384,28 @@ def test_arguments_that_cannot_be_meant_are_refused(
     assert not (in_folder / "runs").exists()
 
 
+class Frame:
+    """A table of some library, by its interface."""
+
+    def __arrow_c_stream__(self) -> None:
+        """Never asked: it is no scenario."""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        ({"dataset": ROWS}, "found none: evaluate("),
+        ({"scenario": Frame()}, "found rows; hand them over as dataset=: evaluate("),
+    ],
+)
+def test_rows_alone_say_what_to_measure(arguments: dict[str, Any], found: str) -> None:
+    """E23: with the call to write."""
+    with pytest.raises(OptionError) as caught:
+        evaluate(**arguments)
+    assert str(caught.value).startswith("scenario: expected what to measure, a path, a Scenario")
+    assert found in str(caught.value)
+
+
 def test_problems_name_the_scenario_that_has_no_file() -> None:
     """E12: all of them."""
     with pytest.raises(ScenarioError) as caught:

@@ -121,15 +121,16 @@ class _Columns:
 
     def _otherwise(self, others: Sequence[str], *, asks: bool) -> str:
         """Return what to do about fields that no column looks like."""
-        ways = [f"name the column{'s' * (len(others) > 1)} in dataset.key_map"]
-        if "reference_contexts" in others:
-            ways.append("name a 'corpus'")
+        ways = []
         answered = [name for name in others if name in ANSWERED_FIELDS]
         if answered and not asks:
-            gives = f" that gives {_quoted(answered)}" if answered != others else ""
-            ways.append(f"name a 'target'{gives}")
+            gives = f", which gives {_quoted(answered)}" if answered != others else ""
+            ways.append(f"name your system under 'target', like my_app.rag:answer{gives}")
             if "answer" in answered and self.binding.scenario.answers is None:
                 ways.append("name a second file with them in 'answers'")
+        ways.append(f"name the column{'s' * (len(others) > 1)} in dataset.key_map")
+        if "reference_contexts" in others:
+            ways.append("name a 'corpus'")
         own = _asked_by_a_test(self.binding) if "answer" in others else ""
         return f"For {_quoted(others)}, {', or '.join(ways)}{own}"
 

@@ -11,6 +11,8 @@ from pytest_rageval.text.cells import cells, cut, pad, wrapped
 from pytest_rageval.text.printable import one_line, printable
 
 _LONGEST_ID = 24
+_LEAST_ROOM = 50
+"""Cells in which an answer and a reference can be told."""
 
 
 def gate_text(result: ScenarioResult, verdict: GateResult, width: int) -> str:
@@ -33,6 +35,19 @@ def _worst(result: ScenarioResult, verdict: GateResult, width: int) -> Iterator[
             question = one_line(sample.question or "")
             line = f"  {figure:>{figures}}  {pad(_id(sample), ids)}  {question}"
             yield cut(line, width).rstrip()
+            if texts := _texts(sample, width - figures - 4):
+                yield f"  {'':>{figures}}  {texts}"
+
+
+def _texts(sample: SampleResult, room: int) -> str:
+    """Return the beginning of the answer and of what was expected; "" if there is no room."""
+    if not sample.answer or room < _LEAST_ROOM:
+        return ""
+    answer, expected = one_line(sample.answer), one_line((sample.references or ("",))[0])
+    if not expected:
+        return cut(f"answer: {answer}", room)
+    expected = cut(f"  expected: {expected}", max(room // 2, room - cells(f"answer: {answer}")))
+    return cut(f"answer: {answer}", room - cells(expected)) + expected
 
 
 def _id(sample: SampleResult) -> str:

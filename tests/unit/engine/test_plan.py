@@ -371,7 +371,7 @@ def test_a_path_that_leads_nowhere_is_a_problem_of_the_scenario(
             "{rows: [{question: q, golden_answers: [x]}]}",
             "acc",
             "needs 'answer'; s.yaml has no such field. Columns: question, golden_answers. "
-            "For 'answer', name the column in dataset.key_map, or name a 'target'",
+            "For 'answer', name your system under 'target', like my_app.rag:answer, or name a ",
         ),
         (
             "{rows: [{q: x, answer: x}], key_map: {references: answer}}",
@@ -403,8 +403,8 @@ def test_a_path_that_leads_nowhere_is_a_problem_of_the_scenario(
         (
             "{rows: [{question: q, reference: x}]}",
             "em",
-            "For 'answer', name the column in dataset.key_map, or name a 'target', or name a "
-            "second file with them in 'answers'",
+            "For 'answer', name your system under 'target', like my_app.rag:answer, or name a "
+            "second file with them in 'answers', or name the column in dataset.key_map",
         ),
         (
             "{rows: [{question: q, answer: x, expected: {text: x, pages: 3}}]}",
@@ -415,7 +415,7 @@ def test_a_path_that_leads_nowhere_is_a_problem_of_the_scenario(
         (
             "{rows: [{instruction: q, input: x, output: y, reference: z}]}",
             "em",
-            "Columns: instruction, input, output, reference. For 'answer', name the column",
+            "Columns: instruction, input, output, reference. For 'answer', name your system",
         ),
         (
             "{rows: [{query-id: q1, corpus-id: d1, score: 1}]}",

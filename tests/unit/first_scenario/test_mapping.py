@@ -129,6 +129,41 @@ def test_a_name_that_ends_in_answer_is_what_a_system_said(name: str) -> None:
     assert not found.has_gold
 
 
+@pytest.mark.parametrize("name", ["模型回答", "机器人回答", "AI回答", "大模型输出", "实际输出"])
+def test_what_a_system_said_is_told_from_the_gold_in_chinese(name: str) -> None:
+    """Words without spaces between them; alone it is never the gold."""
+    found = of(问题=ASKED, 答案=SAID, **{name: ASKED})
+    assert (found["answer"], found["references"]) == (name, "答案")
+    assert "references" not in of(问题=ASKED, **{name: SAID})
+
+
+@pytest.mark.parametrize("name", ["回复", "答复"])
+def test_a_chinese_reply_is_what_a_system_said(name: str) -> None:
+    """As ``reply`` is."""
+    assert of(问题=ASKED, **{name: SAID}) == {"question": "问题", "answer": name}
+
+
+@pytest.mark.parametrize(
+    "name", ["是否正确", "正确率", "错误答案", "答案类型", "答案评分", "标准答案编号"]
+)
+def test_a_chinese_name_that_says_more_of_an_answer_is_not_one(name: str) -> None:
+    """Neither the gold nor the answer, with the other one beside it or not."""
+    gold, answer = {"问题": ASKED, "标准答案": SAID}, {"问题": ASKED, "模型回答": SAID}
+    assert of(**gold, **{name: SAID}) == of(**gold)
+    assert of(**answer, **{name: SAID}) == of(**answer)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [["答案", "回答"], ["答案", "回复"], ["客服回答"], ["答案", "模型"], ["回答", "是否正确"]],
+)
+def test_chinese_columns_that_do_not_tell_the_gold_are_asked_about(columns: list[str]) -> None:
+    """Two answers, or one of a shop's staff, or what a model or a score stands beside."""
+    found = mapped(rows_of({"问题": ASKED, **dict.fromkeys(columns, SAID)}), "答案")
+    assert "may be the right answer, or what a system said" in found.doubt
+    assert not {"answer", "references"} & found.fields.keys()
+
+
 def test_sentences_are_no_texts_to_include() -> None:
     """No answer repeats them to the letter: facts for a judge."""
     facts = [

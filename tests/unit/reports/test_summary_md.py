@@ -98,6 +98,15 @@ def test_a_run_is_passed_only_if_something_judged_it(result: Made) -> None:
         assert verdict_text(judged).startswith("**passed**: ")
 
 
+def test_a_scenario_without_gates_says_in_words_that_scores_are_missing(result: Made) -> None:
+    """1 of 1 gates failed, where none was written, would be a riddle."""
+    made = result([sample("a", 0, 0.5), sample("b", 1, None, outcome="error")])
+    expected = "**FAILED**: samples without a score; 1 of 2 cases passed, 1 could not be judged"
+    assert verdict_text(replace(made, gates=[gate("failed", "unscored")])) == expected
+    named = replace(made, info=replace(made.info, gates={"unscored": 0.1}))
+    assert "1 of 1 gate failed" in verdict_text(replace(named, gates=[gate("failed", "unscored")]))
+
+
 def test_a_partial_run_is_undecided(result: Made) -> None:
     made = result([sample("a", 0, 0.5)], gates={"f1": 0.4}, total=3)
     partial = decide_gates(replace(made, complete=False), Extent(3, 1, 1))

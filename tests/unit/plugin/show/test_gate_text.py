@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import pytest
 from decided_result import decided
 
@@ -22,6 +25,30 @@ def test_the_verdict_comes_first_then_id_score_and_question() -> None:
         "  0.2000  s1  B b?",
         "  0.4000  s0  A?",
     ]
+
+
+def said(answer: str, references: Sequence[str] | None, width: int) -> list[str]:
+    """Return what is shown below the line of a sample."""
+    result = decided({"f1": [0.2]}, {"f1": 0.9}, questions=["A?"])
+    (one,) = result.samples
+    result = replace(result, samples=[replace(one, answer=answer, references=references)])
+    return gate_text(result, result.gates[0], width).splitlines()[4:]
+
+
+def test_the_answer_and_what_was_expected_stand_below() -> None:
+    """In one line, if there is room for both: where 70 cells are left, 30 are too few for one."""
+    assert said("in\nRome", ["Paris", "x"], 80) == ["          answer: in Rome  expected: Paris"]
+    assert said("Rome", None, 80) == ["          answer: Rome"]
+    assert said("Rome", ["Paris"], 50) == []
+    assert said("", ["Paris"], 80) == []
+    (line,) = said(LONG, ["Paris"], 80)
+    assert line.endswith("  expected: Paris")
+    assert cells(line) <= 80
+    (line,) = said("Rome", [LONG], 80)
+    assert line.startswith("          answer: Rome  expected: 退款")
+    (line,) = said(LONG, [LONG], 80)
+    assert line.index("expected") < 45
+    assert cells(line) <= 80
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
