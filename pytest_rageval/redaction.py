@@ -36,10 +36,11 @@ _SECRET_ENDS = re.compile(
 )
 _SECRET_VALUE = re.compile(
     r"\b(?:(?:sk|rk)-[\w-]{16,}|gh[opsu]_\w{20,}|github_pat_\w{20,}|xox[a-z]-[\w-]{10,}"
-    r"|AKIA[A-Z\d]{12,}|AIza[\w-]{20,}|(?:gsk|hf)_\w{20,}|eyJ[\w-]{10,}\.[\w.-]{10,}"
-    r"|(?i:bearer|basic)\s+(?![${])\S{8,})",
+    r"|AKIA[A-Z\d]{12,}|AIza[\w-]{20,}|(?:gsk|hf)_\w{20,}|eyJ[\w-]{10,}\.[\w.-]{10,})",
     re.ASCII,
 )
+
+_AUTHORIZATION = re.compile(r"(?i)\s*(?:bearer|basic)\s+(?![${])\S{8,}\s*")
 
 
 def names_secret(name: str) -> bool:
@@ -55,8 +56,12 @@ def names_secret(name: str) -> bool:
 
 
 def looks_secret(text: str) -> bool:
-    """Return whether a text holds what looks like a key, such as ``sk-...``, whatever its name."""
-    return _SECRET_VALUE.search(text) is not None
+    """Return whether a text looks like a key, such as ``sk-...``, or holds one.
+
+    >>> looks_secret("Bearer abcdefgh"), looks_secret("the film Basic Instinct")
+    (True, False)
+    """
+    return _SECRET_VALUE.search(text) is not None or _AUTHORIZATION.fullmatch(text) is not None
 
 
 def shown_option(name: str, value: object) -> object:

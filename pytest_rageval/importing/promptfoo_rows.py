@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ from pytest_rageval.importing.promptfoo_asserts import METRICS, Measured, left_o
 from pytest_rageval.importing.promptfoo_tests import Test
 from pytest_rageval.importing.python_target import Call
 from pytest_rageval.importing.templates import as_text
+from pytest_rageval.redaction import looks_secret
 from pytest_rageval.stats.wording import counted
 
 CHECKS: Final = ("answer_checks", "must_satisfy")
@@ -72,7 +72,7 @@ class Rows:
         row: dict[str, Any] = {"id": f"test-{len(self._entries) + 1}"}
         row |= {"description": test.description} if test.description else {}
         entry = _Entry(test, row, is_whole=test.is_whole)
-        if "transform" in test.options or "postprocess" in test.options:
+        if test.asserts and not {"transform", "postprocess"}.isdisjoint(test.options):
             why = "its options.transform changes the answer that the asserts are about"
             self._losses.note(test.where, "asserts", why)
             entry.is_whole = False
@@ -136,6 +136,9 @@ class Rows:
         checks: dict[str, Any] = {name: row.pop(name) for name in CHECKS if name in row}
         row.update({"question": as_text(question)} if found.question else {})
         row.update({"vars": variables} if variables else {})
+        for name in sorted(name for name, value in test.variables.items() if _is_key(value)):
+            why = "looks like a key, and stands in the rows; take it out if it is one"
+            self._losses.note(test.where, f"vars: {name}", why)
         row.update({"metadata": test.metadata} if test.metadata else {})
         row.update(checks)
         found.checks += sum(map(len, checks.values()))
@@ -175,8 +178,10 @@ class Rows:
                 self._found.metrics[metric] = bounds.pop()
                 kinds.append(kind)
             except NotTakenError as error:
-                for where, _ in itertools.chain(*asserts):
-                    self._losses.note(where, f"assert {kind}", error)
+                for entry in self._entries:
+                    for where, _ in entry.measured.get(kind, []):
+                        self._losses.note(where, f"assert {kind}", error)
+                        entry.is_whole = False
         return kinds
 
     def _add_fields(self, measured: Sequence[Measured]) -> None:
@@ -218,6 +223,10 @@ def _both(metric: str, asserts: Sequence[tuple[str, Measured]]) -> Measured:
     if any(one.gold != first.gold for _, one in asserts):
         raise NotTakenError(f"{metric} has one score of a row; a test has it for several values")
     return replace(first, threshold=max(one.threshold for _, one in asserts))
+
+
+def _is_key(value: Any) -> bool:
+    return isinstance(value, str) and looks_secret(value)
 
 
 def _share(value: Any) -> float | None:

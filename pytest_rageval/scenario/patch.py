@@ -42,6 +42,7 @@ _SECRET_NAME = re.compile(
     r"|(?:proxy-)?authorization",
     re.IGNORECASE,
 )
+_AUTHORIZATION = re.compile(r"\b(?:bearer|basic)\s+(?!\$\{)\S{8,}", re.IGNORECASE)
 
 Steps = tuple[str, ...]
 
@@ -230,7 +231,7 @@ def _secrets(path: Steps, value: Any) -> Iterator[tuple[Steps, str]]:
 
 
 def _looks_secret(name: str, value: str) -> bool:
-    if looks_secret(value):
+    if looks_secret(value) or _AUTHORIZATION.search(value):
         return True
     if _SECRET_NAME.fullmatch(name):
         return bool(value) and "${" not in value

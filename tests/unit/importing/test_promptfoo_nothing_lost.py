@@ -187,6 +187,9 @@ tests:
     lost = imported(tmp_path, ASKED + text.replace("value: y", "value: y, threshold: 1, x: 1"))
     assert lost.scenario["thresholds"] == {"answer_checks": 1.0}
     assert [what.split(":")[0] for _, what in lost.losses] == ["assert contains", "threshold"]
+    other = "  - {vars: {question: b}, threshold: 0.5, assert: [{type: similar, value: c}]}\n"
+    measured = imported(tmp_path, ASKED + text + other)
+    assert measured.scenario["thresholds"] == {"answer_checks": 1.0}
 
 
 def test_an_echo_shows_nothing_for_a_variable_that_a_test_lacks(tmp_path: Path) -> None:
@@ -254,7 +257,7 @@ def test_variables_are_filled_in_for_each_of_their_values(
 
 def test_variables_that_grow_without_end_stay_as_they_are(tmp_path: Path) -> None:
     """[E22] They do not fill the memory."""
-    grown = {f"v{at}": f"{{{{v{at + 1}}}}}" * 200 for at in range(6)}
+    grown = {f"v{at}": f"{{{{v{at + 1}}}}}" * 99 for at in range(6)}
     tests = [{"vars": {"question": "q", **grown, "v6": "y" * 99}, "assert": [{"type": "is-json"}]}]
     found = imported(tmp_path, f"{ASKED}tests: {json.dumps(tests)}\n")
     assert max(len(value) for value in found.rows[0]["vars"].values()) < 2**23

@@ -34,6 +34,8 @@ def shown(value: Any, name: str = "") -> Any:
         ({"authorization": "Bearer {{env.T}}"}, {"authorization": "Bearer {{env.T}}"}),
         ({"authorization": "Bearer abc{{x}}"}, {"authorization": "Bearer {{env.AUTHORIZATION}}"}),
         ({"X-Id": "sk-0123456789abcdefgh"}, {"X-Id": "{{env.X_ID_KEY}}"}),
+        ({"X-Id": "Bearer abcdefgh"}, {"X-Id": "Bearer {{env.X_ID_KEY}}"}),
+        ({"text": "a basic introduction"}, {"text": "a basic introduction"}),
         ("http://u:p@h.test/a?x=1", "http://{{env.H_TEST_CREDENTIALS}}@h.test/a?x=1"),
         ("see http://h.test/?api_key=p&x=1#k", "see http://h.test/?api_key={{env.API_KEY}}&x=1#k"),
         ("http://h.test/?code=p", "http://h.test/?code={{env.CODE_KEY}}"),
@@ -99,3 +101,15 @@ providers:
     }
     lost = [what for _, what in found.losses if "environment variable" in what]
     assert len(lost) == 9
+
+
+def test_a_key_in_a_variable_of_a_test_is_listed(tmp_path: Path) -> None:
+    """[E22] Rows are data; a check may be about it."""
+    key = "sk-" + "a1" * 12
+    tests = f"[{{vars: {{q: a, t: {key}}}, assert: [{{type: contains, value: b}}]}}]"
+    found = imported(
+        tmp_path, f"prompts: ['{{{{q}}}}']\nproviders: [openai:gpt-4o]\ntests: {tests}\n"
+    )
+    assert [what.partition(";")[0] for _, what in found.losses] == [
+        "vars: t: looks like a key, and stands in the rows"
+    ]
