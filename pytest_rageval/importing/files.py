@@ -73,7 +73,7 @@ class Folder:
         """
         name = reference.removeprefix("file://")
         if re.match(r"[A-Za-z][\w+.-]+://", name):
-            raise NotTakenError(f"{shorten(shown_url(name), 80)} is not on this machine")
+            raise NotTakenError(f"{shorten(shown_name(name), 80)} is not on this machine")
         if is_code(name):
             raise NotTakenError(f"{shorten(name, 80)} is code, which is not run")
         name = re.sub(r"^\./", "", name)
@@ -135,6 +135,12 @@ class Folder:
 def is_code(name: str) -> bool:
     """Return whether a reference names a program, or a function of one."""
     return bool(re.search(rf"({'|'.join(map(re.escape, _CODE))})(:\w+)?$", name.lower()))
+
+
+def shown_name(reference: str) -> str:
+    """Return a reference as messages show it: of a URL neither user, password nor query."""
+    is_url = "://" in reference and not reference.startswith("file://")
+    return shown_url(reference) if is_url else reference
 
 
 def read_text(file: Path) -> str:

@@ -38,6 +38,7 @@ _READ: Final = frozenset(
     {"description", "prompts", "providers", "targets", "tests", "scenarios", "defaultTest"}
 )
 _HARMLESS: Final = frozenset({"outputPath", "sharing", "tags", "commandLineOptions", "version"})
+_LONGEST_NAME: Final = 60
 _GRADER: Final = "gpt-4.1-2025-04-14"
 _EMBEDDING: Final = "text-embedding-3-large"
 
@@ -223,7 +224,10 @@ def _called(code: Code, name: str, prompt: Prompt, found: Found) -> dict[str, An
 
 
 def _slug(text: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", text)[:60].strip("-.")
+    """Return a text as a name, cut at a word."""
+    slug = re.sub(r"[^\w.]+", "-", text).strip("-.")
+    cut = slug[:_LONGEST_NAME]
+    return slug if cut == slug else cut.rpartition("-")[0] or cut
 
 
 def _fill_gaps(targets: Mapping[str, Any], found: Found) -> None:

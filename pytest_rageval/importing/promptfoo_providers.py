@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pytest_rageval.errors import ScenarioError, shorten
 from pytest_rageval.importing.base import Losses, NotTakenError
-from pytest_rageval.importing.files import Folder, Part, is_code, read_text
+from pytest_rageval.importing.files import Folder, Part, is_code, read_text, shown_name
 from pytest_rageval.importing.python_target import Code
 from pytest_rageval.importing.secrets import (
     body_without_secrets,
@@ -44,6 +44,7 @@ _CHAT_KEYS: Final = {"temperature": "temperature", "max_tokens": "max_tokens", "
 _HTTP_KEYS: Final = frozenset(
     {"url", "method", "headers", "body", "queryParams", "transformResponse", "responseParser"}
 )
+_PROMPT_KEYS: Final = frozenset({"raw", "label", "id", "display"})
 _PYTHON: Final = re.compile(r"(?:python:|file://)(?P<file>[^:]+\.py)(?::(?P<function>\w+))?")
 _PATH: Final = re.compile(
     r"(?:\(?\s*(?P<arg>\w+)\s*\)?\s*=>\s*)?(?P<root>\w+)(?P<path>(?:\??\.\w+|\[\d+\])*)\s*;?"
@@ -130,8 +131,7 @@ def providers_of(config: Part, folder: Folder, losses: Losses) -> list[Provider]
 
 def _named(value: Any) -> str:
     name = str(value.get("id", "") if isinstance(value, dict) else value)
-    is_url = "://" in name and not name.startswith("file://")
-    return repr(shorten(shown_url(name) if is_url else name, 60))
+    return repr(shorten(shown_name(name), 60))
 
 
 def _provider(part: Part, folder: Folder, losses: Losses) -> Provider:
@@ -288,9 +288,15 @@ def prompts_of(config: Part, folder: Folder, losses: Losses) -> list[Prompt]:
     for part in config.of("prompts").parts():
         try:
             found += _prompts(part, folder, len(found))
+            for key in sorted(part.value.keys() - _PROMPT_KEYS) if _is_dict(part) else ():
+                losses.note(part.where, f"prompt: {key}", "has no counterpart here")
         except (NotTakenError, ScenarioError) as error:
             losses.note(part.where, f"prompt {shorten(repr(part.value), 60)}", error)
     return found
+
+
+def _is_dict(part: Part) -> bool:
+    return isinstance(part.value, dict)
 
 
 def _prompts(part: Part, folder: Folder, before: int) -> Iterator[Prompt]:
@@ -322,9 +328,13 @@ def _texts(raw: str, folder: Folder) -> Iterator[str]:
         text = read_text(file)
         if file.suffix.lower() in (".yaml", ".yml", ".json"):
             yield json.dumps(parse_yaml(text, file.name).data)
-        else:
+        elif file.suffix.lower() == ".txt":
             parts = re.split(r"^---\s*$", text, flags=re.MULTILINE)
             yield from (part.strip() for part in parts if part.strip())
+        elif file.suffix.lower() in (".csv", ".jsonl"):
+            raise NotTakenError(f"prompts in {file.name} are not read; write them into text files")
+        else:
+            yield text.strip()
 
 
 def _is_name(raw: str, folder: Folder) -> bool:

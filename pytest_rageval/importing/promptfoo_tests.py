@@ -11,9 +11,8 @@ from typing import Any, Final
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.importing.base import Losses, NotTakenError
-from pytest_rageval.importing.files import Folder, Part
+from pytest_rageval.importing.files import Folder, Part, shown_name
 from pytest_rageval.importing.promptfoo_variables import variables_of
-from pytest_rageval.redaction import shown_url
 from pytest_rageval.scenario.yaml.tree import YamlTree
 
 _SHARED: Final = frozenset({"vars", "assert", "threshold", "options", "metadata"})
@@ -136,7 +135,7 @@ def _expanded(tests: Part, folder: Folder, losses: Losses) -> Iterator[Part]:
             for file in folder.named(reference):
                 yield from _in_file(file, folder, losses)
         except NotTakenError as error:
-            losses.note(part.where, f"tests {shorten(shown_url(reference), 80)}", error)
+            losses.note(part.where, f"tests {shorten(shown_name(reference), 80)}", error)
 
 
 def _in_file(file: Path, folder: Folder, losses: Losses) -> Iterator[Part]:

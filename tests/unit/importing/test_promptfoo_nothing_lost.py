@@ -305,7 +305,8 @@ tests:
 @pytest.mark.parametrize(
     ("description", "name"),
     [
-        ("Support bot: fees & terms", "support-bot-fees-terms"),
+        ("Support bot - fees & terms", "support-bot-fees-terms"),
+        ("support bot " * 5 + "fees", "support-bot-" * 4 + "support-bot"),
         ("退款 助手", "退款-助手"),
         ("!", None),
         ("x" * 99, "x" * 60),
@@ -343,3 +344,31 @@ def test_a_file_whose_sets_are_all_lost_is_refused_with_their_lines(tmp_path: Pa
         imported(tmp_path, f"{ASKED}tests: {tests}\n")
     assert "none of its asserts could be taken" in str(found.value)
     assert "bot.yaml:3: assert-set: its asserts has no counterpart here" in str(found.value)
+
+
+def test_only_a_text_file_is_several_prompts(tmp_path: Path) -> None:
+    """[E22] Lines of Markdown separate none; tables of prompts and keys of one are listed."""
+    found = imported(
+        tmp_path,
+        """\
+prompts:
+  - file://two.txt
+  - {id: file://one.md, config: {max_tokens: 1}}
+  - file://table.csv
+providers: [openai:gpt-4o]
+tests: [{vars: {q: a}, assert: [{type: contains, value: a}]}]
+""",
+        two__txt="A {{q}}\n---\nB {{q}}\n",
+        one__md="C\n---\n{{q}}\n",
+        table__csv="prompt\nD {{q}}\n",
+    )
+    shown = [one["target"]["prompt"] for one in found.scenario["variants"].values()]
+    assert shown == ["A {question}", "B {question}", "C\n---\n{question}"]
+    assert [where for where, _ in found.losses] == ["bot.yaml:3", "bot.yaml:4"]
+
+
+def test_keys_of_a_table_that_are_unknown_have_its_lines(tmp_path: Path) -> None:
+    """[E22]"""
+    table = "question,__expected,__prefix\na,b,Say\n"
+    found = imported(tmp_path, f"{ASKED}tests: t.csv\n", t__csv=table)
+    assert found.losses == [("t.csv:2", "test: __prefix: has no counterpart here")]
