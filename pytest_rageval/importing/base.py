@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,8 +17,12 @@ class NotTakenError(ValueError):
 
 @dataclass(slots=True)
 class Losses:
-    """Everything that was not taken so far, in order: what it is and why, with its places."""
+    """Everything that was not taken so far, in order: what it is and why, with its places.
 
+    ``in_use`` are variables of the environment that the file reads itself.
+    """
+
+    in_use: Collection[str] = ()
     _places: dict[str, dict[str, None]] = field(default_factory=dict)
     _variables: dict[str, str] = field(default_factory=dict)
 
@@ -35,8 +40,9 @@ class Losses:
             name = re.sub(r"(?<=[a-z\d])(?=[A-Z])|\W+", "_", name, flags=re.ASCII).strip("_")
             name = name.upper() if names_secret(name) else f"{name.upper()}_KEY".lstrip("_")
             name = f"RAG_{name}" if name[:1].isdigit() else name
-            taken = sum(re.sub(r"_\d+$", "", one) == name for one in self._variables.values())
-            self._variables[secret] = f"{name}_{taken + 1}" if taken else name
+            names = itertools.chain([name], (f"{name}_{at}" for at in itertools.count(2)))
+            taken = {*self.in_use, *self._variables.values()}
+            self._variables[secret] = next(one for one in names if one not in taken)
         variable = self._variables[secret]
         self.note(where, what, f"is not copied; put it into the environment variable {variable}")
         return variable

@@ -57,7 +57,7 @@ def import_promptfoo(path: Path, shown: str = "", within: Path | None = None) ->
     if not isinstance(config.value, dict) or not is_promptfoo(config.value):
         message = "no promptfoo configuration: it needs 'tests', and 'prompts' or 'providers'"
         raise ScenarioError([Problem(shown or str(path), message)])
-    losses = Losses()
+    losses = Losses(re.findall(r"\benv\.(\w+)", json.dumps(config.value, default=str)))
     _note_keys(config, losses)
     rows = Rows(folder, losses)
     for test in tests_of(config, folder, losses):

@@ -103,6 +103,22 @@ providers:
     assert len(lost) == 9
 
 
+def test_a_variable_that_the_file_reads_itself_is_another_one(tmp_path: Path) -> None:
+    """[E22] One secret is not sent in place of the other."""
+    found = imported(
+        tmp_path,
+        """\
+prompts: ["{{q}}"]
+providers:
+  - id: https://example.test/
+    config: {body: {q: "{{prompt}}", api_key: a}, headers: {A: "{{env.API_KEY}}"}}
+"""
+        + TESTS,
+    )
+    assert found.scenario["target"]["body"]["api_key"] == "${API_KEY_2}"
+    assert found.scenario["target"]["headers"] == {"A": "${API_KEY}"}
+
+
 def test_a_key_in_a_variable_of_a_test_is_listed(tmp_path: Path) -> None:
     """[E22] Rows are data; a check may be about it."""
     key = "sk-" + "a1" * 12
