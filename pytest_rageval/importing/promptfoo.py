@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.importing.base import Imported, Losses, NotTakenError
-from pytest_rageval.importing.files import Folder, Part
+from pytest_rageval.importing.files import Folder, Part, shown_name
 from pytest_rageval.importing.promptfoo_providers import (
     Prompt,
     Provider,
@@ -23,7 +23,7 @@ from pytest_rageval.importing.promptfoo_providers import (
     providers_of,
 )
 from pytest_rageval.importing.promptfoo_rows import CHECKS, Found, Rows
-from pytest_rageval.importing.promptfoo_tests import tests_of
+from pytest_rageval.importing.promptfoo_tests import default_of, tests_of
 from pytest_rageval.importing.python_target import (
     Call,
     Code,
@@ -38,6 +38,7 @@ _READ: Final = frozenset(
     {"description", "prompts", "providers", "targets", "tests", "scenarios", "defaultTest"}
 )
 _HARMLESS: Final = frozenset({"outputPath", "sharing", "tags", "commandLineOptions", "version"})
+_ROLES: Final = frozenset({"text", "embedding"})
 _LONGEST_NAME: Final = 60
 _GRADER: Final = "gpt-4.1-2025-04-14"
 _EMBEDDING: Final = "text-embedding-3-large"
@@ -102,7 +103,7 @@ def _scenario(
         bounds["answer_checks"] = found.threshold
     scenario["metrics"] = [*kinds, *found.metrics]
     scenario["thresholds"] = {**bounds, **found.metrics}
-    return scenario | _models(config, found, losses)
+    return scenario | _models(default_of(config, folder, losses), found, losses)
 
 
 def _name(description: str, path: Path) -> str:
@@ -113,14 +114,13 @@ def _name(description: str, path: Path) -> str:
     return path.stem if path.stem != "promptfooconfig" else path.resolve().parent.name
 
 
-def _models(config: Part, found: Found, losses: Losses) -> dict[str, Any]:
+def _models(default: Part, found: Found, losses: Losses) -> dict[str, Any]:
     """Return the judge and the embedding that the metrics ask."""
     asks = any("must_satisfy" in row for row in found.rows)
     judged = asks or bool(found.metrics.keys() - {"semantic_similarity"})
     embeds = bool(found.metrics.keys() & {"semantic_similarity", "answer_relevancy"})
-    part = config.of("defaultTest").of("options").of("provider")
-    given = part.value
-    by_role = given if isinstance(given, dict) and "id" not in given else {"text": given}
+    part = default.of("options").of("provider")
+    by_role = _by_role(part, losses)
     models = {}
     for role, key, usual, wanted in (
         ("judge", "text", _GRADER, judged),
@@ -131,6 +131,20 @@ def _models(config: Part, found: Found, losses: Losses) -> dict[str, Any]:
     return models
 
 
+def _by_role(part: Part, losses: Losses) -> dict[str, Any]:
+    """Return the graders that the tests share, by what they do."""
+    given = part.value
+    if isinstance(given, dict) and given.keys() & _ROLES:
+        for key in sorted(map(str, given.keys() - _ROLES)):
+            losses.note(part.of(key).where, f"options.provider.{key}", "has no counterpart here")
+        return given
+    if isinstance(given, dict) and "id" not in given and len(given) == 1:
+        ((name, options),) = given.items()
+        given = {**(options if isinstance(options, dict) else {}), "id": name}
+    name = given.get("id") if isinstance(given, dict) else given
+    return {"embedding" if ":embedding" in str(name) else "text": given}
+
+
 def _model(given: Any, usual: str, role: str, part: Part, losses: Losses) -> dict[str, Any]:
     name = given.get("id") if isinstance(given, dict) else given
     config = given.get("config") if isinstance(given, dict) else None
@@ -138,9 +152,9 @@ def _model(given: Any, usual: str, role: str, part: Part, losses: Losses) -> dic
     if name is None:
         return {"model": usual}
     try:
-        model = chat_target(str(name).replace(":embeddings:", ":"), options, part, losses)
+        model = chat_target(re.sub(r":embeddings?:", ":", str(name)), options, part, losses)
     except NotTakenError as error:
-        losses.note(part.where, f"{role} {shorten(str(name), 60)}", error)
+        losses.note(part.where, f"{role} {shorten(shown_name(str(name)), 60)}", error)
         return {"model": usual}
     return {key: value for key, value in model.items() if key != "temperature" or role == "judge"}
 

@@ -72,7 +72,7 @@ class Test:
 
 def tests_of(config: Part, folder: Folder, losses: Losses) -> Iterator[Test]:
     """Yield the tests, those of ``scenarios`` too; the ones that cannot be read are noted."""
-    default = _default(config, folder, losses)
+    default = default_of(config, folder, losses)
     for part in _expanded(config.of("tests"), folder, losses):
         yield from _made(part, [default], folder, losses)
     for scenario in config.of("scenarios").parts():
@@ -99,7 +99,8 @@ def _of_scenario(scenario: Part, default: Part, folder: Folder, losses: Losses) 
             yield from _made(part, [default, config], folder, losses)
 
 
-def _default(config: Part, folder: Folder, losses: Losses) -> Part:
+def default_of(config: Part, folder: Folder, losses: Losses) -> Part:
+    """Return what all tests share, from its file if it has one; an empty part if it is lost."""
     given = part = config.of("defaultTest")
     if isinstance(part.value, str):
         try:

@@ -346,6 +346,39 @@ def test_a_file_whose_sets_are_all_lost_is_refused_with_their_lines(tmp_path: Pa
     assert "bot.yaml:3: assert-set: its asserts has no counterpart here" in str(found.value)
 
 
+@pytest.mark.parametrize(
+    ("default", "models", "lost"),
+    [
+        ("{options: {provider: openai:embedding:small}}", ("gpt-4.1-2025-04-14", "small"), []),
+        ("{options: {provider: {openai:chat:g5: {}}}}", ("g5", "text-embedding-3-large"), []),
+        ("file://d.yaml", ("g6", "e6"), ["d.yaml:5: options.provider.moderation"]),
+        (
+            "{options: {provider: 'https://u:pw@h.test/x?k=pw'}}",
+            ("gpt-4.1-2025-04-14", "text-embedding-3-large"),
+            ["bot.yaml:3: judge https://h.test/x"],
+        ),
+    ],
+)
+def test_the_graders_of_all_tests_are_taken(
+    tmp_path: Path, default: str, models: tuple[str, str], lost: list[str]
+) -> None:
+    """[E22] However they are written, and from the file of defaultTest, too."""
+    asserts = "[{type: llm-rubric, value: a}, {type: similar, value: b, threshold: 0.8}]"
+    found = imported(
+        tmp_path,
+        f"{ASKED}defaultTest: {default}\ntests: [{{vars: {{question: q}}, assert: {asserts}}}]\n",
+        d__yaml="""\
+options:
+  provider:
+    text: openai:g6
+    embedding: {id: "openai:embeddings:e6"}
+    moderation: x
+""",
+    )
+    assert (found.scenario["judge"]["model"], found.scenario["embedding"]["model"]) == models
+    assert [f"{where}: {what}".rpartition(": ")[0] for where, what in found.losses] == lost
+
+
 def test_only_a_text_file_is_several_prompts(tmp_path: Path) -> None:
     """[E22] Lines of Markdown separate none; tables of prompts and keys of one are listed."""
     found = imported(
