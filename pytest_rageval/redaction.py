@@ -30,6 +30,40 @@ _SECRET_OPTION = re.compile(
 )
 
 
+_SECRET_ENDS = re.compile(
+    r"(?i)(?:^|_)(?:(?:api)?key|token|secret|password|passwd|passphrase|pwd|credentials?|auth"
+    r"|authorization|cookie|session|signature|sig)_?\d*$"
+)
+_SECRET_VALUE = re.compile(
+    r"\b(?:(?:sk|rk)-[\w-]{16,}|gh[opsu]_\w{20,}|github_pat_\w{20,}|xox[a-z]-[\w-]{10,}"
+    r"|AKIA[A-Z\d]{12,}|AIza[\w-]{20,}|(?:gsk|hf)_\w{20,}|eyJ[\w-]{10,}\.[\w.-]{10,})",
+    re.ASCII,
+)
+
+_AUTHORIZATION = re.compile(r"(?i)\s*(?:bearer|basic)\s+(?![${])\S{8,}\s*")
+
+
+def names_secret(name: str) -> bool:
+    """Return whether a value is a secret by its name, whatever it is.
+
+    Clearer than ``sounds_secret``: names of a body mean all sorts of things.
+
+    >>> [names_secret(name) for name in ("accessToken", "x-api-key", "max_tokens", "keywords")]
+    [True, True, False, False]
+    """
+    words = re.sub(r"(?<=[a-z\d])(?=[A-Z])|[^A-Za-z\d]+", "_", name)
+    return _SECRET_ENDS.search(words) is not None
+
+
+def looks_secret(text: str) -> bool:
+    """Return whether a text looks like a key, such as ``sk-...``, or holds one.
+
+    >>> looks_secret("Bearer abcdefgh"), looks_secret("the film Basic Instinct")
+    (True, False)
+    """
+    return _SECRET_VALUE.search(text) is not None or _AUTHORIZATION.fullmatch(text) is not None
+
+
 def shown_option(name: str, value: object) -> object:
     """Return the option of a metric with secrets hidden, nested ones included.
 

@@ -14,6 +14,7 @@ from pytest_rageval.importing.promptfoo import import_promptfoo, module_name
 from pytest_rageval.importing.scenario_text import rows_text, scenario_text
 from pytest_rageval.plugin.show.stdout import say
 from pytest_rageval.reports.base import write_atomically
+from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.printable import printable
 
 
@@ -56,13 +57,11 @@ def write_import(name: str, folder: Path) -> int:
 
 def _report(imported: Imported, scenario: str, rows: str, command: str) -> list[str]:
     skipped = sum("skip" in row for row in imported.rows)
-    left_out = f", {skipped} of them skipped: nothing of them could be checked" if skipped else ""
-    lines = [
-        f"wrote {scenario}",
-        f"wrote {rows} ({len(imported.rows)} rows, {imported.checks} checks{left_out})",
-        *imported.remarks,
-    ]
+    held = f"{counted(len(imported.rows), 'row')}, {counted(imported.checks, 'check')}"
+    if skipped:
+        held += f"; {counted(skipped, 'row')} skipped: nothing of it could be taken"
+    lines = [f"wrote {scenario}", f"wrote {rows} ({held})", *imported.remarks]
     if imported.losses:
-        lines += ["", f"not taken ({len(imported.losses)}), also listed in {scenario}:"]
+        lines += ["", f"not taken, also listed in {scenario}:"]
         lines += [f"  {where}: {loss}" for where, loss in imported.losses]
     return [*lines, "", f"run it:  {command}"]

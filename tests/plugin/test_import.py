@@ -10,6 +10,7 @@ providers: [echo]
 tests:
   - {vars: {name: Ann}, assert: [{type: contains, value: Ann}]}
   - {vars: {name: Bob}, assert: [{type: contains, value: bob}, {type: javascript, value: "1"}]}
+  - {vars: {name: Cem}, assert: [{type: javascript, value: "2"}]}
 """
 
 
@@ -21,12 +22,16 @@ def test_an_import_runs_with_the_verdicts_of_promptfoo(pytester: pytest.Pytester
     found.stdout.fnmatch_lines(
         [
             "wrote evals/promptfooconfig.rageval.yaml",
-            "wrote evals/promptfooconfig.jsonl (2 rows, 2 checks)",
-            "  promptfooconfig.yaml:5: assert javascript: runs code; write a metric of your own",
+            "wrote evals/promptfooconfig.jsonl "
+            "(3 rows, 2 checks; 1 row skipped: nothing of it could be taken)",
+            "not taken, also listed in evals/promptfooconfig.rageval.yaml:",
+            "  promptfooconfig.yaml:5, 6: assert javascript: runs code; write a metric of your own",
             "run it:  pytest evals/promptfooconfig.rageval.yaml",
         ]
     )
-    pytester.runpytest("evals/promptfooconfig.rageval.yaml").assert_outcomes(passed=1, failed=1)
+    pytester.runpytest("evals/promptfooconfig.rageval.yaml").assert_outcomes(
+        passed=1, failed=1, skipped=1
+    )
     again = pytester.runpytest("--rag-import=evals/promptfooconfig.yaml")
     assert again.ret == 4
     again.stderr.fnmatch_lines(["*already has promptfooconfig.rageval.yaml, promptfooconfig.jsonl"])
