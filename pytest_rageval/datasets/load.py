@@ -23,6 +23,7 @@ from pytest_rageval.datasets.base import (
 )
 from pytest_rageval.datasets.columns.key_map import KeyMap
 from pytest_rageval.datasets.columns.likely import likely_columns
+from pytest_rageval.datasets.columns.rivals import Doubt, ReadRows, find_doubts
 from pytest_rageval.datasets.content import check_content, format_of
 from pytest_rageval.datasets.formats.inline import rows_of
 from pytest_rageval.datasets.joined import Answers, merged
@@ -58,6 +59,8 @@ class Dataset:
     """A hash of the judgements, if they are in a file of their own (qrels)."""
     likely: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     """The columns that are read by the names of other tools, by field."""
+    doubts: tuple[Doubt, ...] = ()
+    """What the columns leave open; it is wrong only if a metric reads these fields."""
 
 
 def load_dataset(  # noqa: PLR0913  (all but the first three are for some data only)
@@ -96,6 +99,8 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
     likely = likely_columns(chosen, spec.key_map, fallbacks) if spec.other_names else NOTHING
     key_map = KeyMap(spec.key_map, spec.blank_answer, fallbacks, likely)
     cases = [key_map.case(row, index) for index, row in enumerate(chosen)]
+    read = [row for row in chosen if isinstance(row, Row)]
+    seen = ReadRows(read, tuple(key_map.columns), shown, spec, likely, fallbacks)
     hint = source.hint(tuple(key_map.columns), spec)
     problems = [
         *_unknown_columns(spec, key_map, shown, where_mapped, hint),
@@ -114,6 +119,7 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
         left_out=left_out,
         hint=hint,
         likely=likely,
+        doubts=tuple(find_doubts(seen if second is None else second.seen_in(seen))),
     )
 
 

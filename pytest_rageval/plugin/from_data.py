@@ -16,6 +16,7 @@ from pytest_rageval.first_scenario.propose import (
     found_lines,
     propose,
     rows_in_words,
+    unread_lines,
 )
 from pytest_rageval.first_scenario.workflow import SERVICES, shell_word, workflow_text
 from pytest_rageval.plugin.options import SET
@@ -124,6 +125,8 @@ def _report(proposal: Proposal, written: list[str]) -> str:
         first = proposal.invalid[0]
         place = f"line {first.line}" if first.line else f"row {first.row}"
         lines += ["", f"invalid rows are red; the first is {place}: {first.reason}"]
+    if unread := list(unread_lines(proposal)):
+        lines += ["", *unread]
     if bare := proposal.measures.bare_rows:
         lines += ["", f"{bare} of {table.rows} rows have nothing to compare an answer with"]
     lines += ["", _trial(proposal), "", *(f"wrote {path}" for path in written)]
