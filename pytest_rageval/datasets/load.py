@@ -74,13 +74,15 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
     given: GivenRows | None = None,
     answers: AnswersSpec | None = None,
     answers_at: str = "",
+    kept: frozenset[str] = frozenset(),
 ) -> Dataset:
     """Return the cases of ``spec``, whose path is relative to ``base_dir``, or of ``given`` rows.
 
     ``where`` is the place in the scenario that names the data, ``row_lines`` are the lines of
     inline rows, ``where_mapped`` returns the place of a field of the ``key_map``; KeyMap explains
     ``fallbacks``; ``answers`` is a second file, joined to the rows, which the scenario names
-    ``answers_at``. Raises ScenarioError if the data as a whole cannot be used: a missing or
+    ``answers_at``; ``kept`` columns are metadata even if a field is read from them. Raises
+    ScenarioError if the data as a whole cannot be used: a missing or
     unreadable file, no rows, duplicate ids, a mapped column or path that no row has.
     """
     source = _source(spec, base_dir, where, row_lines, given)
@@ -97,7 +99,7 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
     if not chosen:
         raise ScenarioError([Problem(shown, "no rows: an empty data set tests nothing")])
     likely = likely_columns(chosen, spec.key_map, fallbacks) if spec.other_names else NOTHING
-    key_map = KeyMap(spec.key_map, spec.blank_answer, fallbacks, likely)
+    key_map = KeyMap(spec.key_map, spec.blank_answer, fallbacks, likely, kept)
     cases = [key_map.case(row, index) for index, row in enumerate(chosen)]
     read = [row for row in chosen if isinstance(row, Row)]
     seen = ReadRows(read, tuple(key_map.columns), shown, spec, likely, fallbacks)

@@ -59,7 +59,7 @@ class KeyMap:
 
     ``fallbacks`` names a second column for some fields. A row without any value for such a field,
     even an empty one, takes it from that column, which then belongs to no other field. ``likely``
-    are further columns of fields, which are metadata by their own names, too.
+    are further columns of fields, which are metadata by their own names, too, as ``kept`` ones are.
     """
 
     def __init__(
@@ -68,7 +68,9 @@ class KeyMap:
         blank_answer: Literal["missing", "empty"] = "missing",
         fallbacks: Mapping[str, str] = NOTHING,
         likely: Mapping[str, str] = NOTHING,
+        kept: frozenset[str] = frozenset(),
     ) -> None:
+        self._kept_columns = kept | frozenset(likely.values())
         self._key_map = {**likely, **key_map}
         self._likely = frozenset(likely.values())
         self._fallbacks = {
@@ -139,7 +141,7 @@ class KeyMap:
         layout = self._layouts.get(columns)
         if layout is None:
             layout = self._layouts[columns] = _Layout(
-                columns, self._key_map, self._fallbacks, self._likely
+                columns, self._key_map, self._fallbacks, self._likely, self._kept_columns
             )
             self.columns.update(dict.fromkeys(columns))
             self._metadata_columns.update(dict.fromkeys(layout.metadata))
@@ -156,6 +158,7 @@ class _Layout:
         key_map: Mapping[str, str],
         fallbacks: Mapping[str, str],
         likely: frozenset[str],
+        kept: frozenset[str],
     ) -> None:
         present = set(columns)
         found: dict[str, list[str]] = {}
@@ -176,9 +179,7 @@ class _Layout:
         )
         used = {column for candidates in found.values() for column in candidates}
         used |= present & set(fallbacks.values())
-        self.metadata = tuple(
-            column for column in columns if column not in used or column in likely
-        )
+        self.metadata = tuple(column for column in columns if column not in used or column in kept)
         self._paths = {column: path_in(column) for column in used - present - likely}
         self.parts: dict[str, list[tuple[str | int, ...]]] = {}
         """By metadata column, the paths in it that became fields: for ``meta.source``, source."""
