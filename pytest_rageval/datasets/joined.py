@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
 from pytest_rageval.datasets.base import BrokenRow, Row, row_place
-from pytest_rageval.datasets.columns.cells import is_missing
+from pytest_rageval.datasets.columns.cells import BadValueError, is_missing
+from pytest_rageval.datasets.columns.ids import reference_ids, retrieved_ids
+from pytest_rageval.datasets.columns.key_map import read_cell, read_mark
+from pytest_rageval.datasets.columns.rivals import ReadRows
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.model import value_text
-from pytest_rageval.scenario.column_names import read_field
+from pytest_rageval.scenario.column_names import name_key, read_field
 from pytest_rageval.scenario.data_specs import AnswersSpec
 from pytest_rageval.scenario.fields import CHECK_FIELDS, FIELD_ALIASES, FIELD_OF
 
@@ -19,8 +21,10 @@ _LISTED: Final = 5
 _LISTS: Final = ("contexts", "reference_contexts", "retrieved_ids", "reference_ids")
 """The fields of which each of several rows has one part."""
 
-_GRADES: Final = ("grade", "relevance", "rel", "score")
-"""The columns with the grade of an expected document; 0 is not relevant."""
+_GRADES: Final = ("grade", "relevance", "rel", "relevancescore", "label", "score")
+"""The columns with the grade of an expected document, best first; 0 is not relevant."""
+
+_MARKS: Final = ("skip", "xfail")
 
 
 def merged(
@@ -50,31 +54,73 @@ def _one_row(group: list[Row], key_map: Mapping[str, str]) -> Row:
     first = group[0]
     mapped = {column: name for name, column in key_map.items()}
     fields: dict[str, Any] = {}
+    flaw = ""
     for column in dict.fromkeys(name for row in group for name in row.fields):
-        having = [row for row in group if not is_missing(row.fields.get(column))]
-        known = [row.fields[column] for row in having]
-        field = mapped.get(column) or (read_field(column) or ("",))[0]
-        if field == "reference_ids":
-            known = [_judged(row, row.fields[column]) for row in having]
-        differ = any(value != known[0] for value in known)
-        parts = [part for value in known for part in _parts(value)]
-        if field in _LISTS:
-            fields[column] = parts or None
-        elif differ:  # a list in a list of checks would be of alternatives
-            fields[column] = parts if field in CHECK_FIELDS else known
-        else:
-            fields[column] = known[0] if known else None
-    return replace(first, fields=fields)
+        field = mapped.get(column) or (read_field(column) or (column,))[0]
+        try:
+            fields[column] = _one_value(group, column, field, mapped)
+        except BadValueError as error:
+            flaw = flaw or str(error)
+    return replace(first, fields=fields, flaw=first.flaw or flaw)
 
 
-def _judged(row: Row, value: Any) -> Any:
-    """Return an expected document with the grade that its row has, as TREC and BEIR write it."""
-    grade = next((row.fields[name] for name in _GRADES if name in row.fields), None)
-    if grade is None or not isinstance(value, str | int):
-        return value
-    with suppress(ValueError):
+def _one_value(group: list[Row], column: str, field: str, mapped: Mapping[str, str]) -> Any:
+    """Return what the rows of a sample have in a column; raises BadValueError."""
+    having = [row for row in group if not is_missing(row.fields.get(column))]
+    if field in _MARKS:
+        marked = [row for row in having if read_mark(field, row.fields[column]) is not None]
+        if marked and len(marked) < len(group):
+            raise BadValueError(f"{field}: some of the rows that are one sample have it, some not")
+        having = having[:1]
+    grades = _grade_column(group, mapped) if field == "reference_ids" else None
+    known = [_as_merged(row, column, field, grades) for row in having]
+    differ = any(value != known[0] for value in known)
+    parts = [part for value in known for part in _parts(value)]
+    if field in _LISTS:
+        return parts or None
+    if differ:  # a list in a list of checks would be of alternatives
+        return parts if field in (*CHECK_FIELDS, "references") else known
+    return known[0] if known else None
+
+
+def _grade_column(group: list[Row], mapped: Mapping[str, str]) -> str | None:
+    """Return the column with the grade of an expected document, of those that are no field."""
+    columns = dict.fromkeys(name for row in group for name in row.fields if name not in mapped)
+    keys = {name_key(name): name for name in reversed(columns)}
+    return next((keys[key] for key in _GRADES if key in keys), None)
+
+
+def _as_merged(row: Row, column: str, field: str, grades: str | None) -> Any:
+    """Return a row's part of a field: the list that its cell spells, ids with their grades."""
+    value = row.fields[column]
+    if field == "reference_ids":
+        return _judged(row, value, grades)
+    if field == "retrieved_ids":
+        return list(retrieved_ids(value))
+    if isinstance(value, str) and field in (*_LISTS, *CHECK_FIELDS, "references"):
+        return read_cell(field, value, tabular=row.tabular)
+    return value
+
+
+def _judged(row: Row, value: Any, column: str | None) -> list[Any]:
+    """Return expected documents with the grade that their row has, as TREC and BEIR write it.
+
+    A row whose grade is blank judges nothing, unless its documents have grades of their own.
+    """
+    judged = reference_ids(value) or {}
+    if column is None or isinstance(value, Mapping) or any(judged[name] != 1 for name in judged):
+        return [{"id": name, "grade": grade} for name, grade in judged.items()]
+    grade = row.fields.get(column)
+    if is_missing(grade) or (isinstance(grade, str) and not grade.strip()):
+        return []
+    try:
         grade = float(grade) if isinstance(grade, str) else grade
-    return {"id": value, "grade": grade}
+    except ValueError:
+        raise BadValueError(
+            f"reference_ids: {column!r} is their grade, and {shorten(repr(grade))} is no number; "
+            "if it is none, give the column another name"
+        ) from None
+    return [{"id": name, "grade": grade} for name in judged]
 
 
 def _parts(value: Any) -> list[Any]:
@@ -98,6 +144,9 @@ class Answers:
         self.sha256 = sha256
         self._spec = spec
         self._shown = shown
+        self._columns: dict[str, str] = {}
+        self._gave: set[str] = set()
+        self._own: dict[str, None] = {}
         self._by_key: dict[str, Row] = {}
         self._used: set[str] = set()
         problems = [problem for row in rows if (problem := self._add(row)) is not None]
@@ -135,7 +184,7 @@ class Answers:
         """
         mapped = key_map.get("id")
         found_any = False
-        columns: dict[str, None] = {}
+        columns = self._own
         for row in rows:
             if isinstance(row, BrokenRow):
                 yield row
@@ -164,11 +213,20 @@ class Answers:
                 continue
             name = f"{self._spec.prefix}{column}"
             known = fields.get(name)
-            if is_missing(known) or known == "":
+            is_lacking = is_missing(known) or known == ""
+            if not is_missing(value):
+                self._columns[name] = column
+                self._gave.update([name] if is_lacking else [])
+            if is_lacking:
                 fields[name] = value
             elif known != value and not is_missing(value) and _is_field(name, key_map):
                 raise ScenarioError([self._clash(row, other, name, shown)])
         return replace(row, fields=fields, tabular=row.tabular or other.tabular)
+
+    def seen_in(self, rows: ReadRows) -> ReadRows:
+        """Return the joined rows with which of their columns are from this file."""
+        gave, own = frozenset(self._gave), frozenset(self._own)
+        return replace(rows, joined=self._columns, theirs=self._shown, gave=gave, own=own)
 
     def _clash(self, row: Row, other: Row, column: str, shown: str) -> Problem:
         place = row_place(shown, row.line, row.number)

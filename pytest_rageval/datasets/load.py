@@ -23,6 +23,7 @@ from pytest_rageval.datasets.base import (
 )
 from pytest_rageval.datasets.columns.key_map import KeyMap
 from pytest_rageval.datasets.columns.likely import likely_columns
+from pytest_rageval.datasets.columns.rivals import Doubt, ReadRows, find_doubts
 from pytest_rageval.datasets.content import check_content, format_of
 from pytest_rageval.datasets.formats.inline import rows_of
 from pytest_rageval.datasets.joined import Answers, merged
@@ -58,6 +59,8 @@ class Dataset:
     """A hash of the judgements, if they are in a file of their own (qrels)."""
     likely: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     """The columns that are read by the names of other tools, by field."""
+    doubts: tuple[Doubt, ...] = ()
+    """What the columns leave open; it is wrong only if a metric reads these fields."""
 
 
 def load_dataset(  # noqa: PLR0913  (all but the first three are for some data only)
@@ -71,13 +74,15 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
     given: GivenRows | None = None,
     answers: AnswersSpec | None = None,
     answers_at: str = "",
+    kept: frozenset[str] = frozenset(),
 ) -> Dataset:
     """Return the cases of ``spec``, whose path is relative to ``base_dir``, or of ``given`` rows.
 
     ``where`` is the place in the scenario that names the data, ``row_lines`` are the lines of
     inline rows, ``where_mapped`` returns the place of a field of the ``key_map``; KeyMap explains
     ``fallbacks``; ``answers`` is a second file, joined to the rows, which the scenario names
-    ``answers_at``. Raises ScenarioError if the data as a whole cannot be used: a missing or
+    ``answers_at``; ``kept`` columns are metadata even if a field is read from them. Raises
+    ScenarioError if the data as a whole cannot be used: a missing or
     unreadable file, no rows, duplicate ids, a mapped column or path that no row has.
     """
     source = _source(spec, base_dir, where, row_lines, given)
@@ -94,8 +99,10 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
     if not chosen:
         raise ScenarioError([Problem(shown, "no rows: an empty data set tests nothing")])
     likely = likely_columns(chosen, spec.key_map, fallbacks) if spec.other_names else NOTHING
-    key_map = KeyMap(spec.key_map, spec.blank_answer, fallbacks, likely)
+    key_map = KeyMap(spec.key_map, spec.blank_answer, fallbacks, likely, kept)
     cases = [key_map.case(row, index) for index, row in enumerate(chosen)]
+    read = [row for row in chosen if isinstance(row, Row)]
+    seen = ReadRows(read, tuple(key_map.columns), shown, spec, likely, fallbacks)
     hint = source.hint(tuple(key_map.columns), spec)
     problems = [
         *_unknown_columns(spec, key_map, shown, where_mapped, hint),
@@ -114,6 +121,7 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
         left_out=left_out,
         hint=hint,
         likely=likely,
+        doubts=tuple(find_doubts(seen if second is None else second.seen_in(seen))),
     )
 
 

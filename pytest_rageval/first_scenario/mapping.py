@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from pytest_rageval.datasets.columns.key_map import separator_in
 from pytest_rageval.first_scenario.table import Column, Table
 from pytest_rageval.first_scenario.words import is_all_of, is_bare_answer, kinds_of
 from pytest_rageval.scenario.column_names import read_field, snake_case
@@ -171,7 +172,8 @@ def _fits(column: Column, name: str) -> bool:
         is_bare = len(snake_case(column.name).split("_")) == 1
         return column.is_text and (is_bare or not column.is_number)
     if name in CHECK_FIELDS:
-        return column.is_text and column.typical_length <= _LONG
+        is_short = column.is_text and column.typical_length <= _LONG
+        return is_short and (name == "must_match" or not _has_separators(column))
     if name in ("answer", "references"):
         return column.is_text
     if name in ("reference_ids", "retrieved_ids"):
@@ -194,6 +196,16 @@ def holds_joined_ids(column: Column) -> bool:
     kinds = kinds_of(column.name)
     named = bool(kinds & {"gold", "relevant"}) and bool(kinds & {"id", "document"})
     return named and not column.is_list and any(map(_is_joined, column.texts))
+
+
+def holds_joined_texts(column: Column) -> bool:
+    """Return whether a column is of texts for an answer, and a cell may hold one or several."""
+    found = _by_known_name(column, snake_case(column.name)) or _by_words(column)
+    return found in CHECK_FIELDS[:2] and _has_separators(column)
+
+
+def _has_separators(column: Column) -> bool:
+    return any(isinstance(cell, str) and separator_in(cell) for cell in column.filled)
 
 
 def _is_joined(ids: str) -> bool:

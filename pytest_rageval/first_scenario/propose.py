@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +13,13 @@ from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.datasets.load import Dataset, load_dataset
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.evaluation import Handed, evaluate_planned, plan_of
-from pytest_rageval.first_scenario.mapping import Found, Mapped, holds_joined_ids, map_columns
+from pytest_rageval.first_scenario.mapping import (
+    Found,
+    Mapped,
+    holds_joined_ids,
+    holds_joined_texts,
+    map_columns,
+)
 from pytest_rageval.first_scenario.measures import Measures, measures_for
 from pytest_rageval.first_scenario.scenario_text import (
     Draft,
@@ -21,7 +27,7 @@ from pytest_rageval.first_scenario.scenario_text import (
     scenario_text,
     written_map,
 )
-from pytest_rageval.first_scenario.table import Table, read_table
+from pytest_rageval.first_scenario.table import Column, Table, read_table
 from pytest_rageval.first_scenario.target_text import target_text
 from pytest_rageval.first_scenario.workflow import shell_word
 from pytest_rageval.import_path import module_in
@@ -176,7 +182,7 @@ def _refuse(table: Table, mapped: Mapped, shown: str) -> None:
         raise _refusal(
             shown,
             "no gold: no column says what is right, so nothing can be measured",
-            *_joined_ids(table),
+            *_joined_cells(table.columns),
             f"Add a column {_GOLD_NAMES}; or name the one that it is: "
             f"{_way('references', 'YOUR_COLUMN')}",
             f"Found: {_listed(mapped)}. Columns: {columns}",
@@ -199,13 +205,18 @@ def _of_judgements(table: Table, shown: str) -> str:
     )
 
 
-def _joined_ids(table: Table) -> Iterator[str]:
-    """Yield what to do about columns with several ids in a text, divided by commas."""
-    for column in table.columns:
+def _joined_cells(columns: Iterable[Column]) -> Iterator[str]:
+    """Yield what to do about columns that nobody reads, as their cells may hold several items."""
+    for column in columns:
         if holds_joined_ids(column):
             yield (
                 f"{column.name!r} seems to hold several ids with commas: divide them by ';', "
                 'or write a list, ["a", "b"]'
+            )
+        elif holds_joined_texts(column):
+            yield (
+                f"{column.name!r} is not read, as a cell may be one text or several: write "
+                'lists, ["first", "second"], and one text as ["first, second"]'
             )
 
 
@@ -257,3 +268,9 @@ def found_lines(proposal: Proposal) -> Iterator[tuple[str, str, str]]:
     columns = sorted(proposal.table.columns, key=lambda one: one.name not in served)
     for column in columns:
         yield column.name, served.get(column.name, "(metadata)"), column.example
+
+
+def unread_lines(proposal: Proposal) -> Iterator[str]:
+    """Yield what to do about columns that serve no field because of what is in their cells."""
+    served = {found.column for found in proposal.mapped.fields.values()}
+    yield from _joined_cells(one for one in proposal.table.columns if one.name not in served)

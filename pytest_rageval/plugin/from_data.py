@@ -16,6 +16,7 @@ from pytest_rageval.first_scenario.propose import (
     Proposal,
     found_lines,
     propose,
+    unread_lines,
 )
 from pytest_rageval.first_scenario.scenario_text import file_stem, rows_in_words
 from pytest_rageval.first_scenario.workflow import (
@@ -191,6 +192,8 @@ def _found(proposal: Proposal) -> list[str]:
         first = proposal.invalid[0]
         place = f"line {first.line}" if first.line else f"row {first.row}"
         lines += ["", f"invalid rows are red; the first is {place}: {first.reason}"]
+    if unread := list(unread_lines(proposal)):
+        lines += ["", *unread]
     if bare := proposal.measures.bare_rows:
         lines += ["", f"{bare} of {table.rows} rows have nothing to compare an answer with"]
     return [*lines, "", _trial(proposal)]

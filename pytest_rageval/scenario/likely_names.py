@@ -28,6 +28,7 @@ LIKELY_NAMES: Final[dict[str, tuple[str, ...]]] = {
         "用户问题",
         "问题",
         "提问",
+        "问",
         "質問",
         "질문",
         "pregunta",
@@ -227,6 +228,10 @@ LIKELY_NAMES: Final[dict[str, tuple[str, ...]]] = {
         "文档名",
         "文件名",
         "来源",
+        "来源文档",
+        "来源文件",
+        "出处",
+        "src",
     ),
 }
 """Field -> names in lower snake_case, best first; those of W6, and more that cannot be wrong."""
@@ -235,7 +240,7 @@ BESIDE_GOLD: Final = (
     *("answer", "output", "model_answer", "generated_answer", "generated_response"),
     *("generated_text", "generated_texts", "prediction", "pred"),
     *("actual_answer", "actual_response"),
-    *("respuesta", "resposta", "antwort", "risposta", "réponse", "回答", "답변", "ответ"),
+    *("respuesta", "resposta", "antwort", "risposta", "réponse", "回答", "答", "답변", "ответ"),
     *("jawaban", "cevap", "antwoord", "odpowiedź", "模型回答"),
 )
 """Names of ``answer`` only beside a column of references; alone, they are often the gold.

@@ -10,7 +10,7 @@ import csv
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final
 
@@ -25,6 +25,13 @@ _DOCUMENT: Final = frozenset(
 )
 _VALUE: Final = frozenset({"score", "relevance", "rel", "grade", "relevancescore", "label"})
 _RANK: Final = frozenset({"rank"})
+_OF_NO_USE: Final = (
+    frozenset({"0", "q0", "iter", "iteration"})
+    | {"tag", "run", "runid", "runname", "runtag", "system"}
+    | {"", "index", "unnamed0"}  # what pandas writes before the columns
+)
+"""Columns that say nothing of a judgement; any other one may be the grade, or the score."""
+
 _LISTED: Final = 5
 _HEADER_LINES: Final = 1000
 
@@ -40,6 +47,9 @@ class _Layout:
     delimiter: str | None = None
     is_json: bool = False
     has_header: bool = True
+    names: tuple[str, ...] = ()
+    spare: tuple[str, ...] = ()
+    """The names of all columns, and of those with an unknown meaning."""
 
 
 def read_table_qrels(file: DataFile) -> dict[str, dict[str, int]] | None:
@@ -51,6 +61,9 @@ def read_table_qrels(file: DataFile) -> dict[str, dict[str, int]] | None:
     layout = _layout(file)
     if layout is None or not layout.has_header:
         return None  # three columns may be those of TREC without the grade
+    if layout.is_rank:
+        raise file.refuse("a column 'rank', and no 'score': is this a run, and no judgements?")
+    _refuse_spare(file, layout, "grade")
     entries = _Entries(file, layout, _grade)
     found: dict[str, dict[str, int]] = {}
     for line, query, document, grade in entries.read():
@@ -73,6 +86,7 @@ def read_table_run(file: DataFile) -> dict[str, tuple[str, ...]] | None:
         return None
     if layout.value is None:
         raise file.refuse("a run needs a column 'score' or 'rank'")
+    _refuse_spare(file, layout, "score")
     entries = _Entries(file, layout, _float)
     found: dict[str, dict[str, float]] = {}
     for line, query, document, value in entries.read():
@@ -108,6 +122,17 @@ def _are_ranks(scores: dict[str, float], first: int) -> bool:
     return sorted(scores.values()) == list(range(first, first + len(scores)))
 
 
+def _refuse_spare(file: DataFile, layout: _Layout, value: str) -> None:
+    """Raise ScenarioError for columns of unknown names: one of them may be the ``value``."""
+    if layout.spare:
+        listed = ", ".join(map(repr, layout.spare[:_LISTED]))
+        known = ", ".join(repr(name) for name in layout.names if name not in layout.spare)
+        raise file.refuse(
+            f"is {listed} the {value}, or of no use? Call the column of the {value} 'score', and "
+            f"take away the others; read are {known}"
+        )
+
+
 def _layout(file: DataFile) -> _Layout | None:
     with file.open() as stream:
         lines = (stream.readline(file.max_row_bytes) for _ in range(_HEADER_LINES))
@@ -120,8 +145,7 @@ def _layout(file: DataFile) -> _Layout | None:
         cells = _split(text, delimiter)
         found = _named(cells)
         if found is not None:
-            query, document, value, is_rank = found
-            return _Layout(query, document, value, is_rank, delimiter)
+            return replace(found, delimiter=delimiter)
     for delimiter in ("\t", None):
         cells = _split(text, delimiter)
         if len(cells) == 3 and cells[1] != "Q0" and _float(cells[2]) is not None:
@@ -138,12 +162,13 @@ def _json_layout(text: str) -> _Layout | None:
     found = _named(names)
     if found is None:
         return None
-    query, document, value, is_rank = found
-    key = None if value is None else names[value]
-    return _Layout(names[query], names[document], key, is_rank, is_json=True)
+    key = None if found.value is None else names[found.value]
+    return replace(
+        found, query=names[found.query], document=names[found.document], value=key, is_json=True
+    )
 
 
-def _named(cells: Sequence[str]) -> tuple[int, int, int | None, bool] | None:
+def _named(cells: Sequence[str]) -> _Layout | None:
     """Return the positions of the columns in a header; None where it is none."""
     keys = list(map(name_key, cells))
 
@@ -153,7 +178,14 @@ def _named(cells: Sequence[str]) -> tuple[int, int, int | None, bool] | None:
     query, document, value, rank = at(_QUERY), at(_DOCUMENT), at(_VALUE), at(_RANK)
     if query is None or document is None:
         return None
-    return query, document, rank if value is None else value, value is None and rank is not None
+    spare = tuple(
+        cell
+        for place, (cell, key) in enumerate(zip(cells, keys, strict=True))
+        if place not in (query, document, value, rank) and key not in _OF_NO_USE
+    )
+    is_rank = value is None and rank is not None
+    place = rank if value is None else value
+    return _Layout(query, document, place, is_rank, names=tuple(cells), spare=spare)
 
 
 def _split(text: str, delimiter: str | None) -> list[str]:
@@ -212,6 +244,8 @@ class _Entries:
     def _entry(self, text: str) -> tuple[str, str, float] | str:
         try:
             cells: Any = json.loads(text) if self.layout.is_json else self._cells(text)
+            if self._has_more(cells):
+                raise LookupError
             query, document = cells[self.layout.query], cells[self.layout.document]
             written = 1 if self.layout.value is None else cells[self.layout.value]
         except (ValueError, LookupError, TypeError, RecursionError):
@@ -224,6 +258,14 @@ class _Entries:
             kind = "a whole number" if self.convert is _grade else "a number"
             return f"{shorten(repr(written))} is not {kind}: {shorten(text)!r}"
         return str(names[0]), str(names[1]), value
+
+    def _has_more(self, cells: Any) -> bool:
+        """Return whether a row has cells, or keys, that the first line does not name."""
+        if not self.layout.has_header:
+            return False
+        names = self.layout.names
+        more = set(cells) - set(names) if self.layout.is_json else cells[len(names) :]
+        return any(more)
 
     def _cells(self, text: str) -> list[str]:
         return _split(text, self.layout.delimiter)

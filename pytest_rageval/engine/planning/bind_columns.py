@@ -10,6 +10,7 @@ from pytest_rageval.datasets.formats.trec_tables import are_judgements
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.engine.bound import BoundMetric
 from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.errors import Problem
 from pytest_rageval.metrics.base import MetricInfo
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.column_names import likely_field, proposed_columns
@@ -39,6 +40,7 @@ def check_columns(
     samples = [case for case in dataset.cases if isinstance(case, Sample)]
     if not samples:
         return
+    _refuse_doubts(binding, dataset, metrics, provided)
     present = {need for need in _FIELDS if any(getattr(case, need) is not None for case in samples)}
     columns = _Columns(binding, dataset, samples, frozenset(present) | provided)
     for metric in metrics:
@@ -53,6 +55,16 @@ def check_columns(
     for at, (position, message, is_unnamed) in enumerate(columns.problems):
         first = is_unnamed and not any(other[2] for other in columns.problems[:at])
         binding.problem(f"{message}. {hint}" if first else message, "metrics", position)
+
+
+def _refuse_doubts(
+    binding: Binding, dataset: Dataset, metrics: Sequence[BoundMetric], provided: frozenset[str]
+) -> None:
+    """Note what the columns leave open of the fields that the metrics read in the data."""
+    needed = {name for metric in metrics for name in metric.info.needs | metric.info.or_needs}
+    for doubt in dataset.doubts:
+        if doubt.field in needed - provided:
+            binding.problems.append(Problem(doubt.place, doubt.message))
 
 
 def _warn_of_mixture(binding: Binding, metric: BoundMetric, samples: Sequence[Sample]) -> None:

@@ -111,9 +111,9 @@ def chosen_cases(plan: Plan, config: pytest.Config) -> list[Case]:
     if not wanted:
         return list(in_asking_order(plan))
     # Not at the top: most runs have no such option.
-    from pytest_rageval.engine.planning.where import select
+    from pytest_rageval.engine.planning.where import conditions_for, select
 
-    return select(in_asking_order(plan), wanted)
+    return select(in_asking_order(plan), conditions_for(plan, wanted))
 
 
 def check_where(plans: Sequence[Plan], collector: pytest.Collector) -> None:

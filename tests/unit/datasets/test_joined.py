@@ -208,3 +208,60 @@ def test_beir_judgements_are_joined_to_their_queries(tmp_path: Path) -> None:
     first, second = samples(load_dataset(spec, tmp_path, "s.yaml:2", answers=answers))
     assert (first.id, first.question, first.reference_ids) == ("q1", "first?", {"d1": 2, "d2": 0})
     assert second.reference_ids == {"d1": 1}
+
+
+def merge(tmp_path: Path, text: str, **keys: Any) -> Dataset:
+    (tmp_path / "long.csv").write_text(text, encoding="utf-8")
+    spec = DatasetSpec(path="long.csv", merge_rows="qid", **keys)
+    return load_dataset(spec, tmp_path, "s.yaml:2")
+
+
+@pytest.mark.parametrize(
+    "column", ["grade", "Relevance", "REL", "Score", "label", "relevance_score", "relevance score"]
+)
+def test_a_grade_of_merged_rows_has_many_names(tmp_path: Path, column: str) -> None:
+    """A27: as in tables of judgements; unread, each document would be relevant."""
+    text = f'qid,reference_ids,{column}\nq1,d1,0\nq1,d2,2\nq1,d3,\nq1,["d4"; "d5"],1\n'
+    (found,) = samples(merge(tmp_path, text.replace("; ", " ")))
+    # d3 is not judged: its grade is blank.
+    assert found.reference_ids == {"d1": 0, "d2": 2, "d4": 1, "d5": 1}
+
+
+def test_a_grade_that_is_none_is_an_invalid_row(tmp_path: Path) -> None:
+    """A27: unless the key_map gives the column to a field."""
+    text = "qid,reference_ids,label\nq1,d1,irrelevant\nq1,d2,relevant\n"
+    (found,) = merge(tmp_path, text).cases
+    assert isinstance(found, InvalidRow)
+    assert found.reason.startswith("reference_ids: 'label' is their grade, and 'irrelevant' is no")
+    (found,) = samples(merge(tmp_path, text, key_map={"tags": "label"}))
+    assert found.reference_ids == {"d1": 1, "d2": 1}
+
+
+def test_ids_and_references_in_the_cells_of_merged_rows_are_read(tmp_path: Path) -> None:
+    """A27: a list, ids with ``;``, grades of their own, and a number from a data frame."""
+    text = (
+        "qid,reference_ids,retrieved_ids,references\n"
+        'q1,"{\'d1\': 2, \'d2\': 0}",d1;d2,"[""five"", ""5""]"\n'
+        'q1,d3;d4,"[""d3""]",V\n'
+    )
+    (found,) = samples(merge(tmp_path, text))
+    assert found.reference_ids == {"d1": 2, "d2": 0, "d3": 1, "d4": 1}
+    assert found.retrieved_ids == ("d1", "d2", "d3")
+    assert (found.references, found.reference_groups) == (("five", "5", "V"), None)
+    rows = [{"qid": "a", "reference_ids": 7.0, "grade": 0}, {"qid": "a", "reference_ids": 8.0}]
+    spec = DatasetSpec(rows=[*rows], merge_rows="qid")
+    (found,) = samples(load_dataset(spec, tmp_path, "s.yaml:2"))
+    assert found.reference_ids == {"7.0": 0}
+
+
+@pytest.mark.parametrize(("marks", "reason"), [("true,", None), ("no,0", ""), ("yes,true", "x")])
+def test_a_part_of_a_sample_is_not_skipped(tmp_path: Path, marks: str, reason: str | None) -> None:
+    """A27: one row would take the others with it."""
+    text = "".join(f"q1,a,{mark}\n" for mark in marks.split(","))
+    (found,) = merge(tmp_path, f"qid,answer,skip\n{text}").cases
+    if reason is None:
+        assert isinstance(found, InvalidRow)
+        assert found.reason == "skip: some of the rows that are one sample have it, some not"
+        assert found.skip is None
+    else:
+        assert (found.skip is not None) == bool(reason)

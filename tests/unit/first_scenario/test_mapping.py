@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.first_scenario.mapping import Mapped, holds_joined_ids, map_columns
+from pytest_rageval.first_scenario.mapping import (
+    Mapped,
+    holds_joined_ids,
+    holds_joined_texts,
+    map_columns,
+)
 from pytest_rageval.first_scenario.table import Table, columns_of
 
 ASKED = ("How long do refunds take?", "Is there a fee for them?", "Who pays for the parcel?")
@@ -262,6 +267,17 @@ def test_what_the_user_says_holds() -> None:
         "reference_contexts": "context",
     }
     assert not found.doubt
+
+
+@pytest.mark.parametrize("cell", ["fee, refund", "费用、退款", "fee; refund", "fee|refund"])
+def test_cells_of_one_text_or_several_are_no_checks(cell: str) -> None:
+    """A reader refuses such cells; a list of texts, and one text, are what they are."""
+    for name in ("expected_keywords", "forbidden_keywords"):
+        (column,) = columns_of([{name: cell}])
+        assert holds_joined_texts(column)
+        assert not of(**{"question": ASKED, name: (cell, "fee", "fee")}).keys() - {"question"}
+        (column,) = columns_of([{name: [cell]}])
+        assert not holds_joined_texts(column)
 
 
 def test_ids_with_commas_are_no_ids() -> None:

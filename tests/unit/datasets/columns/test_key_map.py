@@ -397,6 +397,7 @@ def test_tags_in_every_form(row: Row, value: Any, tags: tuple[str, ...]) -> None
         ("", None),
         ("  ", None),
         (None, None),
+        *((false, None) for false in ("n", "N", "F", "0.0", 0.0, "-", "n/a", "none", "否")),
         ("flaky source", "flaky source"),
     ],
 )

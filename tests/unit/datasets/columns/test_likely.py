@@ -50,6 +50,9 @@ Read = Callable[..., Mapping[str, str]]
         ("Réponse attendue", "references"),
         ("reponse_attendue", "references"),
         ("用户问题", "question"),
+        ("问", "question"),
+        ("答", "answer"),
+        *((name, "doc_name") for name in ("来源文档", "来源文件", "出处", "src")),
         # What is gold and what is given must not be confused.
         ("answer(参考答案)", None),
         ("answer (gold)", None),

@@ -1,0 +1,211 @@
+"""Finds columns that speak of one field with different values: which one is meant, the user says.
+
+What is not said is what would be scored: the gold for the answer, or the answers of an older run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pytest_rageval.datasets.base import Row, row_place
+from pytest_rageval.datasets.columns.cells import is_missing, value_in_text
+from pytest_rageval.datasets.columns.likely import is_of_training, may_hold
+from pytest_rageval.scenario.column_names import name_key, name_keys, read_field
+from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF, NEEDED_FIELDS
+from pytest_rageval.scenario.likely_names import BESIDE_ANSWERS, BESIDE_GOLD
+from pytest_rageval.scenario.yaml.text import pair_text
+from pytest_rageval.text.json_path import head_of
+
+_UNSURE: Final = {
+    "answer": frozenset(map(name_key, (*FIELD_ALIASES["answer"], *BESIDE_GOLD))),
+    "references": frozenset(map(name_key, FIELD_ALIASES["references"])),
+}
+"""Field -> names of a column that may be another field's beside one with a name of this field."""
+
+_OF_TWO_FILES: Final = frozenset(
+    {*_UNSURE, "question", "contexts", "reference_contexts", "retrieved_ids", "reference_ids"}
+)
+GIVEN: Final = frozenset({"answer", "contexts", "retrieved_ids"})
+"""What a system gives, and a second file is for."""
+
+_MAY_BE_MORE: Final = frozenset({"prompt", *map(name_key, BESIDE_ANSWERS)})
+"""Names that may mean something else beside a column of the field: a whole prompt, gold."""
+
+_QUESTIONS: Final = {
+    "answer": "which one is what your system said",
+    "references": "which one is the right answer",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """What the data leave open of a field, and what to write; it matters if a metric reads it."""
+
+    field: str
+    place: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRows:
+    """The rows, their columns, where they are from, and how the scenario reads them.
+
+    ``joined`` are the columns of a second file, ``theirs``, with the names that they have in it.
+    ``gave`` are those of which rows have a value, ``own`` are the columns of the first file.
+    """
+
+    rows: Sequence[Row]
+    columns: Sequence[str]
+    shown: str
+    spec: DatasetSpec
+    likely: Mapping[str, str]
+    fallbacks: Mapping[str, str]
+    joined: Mapping[str, str] = field(default_factory=dict)
+    theirs: str = ""
+    gave: frozenset[str] = frozenset()
+    own: frozenset[str] = frozenset()
+
+
+def find_doubts(source: ReadRows) -> list[Doubt]:
+    """Return what the columns leave open: two of one field, a second file that gives nothing."""
+    found = _Columns(source)
+    doubts = [doubt for name in FIELD_ALIASES for doubt in found.rivals_of(name)]
+    return doubts or list(found.unread())
+
+
+class _Columns:
+    """The columns of the rows, by the field that they speak of."""
+
+    def __init__(self, source: ReadRows) -> None:
+        self._source = source
+        self._columns = source.columns
+        self._keys = frozenset(map(name_key, source.columns))
+        self._key_map = {**source.fallbacks, **source.spec.key_map}
+        mapped = self._key_map.values()
+        self._taken = {*mapped, *map(head_of, mapped)}
+
+    def read(self, name: str) -> list[str]:
+        """Return the columns that a field is read from, the one that counts first."""
+        if name in self._key_map:
+            return [head_of(self._key_map[name])]
+        likely = self._source.likely.get(name)
+        known = [one for one in FIELD_ALIASES[name] if one in self._columns]
+        return [one for one in known if one not in self._taken] or ([likely] if likely else [])
+
+    def rivals_of(self, name: str) -> Iterator[Doubt]:
+        """Yield the columns that may be meant in place of the one that is read."""
+        if name in self._key_map:
+            return
+        used = self.read(name)
+        for other in self._columns if used else ():
+            if other in self._taken or other == used[0] or self._field_of(other) != name:
+                continue
+            if not self._counts(name, used[0], other):
+                continue
+            apart = [row for row in self._source.rows if _differ(row, used, other)]
+            if apart:
+                yield self._doubt(name, used[0], other, apart)
+
+    def unread(self) -> Iterator[Doubt]:
+        """Yield a second file that gives nothing, where the data have an answer of their own."""
+        source = self._source
+        if not source.theirs or self._is_read():
+            return
+        for name in sorted(GIVEN - self._key_map.keys()):
+            used = self.read(name)
+            if used and used[0] in source.own:
+                listed = (
+                    ", ".join(map(repr, list(source.joined)[:20])) or "none with values but the key"
+                )
+                yield Doubt(
+                    name,
+                    source.theirs,
+                    f"no column of it is read, and {used[0]!r} of {source.shown} would be scored. "
+                    f"Write {self._map(name, 'YOUR_COLUMN')}, or {self._map(name, used[0])} if "
+                    f"that is right (in 'dataset'). Columns: {listed}",
+                )
+
+    def _is_read(self) -> bool:
+        """Return whether the second file gives what the rows lack, or what a system gives."""
+        fields = [name for name in NEEDED_FIELDS if name not in ("question", "doc_name")]
+        return any(self._source.gave.intersection(self.read(name)) for name in fields) or any(
+            self._field_of(column) in GIVEN for column in self._source.joined
+        )
+
+    def _field_of(self, column: str) -> str | None:
+        """Return the field that a column speaks of, also by its name in the second file."""
+        own = self._source.joined.get(column, column)
+        for name, fields in ((column, FIELD_ALIASES.keys()), (own, GIVEN)):
+            known = FIELD_OF.get(name) if name in FIELD_OF else None
+            if known is None and self._source.spec.other_names:
+                known = (read_field(name) or (None,))[0]
+            if known in fields:
+                return known
+        return None
+
+    def _counts(self, name: str, used: str, other: str) -> bool:
+        """Return whether two columns with these names may both be meant."""
+        if name_key(used) == name_key(other):
+            return True
+        is_joined = (used in self._source.own) != (other in self._source.own)
+        if is_joined and self._source.theirs:
+            is_open = name in _OF_TWO_FILES
+        else:  # of names such as 'actual_output', which cannot be the gold, the best one counts
+            is_open = not _UNSURE.get(name, frozenset()).isdisjoint(name_keys(used))
+        if not is_open:
+            return False
+        if is_of_training(other, self._keys) or not _MAY_BE_MORE.isdisjoint(name_keys(other)):
+            return False
+        values = [row.fields.get(other) for row in self._source.rows]
+        return may_hold(name, [value for value in values if _is_filled(value)])
+
+    def _doubt(self, name: str, used: str, other: str, rows: Sequence[Row]) -> Doubt:
+        count = "1 row has" if len(rows) == 1 else f"{len(rows)} rows have"
+        asked = _QUESTIONS.get(name, "which one is meant")
+        gold = ""
+        if name == "answer" and not self.read("references"):
+            gold = f", or {self._map(name, other, references=used)} if {used!r} is the right answer"
+        return Doubt(
+            name,
+            row_place(self._source.shown, rows[0].line, rows[0].number),
+            f"{count} different values in {self._named(used)} and {self._named(other)}, both names "
+            f"of {name!r}: {asked}? Write {self._map(name, other)} or {self._map(name, used)}"
+            f"{gold} (in 'dataset')",
+        )
+
+    def _named(self, column: str) -> str:
+        source = self._source
+        file = source.shown if column in source.own else source.theirs
+        return f"{column!r} ({file})" if source.theirs else repr(column)
+
+    def _map(self, name: str, column: str, **more: str) -> str:
+        return pair_text("key_map", {**self._source.spec.key_map, name: column, **more})
+
+
+def _first_filled(row: Row, columns: Sequence[str]) -> Any:
+    values = (row.fields.get(column) for column in columns)
+    return next((value for value in values if _is_filled(value)), None)
+
+
+def _is_filled(value: Any) -> bool:
+    return not is_missing(value) and value not in ("", [], {}) and str(value).strip() != ""
+
+
+def _differ(row: Row, used: Sequence[str], other: str) -> bool:
+    """Return whether a row has two values, of which neither is a part of the other."""
+    one, two = _first_filled(row, used), row.fields.get(other)
+    if not (_is_filled(one) and _is_filled(two)):
+        return False
+    ones, twos = _texts(row, one), _texts(row, two)
+    return not (ones <= twos or twos <= ones)
+
+
+def _texts(row: Row, value: Any) -> set[str]:
+    if isinstance(value, str):
+        spelled = value_in_text(value) if row.tabular else None
+        value = value if spelled is None else spelled
+    parts = value if isinstance(value, list | tuple) else [value]
+    return {str(part).strip() for part in parts}
