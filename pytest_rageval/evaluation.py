@@ -114,8 +114,8 @@ def requested_of(reports: Iterable[str], write_to: object) -> tuple[str, ...]:
         raise OptionError([Problem("reports", str(error))]) from error
 
 
-_WHAT_TO_MEASURE: Final = "expected what to measure, a path, a Scenario or a mapping"
-_EXAMPLE: Final = 'evaluate({"name": "draft", "metrics": ["f1"]}, dataset=rows)'
+_WHAT_TO_MEASURE: Final = "expected a path, a Scenario or a mapping"
+_EXAMPLE: Final = 'evaluate({"metrics": ["f1"]}, dataset=rows)'
 
 Given = str | os.PathLike[str] | Scenario | Mapping[str, Any]
 """What a scenario may be given as."""
@@ -127,11 +127,11 @@ def taken_out(
     """Return a scenario without what no file could hold, and that.
 
     ``target`` and ``dataset`` take the place of the scenario's. Raises OptionError for a
-    ``dataset`` that is no data, and without a scenario.
+    ``dataset`` that is no data, ScenarioError without a scenario.
     """
     if scenario is None or is_frame(scenario):
         found = "found none" if scenario is None else "found rows; hand them over as dataset="
-        raise OptionError([Problem("scenario", f"{_WHAT_TO_MEASURE}, {found}: {_EXAMPLE}")])
+        raise ScenarioError([Problem("scenario", f"{_WHAT_TO_MEASURE}, {found}: {_EXAMPLE}")])
     if isinstance(scenario, Mapping):
         if callable(scenario.get("target")):
             target = target or scenario["target"]

@@ -400,9 +400,9 @@ class Frame:
 )
 def test_rows_alone_say_what_to_measure(arguments: dict[str, Any], found: str) -> None:
     """E23: with the call to write."""
-    with pytest.raises(OptionError) as caught:
+    with pytest.raises(ScenarioError) as caught:
         evaluate(**arguments)
-    assert str(caught.value).startswith("scenario: expected what to measure, a path, a Scenario")
+    assert str(caught.value).startswith("scenario: expected a path, a Scenario or a mapping, found")
     assert found in str(caught.value)
 
 

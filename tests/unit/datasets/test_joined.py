@@ -251,7 +251,7 @@ def test_ids_and_references_in_the_cells_of_merged_rows_are_read(tmp_path: Path)
     rows = [{"qid": "a", "reference_ids": 7.0, "grade": 0}, {"qid": "a", "reference_ids": 8.0}]
     spec = DatasetSpec(rows=[*rows], merge_rows="qid")
     (found,) = samples(load_dataset(spec, tmp_path, "s.yaml:2"))
-    assert found.reference_ids == {"7.0": 0}
+    assert found.reference_ids == {"7": 0}
 
 
 @pytest.mark.parametrize(("marks", "reason"), [("true,", None), ("no,0", ""), ("yes,true", "x")])
