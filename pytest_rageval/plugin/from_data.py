@@ -91,6 +91,8 @@ def _given(config: pytest.Config) -> dict[str, Any]:
 def _with_hint(message: str) -> str:
     """Return the message, with how to set a key of the data here if it names one."""
     key = re.search(r"\b(encoding|delimiter|sheet|format|rows_at|max_mb): ", message)
+    if key is None and (field := re.search(r"\bboth names of '(\w+)'", message)):
+        return f"{message}. Here: --rag-set=dataset.key_map.{field[1]}=COLUMN"
     return f"{message}. Here: --rag-set=dataset.{key[1]}=VALUE" if key else message
 
 

@@ -85,3 +85,14 @@ def test_what_cannot_be_done_writes_nothing(
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([message])
     assert {path: path.read_bytes() for path in project.path.iterdir() if path.is_file()} == before
+
+
+def test_two_columns_of_one_field_are_refused_with_the_option(project: Project) -> None:
+    """A27: which one is the gold is for the user to say, also here."""
+    project.file("a.csv", "question,answer,reference,expected_output\nq,x,x,y\n")
+    result = project.pytest("--rag-init", "--rag-from=a.csv")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["*both names of 'references'*Here: --rag-set=dataset.key_map.references=COLUMN*"]
+    )
+    assert not list(project.path.glob("*.yaml"))
