@@ -162,6 +162,8 @@ def _with_hint(message: str) -> str:
         return message.replace(line[0], f"write --rag-set={line[1]}={line[2]}")
     keys = r"(?<=dataset\.)encoding\b|\b(?:encoding|delimiter|sheet|format|rows_at|max_mb)(?=: )"
     key = re.search(keys, message)
+    if key is None and (field := re.search(r"\bboth names of '(\w+)'", message)):
+        return f"{message}. Here: --rag-set=dataset.key_map.{field[1]}=COLUMN"
     return f"{message}. Here: --rag-set=dataset.{key[0]}=VALUE" if key else message
 
 

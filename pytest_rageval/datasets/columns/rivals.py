@@ -31,6 +31,7 @@ _OF_TWO_FILES: Final = frozenset(
 GIVEN: Final = frozenset({"answer", "contexts", "retrieved_ids"})
 """What a system gives, and a second file is for."""
 
+_FEW: Final = 5
 _MAY_BE_MORE: Final = frozenset({"prompt", *map(name_key, BESIDE_ANSWERS)})
 """Names that may mean something else beside a column of the field: a whole prompt, gold."""
 
@@ -155,12 +156,21 @@ class _Columns:
             is_open = name in _OF_TWO_FILES
         else:  # of names such as 'actual_output', which cannot be the gold, the best one counts
             is_open = not _UNSURE.get(name, frozenset()).isdisjoint(name_keys(used))
+            is_open = is_open and (self._are_labels(used) or not self._are_labels(other))
         if not is_open:
             return False
         if is_of_training(other, self._keys) or not _MAY_BE_MORE.isdisjoint(name_keys(other)):
             return False
-        values = [row.fields.get(other) for row in self._source.rows]
-        return may_hold(name, [value for value in values if _is_filled(value)])
+        return may_hold(name, self._values(other))
+
+    def _are_labels(self, column: str) -> bool:
+        """Return whether few values repeat in a column, as in ``expected: rag`` for a route."""
+        values = self._values(column)
+        return len(values) >= _FEW and len({str(value) for value in values}) * 4 < len(values)
+
+    def _values(self, column: str) -> list[Any]:
+        values = (row.fields.get(column) for row in self._source.rows)
+        return [value for value in values if _is_filled(value)]
 
     def _doubt(self, name: str, used: str, other: str, rows: Sequence[Row]) -> Doubt:
         count = "1 row has" if len(rows) == 1 else f"{len(rows)} rows have"

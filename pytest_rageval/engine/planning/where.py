@@ -98,9 +98,11 @@ def _unusable(plan: Plan, name: str) -> str:
     """Return why no samples can be chosen by a field, "" if they can."""
     known = (*FIELDS, *plan.info.metadata_columns)
     field = plan.own_names.get(name, name)
+    if field not in known and field != name:
+        listed = ", ".join(sorted(known))
+        return f"{name!r} is read as {field!r}, by which no samples are chosen. Known: {listed}"
     if field not in known:
-        read = f"{name!r} is read as {field!r}, by which none are chosen; " * (name != field)
-        return read + unknown_name("field", name, known)
+        return unknown_name("field", name, known)
     if field == "answer" and plan.target is not None and "answer" in plan.target.provides:
         return (
             "the answers come from the target, which is asked about the samples that are chosen; "

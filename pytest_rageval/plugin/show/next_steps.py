@@ -19,7 +19,7 @@ _CHILD = "pytest_rageval.plugin.child"
 _STRICT = "(strict: undecided fails)"
 # As the messages begin, or go on after the path of the scenario.
 _OPTION_AT_FAULT = re.compile(r"^(?:[^\n:]*: )?(?:--rag-|RAGEVAL_)[^\n:]*: ", re.MULTILINE)
-_LACKS_ANSWERS = re.compile(r"needs 'answer'.*name a 'target'", re.DOTALL)
+_LACKS_ANSWERS = re.compile(r"needs 'answer'.*under 'target'", re.DOTALL)
 
 
 @dataclass(frozen=True)

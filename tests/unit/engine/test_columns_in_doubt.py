@@ -154,6 +154,10 @@ def test_other_columns_of_one_file_are_metadata(asked: Asked) -> None:
     assert asked([{"Answer": "a", "model_output": "b", "expected": "a"}]) == ""
     flagged = {"answer": "a", "reference": "a", "truth": True, "prompt": "Q", "question": "q"}
     assert asked([flagged]) == ""
+    routes = [{"answer": f"a{at}", "reference": f"b{at}", "expected": "sql"} for at in range(5)]
+    assert asked(routes) == ""
+    assert "'reference' and 'expected'" in asked(routes[:4])
+    assert "'reference' and 'expected'" in asked([{**row, "reference": "rag"} for row in routes])
     trained = {"instruction": "i", "output": "o", "answer": "a", "reference": "a"}
     assert asked([trained]) == ""
 

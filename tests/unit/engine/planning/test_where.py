@@ -102,7 +102,7 @@ def test_a_column_has_its_own_name_whatever_it_serves() -> None:
     assert list(unmet([plan], wanted)) == []
     (said,) = unmet([plan], [parse_condition("--rag-where", "source=b.pdx")])
     assert "--rag-where source=b.pdx: no row meets it. Did you mean 'b.pdf'?" in said
-    message = "'expected' is read as 'references', by which none are chosen; unknown field"
+    message = "'expected' is read as 'references', by which no samples are chosen. Known: answer"
     with pytest.raises(ScenarioError, match=message):
         check_fields([plan], [parse_condition("--rag-where", "expected=x")])
 
