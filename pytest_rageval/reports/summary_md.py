@@ -27,7 +27,7 @@ from pytest_rageval.reports.missing import missing_figures, scored_figure, stopp
 from pytest_rageval.reports.people import agreement_lines, corrected_figures
 from pytest_rageval.reports.variants import HEADS, ranking_head, ranking_lines, ranking_rows
 from pytest_rageval.stats.groups import count_groups
-from pytest_rageval.stats.verdict import badness, passing_of, shortfalls, shown_errors
+from pytest_rageval.stats.verdict import badness, is_judged, shortfalls, shown_errors
 from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import correction_name, counted, p_figure, verdict_word
 from pytest_rageval.text.printable import one_line
@@ -76,17 +76,9 @@ def verdict_parts(result: ScenarioResult) -> tuple[Verdict, str]:
     cases = [f"{counts.passed} of {counts.ran} cases passed"]
     cases += [f"{counts.failed} failed"] if counts.failed else []
     cases += [f"{counts.error} could not be judged"] if counts.error else []
-    if word == "passed" and not _is_judged(result):
+    if word == "passed" and not is_judged(result):
         return "not judged", f"no gates and no thresholds; {', '.join(cases)}"
     return word, f"{_gate_counts(result)}; {', '.join(cases)}"
-
-
-def _is_judged(result: ScenarioResult) -> bool:
-    """Return whether a gate, a threshold, a test function or a metric could have failed the run."""
-    if result.gates or result.info.thresholds or not result.info.is_of_file:
-        return True
-    of_metrics = (passing_of(one, name) for one in result.samples for name in one.details)
-    return any(passing is not None for passing in of_metrics)
 
 
 _IMPLIED: Final = ("unscored", "failed")

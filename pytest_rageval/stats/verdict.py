@@ -18,6 +18,7 @@ from pytest_rageval.model import (
     Bound,
     SampleResult,
     ScenarioInfo,
+    ScenarioResult,
 )
 from pytest_rageval.stats.weights import is_scored
 
@@ -60,6 +61,14 @@ def passing_of(sample: SampleResult, name: str) -> bool | None:
 def score_of(sample: SampleResult, name: str) -> float | None:
     """Return the sample's score for a metric, or its weighted score; None when unscored."""
     return sample.weighted_score if name == WEIGHTED_SCORE else sample.scores.get(name)
+
+
+def is_judged(result: ScenarioResult) -> bool:
+    """Return whether a gate, a threshold, a test function or a metric could have failed the run."""
+    if result.gates or result.info.thresholds or not result.info.is_of_file:
+        return True
+    of_metrics = (passing_of(one, name) for one in result.samples for name in one.details)
+    return any(passing is not None for passing in of_metrics)
 
 
 def shortfalls(sample: SampleResult, thresholds: Mapping[str, Bound]) -> list[Shortfall | Refusal]:

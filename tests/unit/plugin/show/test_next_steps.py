@@ -61,7 +61,11 @@ STRICT = gate(message="2 of 9 samples ran (strict: undecided fails)")
         # The same option would be refused again.
         ([], {"refusals": ["my bot.yaml: --rag-where a=b: unknown field 'a'"]}, None),
         ([], {"refusals": ["\nRAGEVAL_SET judge=x: no model"]}, None),
-        ([], {"refusals": ["metric 'em' needs 'answer'; no. Or\nname a 'target'"]}, "answers"),
+        (
+            [],
+            {"refusals": ["metric 'em' needs 'answer'; no. Or under 'target'"]},
+            "answers",
+        ),
     ],
 )
 def test_what_is_next(
