@@ -28,7 +28,15 @@ _NEARLY_ALL: Final = 0.8
 _MOST_WORDS: Final = 5
 """A longer header is a row of a table without one."""
 
-_GOLD_FILES: Final = ("gold", "golden", "ground_truth", "groundtruth", "标准")
+_GOLD_FILES: Final = (
+    "gold",
+    "golden",
+    "ground_truth",
+    "groundtruth",
+    "标准答案",
+    "标准问答",
+    "标准集",
+)
 _REPLIES: Final = ("response", "reply", "回复", "答复")
 _OUTPUTS: Final = ("output", "completion", "输出", "响应")
 """What only a system gives."""

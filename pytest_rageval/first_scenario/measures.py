@@ -51,9 +51,7 @@ class Measures:
     bare_rows: int = 0
     """How many rows have nothing in any of the columns that the metrics compare with."""
     are_sentences: bool = False
-    """Whether the answers are sentences that should hold a short reference."""
-    if_sentences: tuple[str, ...] = ()
-    """The metrics if a target gives such answers; () if the references are not short."""
+    """Whether short references are looked for in the answers, which are, or may be, sentences."""
 
     @property
     def gates(self) -> tuple[tuple[str, float], ...]:
@@ -83,9 +81,11 @@ def measures_for(table: Table, mapped: Mapped) -> Measures:
     later.append((_judged(mapped), "a model that judges (key 'judge')"))
     script = _script(table, mapped)
     is_short = _has_short_references(table, mapped)
-    are_sentences = bool(answers_now) and is_short and _are_sentences(table, mapped)
-    of_sentences = (*_of_sentences(script), *(name for name in metrics if name not in _ANSWERS))
-    metrics = of_sentences if are_sentences else metrics
+    # A system that is asked may answer in sentences; a short answer holds the reference, too.
+    is_asked = asks == ("answer",)
+    are_sentences = is_short and (is_asked or (bool(answers_now) and _are_sentences(table, mapped)))
+    if are_sentences:
+        metrics = (*_of_sentences(script), *(name for name in metrics if name not in _ANSWERS))
     return Measures(
         tuple(metrics),
         tuple((names, why) for names, why in later if names),
@@ -96,7 +96,6 @@ def measures_for(table: Table, mapped: Mapped) -> Measures:
         groups=tuple(_groups(table, mapped))[:_SHOWN_GROUPS],
         bare_rows=_bare_rows(table, mapped, metrics),
         are_sentences=are_sentences,
-        if_sentences=of_sentences if is_short and asks == ("answer",) else (),
     )
 
 

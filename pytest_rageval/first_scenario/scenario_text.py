@@ -33,9 +33,9 @@ _MEANS: Final = {
     "mrr": "1 / rank of the first that should be found",
 }
 _OF_SENTENCES: Final = (
-    "# Short references, and answers in sentences: what counts is whether an answer holds a",
-    "# reference. f1 and rouge-l, low for right answers, too, are only shown. An answer that holds",
-    "# the reference and contradicts it counts as right: answer_correctness would see that.",
+    "# The references are short: what counts is whether an answer holds one. f1 and rouge-l, low for",
+    "# right answers in sentences, too, are only shown. An answer that holds the reference and",
+    "# contradicts it counts as right: answer_correctness would see that.",
 )
 _SCRIPTS: Final = {
     "cjk": "Characters are compared, and full-width punctuation does not count",
@@ -147,14 +147,6 @@ def _metrics(draft: Draft) -> list[str]:
     if measures.weights:
         weights = dict(measures.weights)
         lines += [*_why_weights(measures), f"metric_weights: {inline_text(weights)}"]
-    if measures.if_sentences:
-        weights = {**dict(measures.weights), "f1": 0.0, "rouge-l": 0.0}
-        counted = {name: weights.get(name, 1.0) for name in measures.if_sentences}
-        lines += [
-            "# If your system answers in sentences, count whether they hold the short references:",
-            f"# metrics: {inline_text(list(measures.if_sentences))}",
-            f"# metric_weights: {inline_text(counted)}",
-        ]
     if measures.match:
         lines.append(
             _with_comment(f"match: {measures.match}", "expected passages lie inside others")

@@ -30,7 +30,7 @@ def test_answers_and_references_are_compared_at_once() -> None:
 def test_without_answers_a_system_is_asked_for_them() -> None:
     """The search is a comment as long as nothing says what it found."""
     found = measures({**ROW, "relevant_ids": ["a"]})
-    assert (found.metrics, found.asks) == (("em", "f1", "rouge-l"), ("answer",))
+    assert (found.metrics, found.asks) == (("coverem", "f1", "rouge-l"), ("answer",))
     assert found.later[0] == (("recall@5", "mrr"), "retrieved_ids: in each row, or from a target")
 
 
@@ -92,10 +92,11 @@ def test_sentences_around_short_references() -> None:
 
 
 def test_a_system_that_is_asked_may_answer_in_sentences() -> None:
-    """What would count then is a comment, where the references are short."""
-    assert measures(ROW).if_sentences == ("coverem", "f1", "rouge-l")
-    assert measures({**ROW, "reference": SENTENCE}).if_sentences == ()
-    assert measures({**ROW, "answer": "five"}).if_sentences == ()
+    """Where the references are short: a right answer holds one, however long it is."""
+    assert measures(ROW).metrics == ("coverem", "f1", "rouge-l")
+    assert measures(ROW).weights == (("coverem", 1.0), ("f1", 0.0), ("rouge-l", 0.0))
+    assert not measures({**ROW, "reference": SENTENCE}).are_sentences
+    assert not measures({**ROW, "answer": "five"}).are_sentences
 
 
 def test_sentences_are_told_by_most_rows() -> None:

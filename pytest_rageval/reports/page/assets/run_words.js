@@ -182,7 +182,7 @@ const RUN_WORDS = [
   [/(\d+) resamples: p cannot fall below/, "$1 次重抽样：p 不可能低于"],
   [/(\d+) (?:samples?|groups?) differs?: p cannot fall below/, "$1 个样本或组有差异：p 不可能低于"],
   [/, (\S+) adjusted over (\d+) metrics/, "，按 $2 个指标校正后为 $1"],
-  [/; (\d+) would be needed for (\S+)/, "；要达到 $2 至少需要 $1"],
+  [/; (\d+) would be needed for ([\d.e-]+)/, "；要达到 $2 至少需要 $1 个"],
   [/; to let it pass: /g, "；如需放行，可设置 "],
   [/ \(or 'min_pairs: 0', if what is left is enough\)/g, "（如果剩余样本足够，也可设置 'min_pairs: 0'）"],
   [/; /g, "；"],
