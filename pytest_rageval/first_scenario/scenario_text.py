@@ -33,8 +33,8 @@ _MEANS: Final = {
     "mrr": "1 / rank of the first that should be found",
 }
 _OF_SENTENCES: Final = (
-    "# The references are short: what counts is whether an answer holds one. f1 and rouge-l, low for",
-    "# right answers in sentences, too, are only shown. An answer that holds the reference and",
+    "# The references are short: what counts is whether an answer holds one. f1 and rouge-l, low",
+    "# for right answers in sentences, are only shown. An answer that holds the reference and",
     "# contradicts it counts as right: answer_correctness would see that.",
 )
 _SCRIPTS: Final = {
