@@ -47,7 +47,7 @@ QUESTIONS = (
 )
 DOCS = ("returns-and-refunds-policy-2026.pdf", "warranty.pdf", "配送与运费说明（第三版）.pdf")
 ASSETS = Path(page_package.__path__[0], "assets")
-SPEAKING = ("words.js", "run_words.js", "regression.js", "gates.js")
+SPEAKING = ("words.js", "run_words.js", "gates.js", "regression.js")
 FATES = ("passed", "passed", "failed", "error", "passed", "invalid", "xfailed", "skipped")
 
 
@@ -383,7 +383,7 @@ def test_few_differences_and_few_pairs_are_said_in_chinese(
             return [
                 texts.map(runSaid),
                 names.map((name) => say("missing_on", {{ name: afterWords(name), n: 2 }})),
-                outOfReach(4, 6, "pair", {{ alpha: 0.05, over: "" }}),
+                tooFewUnits(4, 6, "pair", {{ alpha: 0.05, over: "" }}),
             ];
         }}""",
         [list(said), lacking],

@@ -119,7 +119,7 @@ function counted(n, what) {
 }
 
 /** That so few units cannot be significant; only Chinese names the unit of those needed, too. */
-function outOfReach(units, needed, unit, figures) {
+function tooFewUnits(units, needed, unit, figures) {
   const enough = language === "en" ? needed : counted(needed, unit);
   return say("out_of_reach", { ...figures, pairs: counted(units, unit), needed: enough });
 }

@@ -53,7 +53,7 @@ function outOfReach(gate, { units, groups, n_nonzero: nonzero, have_spread: isSp
   while (isShort(needed)) needed += 1;
   const over = () => (times > 1 ? say("over_metrics", { n: times }) : "");
   const unit = groups === null ? "pair" : "group";
-  return () => outOfReach(units, needed, unit, { alpha: gate.alpha, over: over() });
+  return () => tooFewUnits(units, needed, unit, { alpha: gate.alpha, over: over() });
 }
 
 /** That fewer of the baseline's samples are there than the gate asks for; null where enough are. */
