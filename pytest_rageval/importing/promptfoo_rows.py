@@ -127,7 +127,8 @@ class Rows:
         if found.weakened:
             rows = counted(found.weakened, "row")
             keep = "keeps" if found.weakened == 1 else "keep"
-            found.remarks.append(f"{rows} {keep} only the checks of defaultTest; see below")
+            only = "only the checks of defaultTest, and may be green for nothing; see below"
+            found.remarks.append(f"{rows} {keep} {only}")
         self._take_outputs()
         self._take_thresholds()
         return found
