@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_rageval.redaction import names_secret
+from pytest_rageval.redaction import names_secret, shown_text
 
 
 class NotTakenError(ValueError):
@@ -27,8 +27,8 @@ class Losses:
     _variables: dict[str, str] = field(default_factory=dict)
 
     def note(self, where: str, what: str, why: object) -> None:
-        """Note that a part is not taken."""
-        said = " ".join(f"{what}: {why}".split())
+        """Note that a part is not taken; secrets in what is said are hidden."""
+        said = shown_text(" ".join(f"{what}: {why}".split()))
         self._places.setdefault(said, {})[where] = None
 
     def secret(self, where: str, what: str, secret: str, name: str) -> str:
@@ -39,7 +39,8 @@ class Losses:
         if secret not in self._variables:
             name = re.sub(r"(?<=[a-z\d])(?=[A-Z])|\W+", "_", name, flags=re.ASCII).strip("_")
             name = name.upper() if names_secret(name) else f"{name.upper()}_KEY".lstrip("_")
-            name = f"RAG_{name}" if name[:1].isdigit() else name
+            # A shell sets PWD itself.
+            name = f"RAG_{name}" if name[:1].isdigit() or name == "PWD" else name
             names = itertools.chain([name], (f"{name}_{at}" for at in itertools.count(2)))
             taken = {*self.in_use, *self._variables.values()}
             self._variables[secret] = next(one for one in names if one not in taken)

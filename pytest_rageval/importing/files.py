@@ -138,7 +138,12 @@ def is_code(name: str) -> bool:
 
 
 def shown_name(reference: str) -> str:
-    """Return a reference as messages show it: of a URL neither user, password nor query."""
+    """Return a reference as messages show it.
+
+    Of a URL neither user, password nor query, of a command line the program alone.
+    """
+    if reference.startswith("exec:"):
+        return " ".join(reference.removeprefix("exec:").split()[:1]).join(("exec: ", " ..."))
     is_url = "://" in reference and not reference.startswith("file://")
     return shown_url(reference) if is_url else reference
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,7 +31,7 @@ from pytest_rageval.importing.python_target import (
     identifier,
     module_text,
 )
-from pytest_rageval.importing.templates import fill
+from pytest_rageval.importing.templates import fill, names_in
 from pytest_rageval.scenario.recognise import is_promptfoo
 
 _READ: Final = frozenset(
@@ -196,6 +196,7 @@ def _echoed(config: Part, prompts: Sequence[Prompt], found: Found, losses: Losse
     for row in found.rows:
         known = {**row.get("vars", {}), found.question or "": row.get("question", "")}
         row["answer"] = fill(prompts[0].user, known, blank=True)
+    _skip_without([name for name, *_ in names_in(prompts[0].user)], found)
     found.remarks.append("the answers are the prompts, as promptfoo's echo gives them")
 
 
@@ -247,7 +248,16 @@ def _slug(text: str) -> str:
 def _fill_gaps(targets: Mapping[str, Any], found: Found) -> None:
     """Give each row an empty text for a variable that a prompt shows and no test has."""
     shown = re.findall(r"\{metadata\.vars\.(\w+)\}", json.dumps(targets))
+    _skip_without([name for _, name in found.kept_out] if found.calls else shown, found)
     for row in found.rows:
         missing = [name for name in dict.fromkeys(shown) if name not in row.get("vars", {})]
         if missing:
             row["vars"] = {**row.get("vars", {}), **dict.fromkeys(missing, "")}
+
+
+def _skip_without(shown: Collection[str], found: Found) -> None:
+    """Skip the rows without a variable that a prompt shows: another question would be asked."""
+    for row, name in found.kept_out:
+        if name in shown:
+            why = f"its variable {name!r} looks like a key, and is not copied"
+            row.setdefault("skip", f"{why}; write it under vars, and take out this line")

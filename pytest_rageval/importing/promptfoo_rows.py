@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -14,7 +16,7 @@ from pytest_rageval.importing.promptfoo_asserts import METRICS, Measured, left_o
 from pytest_rageval.importing.promptfoo_tests import Test
 from pytest_rageval.importing.python_target import Call
 from pytest_rageval.importing.templates import as_text
-from pytest_rageval.redaction import looks_secret
+from pytest_rageval.redaction import SHORTEST_SECRET, looks_secret, names_secret
 from pytest_rageval.stats.wording import counted
 
 CHECKS: Final = ("answer_checks", "must_satisfy")
@@ -30,7 +32,8 @@ _QUESTION_NAMES: Final = (
 class Found:
     """What the tests became. ``metrics`` have the least score of each.
 
-    ``weakened`` rows keep only the checks of ``defaultTest``.
+    ``weakened`` rows keep only the checks of ``defaultTest``. ``kept_out`` are rows with the names
+    of variables that look like keys.
     """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -42,6 +45,7 @@ class Found:
     question: str | None = None
     module: str = ""
     calls: list[Call] = field(default_factory=list)
+    kept_out: list[tuple[dict[str, Any], str]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -123,7 +127,8 @@ class Rows:
         if found.weakened:
             rows = counted(found.weakened, "row")
             keep = "keeps" if found.weakened == 1 else "keep"
-            found.remarks.append(f"{rows} {keep} only the checks of defaultTest; see below")
+            only = "only the checks of defaultTest, and may be green for nothing; see below"
+            found.remarks.append(f"{rows} {keep} {only}")
         self._take_outputs()
         self._take_thresholds()
         return found
@@ -136,11 +141,11 @@ class Rows:
         checks: dict[str, Any] = {name: row.pop(name) for name in CHECKS if name in row}
         row.update({"question": as_text(question)} if found.question else {})
         row.update({"vars": variables} if variables else {})
-        for name in sorted(name for name, value in test.variables.items() if _is_key(value)):
-            why = "looks like a key, and stands in the rows; take it out if it is one"
-            self._losses.note(test.where, f"vars: {name}", why)
         row.update({"metadata": test.metadata} if test.metadata else {})
         row.update(checks)
+        self._keep_out(entry)
+        if "skip" in row:
+            return
         found.checks += sum(map(len, checks.values()))
         if not checks and not found.metrics:
             lost = "it has none" if not test.asserts and entry.is_whole else "none could be taken"
@@ -148,6 +153,29 @@ class Rows:
         elif test.asks_itself and not entry.own & taken:
             self._losses.note(test.where, "test", "keeps only the checks of defaultTest")
             found.weakened += 1
+
+    def _keep_out(self, entry: _Entry) -> None:
+        """Take variables and metadata out that hold what looks like a key; they are noted.
+
+        Of a row that says it elsewhere, too, nothing is left: a check may be about it.
+        """
+        row, where, keys = entry.row, entry.test.where, set[str]()
+        for part in ("vars", "metadata"):
+            given = row.pop(part, {})
+            held = {name: [*keys_in(name, value)] for name, value in given.items()}
+            left = {name: value for name, value in given.items() if not held[name]}
+            row.update({part: left} if left else {})
+            for name in sorted(name for name in held if held[name]):
+                keys.update(held[name])
+                self._losses.note(where, f"{part}: {name}", "looks like a key; it is not copied")
+                self._found.kept_out.append((row, name))
+        texts = [value for name, value in row.items() if name not in ("vars", "metadata")]
+        said = _written(texts)
+        if looks_secret(said) or any(_written(key)[1:-1] in said for key in keys):
+            self._losses.note(where, "test", "its texts hold what looks like a key; none is copied")
+            kept = {"id": row["id"], "skip": f"no check of {where}: its texts hold a key"}
+            row.clear()
+            row.update(kept)
 
     def _take_outputs(self) -> None:
         """Take the answers that tests hold, where all of them do."""
@@ -225,8 +253,23 @@ def _both(metric: str, asserts: Sequence[tuple[str, Measured]]) -> Measured:
     return replace(first, threshold=max(one.threshold for _, one in asserts))
 
 
-def _is_key(value: Any) -> bool:
-    return isinstance(value, str) and looks_secret(value)
+def _written(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def keys_in(name: str, value: Any) -> Iterator[str]:
+    """Yield the texts of a value that are keys or passwords, by their names or their looks.
+
+    A text with blanks, or a short one, is none by its name: ``{key: C major}``.
+    """
+    if isinstance(value, dict):
+        yield from (key for own, part in value.items() for key in keys_in(str(own), part))
+    elif isinstance(value, list):
+        yield from (key for part in value for key in keys_in(name, part))
+    elif isinstance(value, str):
+        is_one = len(value) >= SHORTEST_SECRET and not re.search(r"\s|\{\{", value)
+        if looks_secret(value) or (is_one and names_secret(name)):
+            yield value
 
 
 def _share(value: Any) -> float | None:

@@ -10,7 +10,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from pytest_rageval.importing.base import Losses
-from pytest_rageval.redaction import host, looks_secret, names_secret, sounds_secret
+from pytest_rageval.redaction import (
+    host,
+    looks_secret,
+    names_secret,
+    secret_pairs,
+    sounds_secret,
+)
 
 _URL: Final = re.compile(r"[A-Za-z][\w+.-]*://[^\s\"'<>]+")
 _USER: Final = re.compile(r"(?<=://)[^/?#@]+(?=@)")
@@ -18,6 +24,8 @@ _QUERY: Final = re.compile(r"(?<=[?&])(?P<name>[^=&#]+)=(?P<value>[^&#]+)")
 _PAIR: Final = re.compile(
     r"(?P<name>[\w-]+)(?P<between>[\"']?\s*[:=]\s*[\"']?)(?P<value>\{\{.*?\}\}|[^\s\"'&,;{}]+)"
 )
+# A step of a path that is long, and neither a word nor the name of a model: a webhook's key.
+_STEP: Final = re.compile(r"(?<=/)(?=[A-Za-z_]*\d)(?=[\d_]*[A-Za-z])\w{24,}(?![^/?#])", re.ASCII)
 _TEMPLATE: Final = re.compile(r"\{\{.*?\}\}|\$\{\w+\}")
 _SCHEME: Final = re.compile(r"(?i)\s*(?:bearer|basic|token|digest|apikey)?\s*")
 
@@ -44,6 +52,7 @@ def without_secrets(
     if not isinstance(value, str):
         return value
     text = _URL.sub(lambda found: _url(found[0], where, losses), text)
+    text = secret_pairs(text, lambda own, part: without_secrets(part, where, losses, own))
     return _secret(text, where, losses, name) if looks_secret(text) else text
 
 
@@ -88,4 +97,7 @@ def _url(url: str, where: str, losses: Losses) -> str:
         value = without_secrets(found["value"], where, losses, name, sounds_secret_in)
         return f"{name}={value}"
 
-    return _QUERY.sub(pair, _USER.sub(user, url))
+    bare = _USER.sub(user, url)
+    path, mark, rest = bare.partition("?")
+    path = _STEP.sub(lambda step: _secret(step[0], where, losses, "path"), path)
+    return f"{path}{_QUERY.sub(pair, mark + rest)}"

@@ -41,9 +41,13 @@ def remove_old_runs(
     foreign: list[str] = []
     try:
         old = _old_runs(base, written, title, keep)
-        needed = [os.path.realpath(path) for path in (*_linked(base, home), *spared)]
-        for folder in _not_named(old, texts):
-            if any(Path(path).is_relative_to(os.path.realpath(folder)) for path in needed):
+        needed = list(spared)
+        old = [one for one in _not_named(old, texts) if not _inside(one, needed)]
+        linked = {folder: _inside(folder, _linked(base, home)) for folder in old}
+        for folder, link in linked.items():
+            if link is not None:
+                name = link.name if link.is_symlink() else "latest"
+                yield f"keep {keep}: {folder.name} stays: {name} leads to it"
                 continue
             found = _foreign(folder)
             if found:
@@ -63,6 +67,12 @@ def remove_old_runs(
             f"keep {keep}: {counted(len(foreign), 'older run')} not removed, for files that no run "
             f"writes: {listed}"
         )
+
+
+def _inside(folder: Path, paths: Iterable[Path]) -> Path | None:
+    """Return the first of the paths that are in a folder, or lead into it."""
+    real = os.path.realpath(folder)
+    return next((one for one in paths if Path(os.path.realpath(one)).is_relative_to(real)), None)
 
 
 def _old_runs(base: Path, written: Path, title: str, keep: int) -> list[Path]:

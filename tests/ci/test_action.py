@@ -362,9 +362,7 @@ def test_variants_are_judged_by_the_gate_over_them(tmp_path: Path) -> None:
     assert not idle.is_idle
 
 
-def test_a_pull_request_gets_copies_and_main_forgets_what_it_has_no_more(
-    job: Job, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_pull_request_gets_copies(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a pull request saves is nobody's baseline; an old copy is none either."""
     import action_run
 
@@ -381,10 +379,24 @@ def test_a_pull_request_gets_copies_and_main_forgets_what_it_has_no_more(
     assert f"rageval_baselines={copies}" in action_run.pytest_command(job.environ)
     job.happens("push", {}, "refs/heads/main")
     assert f"rageval_baselines={job.kept}" in action_run.pytest_command(job.environ)
-    action_run.forget(job.environ, [Path("bot/dense")])
-    assert action_run.saved_runs(job.environ) == {Path("garden")}
+    assert action_run.saved_runs(job.environ) == {Path("garden"), Path("bot/dense")}
     job.environ["ACTION_NAME"] = "other"  # another use in this workspace
     assert action_run.saved_runs(job.environ) == set()
+
+
+def test_main_keeps_the_saved_run_of_what_did_not_run_this_time(job: Job) -> None:
+    """[E24] A run in part, or another use in this workspace, must not end the comparison.
+
+    With ``compare-fail``, a pull request that makes that other scenario worse would be green.
+    """
+    job.write(right=1)
+    job.happens("schedule", {}, "refs/heads/main")
+    other = job.kept / "bot" / "dense" / "main.json"
+    other.parent.mkdir(parents=True)
+    other.write_text("{}", "utf-8")
+    assert job.run()[0] == 0
+    assert (job.kept / "garden" / "main.json").is_file()
+    assert other.is_file()
 
 
 # The report.

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+
+from pytest_rageval.plugin.importer import needed_by
 
 CONFIG = """\
 prompts: ["Hello {{name}}"]
@@ -23,7 +27,7 @@ def test_an_import_runs_with_the_verdicts_of_promptfoo(pytester: pytest.Pytester
         [
             "wrote evals/promptfooconfig.rageval.yaml",
             "wrote evals/promptfooconfig.jsonl "
-            "(3 rows, 2 checks; 1 row skipped: nothing of it could be taken)",
+            "(3 rows, 2 checks; 1 row skipped: 'skip' in it says why)",
             "not taken, also listed in evals/promptfooconfig.rageval.yaml:",
             "  promptfooconfig.yaml:5, 6: assert javascript: runs code; write a metric of your own",
             "run it:  pytest evals/promptfooconfig.rageval.yaml",
@@ -35,6 +39,30 @@ def test_an_import_runs_with_the_verdicts_of_promptfoo(pytester: pytest.Pytester
     again = pytester.runpytest("--rag-import=evals/promptfooconfig.yaml")
     assert again.ret == 4
     again.stderr.fnmatch_lines(["*already has promptfooconfig.rageval.yaml, promptfooconfig.jsonl"])
+
+
+@pytest.mark.parametrize(
+    ("scenario", "needs"),
+    [
+        ({"metrics": ["answer_checks"]}, ""),
+        ({"metrics": ["answer_checks"], "target": {"use": "m:f"}}, ""),
+        (
+            {"metrics": ["must_satisfy"], "judge": {"model": "g"}},
+            'pip install "pytest-rageval[judge]"; in the environment OPENAI_API_KEY',
+        ),
+        (
+            {
+                "metrics": ["faithfulness"],
+                "judge": {"model": "g", "base_url": "http://x", "api_key_env": "K"},
+                "variants": {"a": {"target": {"url": "http://x?k=${A}"}}},
+            },
+            'pip install "pytest-rageval[judge,ragas]"; in the environment A, K',
+        ),
+    ],
+)
+def test_an_import_says_what_its_scenario_needs(scenario: dict[str, Any], needs: str) -> None:
+    """[E22] The first run is not red for what the import knew."""
+    assert needed_by(scenario) == needs
 
 
 def test_a_configuration_named_as_a_scenario_says_what_to_do(pytester: pytest.Pytester) -> None:

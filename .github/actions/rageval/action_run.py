@@ -47,8 +47,6 @@ def main() -> int:
     for level, notes in (("error", lacks), ("warning", remarks)):
         sys.stdout.writelines(f"::{level}::{_escaped(note)}\n" for note in notes)
     final = status or int(bool(lacks))
-    if is_default and final == 0:
-        forget(environ, saved - {_place(run) for run in runs})
     notes = [*lacks, *contests(runs), *remarks]
     if lacks or not runs:  # the plugin's own summary does not say it
         _append(environ["GITHUB_STEP_SUMMARY"], report_text([], verdict, status, notes))
@@ -113,13 +111,6 @@ def saved_runs(environ: Mapping[str, str]) -> set[Path]:
     """Return the scenarios (as folders below the base) that the default branch has saved."""
     kept, name = BASELINES / environ["ACTION_NAME"], environ["ACTION_BASELINE"]
     return {file.parent.relative_to(kept) for file in kept.rglob(f"{name}.json")}
-
-
-def forget(environ: Mapping[str, str], scenarios: Iterable[Path]) -> None:
-    """Remove the saved runs of scenarios that the default branch no longer has."""
-    for one in scenarios:
-        kept = BASELINES / environ["ACTION_NAME"] / one / f"{environ['ACTION_BASELINE']}.json"
-        kept.unlink()
 
 
 def without_a_run(environ: Mapping[str, str], runs: Sequence[Run]) -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -34,8 +36,14 @@ _ADDED: Final[dict[Step, tuple[str, ...]]] = {
 }
 _LAST: Final = ("--lf", "--last-failed", "--ff", "--failed-first", "--cache-clear")
 _STEPWISE: Final = ("--sw", "--stepwise", "--sw-skip", "--stepwise-skip")
-# A run in part saves nothing, and what it leaves undecided is not to fail.
-_WHOLE_ONLY: Final = ("--rag-save", "--rag-save-failed", "--rag-save-answers", "--rag-strict")
+# A run in part saves nothing, must not take the place of a whole one, and may leave undecided.
+_WHOLE_ONLY: Final = (
+    "--rag-keep",
+    "--rag-save",
+    "--rag-save-failed",
+    "--rag-save-answers",
+    "--rag-strict",
+)
 _CHOOSING: Final = ("-k", "-m", "--deselect", "--rag-where", "--rag-limit", "--rag-variant")
 _DROPPED: Final[dict[Step, tuple[str, ...]]] = {
     "failed": (*_LAST, *_STEPWISE, *_WHOLE_ONLY),
@@ -46,6 +54,8 @@ _DROPPED: Final[dict[Step, tuple[str, ...]]] = {
     "page": (*_LAST, *_STEPWISE),
 }
 _WITHOUT_VALUE: Final = (*_LAST, *_STEPWISE, "--rag-strict", "--rag-dry-run")
+_INI: Final = ("-o", "--override-ini")
+_JOINED: Final = re.compile(r"(?P<first>-[qvsxl]+)(?P<last>[km])(?P<value>.*)", re.DOTALL)
 _LIMIT: Final = "dataset.limit="  # what --rag-set calls --rag-limit
 _ADDOPTS: Final = "PYTEST_ADDOPTS"
 
@@ -123,7 +133,7 @@ def _variables(told: Told, step: Step) -> Iterator[tuple[str, str]]:
         if option.flag in _DROPPED[step] and told.environ.get(option.variable):
             yield option.variable, ""
     given = [one.strip() for one in told.environ.get(SET.variable, "").split(";")]
-    parts = [one for one in given if not one.startswith(_LIMIT)]
+    parts = [_unlimited(one) for one in given if not one.startswith(_LIMIT)]
     if step == "whole" and parts != given:
         yield SET.variable, ";".join(map(_safe_value, parts))
     words = shlex.split(told.environ.get(_ADDOPTS, ""))
@@ -164,9 +174,27 @@ def _without(given: Iterable[str], dropped: Collection[str]) -> Iterator[str]:
         elif name == SET.flag and "--rag-limit" in dropped:
             value = next(arguments, "") if has_value else one.partition("=")[2]
             if not value.startswith(_LIMIT):
-                yield from (one, value) if has_value else (one,)
+                value = _unlimited(value)
+                yield from (one, value) if has_value else (f"{name}={value}",)
+        elif (flags := _JOINED.fullmatch(one)) and f"-{flags['last']}" in dropped:
+            yield flags["first"]
+            if not flags["value"]:
+                next(arguments, None)
         else:
             yield one
+
+
+def _unlimited(given: str) -> str:
+    """Return the ``PATH=VALUE`` of ``--rag-set`` without the limit of a data set that it names."""
+    name, _, text = given.partition("=")
+    try:
+        value = json.loads(text) if name == "dataset" else None
+    except ValueError:
+        return given
+    if not isinstance(value, dict) or "limit" not in value:
+        return given
+    left = {key: part for key, part in value.items() if key != "limit"}
+    return f"{name}={json.dumps(left, ensure_ascii=False)}"
 
 
 def _whole(given: Iterable[str], paths: Collection[str]) -> list[str]:
@@ -191,11 +219,28 @@ def _without_secrets(arguments: Iterable[str]) -> Iterator[str]:
             yield f"{name}={_safe_value(value)}"
         elif before == SET.flag:
             yield _safe_value(one)
+        elif before in _INI:
+            yield _safe_ini(one)
+        elif equals and name in _INI:
+            yield f"{name}={_safe_ini(value)}"
+        elif one.startswith("-oaddopts="):
+            yield f"-o{_safe_ini(one[2:])}"
         elif equals and name.startswith("-"):
             yield f"{name}={_safe(name, value)}"
         else:
             yield _safe(before, one)
         before = one if one.startswith("-") and not equals else ""
+
+
+def _safe_ini(text: str) -> str:
+    """Return the ``NAME=VALUE`` of an ini override without secrets, those of options in it too."""
+    name, _, value = text.partition("=")
+    if name != "addopts":
+        return f"{name}={_safe(name, value)}"
+    try:
+        return f"addopts={shlex.join(_without_secrets(shlex.split(value)))}"
+    except ValueError:
+        return f"addopts={HIDDEN}"
 
 
 def _safe_value(text: str) -> str:

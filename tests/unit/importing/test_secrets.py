@@ -38,6 +38,16 @@ def shown(value: Any, name: str = "") -> Any:
         ({"text": "a basic introduction"}, {"text": "a basic introduction"}),
         ("http://u:p@h.test/a?x=1", "http://{{env.H_TEST_CREDENTIALS}}@h.test/a?x=1"),
         ("see http://h.test/?api_key=p&x=1#k", "see http://h.test/?api_key={{env.API_KEY}}&x=1#k"),
+        (
+            "http://h.test/?sv=1&sig=p&pwd=q",
+            "http://h.test/?sv=1&sig={{env.SIG}}&pwd={{env.RAG_PWD}}",
+        ),
+        ("http://h.test/T0/aB3" + "x" * 21, "http://h.test/T0/{{env.PATH_KEY}}"),
+        ("http://h.test/gpt-4o-mini-2024-07-18/chat", "http://h.test/gpt-4o-mini-2024-07-18/chat"),
+        ({"pw": "abc"}, {"pw": "{{env.PW}}"}),
+        ("Server=x;Password=a b;Port=1", "Server=x;Password={{env.PASSWORD}};Port=1"),
+        ("Server=x; Password = '{{ p }}'", "Server=x; Password = '{{ p }}'"),
+        ("Server=x;Password={{ p }};Port=1", "Server=x;Password={{ p }};Port=1"),
         ("http://h.test/?code=p", "http://h.test/?code={{env.CODE_KEY}}"),
         ("http://{{env.U}}:{{env.P}}@h.test/", "http://{{env.U}}:{{env.P}}@h.test/"),
         # Equal names of two secrets are two variables, one secret is one.
@@ -119,13 +129,84 @@ providers:
     assert found.scenario["target"]["headers"] == {"A": "${API_KEY}"}
 
 
-def test_a_key_in_a_variable_of_a_test_is_listed(tmp_path: Path) -> None:
-    """[E22] Rows are data; a check may be about it."""
-    key = "sk-" + "a1" * 12
-    tests = f"[{{vars: {{q: a, t: {key}}}, assert: [{{type: contains, value: b}}]}}]"
-    found = imported(
-        tmp_path, f"prompts: ['{{{{q}}}}']\nproviders: [openai:gpt-4o]\ntests: {tests}\n"
-    )
-    assert [what.partition(";")[0] for _, what in found.losses] == [
-        "vars: t: looks like a key, and stands in the rows"
+KEY = "sk-" + "a1" * 12
+
+
+def of_test(
+    tmp_path: Path, test: str, provider: str = "openai:gpt-4o", prompt: str = "{{question}}"
+) -> Any:
+    text = f"prompts: ['{prompt}']\nproviders: ['{provider}']\ntests: [{test}]\n"
+    return imported(tmp_path, text, ask__py="")
+
+
+NOT = "assert: [{{type: not-contains, value: '{}'}}]"
+CHECK = "assert: [{type: contains, value: b}]"
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        f"t: {KEY}",
+        "api_key: hunter2secret",
+        "nested: {api_key: hunter2secret}",
+        "token: [abcdefgh1]",
+    ],
+)
+def test_a_key_in_a_variable_of_a_test_stays_out(tmp_path: Path, held: str) -> None:
+    """[E22] By its look or its name; the row still runs, as no prompt shows the variable."""
+    name = held.partition(":")[0]
+    found = of_test(tmp_path, f"{{vars: {{question: a, {held}}}, metadata: {{{held}}}, {CHECK}}}")
+    assert found.rows == [{"id": "test-1", "question": "a", "answer_checks": [{"contains": "b"}]}]
+    assert [what for _, what in found.losses] == [
+        f"vars: {name}: looks like a key; it is not copied",
+        f"metadata: {name}: looks like a key; it is not copied",
     ]
+
+
+@pytest.mark.parametrize("held", ["key: C major", "token: word", "session: '{{question}}'", "n: 5"])
+def test_a_variable_that_is_no_key_is_copied(tmp_path: Path, held: str) -> None:
+    """[E22]"""
+    found = of_test(tmp_path, f"{{vars: {{question: a, {held}}}, {CHECK}}}")
+    assert set(found.rows[0]["vars"]) == {held.partition(":")[0]}
+    assert not found.losses
+
+
+@pytest.mark.parametrize(
+    "more", [{"prompt": "{{question}} {{t}}"}, {"provider": "python:ask.py"},
+             {"prompt": "{{question}} {{t}}", "provider": "echo"}],
+)  # fmt: skip
+def test_a_row_that_would_ask_something_else_is_skipped(tmp_path: Path, more: Any) -> None:
+    """[E22] Without its variable, an answer would be to another question."""
+    (row,) = of_test(tmp_path, f"{{vars: {{question: a, t: {KEY}}}, {CHECK}}}", **more).rows
+    assert row["skip"].startswith("its variable 't' looks like a key, and is not copied; write it")
+    assert KEY not in str(row)
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        f"{{vars: {{question: a, t: {KEY}}}, {NOT.format('{{t}}')}}}",
+        f"{{vars: {{question: 'is {KEY} mine?'}}, {CHECK}}}",
+        f"{{vars: {{question: a, pwd: hunter2secret}}, {NOT.format('hunter2secret')}}}",
+    ],
+)
+def test_of_a_row_that_says_a_key_nothing_is_left(tmp_path: Path, test: str) -> None:
+    """[E22] A check without it would be another check."""
+    whole = f"{test}, {{vars: {{question: a}}, {CHECK}}}"
+    found = of_test(tmp_path, whole)
+    assert found.rows[0] == {
+        "id": "test-1", "skip": "no check of bot.yaml:3: its texts hold a key"
+    }  # fmt: skip
+    assert found.checks == 1
+    assert "test: its texts hold what looks like a key; none is copied" in str(found.losses)
+
+
+def test_of_a_command_line_the_program_alone_is_shown(tmp_path: Path) -> None:
+    """[E22]"""
+    found = imported(
+        tmp_path,
+        "prompts: ['{{q}}']\nproviders: ['exec: ./bot --api-key=HIDDEN', 'exec:a -p HIDDEN']\n"
+        f"{TESTS}",
+    )
+    assert "HIDDEN" not in scenario_text(found, "bot.yaml", "pytest x")
+    assert "provider 'exec: ./bot ...'" in str(found.losses)

@@ -144,7 +144,12 @@ def test_what_a_link_leads_to_stays(ran: Ran, base: Path, tmp_path: Path) -> Non
     elsewhere = tmp_path / "elsewhere"
     shutil.copytree(folders[0], elsewhere)
     (base / "s" / "20261031T120000-000001").symlink_to(elsewhere, target_is_directory=True)
-    list(remove_old_runs(folders[5], "s", 1, spared=[folders[3] / "results.json"]))
+    said = list(remove_old_runs(folders[5], "s", 1, spared=[folders[3] / "results.json"]))
+    assert said[:3] == [
+        f"keep 1: {folders[0].name} stays: report.html leads to it",
+        f"keep 1: {folders[1].name} stays: best leads to it",
+        f"keep 1: {folders[2].name} stays: latest leads to it",
+    ]
     assert [folder.is_dir() for folder in folders] == [True, True, True, True, False, True]
     assert (elsewhere / "results.json").is_file()
 

@@ -102,6 +102,9 @@ def test_a_column_has_its_own_name_whatever_it_serves() -> None:
     assert list(unmet([plan], wanted)) == []
     (said,) = unmet([plan], [parse_condition("--rag-where", "source=b.pdx")])
     assert "--rag-where source=b.pdx: no row meets it. Did you mean 'b.pdf'?" in said
+    with pytest.raises(ScenarioError, match="Did you mean 'source'") as refused:
+        check_fields([plan], [parse_condition("--rag-where", "sorce=a")])
+    assert "expected" not in str(refused.value)
     message = "'expected' is read as 'references', by which no samples are chosen. Known: answer"
     with pytest.raises(ScenarioError, match=message):
         check_fields([plan], [parse_condition("--rag-where", "expected=x")])

@@ -104,6 +104,14 @@ def test_what_is_next(
          "a.yaml -W ignore::UserWarning -W ::UserWarning"),
         ("a.yaml --rag-set dataset.limit=1 --rag-set=dataset.limit=2 --rag-set seed=1", "whole",
          "a.yaml --rag-set seed=1"),
+        ("""a.yaml --rag-set 'dataset={"path": "a b.csv", "limit": 1}'""", "whole",
+         """a.yaml --rag-set 'dataset={"path": "a b.csv"}'"""),
+        ("""a.yaml '--rag-set=dataset={"path": "a", "limit": 1}' --rag-set=dataset=b.csv""",
+         "whole",
+         """a.yaml '--rag-set=dataset={"path": "a"}' --rag-set=dataset=b.csv"""),
+        ("-qk sample-1 a.yaml", "whole", "-q a.yaml"),
+        ("a.yaml -vvmslow", "whole", "a.yaml -vv"),
+        ("a.yaml -k q --rag-keep 1", "failed", "a.yaml -k q --lf"),
         ("a.yaml --lf", "failed", "a.yaml --lf"),
         ("--cache-clear a.yaml", "failed", "a.yaml --lf"),
         ("a.yaml --rag-dry-run", "answers", "a.yaml --rag-set=target=MODULE:FUNCTION"),
@@ -200,6 +208,12 @@ def test_so_are_those_of_variants_of_which_none_is_best() -> None:
         ["--rag-set=judge.base_url=https://me:hunter2hunter2@host/v1"],
         ["--url=https://host/?q=hunter2hunter2"],
         ["https://me:hunter2hunter2@host/"],
+        ["-o", "addopts=--rag-set=target.api_key=hunter2hunter2"],
+        ["-oaddopts=-q --rag-set target.api_key=hunter2hunter2"],
+        ["--override-ini=addopts=--url='https://host/?sig=hunter2hunter2'"],
+        ["--override-ini", "addopts='--api-key=hunter2hunter2"],
+        ["-o", "my_token=hunter2hunter2"],
+        ["--pwd=hunter2hunter2"],
     ],
 )
 def test_a_secret_is_not_repeated(given: list[str]) -> None:
@@ -212,6 +226,7 @@ def test_a_secret_is_not_repeated(given: list[str]) -> None:
 
 def test_what_only_sounds_like_a_secret_stays() -> None:
     given = ["--rag-set", "judge.max_tokens=5", "--rag-set=judge.base_url=http://host:8000/v1"]
+    given += ["-o", "addopts=-q -k 'a b'", "-oaddopts=-v", "-o", "pythonpath=. src"]
     assert next_command(Told(given), "failed") == f"pytest {shlex.join(given)} --lf"
 
 
