@@ -262,6 +262,9 @@ class _Draft:
         if not fits:
             return
         column = min(fits, key=lambda name: self._rank("answer", name))
+        if (blank := self._blank_of(column)) is not None:
+            self._leave_open(blank, column)
+            return
         has_twin = snake_case(column) != "answer" and len([*filter(is_bare_answer, fits)]) > 1
         why_gold = "" if has_twin else self._why_gold(column, file_stem)
         if "references" in self.fields:
@@ -279,6 +282,27 @@ class _Draft:
                 ("it is the right answer", "references", column),
                 ("a system said it, and right answers are added to the data", "answer", column),
             )
+
+    def _blank_of(self, column: str) -> Column | None:
+        """Return a system's column beside a bare ``answer``, with a blank in any row."""
+        if {"answer", "references"} & self.given.keys():
+            return None
+        columns = (one for one in self.table.columns if one.name != column)
+        blank = (one for one in columns if len(one.filled) < len(one.cells))
+        return next((one for one in blank if (read_field(one.name) or "")[:1] == ("answer",)), None)
+
+    def _leave_open(self, blank: Column, column: str) -> None:
+        count, rows = len(blank.cells) - len(blank.filled), len(blank.cells)
+        self.doubt = (
+            f"{blank.name!r} is blank in {count} of {rows} rows: {column!r} may be the right "
+            "answer, or what a system said"
+        )
+        other = "answer" if "references" in self.fields else "references"
+        is_what = "what a system said" if other == "answer" else "the right answer"
+        self.ways = (
+            (f"{blank.name!r} is what a system said", "answer", blank.name),
+            (f"{column!r} is {is_what}", other, column),
+        )
 
     def _settle_beside_gold(self, column: str) -> None:
         gold = self.fields["references"].column
