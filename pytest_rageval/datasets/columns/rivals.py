@@ -75,6 +75,11 @@ def find_doubts(source: ReadRows) -> list[Doubt]:
     return doubts or list(found.unread())
 
 
+def columns_read(source: ReadRows, name: str) -> list[str]:
+    """Return the columns that a field is read from, the one that counts first."""
+    return _Columns(source).read(name)
+
+
 class _Columns:
     """The columns of the rows, by the field that they speak of."""
 
