@@ -18,6 +18,9 @@ from pytest_rageval.scenario.yaml.text import pair_text
 _NAMES: Final = ("grade", "relevance", "rel", "relevancescore", "label", "score")
 """The columns with the grade of an expected document, best first; 0 is not relevant."""
 
+_SURE: Final = _NAMES[:4]
+"""Those that are of documents; a row may have a score of its own."""
+
 _COUNTS: Final = frozenset({"id", "ids", "index", "rank", "position", "page", "pages", "iteration"})
 """The last words of names of numbers that are no grade."""
 
@@ -58,7 +61,7 @@ def unread_grades(source: ReadRows, *, is_merged: bool) -> Iterator[str]:
     if is_merged or GRADE in source.spec.key_map or not columns_read(source, "reference_ids"):
         return
     for name in source.columns:
-        found = _numbers(source, name) if name_key(name) in _NAMES[:4] else []
+        found = _numbers(source, name) if name_key(name) in _SURE else []
         if found and min(found) > 0 and max(found) > min(found):
             yield (
                 f"{source.shown}: {name!r} is not read: the grades of 'reference_ids' count where "
@@ -88,7 +91,9 @@ def _of_merged(source: ReadRows, columns: list[str]) -> Iterator[Doubt]:
 def _of_single(source: ReadRows, columns: list[str]) -> Iterator[Doubt]:
     """Yield columns that are called after grades, and say that a document is not relevant."""
     for name in columns:
-        if name_key(name) in _NAMES and min(_numbers(source, name), default=1.0) <= 0:
+        found = _numbers(source, name) if name_key(name) in _NAMES else []
+        may_be = name_key(name) in _SURE or all(one.is_integer() for one in found)
+        if may_be and min(found, default=1.0) <= 0:
             yield _doubt(
                 source,
                 f"{name!r} has values of 0 or below, and is not read: as grades of 'reference_ids' "

@@ -102,8 +102,10 @@ class _Columns:
         """Yield the columns that may be meant in place of the one that is read."""
         if name in self._key_map:
             return
-        used = self.read(name)
+        used = [column for column in self.read(name) if not self._is_form(column)]
         for other in self._columns if used else ():
+            if self._is_form(other):
+                continue
             if other in self._taken or other == used[0] or self._field_of(other) != name:
                 continue
             if not self._counts(name, used[0], other):
@@ -162,6 +164,10 @@ class _Columns:
         is_joined = (used in self._source.own) != (other in self._source.own)
         is_open = is_joined and bool(self._source.theirs) and name in _OF_TWO_FILES
         return is_open and _MAY_BE_MORE.isdisjoint(name_keys(other))
+
+    def _is_form(self, column: str) -> bool:
+        """Return whether a column is to be filled in: blank in data that a file is joined to."""
+        return bool(self._source.theirs) and column in self._source.own and not self._values(column)
 
     def _are_labels(self, column: str) -> bool:
         """Return whether few words repeat in a column, as in ``expected: rag`` for a route."""

@@ -321,6 +321,8 @@ def test_grades_without_merged_rows_are_said(tmp_path: Path) -> None:
         (said,) = load([{"reference_ids": ["d1"], "grade": grade}]).doubts
         assert "'grade' has values of 0 or below, and is not read" in said.message
     assert load([{"reference_ids": {"d1": 0}, "grade": 0}]).doubts == ()
+    scores = [{"reference_ids": ["d1"], "score": score} for score in (0, 0.5)]
+    assert load(scores).doubts == ()  # of the row
     assert load([{"reference_ids": ["d1"], "grade": 0}], grade="none").doubts == ()
     (said,) = load([{"reference_ids": ["d1"], "judged": 0}], grade="judged").doubts
     assert "rows are not merged" in said.message

@@ -105,6 +105,8 @@ def test_a_second_file_may_give_what_the_rows_lack(asked: Asked) -> None:
     told = ", key_map: {answer: answer}"
     assert asked(bot, [{"id": 1, "reference": "six"}], dataset=told) == ""
     assert asked(GOLD, [{"id": 1, "answer": "five days"}]) == ""
+    form = [{"id": 1, "question": "q", "answer": "", "reference": "r"}]
+    assert asked(form, [{"id": 1, "response": "a"}]) == ""
     found = [{"id": 1, "retrieved_ids": ["d1"], "question": "q"}]
     judged = [{**GOLD[0], "reference_ids": ["d1"]}]
     assert asked(judged, found, metrics="recall@1") == ""
