@@ -8,21 +8,20 @@ from typing import Any, Final
 
 from pytest_rageval.datasets.base import BrokenRow, Row, row_place
 from pytest_rageval.datasets.columns.cells import BadValueError, is_missing
+from pytest_rageval.datasets.columns.grades import as_number, grade_column
 from pytest_rageval.datasets.columns.ids import reference_ids, retrieved_ids
 from pytest_rageval.datasets.columns.key_map import read_cell, read_mark
-from pytest_rageval.datasets.columns.rivals import ReadRows
+from pytest_rageval.datasets.columns.rivals import GIVEN, ReadRows
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.model import value_text
-from pytest_rageval.scenario.column_names import name_key, read_field
+from pytest_rageval.scenario.column_names import read_field
 from pytest_rageval.scenario.data_specs import AnswersSpec
 from pytest_rageval.scenario.fields import CHECK_FIELDS, FIELD_ALIASES, FIELD_OF
+from pytest_rageval.text.json_path import head_of
 
 _LISTED: Final = 5
 _LISTS: Final = ("contexts", "reference_contexts", "retrieved_ids", "reference_ids")
 """The fields of which each of several rows has one part."""
-
-_GRADES: Final = ("grade", "relevance", "rel", "relevancescore", "label", "score")
-"""The columns with the grade of an expected document, best first; 0 is not relevant."""
 
 _MARKS: Final = ("skip", "xfail")
 
@@ -58,13 +57,13 @@ def _one_row(group: list[Row], key_map: Mapping[str, str]) -> Row:
     for column in dict.fromkeys(name for row in group for name in row.fields):
         field = mapped.get(column) or (read_field(column) or (column,))[0]
         try:
-            fields[column] = _one_value(group, column, field, mapped)
+            fields[column] = _one_value(group, column, field, key_map)
         except BadValueError as error:
             flaw = flaw or str(error)
     return replace(first, fields=fields, flaw=first.flaw or flaw)
 
 
-def _one_value(group: list[Row], column: str, field: str, mapped: Mapping[str, str]) -> Any:
+def _one_value(group: list[Row], column: str, field: str, key_map: Mapping[str, str]) -> Any:
     """Return what the rows of a sample have in a column; raises BadValueError."""
     having = [row for row in group if not is_missing(row.fields.get(column))]
     if field in _MARKS:
@@ -72,7 +71,8 @@ def _one_value(group: list[Row], column: str, field: str, mapped: Mapping[str, s
         if marked and len(marked) < len(group):
             raise BadValueError(f"{field}: some of the rows that are one sample have it, some not")
         having = having[:1]
-    grades = _grade_column(group, mapped) if field == "reference_ids" else None
+    columns = dict.fromkeys(name for row in group for name in row.fields)
+    grades = grade_column(columns, key_map) if field == "reference_ids" else None
     known = [_as_merged(row, column, field, grades) for row in having]
     differ = any(value != known[0] for value in known)
     parts = [part for value in known for part in _parts(value)]
@@ -81,13 +81,6 @@ def _one_value(group: list[Row], column: str, field: str, mapped: Mapping[str, s
     if differ:  # a list in a list of checks would be of alternatives
         return parts if field in (*CHECK_FIELDS, "references") else known
     return known[0] if known else None
-
-
-def _grade_column(group: list[Row], mapped: Mapping[str, str]) -> str | None:
-    """Return the column with the grade of an expected document, of those that are no field."""
-    columns = dict.fromkeys(name for row in group for name in row.fields if name not in mapped)
-    keys = {name_key(name): name for name in reversed(columns)}
-    return next((keys[key] for key in _GRADES if key in keys), None)
 
 
 def _as_merged(row: Row, column: str, field: str, grades: str | None) -> Any:
@@ -114,11 +107,12 @@ def _judged(row: Row, value: Any, column: str | None) -> list[Any]:
     if is_missing(grade) or (isinstance(grade, str) and not grade.strip()):
         return []
     try:
+        grade = as_number(grade)
         grade = float(grade) if isinstance(grade, str) else grade
     except ValueError:
         raise BadValueError(
             f"reference_ids: {column!r} is their grade, and {shorten(repr(grade))} is no number; "
-            "if it is none, give the column another name"
+            "if it is none, write key_map: {grade: none} (in 'dataset')"
         ) from None
     return [{"id": name, "grade": grade} for name in judged]
 
@@ -145,7 +139,6 @@ class Answers:
         self._spec = spec
         self._shown = shown
         self._columns: dict[str, str] = {}
-        self._gave: set[str] = set()
         self._own: dict[str, None] = {}
         self._by_key: dict[str, Row] = {}
         self._used: set[str] = set()
@@ -165,6 +158,9 @@ class Answers:
             return Problem(place, f"no {self._spec.key!r} (answers.key). Columns: {columns}")
         first = self._by_key.setdefault(value, row)
         if first is row:
+            own = _key_column(row, self._spec.key)
+            names = {f"{self._spec.prefix}{name}": name for name in row.fields if name != own}
+            self._columns.update(names)
             return None
         earlier = f"line {first.line}" if first.line else f"row {first.number}"
         hint = (
@@ -207,17 +203,15 @@ class Answers:
             return replace(row, flaw=flaw)
         self._used.add(key)
         fields = dict(row.fields)
-        own = _key_column(other, self._spec.key)
-        for column, value in other.fields.items():
-            if column == own:
+        given = other.fields
+        for name, column in self._columns.items():
+            value, known = given.get(column), fields.get(name)
+            is_blank = is_missing(value) or value in ("", [])
+            if is_blank and _is_given(name, key_map):
+                fields[name] = value  # nothing was given: what the row has is another one's
+            elif column not in given:
                 continue
-            name = f"{self._spec.prefix}{column}"
-            known = fields.get(name)
-            is_lacking = is_missing(known) or known == ""
-            if not is_missing(value):
-                self._columns[name] = column
-                self._gave.update([name] if is_lacking else [])
-            if is_lacking:
+            elif is_missing(known) or known == "":
                 fields[name] = value
             elif known != value and not is_missing(value) and _is_field(name, key_map):
                 raise ScenarioError([self._clash(row, other, name, shown)])
@@ -225,8 +219,8 @@ class Answers:
 
     def seen_in(self, rows: ReadRows) -> ReadRows:
         """Return the joined rows with which of their columns are from this file."""
-        gave, own = frozenset(self._gave), frozenset(self._own)
-        return replace(rows, joined=self._columns, theirs=self._shown, gave=gave, own=own)
+        own = frozenset(self._own)
+        return replace(rows, joined=self._columns, theirs=self._shown, own=own)
 
     def _clash(self, row: Row, other: Row, column: str, shown: str) -> Problem:
         place = row_place(shown, row.line, row.number)
@@ -250,6 +244,13 @@ class Answers:
             )
             place = row_place(self._shown, first.line, first.number)
             raise ScenarioError([Problem(place, message)])
+
+
+def _is_given(column: str, key_map: Mapping[str, str]) -> bool:
+    """Return whether a column is of what a system gives: where it is blank, nothing was given."""
+    mapped = next((name for name, used in key_map.items() if head_of(used) == column), None)
+    field = mapped or FIELD_OF.get(column) or (read_field(column) or ("",))[0]
+    return field in GIVEN
 
 
 def _is_field(column: str, key_map: Mapping[str, str]) -> bool:

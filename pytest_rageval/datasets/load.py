@@ -21,6 +21,7 @@ from pytest_rageval.datasets.base import (
     Row,
     row_place,
 )
+from pytest_rageval.datasets.columns.grades import find_grade_doubts, unread_grades
 from pytest_rageval.datasets.columns.key_map import KeyMap
 from pytest_rageval.datasets.columns.likely import likely_columns
 from pytest_rageval.datasets.columns.rivals import Doubt, ReadRows, find_doubts
@@ -32,6 +33,7 @@ from pytest_rageval.model import NOTHING, Case, json_plain
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.column_names import column_meant
 from pytest_rageval.scenario.data_specs import AnswersSpec, DatasetSpec
+from pytest_rageval.scenario.fields import GRADE, NO_GRADE
 from pytest_rageval.scenario.yaml.text import inline_text
 from pytest_rageval.text.json_path import head_of
 
@@ -103,6 +105,8 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
     cases = [key_map.case(row, index) for index, row in enumerate(chosen)]
     read = [row for row in chosen if isinstance(row, Row)]
     seen = ReadRows(read, tuple(key_map.columns), shown, spec, likely, fallbacks)
+    seen = seen if second is None else second.seen_in(seen)
+    is_merged = spec.merge_rows is not None or (answers is not None and answers.merge_rows)
     hint = source.hint(tuple(key_map.columns), spec)
     problems = [
         *_unknown_columns(spec, key_map, shown, where_mapped, hint),
@@ -117,11 +121,11 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
         key_map.metadata_columns,
         digest.hexdigest(),
         shown,
-        warnings=tuple(_of_two_names(key_map, shown)),
+        warnings=(*_of_two_names(key_map, shown), *unread_grades(seen, is_merged=is_merged)),
         left_out=left_out,
         hint=hint,
         likely=likely,
-        doubts=tuple(find_doubts(seen if second is None else second.seen_in(seen))),
+        doubts=(*find_doubts(seen), *find_grade_doubts(seen, is_merged=is_merged)),
     )
 
 
@@ -164,7 +168,8 @@ def _answers(answers: AnswersSpec, base_dir: Path, where: str, spec: DatasetSpec
     file = data_file(as_dataset, base_dir, where, "answers")
     rows: Iterable[Row | BrokenRow] = reader_of(file, where, "answers").read(file)
     if answers.merge_rows:
-        rows = merged(rows, answers.key, spec.key_map)
+        unprefixed = {name: one.removeprefix(answers.prefix) for name, one in spec.key_map.items()}
+        rows = merged(rows, answers.key, unprefixed)
     return Answers(answers, file.shown, rows, file.sha256().digest())
 
 
@@ -238,7 +243,7 @@ def _unknown_columns(
 ) -> Iterator[Problem]:
     for name, column in spec.key_map.items():
         where = where_mapped(name) if where_mapped else shown
-        if column in key_map.columns:
+        if column in key_map.columns or (name, column) == (GRADE, NO_GRADE):
             continue
         if head_of(column) not in key_map.columns:
             guess = column_meant(column, name, key_map.metadata_columns)

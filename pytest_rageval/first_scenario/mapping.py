@@ -15,6 +15,7 @@ from pytest_rageval.first_scenario.words import is_all_of, is_bare_answer, kinds
 from pytest_rageval.scenario.column_names import read_field, snake_case
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
 
+AS_SAID: Final = "as you said"
 CHECK_FIELDS: Final = ("must_include", "must_not_include", "must_match")
 """What a row may ask of its answer."""
 
@@ -85,6 +86,7 @@ def map_columns(table: Table, file_stem: str, given: Mapping[str, str]) -> Mappe
     for name in ("question", "references", *CHECK_FIELDS, "reference_ids", "retrieved_ids"):
         draft.take_best(name)
     draft.take_best("answer")
+    draft.settle_two_systems()
     draft.settle_bare_answer(file_stem)
     draft.settle_contexts()
     draft.take_id()
@@ -181,7 +183,7 @@ def _fits(column: Column, name: str) -> bool:
         return column.is_text and (is_bare or not column.is_number)
     if name in CHECK_FIELDS:
         is_short = column.is_text and column.typical_length <= _LONG
-        return is_short and (name == "must_match" or not _has_separators(column))
+        return is_short and (name == "must_match" or not _has_separators(column, name))
     if name in ("answer", "references"):
         return column.is_text
     if name in ("reference_ids", "retrieved_ids"):
@@ -209,11 +211,13 @@ def holds_joined_ids(column: Column) -> bool:
 def holds_joined_texts(column: Column) -> bool:
     """Return whether a column is of texts for an answer, and a cell may hold one or several."""
     found = _by_known_name(column, snake_case(column.name)) or _by_words(column)
-    return found in CHECK_FIELDS[:2] and _has_separators(column)
+    return found in CHECK_FIELDS[:2] and _has_separators(column, found)
 
 
-def _has_separators(column: Column) -> bool:
-    return any(isinstance(cell, str) and separator_in(cell) for cell in column.filled)
+def _has_separators(column: Column, name: str) -> bool:
+    """Return whether a cell may hold several texts; a comma says so only under other names."""
+    read_as = name if FIELD_OF.get(column.name) == name else CHECK_FIELDS[1]
+    return any(isinstance(cell, str) and separator_in(read_as, cell) for cell in column.filled)
 
 
 def _is_joined(ids: str) -> bool:
@@ -238,7 +242,7 @@ class _Draft:
     ways: tuple[tuple[str, str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        self.fields |= {name: Found(column, "as you said") for name, column in self.given.items()}
+        self.fields |= {name: Found(column, AS_SAID) for name, column in self.given.items()}
         self._spoken = {
             column.name: spoken
             for column in self.table.columns
@@ -251,6 +255,27 @@ class _Draft:
             best = min(fits, key=lambda column: self._rank(name, column))
             self.fields[name] = Found(best, "by its name")
 
+    def settle_two_systems(self) -> None:
+        """Leave open which of two columns named after a system's answer is meant."""
+        found = self.fields.get("answer")
+        if found is None or "answer" in self.given:
+            return
+        cells = self.table[found.column].cells
+        for other in self._of_systems(found.column):
+            if other.cells != cells:
+                self.doubt = f"{found.column!r} and {other.name!r} may both be what a system said"
+                self.ways = tuple(
+                    (f"{name!r} is what your system said", "answer", name)
+                    for name in (found.column, other.name)
+                )
+                return
+
+    def _of_systems(self, used: str) -> list[Column]:
+        """Return the other columns with a name of ``answer``; not one that is only called so."""
+        others = (one for one in self.table.columns if one.name != used)
+        named = (one for one in others if (read_field(one.name) or "")[:1] == ("answer",))
+        return [one for one in named if snake_case(one.name) != "answer"]
+
     def settle_bare_answer(self, file_stem: str) -> None:
         """Decide whether a column that is only called ``answer`` is the gold or the answer.
 
@@ -259,9 +284,12 @@ class _Draft:
         of the file can tell. ``Bot answer`` and ``reply`` are what a system said.
         """
         fits = self._of("answer?")
-        if not fits:
+        if not fits or self.doubt:
             return
         column = min(fits, key=lambda name: self._rank("answer", name))
+        if (blank := self._blank_of(column)) is not None:
+            self._leave_open(blank, column)
+            return
         has_twin = snake_case(column) != "answer" and len([*filter(is_bare_answer, fits)]) > 1
         why_gold = "" if has_twin else self._why_gold(column, file_stem)
         if "references" in self.fields:
@@ -279,6 +307,26 @@ class _Draft:
                 ("it is the right answer", "references", column),
                 ("a system said it, and right answers are added to the data", "answer", column),
             )
+
+    def _blank_of(self, column: str) -> Column | None:
+        """Return a system's column beside a bare ``answer``, with a blank in any row."""
+        if {"answer", "references"} & self.given.keys():
+            return None
+        systems = self._of_systems(column)
+        return next((one for one in systems if len(one.filled) < len(one.cells)), None)
+
+    def _leave_open(self, blank: Column, column: str) -> None:
+        count, rows = len(blank.cells) - len(blank.filled), len(blank.cells)
+        self.doubt = (
+            f"{blank.name!r} is blank in {count} of {rows} rows: {column!r} may be the right "
+            "answer, or what a system said"
+        )
+        other = "answer" if "references" in self.fields else "references"
+        is_what = "what a system said" if other == "answer" else "the right answer"
+        self.ways = (
+            (f"{blank.name!r} is what a system said", "answer", blank.name),
+            (f"{column!r} is {is_what}", other, column),
+        )
 
     def _settle_beside_gold(self, column: str) -> None:
         gold = self.fields["references"].column

@@ -99,7 +99,9 @@ def propose(data: Path, folder: Path, given: Mapping[str, Any]) -> Proposal:
     table = read_table(spec, data.parent, shown)
     mapped = map_columns(table, data.stem, spec.key_map)
     _refuse(table, mapped, shown)
+    given_map = spec.key_map
     spec = _spec({**keys, "key_map": written_map(table, mapped)}, shown)
+    _refuse_two_golds(spec, data.parent, given_map)
     read = load_dataset(spec, data.parent, shown)
     mapped = _as_read(mapped, read, table)
     measures = measures_for(table, mapped)
@@ -187,6 +189,20 @@ def _refuse(table: Table, mapped: Mapped, shown: str) -> None:
             f"{_way('references', 'YOUR_COLUMN')}",
             f"Found: {_listed(mapped)}. Columns: {columns}",
         )
+
+
+def _refuse_two_golds(spec: DatasetSpec, folder: Path, given: Mapping[str, str]) -> None:
+    """Raise ScenarioError for two columns with names of the gold, of which the better one is read.
+
+    The reader would not say so: the ``key_map`` of the proposal names one of them.
+    """
+    if "references" in given or "references" not in spec.key_map:
+        return
+    left = {name: column for name, column in spec.key_map.items() if name != "references"}
+    read = load_dataset(spec.model_copy(update={"key_map": left}), folder, str(spec.path))
+    doubts = [doubt for doubt in read.doubts if doubt.field == "references"]
+    if doubts:
+        raise ScenarioError([Problem(doubt.place, doubt.message) for doubt in doubts])
 
 
 def _of_judgements(table: Table, shown: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pytest_rageval.first_scenario.mapping import CHECK_FIELDS, Mapped
+from pytest_rageval.first_scenario.mapping import AS_SAID, CHECK_FIELDS, Mapped
 from pytest_rageval.first_scenario.measures import Measures
 from pytest_rageval.first_scenario.table import Table
 from pytest_rageval.first_scenario.target_text import FUNCTION
@@ -64,13 +64,15 @@ class Draft:
 def written_map(table: Table, mapped: Mapped) -> dict[str, str]:
     """Return the fields that a ``key_map`` has to name.
 
-    Not those whose column has a documented name, unless another column has one, too.
+    Not those whose column has a documented name, unless another column has one, too, or the user
+    said that it is this one.
     """
     columns = [column.name for column in table.columns]
     return {
         name: found.column
         for name, found in mapped.fields.items()
-        if [one for one in columns if one in FIELD_ALIASES[name]] != [found.column]
+        if found.why == AS_SAID
+        or [one for one in columns if one in FIELD_ALIASES[name]] != [found.column]
     }
 
 

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from pytest_rageval.errors import unknown_name
 from pytest_rageval.scenario.column_names import OPPOSED
-from pytest_rageval.scenario.fields import FIELD_OF
+from pytest_rageval.scenario.fields import FIELD_OF, GRADE
 from pytest_rageval.scenario.spec import Encoding, Name, Number, Spec, Text, Whole
 from pytest_rageval.scenario.yaml.text import inline_text
 from pytest_rageval.text.json_path import may_meet, parse_path
@@ -108,6 +108,9 @@ class DatasetSpec(Spec):
     def _key_map_names_fields(cls, key_map: dict[str, str]) -> dict[str, str]:
         fields: dict[str, str] = {}
         for name, column in key_map.items():
+            if name == GRADE:
+                fields[name] = column
+                continue
             if name not in FIELD_OF:
                 if column in FIELD_OF:
                     raise ValueError(

@@ -33,6 +33,9 @@ _SEPARATOR = re.compile(r"[;|\n；，、،]|,(?!(?<=\d,)\d{3}(?!\d))")
 
 No comma in a number: ``1,500``.
 """
+_COMMAS = frozenset(",，、،")
+"""Marks that must_include may have in one text, ``Paris, France``: if it is not found, that is red.
+"""
 _SPELT_LIST = re.compile(r"""\s*\[\s*['"]""")
 _FALSE_WORDS = frozenset(
     {"", "false", "no", "0", "off", "f", "n", "0.0", "-", "--", "否", "不", "无"}
@@ -289,7 +292,7 @@ def read_cell(name: str, text: str, *, tabular: bool) -> Any:
         spelled = value_in_cell(name, text)
         if spelled is not None:
             return spelled
-    if tabular and name in _TEXTS and (mark := separator_in(text)):
+    if tabular and name in _TEXTS and (mark := separator_in(name, text)):
         raise BadValueError(
             f"{name}: one text with {mark!r}, or several? {shorten(repr(text))}; "
             'write texts as JSON, ["first", "second"], and one text as ["first, second"]'
@@ -297,14 +300,16 @@ def read_cell(name: str, text: str, *, tabular: bool) -> Any:
     return text
 
 
-def separator_in(text: str) -> str:
-    """Return what may separate several texts in one, "" where nothing does.
+def separator_in(name: str, text: str) -> str:
+    """Return what may separate several texts in one of this field, "" where nothing does.
 
-    >>> separator_in("sorry, cannot"), separator_in("$1,500")
-    (',', '')
+    >>> [separator_in("must_not_include", text) for text in ("sorry, cannot", "$1,500")]
+    [',', '']
+    >>> separator_in("must_include", "Paris, France")
+    ''
     """
-    found = _SEPARATOR.search(text)
-    return found[0] if found else ""
+    found = _SEPARATOR.findall(text)
+    return next((mark for mark in found if name != "must_include" or mark not in _COMMAS), "")
 
 
 def _is_filled(value: Any) -> bool:

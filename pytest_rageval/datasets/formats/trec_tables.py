@@ -30,7 +30,9 @@ _OF_NO_USE: Final = (
     | {"tag", "run", "runid", "runname", "runtag", "system"}
     | {"", "index", "unnamed0"}  # what pandas writes before the columns
 )
-"""Columns that say nothing of a judgement; any other one may be the grade, or the score."""
+"""Columns that say nothing of a judgement; any other one of numbers may be the grade, or score."""
+
+_FLAGS: Final = ("true", "false")
 
 _LISTED: Final = 5
 _HEADER_LINES: Final = 1000
@@ -48,8 +50,8 @@ class _Layout:
     is_json: bool = False
     has_header: bool = True
     names: tuple[str, ...] = ()
-    spare: tuple[str, ...] = ()
-    """The names of all columns, and of those with an unknown meaning."""
+    spare: tuple[tuple[str, Any], ...] = ()
+    """The names of all columns; name and place of those with an unknown meaning."""
 
 
 def read_table_qrels(file: DataFile) -> dict[str, dict[str, int]] | None:
@@ -63,7 +65,6 @@ def read_table_qrels(file: DataFile) -> dict[str, dict[str, int]] | None:
         return None  # three columns may be those of TREC without the grade
     if layout.is_rank:
         raise file.refuse("a column 'rank', and no 'score': is this a run, and no judgements?")
-    _refuse_spare(file, layout, "grade")
     entries = _Entries(file, layout, _grade)
     found: dict[str, dict[str, int]] = {}
     for line, query, document, grade in entries.read():
@@ -71,6 +72,7 @@ def read_table_qrels(file: DataFile) -> dict[str, dict[str, int]] | None:
         if document in judged:
             entries.problem(line, f"document {document!r} is judged twice for query {query!r}")
         judged[document] = int(grade)
+    entries.refuse_spare("grade")
     entries.finish(found)
     return found
 
@@ -86,7 +88,6 @@ def read_table_run(file: DataFile) -> dict[str, tuple[str, ...]] | None:
         return None
     if layout.value is None:
         raise file.refuse("a run needs a column 'score' or 'rank'")
-    _refuse_spare(file, layout, "score")
     entries = _Entries(file, layout, _float)
     found: dict[str, dict[str, float]] = {}
     for line, query, document, value in entries.read():
@@ -94,6 +95,7 @@ def read_table_run(file: DataFile) -> dict[str, tuple[str, ...]] | None:
         if document in retrieved:
             entries.problem(line, f"document {document!r} is retrieved twice for query {query!r}")
         retrieved[document] = value
+    entries.refuse_spare("score")
     entries.finish(found)
     is_rank = layout.is_rank or (
         not layout.has_header
@@ -120,17 +122,6 @@ def _ranked(scores: dict[str, float], *, is_rank: bool) -> tuple[str, ...]:
 
 def _are_ranks(scores: dict[str, float], first: int) -> bool:
     return sorted(scores.values()) == list(range(first, first + len(scores)))
-
-
-def _refuse_spare(file: DataFile, layout: _Layout, value: str) -> None:
-    """Raise ScenarioError for columns of unknown names: one of them may be the ``value``."""
-    if layout.spare:
-        listed = ", ".join(map(repr, layout.spare[:_LISTED]))
-        known = ", ".join(repr(name) for name in layout.names if name not in layout.spare)
-        raise file.refuse(
-            f"is {listed} the {value}, or of no use? Call the column of the {value} 'score', and "
-            f"take away the others; read are {known}"
-        )
 
 
 def _layout(file: DataFile) -> _Layout | None:
@@ -164,7 +155,12 @@ def _json_layout(text: str) -> _Layout | None:
         return None
     key = None if found.value is None else names[found.value]
     return replace(
-        found, query=names[found.query], document=names[found.document], value=key, is_json=True
+        found,
+        query=names[found.query],
+        document=names[found.document],
+        value=key,
+        is_json=True,
+        spare=tuple((name, name) for name, _ in found.spare),
     )
 
 
@@ -179,7 +175,7 @@ def _named(cells: Sequence[str]) -> _Layout | None:
     if query is None or document is None:
         return None
     spare = tuple(
-        cell
+        (cell, place)
         for place, (cell, key) in enumerate(zip(cells, keys, strict=True))
         if place not in (query, document, value, rank) and key not in _OF_NO_USE
     )
@@ -205,6 +201,9 @@ class _Entries:
     layout: _Layout
     convert: Callable[[Any], float | None]
     _problems: list[tuple[int, str]] = field(default_factory=list)
+    _numbers: dict[str, None] = field(default_factory=dict)
+    _texts: set[str] = field(default_factory=set)
+    """The columns of unknown meaning with a number, and with a text in any row."""
 
     def read(self) -> Iterator[tuple[int, str, str, float]]:
         """Yield line, query, document and value of each row that has them."""
@@ -227,6 +226,27 @@ class _Entries:
         """Note what is wrong with a line."""
         self._problems.append((line, message))
 
+    def refuse_spare(self, value: str) -> None:
+        """Raise ScenarioError for columns of numbers alone: one of them may be the ``value``."""
+        numbers = [name for name in self._numbers if name not in self._texts]
+        if numbers:
+            listed = ", ".join(map(repr, numbers[:_LISTED]))
+            spare = [name for name, _ in self.layout.spare]
+            known = ", ".join(repr(name) for name in self.layout.names if name not in spare)
+            raise self.file.refuse(
+                f"is {listed} the {value}, or of no use? Call the column of the {value} 'score', "
+                f"and take away the others; read are {known}"
+            )
+
+    def _note_spare(self, cells: Any) -> None:
+        for name, place in self.layout.spare:
+            cell = cells.get(place) if self.layout.is_json else cells[place]
+            text = "" if cell is None else str(cell).strip()
+            if text.lower() in _FLAGS or _float(cell if text else None) is not None:
+                self._numbers[name] = None
+            elif text:
+                self._texts.add(name)
+
     def finish(self, found: object) -> None:
         """Raise ScenarioError if there is any problem, or nothing was found."""
         if self._problems:
@@ -248,6 +268,7 @@ class _Entries:
                 raise LookupError
             query, document = cells[self.layout.query], cells[self.layout.document]
             written = 1 if self.layout.value is None else cells[self.layout.value]
+            self._note_spare(cells)
         except (ValueError, LookupError, TypeError, RecursionError):
             return f"not a row with the columns of the first line: {shorten(text)!r}"
         names = [_id(query), _id(document)]

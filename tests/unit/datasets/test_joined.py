@@ -265,3 +265,66 @@ def test_a_part_of_a_sample_is_not_skipped(tmp_path: Path, marks: str, reason: s
         assert found.skip is None
     else:
         assert (found.skip is not None) == bool(reason)
+
+
+def doubts(tmp_path: Path, text: str, **keys: Any) -> list[str]:
+    return [f"{one.field}: {one.message}" for one in merge(tmp_path, text, **keys).doubts]
+
+
+JUDGED = "qid,reference_ids,{}\nq1,d1,0\nq1,d2,1\n"
+
+
+@pytest.mark.parametrize(
+    "column", ["judgement", "gain", "is_relevant", "rating", "相关性", "Relevance Label"]
+)
+def test_numbers_that_differ_in_merged_rows_may_be_grades(tmp_path: Path, column: str) -> None:
+    """A27: unread, a document that was judged irrelevant is relevant; one line says what it is."""
+    text = JUDGED.format(column)
+    (said,) = doubts(tmp_path, text)
+    assert said.startswith(f"reference_ids: {column!r} may hold the grades of 'reference_ids': its")
+    assert "{grade: none} if no column holds them (in 'dataset')" in said
+    told = {"grade": column}
+    assert doubts(tmp_path, text, key_map=told) == []
+    (found,) = samples(merge(tmp_path, text, key_map=told))
+    assert found.reference_ids == {"d1": 0, "d2": 1}
+    flags = text.replace(",0\n", ",False\n").replace(",1\n", ",true\n")
+    assert len(doubts(tmp_path, flags)) == 1
+    (found,) = samples(merge(tmp_path, flags, key_map=told))
+    assert found.reference_ids == {"d1": 0, "d2": 1}
+
+
+def test_texts_ranks_and_ids_are_no_grades(tmp_path: Path) -> None:
+    """A27: nor what is the same in all rows of a sample, nor a number beside known grades."""
+    for column in ("rank", "chunk_id", "page"):
+        assert doubts(tmp_path, JUDGED.format(column)) == []
+    assert doubts(tmp_path, "qid,reference_ids,title\nq1,d1,a\nq1,d2,7\n") == []
+    assert doubts(tmp_path, "qid,reference_ids,year\nq1,d1,7\nq1,d2,7\n") == []
+    assert doubts(tmp_path, "qid,reference_ids,year,rel\nq1,d1,7,1\nq1,d2,8,0\n") == []
+
+
+def test_a_known_name_of_no_grade_is_said_so(tmp_path: Path) -> None:
+    """A27: a similarity, a kind of question; two known names are a doubt."""
+    text = "qid,reference_ids,score,label\nq1,d1,0.8,billing\nq1,d2,0.3,billing\n"
+    (found,) = samples(merge(tmp_path, text, key_map={"grade": "none"}))
+    assert found.reference_ids == {"d1": 1, "d2": 1}
+    two = "qid,reference_ids,score,label\nq1,d1,1,0\nq1,d2,0,1\n"
+    assert ["'score'" in said or "'label'" in said for said in doubts(tmp_path, two)] == [True] * 2
+
+
+def test_grades_without_merged_rows_are_said(tmp_path: Path) -> None:
+    """A27: [d1] with the grade 0 would count as relevant."""
+
+    def load(rows: list[dict[str, Any]], **key_map: str) -> Dataset:
+        return load_dataset(DatasetSpec(rows=[*rows], key_map=key_map), tmp_path, "s.yaml:2")
+
+    for grade in (0, [0], "0", False):
+        (said,) = load([{"reference_ids": ["d1"], "grade": grade}]).doubts
+        assert "'grade' has values of 0 or below, and is not read" in said.message
+    assert load([{"reference_ids": {"d1": 0}, "grade": 0}]).doubts == ()
+    scores = [{"reference_ids": ["d1"], "score": score} for score in (0, 0.5)]
+    assert load(scores).doubts == ()  # of the row
+    assert load([{"reference_ids": ["d1"], "grade": 0}], grade="none").doubts == ()
+    (said,) = load([{"reference_ids": ["d1"], "judged": 0}], grade="judged").doubts
+    assert "rows are not merged" in said.message
+    found = load([{"reference_ids": ["d1"], "rel": 1}, {"reference_ids": ["d2"], "rel": 2}])
+    assert "'rel' is not read: the grades of 'reference_ids' count where" in found.warnings[0]

@@ -81,16 +81,18 @@ def test_a_prefix_without_its_key_map_is_refused(asked: Asked, prefix: str) -> N
     assert asked(GOLD, given, more, dataset=told) == ""
 
 
-@pytest.mark.parametrize("given", [{"respons": "WRONG"}, {}, {"answer": None, "tags": "a"}])
-def test_a_second_file_that_gives_nothing_is_refused(
+@pytest.mark.parametrize(
+    "given", [{"respons": "WRONG"}, {}, {"reply": "WRONG", "contexts": ["c"], "retrieved_ids": []}]
+)
+def test_a_second_file_without_answers_is_refused(
     asked: Asked, given: dict[str, str | None]
 ) -> None:
     """A misspelt column: the answers of the data set are not those that were meant."""
     message = asked(GOLD, [{"id": 1, **given}])
     assert message.startswith(
-        "bot.jsonl: no column of it is read, and 'answer' of gold.jsonl would be scored. Write "
-        "key_map: {answer: YOUR_COLUMN}, or key_map: {answer: answer} if that is right (in "
-        "'dataset'). Columns: "
+        "bot.jsonl: no column of it is read as 'answer', and 'answer' of gold.jsonl would be "
+        "scored. Write key_map: {answer: YOUR_COLUMN}, or key_map: {answer: answer} if that is "
+        "right (in 'dataset'). Columns: "
     )
     assert asked(GOLD, [{"id": 1, **given}], dataset=", key_map: {answer: answer}") == ""
     system = "answers: bot.jsonl\ntarget: {type: fixture, fixture: bot}\n"
@@ -100,11 +102,17 @@ def test_a_second_file_that_gives_nothing_is_refused(
 def test_a_second_file_may_give_what_the_rows_lack(asked: Asked) -> None:
     """Gold for answers, what a search found, and the same answers once more."""
     bot = [{"id": 1, "question": "q", "answer": "five days"}]
-    assert asked(bot, [{"id": 1, "reference": "six"}]) == ""
+    told = ", key_map: {answer: answer}"
+    assert asked(bot, [{"id": 1, "reference": "six"}], dataset=told) == ""
     assert asked(GOLD, [{"id": 1, "answer": "five days"}]) == ""
+    form = [{"id": 1, "question": "q", "answer": "", "reference": "r"}]
+    assert asked(form, [{"id": 1, "response": "a"}]) == ""
     found = [{"id": 1, "retrieved_ids": ["d1"], "question": "q"}]
     judged = [{**GOLD[0], "reference_ids": ["d1"]}]
-    assert asked(judged, found, metrics="f1, recall@1") == ""
+    assert asked(judged, found, metrics="recall@1") == ""
+    assert asked(judged, found, metrics="f1, recall@1", dataset=told) == ""
+    run = [{"id": 1, "retrieved_ids": ["d1"]}]
+    assert asked(run, [{"id": 1, "reference_ids": ["d1"]}], metrics="recall@1") == ""
     # 'context' of golden data is what should be found, and a prompt is more than its question.
     gold = [{"id": 1, "question": "q", "context": ["c"], "reference": "r"}]
     given = [{"id": 1, "answer": "a", "contexts": ["d"], "prompt": "Answer: q"}]
@@ -147,19 +155,83 @@ def test_columns_that_differ_in_case_are_refused(asked: Asked) -> None:
     assert "'Retrieved IDs'" in asked([twins], metrics="recall@1")
 
 
-def test_other_columns_of_one_file_are_metadata(asked: Asked) -> None:
-    """A name that cannot be the gold comes before one that can; a flag is no reference."""
-    said = {"input": "q", "actual_output": "a", "prediction": "4", "expected_output": "a"}
-    assert asked([{**said, "truth": "4"}]) == ""
-    assert asked([{"Answer": "a", "model_output": "b", "expected": "a"}]) == ""
-    flagged = {"answer": "a", "reference": "a", "truth": True, "prompt": "Q", "question": "q"}
-    assert asked([flagged]) == ""
+ROW = {"question": "q", "answer": "five days", "ground_truth": "five days"}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *(None, "", " ", [], {}, "Sorry, I cannot help.", ["WRONG"], {"text": "WRONG"}, True, 0.1),
+        ["five days", "WRONG"],
+    ],
+)
+@pytest.mark.parametrize("more", [{}, {"instruction": "Be brief"}])
+def test_whatever_a_systems_column_holds_it_may_be_meant(
+    asked: Asked, said: Any, more: dict[str, str]
+) -> None:
+    """A broken system writes nothing, the same to everything, or an object; the gold is right."""
+    rows = [{**ROW, "output": said, **more}] * 12
+    assert "12 rows have " in asked(rows)
+    assert "{answer: output} or key_map: {answer: answer}" in asked(rows)
+    assert asked(rows, dataset=", key_map: {answer: answer}") == ""
+    half = [{**ROW, "output": "five days"}, {**ROW, "output": said}]
+    assert asked(half).startswith("gold.jsonl:2: 1 row has ")
+    assert asked([{**ROW, "output": "five days"}] * 2) == ""
+
+
+def test_the_message_speaks_of_blanks(asked: Asked) -> None:
+    """Or a user would look for two answers."""
+    assert "1 row has a value in one only, or different ones, in 'answer'" in asked(
+        [{**ROW, "generated_answer": None}]
+    )
+
+
+def test_two_columns_of_a_system_are_refused(asked: Asked) -> None:
+    """Neither has a documented name, or the first of two has no value."""
+    said = {"input": "q", "expected_output": "a"}
+    assert "'actual_output' and 'prediction'" in asked(
+        [{**said, "actual_output": "a", "prediction": "b"}]
+    )
+    assert "'answer' and 'response'" in asked([{**said, "answer": "", "response": "a"}])
+
+
+@pytest.mark.parametrize(("blank", "answer"), [(None, "invalid"), ([], "invalid"), ("", "")])
+def test_what_a_second_file_does_not_give_is_missing(
+    plan: MakePlan, blank: Any, answer: str
+) -> None:
+    """The data set's own answer is not scored where the system failed; "" is an empty answer."""
+    gold = [{**ROW, "id": at} for at in (1, 2, 3)]
+    given = [{"id": 1, "answer": "five days"}, {"id": 2, "answer": blank}, {"id": 3, "error": "x"}]
+    files = {"gold.jsonl": jsonl(gold), "bot.jsonl": jsonl(given)}
+    cases = plan(scenario("answers: bot.jsonl\n"), files).cases
+    read = [case.answer if isinstance(case, Sample) else "invalid" for case in cases]
+    assert read == ["five days", answer, "invalid"]
+
+
+@pytest.mark.parametrize("blank", [None, ""])
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_second_file_may_not_be_blank_under_another_name(
+    asked: Asked, blank: str | None, rows: int
+) -> None:
+    """In all rows, or where it failed; the same of retrieved ids."""
+    gold = [{**ROW, "id": at, "retrieved_ids": ["d"], "reference_ids": ["d"]} for at in (1, 2)]
+    given = [{"id": at, "bot_answer": blank if at <= rows else "five days"} for at in (1, 2)]
+    assert f"{rows} row" in asked(gold, given)
+    found = [{"id": at, "retrieved_doc_ids": [] if at <= rows else ["d"]} for at in (1, 2)]
+    assert "key_map: {retrieved_ids: retrieved_doc_ids}" in asked(gold, found, metrics="recall@1")
+
+
+def test_two_golds_are_refused_under_any_names(asked: Asked) -> None:
+    """Neither has a documented name; a flag, a route and an object are no references."""
+    message = asked([{"问题": "q", "模型回答": "五天", "标准答案": "五天", "参考答案": "金"}])
+    assert "'标准答案' and '参考答案'" in message
+    rows = [{"answer": "five", "reference_answer": "five", "expected": "no such thing"}] * 9
+    assert "'reference_answer' and 'expected'" in asked(rows)
+    assert asked([{**ROW, "truth": True, "expected": {"tool": "rag"}}]) == ""
     routes = [{"answer": f"a{at}", "reference": f"b{at}", "expected": "sql"} for at in range(5)]
     assert asked(routes) == ""
     assert "'reference' and 'expected'" in asked(routes[:4])
     assert "'reference' and 'expected'" in asked([{**row, "reference": "rag"} for row in routes])
-    trained = {"instruction": "i", "output": "o", "answer": "a", "reference": "a"}
-    assert asked([trained]) == ""
 
 
 def test_what_no_metric_reads_is_no_matter(plan: MakePlan) -> None:

@@ -287,3 +287,34 @@ def test_ids_with_commas_are_no_ids() -> None:
     assert of(question=ASKED, expected_product_ids=("E1,E2", "E3", "E4")) == {
         "question": "question"
     }
+
+
+@pytest.mark.parametrize("said", [(None, None, None), ("five days", "", "we do")])
+@pytest.mark.parametrize(
+    ("gold", "ways"),
+    [
+        ({"expected": SAID}, [("answer", "generated_answer"), ("answer", "answer")]),
+        ({}, [("answer", "generated_answer"), ("references", "answer")]),
+    ],
+)
+def test_a_blank_beside_a_bare_answer_leaves_it_open(
+    said: tuple[str | None, ...], gold: Mapping[str, Any], ways: list[tuple[str, str]]
+) -> None:
+    """A27: the gold would be the answer where a system gave none."""
+    rows = rows_of({"question": ASKED, "answer": SAID, "generated_answer": said, **gold})
+    found = mapped(rows)
+    assert found.doubt.startswith(f"'generated_answer' is blank in {3 - sum(map(bool, said))} of 3")
+    assert [way[1:] for way in found.ways] == ways
+    for field, column in ways:
+        assert mapped(rows, **{field: column}).doubt == ""
+
+
+def test_two_columns_of_a_system_are_left_open() -> None:
+    """A27: the better name would be read, and the other one never seen."""
+    rows = rows_of({"question": ASKED, "expected": SAID, "model_answer": SAID, "output": ASKED})
+    found = mapped(rows)
+    assert found.doubt == "'model_answer' and 'output' may both be what a system said"
+    assert [way[1:] for way in found.ways] == [("answer", "model_answer"), ("answer", "output")]
+    assert mapped(rows, answer="output").doubt == ""
+    same = rows_of({"question": ASKED, "expected": SAID, "model_answer": SAID, "output": SAID})
+    assert mapped(same).doubt == ""

@@ -270,3 +270,18 @@ def test_a_blank_column_is_no_answer(tmp_path: Path) -> None:
     file = tmp_path / "tests.csv"
     file.write_text("input,actual_output,expected_output\nHow long?,,five days\n", encoding="utf-8")
     assert propose(file, tmp_path, {}).measures.asks == ("answer",)
+
+
+def test_two_golds_are_refused_until_one_is_named(tmp_path: Path) -> None:
+    """A27: the ``key_map`` of the proposal would name the better one, and nobody would see."""
+    rows = [{"question": "How long?", "reference_answer": "five", "expected_answer": "six days"}]
+    assert "'reference_answer' and 'expected_answer', both names of 'ref" in refused(tmp_path, rows)
+    given = {"key_map": {"references": "reference_answer"}}
+    assert proposed(tmp_path, rows, given).mapped.fields["references"].column == "reference_answer"
+
+
+def test_a_column_that_was_named_is_written_though_its_name_is_ours(tmp_path: Path) -> None:
+    """A27: without the line, a column of the same meaning would be a doubt."""
+    rows = [{"question": "How?", "answer": "five", "output": "six", "reference": "five days"}]
+    found = proposed(tmp_path, rows, {"key_map": {"answer": "answer"}})
+    assert "    answer: answer " in found.text

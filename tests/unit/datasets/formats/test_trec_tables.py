@@ -155,3 +155,16 @@ def test_a_line_that_is_no_csv_is_left_to_other_readers(file: Make) -> None:
     assert read_table_qrels(file('q1 "\rx", 1\n')) is None
     with pytest.raises(ScenarioError, match="t.tsv:2: not a row with the columns"):
         read_table_qrels(file("qid,docid,rel\nq1,d\r1,1\n"))
+
+
+def test_columns_of_texts_are_no_grades(file: Make) -> None:
+    """A27: a split, a title, a text; with a number in each row a column may be the grade."""
+    assert read_table_qrels(file("query-id\tcorpus-id\tscore\tsplit\nq1\td1\t2\ttest\n")) == {
+        "q1": {"d1": 2}
+    }
+    rows = '{"qid": "q1", "docid": "d1", "title": "a"}\n{"qid": "q1", "docid": "d2", "title": "7"}'
+    assert read_table_qrels(file(rows)) == {"q1": {"d1": 1, "d2": 1}}
+    run = "qid\tdocid\tscore\ttext\nq1\td1\t0.5\ta passage\n"
+    assert read_table_run(file(run)) == {"q1": ("d1",)}
+    with pytest.raises(ScenarioError, match="is 'judged' the grade"):
+        read_table_qrels(file("qid,docid,judged\nq1,d1,False\nq1,d2,\n"))
