@@ -40,6 +40,7 @@ _OF_SENTENCES: Final = (
 _SCRIPTS: Final = {
     "cjk": "Characters are compared, and full-width punctuation does not count",
     "letters": "Words of every script are compared; ROUGE's own are those of ASCII letters",
+    "punctuation": "Quotes “ ” and dashes — count no more than ASCII ones; the default keeps them",
 }
 
 
@@ -152,8 +153,9 @@ def _metrics(draft: Draft) -> list[str]:
             _with_comment(f"match: {measures.match}", "expected passages lie inside others")
         )
     if measures.script and set(measures.metrics) & {"em", "f1", "rouge-l"}:
-        options = inline_text({"normalizer": "unicode", "tokenizer": "char"})
-        lines += [f"# {_SCRIPTS[measures.script]}:", f"metric_options: {options}"]
+        options = {"normalizer": "unicode"}
+        options |= {"tokenizer": "char"} if measures.script != "punctuation" else {}
+        lines += [f"# {_SCRIPTS[measures.script]}:", f"metric_options: {inline_text(options)}"]
     for names, needed in measures.later:
         lines.append(f"# Also: {', '.join(names)}. Needs {needed}.")
     return lines

@@ -97,12 +97,13 @@ def check_fields(plans: Sequence[Plan], conditions: Sequence[Condition]) -> None
 def _unusable(plan: Plan, name: str) -> str:
     """Return why no samples can be chosen by a field, "" if they can."""
     known = (*FIELDS, *plan.info.metadata_columns)
+    own = [column for column, field in plan.own_names.items() if field in known]
     field = plan.own_names.get(name, name)
     if field not in known and field != name:
-        listed = ", ".join(sorted(known))
+        listed = ", ".join(sorted((*known, *own)))
         return f"{name!r} is read as {field!r}, by which no samples are chosen. Known: {listed}"
     if field not in known:
-        return unknown_name("field", name, known)
+        return unknown_name("field", name, (*known, *own))
     if field == "answer" and plan.target is not None and "answer" in plan.target.provides:
         return (
             "the answers come from the target, which is asked about the samples that are chosen; "

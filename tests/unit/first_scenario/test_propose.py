@@ -270,3 +270,17 @@ def test_a_blank_column_is_no_answer(tmp_path: Path) -> None:
     file = tmp_path / "tests.csv"
     file.write_text("input,actual_output,expected_output\nHow long?,,five days\n", encoding="utf-8")
     assert propose(file, tmp_path, {}).measures.asks == ("answer",)
+
+
+def test_typographic_quotes_make_no_right_answer_wrong(tmp_path: Path) -> None:
+    """By hand: each answer holds the words of its reference, so coverem is 1."""
+    rows = [
+        {"question": "Where?", "answer": "Click on the “Forgot password” link", "expected": "link"},
+        {"question": "Who?", "answer": "Our parcels go by “DHL”", "expected": "DHL"},
+        {"question": "How long?", "answer": "Five working days—counted", "expected": "five days"},
+    ]
+    found = proposed(tmp_path, rows)
+    data = parse_scenario(found.text, Path("x.yaml"), "x.yaml").data
+    assert data["metric_options"] == {"normalizer": "unicode"}
+    assert found.tried is not None
+    assert found.tried.mean_of("coverem") == 1.0
