@@ -10,7 +10,6 @@ from typing import Any, Final
 from pytest_rageval.first_scenario.mapping import CHECK_FIELDS, Mapped
 from pytest_rageval.first_scenario.measures import Measures
 from pytest_rageval.first_scenario.table import Table
-from pytest_rageval.first_scenario.target_text import FUNCTION
 from pytest_rageval.first_scenario.workflow import shell_word
 from pytest_rageval.model import WEIGHTED_SCORE, ScenarioResult
 from pytest_rageval.scenario.column_names import snake_case
@@ -48,8 +47,9 @@ _SCRIPTS: Final = {
 class Draft:
     """All that the text of a scenario says.
 
-    ``dataset`` are the keys of the data other than ``key_map``; ``module`` has the function that is
-    asked where the data have no answers; ``tried`` is what the first rows gave, None before that.
+    ``dataset`` are the keys of the data other than ``key_map``; ``target`` is asked where the data
+    have no answers, and ``is_written`` if it is the user's, not a function that is still to be
+    written; ``tried`` is what the first rows gave, None before that.
     """
 
     name: str
@@ -58,7 +58,8 @@ class Draft:
     table: Table
     mapped: Mapped
     measures: Measures
-    module: str = ""
+    target: str = ""
+    is_written: bool = False
     tried: ScenarioResult | None = None
 
 
@@ -123,11 +124,14 @@ def _target(draft: Draft) -> list[str]:
     if not asks:
         return []
     given = " and ".join("answers" if one == "answer" else one for one in asks)
-    file = f"{draft.module.rpartition('.')[2]}.py"
+    if draft.is_written:
+        said = f"# The data have no {given}: your system is asked."
+        return [said, pair_text("target", draft.target), *_second_file(draft)]
+    file = f"{draft.target.partition(':')[0].rpartition('.')[2]}.py"
     return [
         f"# The data have no {given}: your system is asked. Write how in {file},",
         "# or name a function that you have, my_app.rag:answer, or an address:",
-        pair_text("target", f"{draft.module}:{FUNCTION}"),
+        pair_text("target", draft.target),
         '# target: http://localhost:8000/ask  # {"question": ...}; needs pytest-rageval[judge]',
         *_second_file(draft),
     ]
