@@ -143,11 +143,11 @@ const VARIANT_WORDS = {
     best_here: "最佳",
     doc_beats: "{mean}：显示 {doc} 中 {a} 优于 {b} 的样本",
     variants_hint:
-      "更改权重：将同时用于所有变体。均值立即更新，p 值和字母稍后更新，与重新运行的结果一致。",
+      "修改权重：将同时用于所有变体。均值立即更新，p 值和字母稍后更新，与重新运行的结果一致。",
     one_metric_hint:
-      "更改权重：将同时用于所有变体。排名只依据一个指标（{metric}）：文档权重会改变排名，指标权重只影响加权分数、结果和门禁。",
+      "修改权重：将同时用于所有变体。排名只依据一个指标（{metric}）：文档权重会改变排名，指标权重只影响加权分数、结果和门禁。",
     no_file_changed: "不会修改任何文件；如需保留权重，请复制 YAML。",
-    weights_differ: "各变体的权重不同。此处显示 {name} 的权重；更改后适用于所有变体。",
+    weights_differ: "各变体的权重不同。此处显示 {name} 的权重；修改后适用于所有变体。",
     before_and_after: "{mean} {letters}",
     which: "行",
     which_all: "全部",
@@ -191,7 +191,7 @@ const VARIANT_WORDS = {
     left_out_common: "未计入的样本：{n}，共 {total} 个（{lacks}）",
     one_common: "1 个共有样本",
     commons_n: "{n} 个共有样本",
-    few_resamples: "{n} 次重抽样达不到 p < {alpha}；至少需要 {needed}",
+    few_resamples: "{n} 次重抽样达不到 p < {alpha}；至少需要 {needed} 次",
   },
 };
 

@@ -345,7 +345,7 @@ const WORDS = {
     of_samples: "{of} 个样本中有 {n} 个",
     comma: "，",
     semicolon: "；",
-    missing_on: "{n} 个样本缺少 {name}",
+    missing_on: "{n} 个样本缺少{name}",
     missing_row: "有效数据行",
     missing_answer: "回答",
     metric_missing: "{of} 个样本中有 {n} 个缺少 {name}",
@@ -652,6 +652,11 @@ function say(key, figures = {}) {
   return text.replace(/\{(\w+)\}/g, (whole, name) =>
     name in figures ? String(figures[name]) : whole,
   );
+}
+
+/** A name after Chinese words, which a blank sets apart from letters, but not from Chinese. */
+function afterWords(name) {
+  return language === "en" || /^\p{Script=Han}/u.test(name) ? name : ` ${name}`;
 }
 
 /** The language that the browser asks for first, of those that the page speaks. */

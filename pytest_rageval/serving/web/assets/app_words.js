@@ -161,7 +161,7 @@ const APP_WORDS = {
     changed_for_run: "与文件不同的设置",
     verdict_error: "出错",
     verdict_stopped: "已停止",
-    ended_error: "运行未能完成（退出状态 {status}）",
+    ended_error: "运行未能完成（退出码 {status}）",
     ended_stopped: "运行在结束前被停止",
     terminal: "终端输出的末尾",
     before: "之前：{value}",
