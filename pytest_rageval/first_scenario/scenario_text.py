@@ -34,7 +34,8 @@ _MEANS: Final = {
 _OF_SENTENCES: Final = (
     "# The references are short: what counts is whether an answer holds one. f1 and rouge-l, low",
     "# for right answers in sentences, are only shown. An answer that holds the reference and",
-    "# contradicts it counts as right: answer_correctness would see that.",
+    "# contradicts it counts as right, a right one in other words as wrong: answer_correctness",
+    "# would see both.",
 )
 _SCRIPTS: Final = {
     "cjk": "Characters are compared, and full-width punctuation does not count",
