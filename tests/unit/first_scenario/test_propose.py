@@ -147,10 +147,7 @@ def test_answers_in_sentences_have_to_hold_the_reference(tmp_path: Path) -> None
     data = parse_scenario(found.text, Path("x.yaml"), "x.yaml").data
     assert data["metric_weights"] == {"coverem": 1.0, "f1": 0.0, "rouge-l": 0.0}
     assert "# the first 3 rows gave 0.6667\n" in found.text
-    assert (
-        "contradicts it counts as right, a right one in other words as wrong: answer_correctness"
-        in found.text
-    )
+    assert "# contradicts it counts as right, a right one in other words as wrong: " in found.text
     assert list(found.missed) == []
 
 
