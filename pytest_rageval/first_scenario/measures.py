@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
@@ -45,7 +46,7 @@ class Measures:
     weights: tuple[tuple[str, float], ...] = ()
     match: str = ""
     script: str = ""
-    """The script of the texts where Latin letters are not enough: ``cjk`` or ``letters``."""
+    """What in the texts the defaults do not compare: ``cjk``, ``letters`` or ``punctuation``."""
     groups: tuple[str, ...] = ()
     """The columns whose values may be judged apart from each other."""
     bare_rows: int = 0
@@ -222,12 +223,21 @@ def _normal(cell: Any) -> set[str]:
 
 
 def _script(table: Table, mapped: Mapped) -> str:
-    columns = (_column(table, mapped, name) for name in ("references", "answer", "must_include"))
-    text = "".join(_sampled(column for column in columns if column is not None))
+    found = (_column(table, mapped, name) for name in ("references", "answer", "must_include"))
+    columns = [column for column in found if column is not None]
+    text = "".join(_sampled(columns))
     letters = [character for character in text if character.isalpha()]
-    if sum(not letter.isascii() for letter in letters) <= _FEW_LETTERS * len(letters):
-        return ""
-    return "cjk" if has_cjk(text) else "letters"
+    if sum(not letter.isascii() for letter in letters) > _FEW_LETTERS * len(letters):
+        return "cjk" if has_cjk(text) else "letters"
+    # In all texts: a single “quoted” word makes a right answer wrong.
+    used = frozenset().union(*(text for one in columns for text in one.texts))
+    return "punctuation" if any(map(_is_kept_punctuation, used)) else ""
+
+
+def _is_kept_punctuation(character: str) -> bool:
+    """Return whether it is a mark that the default normaliser takes for a part of a word."""
+    is_mark = not character.isascii() and unicodedata.category(character)[0] == "P"
+    return is_mark and bool(normalize_ultrarag(character))
 
 
 def _sampled(columns: Iterable[Column]) -> Iterable[str]:

@@ -28,7 +28,7 @@ from pytest_rageval.first_scenario.scenario_text import (
     written_map,
 )
 from pytest_rageval.first_scenario.table import Column, Table, read_table
-from pytest_rageval.first_scenario.target_text import target_text
+from pytest_rageval.first_scenario.target_text import FUNCTION, target_text
 from pytest_rageval.first_scenario.workflow import shell_word
 from pytest_rageval.import_path import module_in
 from pytest_rageval.importing.python_target import identifier
@@ -85,11 +85,12 @@ class Proposal:
                 yield name, least
 
 
-def propose(data: Path, folder: Path, given: Mapping[str, Any]) -> Proposal:
+def propose(data: Path, folder: Path, given: Mapping[str, Any], target: str = "") -> Proposal:
     """Return the scenario to write into ``folder`` for the rows of ``data``.
 
-    ``given`` are keys of ``dataset`` that the user named, such as ``sheet`` or ``key_map``. Nothing
-    is written, no model is asked. Raises ScenarioError for a file that cannot be read, whose
+    ``given`` are keys of ``dataset`` that the user named, such as ``sheet`` or ``key_map``;
+    ``target`` is the system that the user named, which takes the place of the module. Nothing is
+    written, no model is asked. Raises ScenarioError for a file that cannot be read, whose
     columns have no gold, or where it cannot be told which column that is.
     """
     shown = data.name
@@ -107,10 +108,12 @@ def propose(data: Path, folder: Path, given: Mapping[str, Any]) -> Proposal:
     measures = measures_for(table, mapped)
     if not measures.metrics:
         raise _refusal(shown, _nothing_found(mapped))
+    if target and not measures.asks:
+        raise _refusal(shown, "the data have what is measured, no system is asked: set no target")
     name = file_stem(data.name)
     path = os.path.relpath(data.absolute(), folder.absolute()).replace(os.sep, "/")
     dataset = {key: value for key, value in {"path": path, **given}.items() if key != "key_map"}
-    module = f"{identifier(name)}_target" if measures.asks else ""
+    module = f"{identifier(name)}_target" if measures.asks and not target else ""
     draft = Draft(
         name,
         f"{name}.rageval.yaml",
@@ -118,7 +121,8 @@ def propose(data: Path, folder: Path, given: Mapping[str, Any]) -> Proposal:
         table,
         mapped,
         measures,
-        module and module_in(folder, module),
+        target or (module and f"{module_in(folder, module)}:{FUNCTION}"),
+        is_written=not module,
     )
     valid = next((case.index for case in read.cases if isinstance(case, Sample)), 0)
     tried = _try(draft, data, valid)

@@ -10,7 +10,6 @@ from typing import Any, Final
 from pytest_rageval.first_scenario.mapping import AS_SAID, CHECK_FIELDS, Mapped
 from pytest_rageval.first_scenario.measures import Measures
 from pytest_rageval.first_scenario.table import Table
-from pytest_rageval.first_scenario.target_text import FUNCTION
 from pytest_rageval.first_scenario.workflow import shell_word
 from pytest_rageval.model import WEIGHTED_SCORE, ScenarioResult
 from pytest_rageval.scenario.column_names import snake_case
@@ -35,11 +34,13 @@ _MEANS: Final = {
 _OF_SENTENCES: Final = (
     "# The references are short: what counts is whether an answer holds one. f1 and rouge-l, low",
     "# for right answers in sentences, are only shown. An answer that holds the reference and",
-    "# contradicts it counts as right: answer_correctness would see that.",
+    "# contradicts it counts as right, a right one in other words as wrong: answer_correctness",
+    "# would see both.",
 )
 _SCRIPTS: Final = {
     "cjk": "Characters are compared, and full-width punctuation does not count",
     "letters": "Words of every script are compared; ROUGE's own are those of ASCII letters",
+    "punctuation": "Quotes “ ” and dashes — count no more than ASCII ones; the default keeps them",
 }
 
 
@@ -47,8 +48,9 @@ _SCRIPTS: Final = {
 class Draft:
     """All that the text of a scenario says.
 
-    ``dataset`` are the keys of the data other than ``key_map``; ``module`` has the function that is
-    asked where the data have no answers; ``tried`` is what the first rows gave, None before that.
+    ``dataset`` are the keys of the data other than ``key_map``; ``target`` is asked where the data
+    have no answers, and ``is_written`` if it is the user's, not a function that is still to be
+    written; ``tried`` is what the first rows gave, None before that.
     """
 
     name: str
@@ -57,7 +59,8 @@ class Draft:
     table: Table
     mapped: Mapped
     measures: Measures
-    module: str = ""
+    target: str = ""
+    is_written: bool = False
     tried: ScenarioResult | None = None
 
 
@@ -124,11 +127,14 @@ def _target(draft: Draft) -> list[str]:
     if not asks:
         return []
     given = " and ".join("answers" if one == "answer" else one for one in asks)
-    file = f"{draft.module.rpartition('.')[2]}.py"
+    if draft.is_written:
+        said = f"# The data have no {given}: your system is asked."
+        return [said, pair_text("target", draft.target), *_second_file(draft)]
+    file = f"{draft.target.partition(':')[0].rpartition('.')[2]}.py"
     return [
         f"# The data have no {given}: your system is asked. Write how in {file},",
         "# or name a function that you have, my_app.rag:answer, or an address:",
-        pair_text("target", f"{draft.module}:{FUNCTION}"),
+        pair_text("target", draft.target),
         '# target: http://localhost:8000/ask  # {"question": ...}; needs pytest-rageval[judge]',
         *_second_file(draft),
     ]
@@ -154,8 +160,9 @@ def _metrics(draft: Draft) -> list[str]:
             _with_comment(f"match: {measures.match}", "expected passages lie inside others")
         )
     if measures.script and set(measures.metrics) & {"em", "f1", "rouge-l"}:
-        options = inline_text({"normalizer": "unicode", "tokenizer": "char"})
-        lines += [f"# {_SCRIPTS[measures.script]}:", f"metric_options: {options}"]
+        options = {"normalizer": "unicode"}
+        options |= {"tokenizer": "char"} if measures.script != "punctuation" else {}
+        lines += [f"# {_SCRIPTS[measures.script]}:", f"metric_options: {inline_text(options)}"]
     for names, needed in measures.later:
         lines.append(f"# Also: {', '.join(names)}. Needs {needed}.")
     return lines

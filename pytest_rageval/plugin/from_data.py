@@ -23,6 +23,7 @@ from pytest_rageval.first_scenario.workflow import (
     SERVICES,
     shell_word,
     step_text,
+    what_to_add,
     workflow_text,
 )
 from pytest_rageval.plugin.options import SET
@@ -68,7 +69,15 @@ class _Asked:
     @property
     def step(self) -> str:
         """The step of a workflow that runs the scenario."""
-        return step_text(self.shown(self.scenario).replace(os.sep, "/"))
+        return step_text(self._named)
+
+    @property
+    def _named(self) -> str:
+        return self.shown(self.scenario).replace(os.sep, "/")
+
+    def left_to_add(self, workflow: str) -> str:
+        """Return what to do for a workflow that is there to run the scenario, "" if it does."""
+        return what_to_add(workflow, self._named)
 
     def workflow_text(self, *, asks: bool) -> str:
         """Return the workflow; ``asks`` says that a system has to be installed, too."""
@@ -88,7 +97,7 @@ def write_first_scenario(config: pytest.Config) -> int:
     if asked.scenario.exists():
         return _write_workflow_only(asked)
     try:
-        proposal = propose(asked.data, asked.folder, _given(config))
+        proposal = propose(asked.data, asked.folder, *_given(config))
     except RagevalError as error:
         raise _misused(_with_hint(f"--rag-from={config.getoption('rag_from')}: {error}")) from error
     files = {asked.scenario: proposal.text}
@@ -103,11 +112,10 @@ def write_first_scenario(config: pytest.Config) -> int:
 
 
 def _write_workflow_only(asked: _Asked) -> int:
-    """Add a workflow to a scenario that is there; raises UsageError if there is none to write."""
-    if asked.workflow is None or asked.workflow.exists():
+    """Add a workflow to a scenario that is there; raises UsageError if none is asked for."""
+    if asked.workflow is None:
         hint = "delete it, or give --rag-init another folder: --rag-init=evals"
-        also = f". {_step_to_add(asked)}" if asked.workflow is not None else ""
-        raise _misused(f"--rag-init: {asked.shown(asked.scenario)} exists already; {hint}{also}")
+        raise _misused(f"--rag-init: {asked.shown(asked.scenario)} exists already; {hint}")
     try:
         asks = re.search(r"^target:", asked.scenario.read_text("utf-8"), re.MULTILINE) is not None
     except (OSError, ValueError) as error:
@@ -139,9 +147,13 @@ def _asked(config: pytest.Config) -> _Asked:
     return asked
 
 
-def _given(config: pytest.Config) -> dict[str, Any]:
-    """Return the keys of ``dataset`` that ``--rag-set`` names; raises UsageError for others."""
+def _given(config: pytest.Config) -> tuple[dict[str, Any], str]:
+    """Return the keys of ``dataset``, and the target, that ``--rag-set`` names.
+
+    Raises UsageError for any other key.
+    """
     given: dict[str, Any] = {}
+    target = ""
     for text in SET.values(config):
         override = set_override(SET.flag, text)
         match override.path:
@@ -149,10 +161,15 @@ def _given(config: pytest.Config) -> dict[str, Any]:
                 given.setdefault("key_map", {})[name] = override.value
             case ("dataset", key) if key != "path":
                 given[key] = override.value
+            case ("target",) if isinstance(override.value, str):
+                target = override.value
             case _:
-                message = "with --rag-from, only keys of 'dataset' but 'path' can be set"
+                message = (
+                    "with --rag-from, only keys of 'dataset' but 'path' can be set, and 'target': "
+                    "my_app.rag:answer, or an address"
+                )
                 raise _misused(f"--rag-set {text}: {message}")
-    return given
+    return given, target
 
 
 def _with_hint(message: str) -> str:
@@ -178,12 +195,9 @@ def _write(asked: _Asked, files: dict[Path, str]) -> Iterator[str]:
             raise _misused(f"--rag-init: {error}") from error
         shown = asked.shown(path)
         yield f"kept {shown}, which is there already" if is_kept else f"wrote {shown}"
-        if is_kept and path == asked.workflow:
-            yield _step_to_add(asked)
-
-
-def _step_to_add(asked: _Asked) -> str:
-    return f"Add this step to {asked.shown(asked.workflow or asked.here)}:  - {asked.step}"
+        of_workflow = path.read_text("utf-8", "replace") if path == asked.workflow else ""
+        if is_kept and (left := of_workflow and asked.left_to_add(of_workflow)):
+            yield f"In {shown}, {left}"
 
 
 def _found(proposal: Proposal) -> list[str]:
@@ -209,6 +223,7 @@ def _next(asked: _Asked, proposal: Proposal) -> Iterator[str]:
         yield f"the data have no answers: write in {file} how your system is asked, then"
         yield f"run it:  {command}"
         yield f"or name a function that you have:  {command} --rag-set target=my_app.rag:answer"
+        yield f"for good, write it into {asked.shown(asked.scenario)}: target: my_app.rag:answer"
         return
     yield f"run it:  {command}"
     if missed := [f"{name} {least:g}" for name, least in proposal.missed]:

@@ -97,6 +97,16 @@ def is_low(info: ScenarioInfo, sample: SampleResult) -> bool:
     return is_scored(score) and info.band_of(WEIGHTED_SCORE, score) == "bad"
 
 
+def unwritten(target: str, sample: SampleResult) -> str | None:
+    """Return what a target said that is not written yet, which is the same for every sample.
+
+    ``target`` is its name in results. None for one that gave an answer, or failed otherwise.
+    """
+    said = sample.errors.get(TARGET, "").partition("\n")[0]
+    is_unwritten = bool(target) and said.startswith(f"{target}: {NotImplementedError.__name__}")
+    return said if is_unwritten else None
+
+
 def is_beyond_budget(sample: SampleResult) -> bool:
     """Return whether a score was not asked for because the budget was spent."""
     return any(error.startswith(BUDGET) for error in sample.errors.values())

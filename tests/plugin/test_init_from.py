@@ -63,6 +63,10 @@ def test_gold_alone_is_red_until_its_function_is_written(project: Project) -> No
     said = "NotImplementedError: write in gold_target.py how your system is asked"
     result.stdout.fnmatch_lines([f"not answered: gold_target:answer: {said}"])
     result.stdout.fnmatch_lines(["gate unscored * FAILED  none of 3 samples was scored*"])
+    result.stdout.fnmatch_lines([f"3 of 3 samples are not answered, for instance: *{said}"])
+    result.stdout.no_fnmatch_line("*failed on 3 of 3*")
+    result.stdout.fnmatch_lines(["next  *pytest --rag-set=target=MODULE:FUNCTION"])
+    result.stdout.no_fnmatch_line("page  *")
     project.pytester.syspathinsert()
     result = project.pytest("evals/gold.rageval.yaml", "--rag-set", "target=my_app:answer")
     assert result.ret == pytest.ExitCode.TESTS_FAILED  # one of three is right
@@ -81,7 +85,7 @@ def test_what_is_there_is_kept(project: Project) -> None:
             "wrote gold data.rageval.yaml",
             "kept gold_data_target.py, which is there already",
             "kept .github/workflows/rageval.yml, which is there already",
-            "Add this step to .github/workflows/rageval.yml:  - run: 'pytest ''gold data.rag*",
+            "In .github/workflows/rageval.yml, add this step:  - run: 'pytest ''gold data.rag*",
         ]
     )
     assert workflow.read_text() == "mine"
@@ -99,6 +103,53 @@ def test_a_workflow_can_be_added_later(project: Project) -> None:
     )
     assert scenario.read_text() == "name: mine\ntarget: my_app:answer\n"
     assert "requirements.txt" in (project.path / ".github/workflows/rageval.yml").read_text()
+
+
+def test_a_function_that_there_is_needs_no_other(project: Project) -> None:
+    """[E22] The scenario names it, and CI needs no option; data with answers ask nobody."""
+    project.file("gold.csv", CSV.replace("answer,", "category,"))
+    project.file("answers.csv", CSV)
+    project.file("my_app.py", "def answer(question):\n    return 'five days, no, the shop'\n")
+    named = ("--rag-init", "--rag-set", "target=my_app:answer")
+    result = project.pytest(*named, "--rag-from=gold.csv")
+    assert result.ret == pytest.ExitCode.OK
+    assert result.outlines[-2:] == [
+        "wrote gold.rageval.yaml",
+        "run it:  pytest gold.rageval.yaml",
+    ]
+    assert not (project.path / "gold_target.py").exists()
+    project.pytester.syspathinsert()
+    assert project.pytest("gold.rageval.yaml").ret == pytest.ExitCode.OK
+    refused = project.pytest(*named, "--rag-from=answers.csv")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    refused.stderr.fnmatch_lines(["*no system is asked: set no target*"])
+
+
+def test_the_same_command_again_keeps_all(project: Project) -> None:
+    """A second file is named where the first one is; there is nothing to delete."""
+    arguments = ("--rag-init", "--rag-ci=github")
+    for name in ("a.csv", "b.csv"):
+        project.file(name, CSV)
+    project.pytest(*arguments, "--rag-from=a.csv")
+    workflow = project.path / ".github/workflows/rageval.yml"
+    again = project.pytest(*arguments, "--rag-from=a.csv")
+    assert again.ret == pytest.ExitCode.OK
+    assert again.outlines == [
+        "kept a.rageval.yaml, which is there already",
+        "kept .github/workflows/rageval.yml, which is there already",
+    ]
+    said = (
+        "In .github/workflows/rageval.yml, write b.rageval.yaml into the pytest command, "
+        "before --rag-strict"
+    )
+    for _ in range(2):  # until it is there
+        second = project.pytest(*arguments, "--rag-from=b.csv")
+        assert second.ret == pytest.ExitCode.OK
+        assert said in second.outlines
+    workflow.write_text(
+        workflow.read_text().replace(" --rag-strict", " b.rageval.yaml --rag-strict")
+    )
+    assert said not in project.pytest(*arguments, "--rag-from=b.csv").outlines
 
 
 @pytest.mark.parametrize(

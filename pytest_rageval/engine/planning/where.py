@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from unicodedata import normalize
 
@@ -97,23 +97,19 @@ def check_fields(plans: Sequence[Plan], conditions: Sequence[Condition]) -> None
 def _unusable(plan: Plan, name: str) -> str:
     """Return why no samples can be chosen by a field, "" if they can."""
     known = (*FIELDS, *plan.info.metadata_columns)
+    own = [column for column, field in plan.own_names.items() if field in known]
     field = plan.own_names.get(name, name)
     if field not in known and field != name:
-        listed = ", ".join(sorted(known))
+        listed = ", ".join(sorted((*known, *own)))
         return f"{name!r} is read as {field!r}, by which no samples are chosen. Known: {listed}"
     if field not in known:
-        return unknown_name("field", name, {*known, *_own_names(plan, known)})
+        return unknown_name("field", name, (*known, *own))
     if field == "answer" and plan.target is not None and "answer" in plan.target.provides:
         return (
             "the answers come from the target, which is asked about the samples that are chosen; "
             f"choose them by another field: {', '.join(one for one in known if one != 'answer')}"
         )
     return ""
-
-
-def _own_names(plan: Plan, known: Collection[str]) -> list[str]:
-    """Return the columns that are read as known fields: they are named in their place."""
-    return [name for name, field in plan.own_names.items() if field in known]
 
 
 def unmet(plans: Sequence[Plan], conditions: Sequence[Condition]) -> Iterator[str]:

@@ -42,16 +42,6 @@ def reasons_unjudged(plan: Plan, result: SampleResult) -> list[str]:
     return [f"{name} unscored: {_why(result, name)}" for name in _wanted(plan, result)]
 
 
-def unwritten(plan: Plan, result: SampleResult) -> str | None:
-    """Return what a target said that is not written yet, which is the same for every sample.
-
-    None for one that gave an answer, or failed otherwise.
-    """
-    said = result.errors.get(TARGET, "").partition("\n")[0]
-    shown = plan.target.shown if plan.target is not None else ""
-    return said if said.startswith(f"{shown}: {NotImplementedError.__name__}") else None
-
-
 def reasons_tolerated(plan: Plan, result: SampleResult) -> list[str]:
     """Return the missing scores that ``gates.unscored`` tolerates, and why they are missing.
 

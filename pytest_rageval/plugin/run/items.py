@@ -12,12 +12,12 @@ import pytest
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.score_sample import score_case, unscored_result
 from pytest_rageval.engine.stopping import left_out_result, stop_reason
-from pytest_rageval.engine.verdict.green import reasons_tolerated, reasons_unjudged, unwritten
+from pytest_rageval.engine.verdict.green import reasons_tolerated, reasons_unjudged
 from pytest_rageval.errors import did_you_mean
 from pytest_rageval.model import Case, Outcome, Sample, SampleResult
 from pytest_rageval.plugin.show.case_text import failure_text, unjudged_text
 from pytest_rageval.plugin.show.scenario_lines import ScenarioLines, placed
-from pytest_rageval.stats.verdict import shortfalls
+from pytest_rageval.stats.verdict import shortfalls, unwritten
 from pytest_rageval.text.printable import one_line, wrappable
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class SampleItem(pytest.Item):
 
         The first one is an ERROR. In the results all of them are.
         """
-        said = unwritten(self.plan, result)
+        said = unwritten(self.plan.info.target, result)
         if said is None or self.get_closest_marker("xfail") is not None:
             return
         known = self.config.stash.setdefault(_UNWRITTEN, {})

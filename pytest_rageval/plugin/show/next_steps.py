@@ -13,6 +13,7 @@ import pytest
 from pytest_rageval.model import GateResult, ScenarioResult
 from pytest_rageval.plugin.show.next_command import Step, Told, next_command
 from pytest_rageval.reports.html import PAGE
+from pytest_rageval.stats.verdict import unwritten
 from pytest_rageval.text.printable import printable
 
 _CHILD = "pytest_rageval.plugin.child"
@@ -68,7 +69,7 @@ class NextSteps:
         needs_cache = step in ("failed", "stopped")
         command = next_command(told, step) if can_repeat or not needs_cache else None
         lines = [f"next  {command}"] if command else []
-        if not ended.refusals:
+        if not ended.refusals and step != "answers":
             # Without the samples that were left out, a page would be of little use.
             page = self._page(ended) or (next_command(told, "page") if step != "whole" else None)
             lines += [f"page  {page}"] if page else []
@@ -98,11 +99,26 @@ def next_step(ended: Ended) -> Step | None:
     red = _red_gates(ended)
     if not red and not ended.has_red_cases:
         return None
+    if _is_all_unwritten(ended):
+        return "answers"
     if ended.is_stopped:
         return "stopped"
     # Neither is red for what a sample is like: more samples have to run.
     unfinished = [one for one in red if _STRICT in one.message or one.name.startswith("save:")]
     return "failed" if ended.has_red_cases or len(red) > len(unfinished) else "whole"
+
+
+def _is_all_unwritten(ended: Ended) -> bool:
+    """Return whether every red scenario names a function that is still to be written.
+
+    Not one that the command line named: another one would not be what the user asked for.
+    """
+    red = [one for one, _ in ended.written if is_red(one)]
+    return bool(red) and all(
+        not any(name.partition(".")[0] == "target" for name in one.info.overridden)
+        and any(unwritten(one.info.target, sample) for sample in one.samples)
+        for one in red
+    )
 
 
 def _after_refusal(said: str) -> Step | None:

@@ -164,3 +164,21 @@ def test_groups_are_columns_with_few_values_that_repeat() -> None:
         for at in range(8)
     ]
     assert measures(*rows).groups == ("doc_name", "level")
+
+
+@pytest.mark.parametrize(
+    ("answer", "script"),
+    [
+        ("click on “Forgot password”", "punctuation"),
+        ("five days—counted", "punctuation"),
+        ("five％ of days", "punctuation"),
+        ("don’t wait five days", ""),  # the default normaliser knows this one
+        ("don't wait - five days", ""),
+    ],
+)
+def test_punctuation_that_the_default_keeps_asks_for_another_normaliser(
+    answer: str, script: str
+) -> None:
+    """One row in a thousand is enough: a right answer there would be wrong."""
+    rows = [{**ROW, "question": f"{at}?", "answer": "five days"} for at in range(999)]
+    assert measures(*rows, {**ROW, "answer": answer}).script == script

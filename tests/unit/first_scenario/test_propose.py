@@ -147,7 +147,7 @@ def test_answers_in_sentences_have_to_hold_the_reference(tmp_path: Path) -> None
     data = parse_scenario(found.text, Path("x.yaml"), "x.yaml").data
     assert data["metric_weights"] == {"coverem": 1.0, "f1": 0.0, "rouge-l": 0.0}
     assert "# the first 3 rows gave 0.6667\n" in found.text
-    assert "contradicts it counts as right: answer_correctness" in found.text
+    assert "# contradicts it counts as right, a right one in other words as wrong: " in found.text
     assert list(found.missed) == []
 
 
@@ -285,3 +285,17 @@ def test_a_column_that_was_named_is_written_though_its_name_is_ours(tmp_path: Pa
     rows = [{"question": "How?", "answer": "five", "output": "six", "reference": "five days"}]
     found = proposed(tmp_path, rows, {"key_map": {"answer": "answer"}})
     assert "    answer: answer " in found.text
+
+
+def test_typographic_quotes_make_no_right_answer_wrong(tmp_path: Path) -> None:
+    """By hand: each answer holds the words of its reference, so coverem is 1."""
+    rows = [
+        {"question": "Where?", "answer": "Click on the “Forgot password” link", "expected": "link"},
+        {"question": "Who?", "answer": "Our parcels go by “DHL”", "expected": "DHL"},
+        {"question": "How long?", "answer": "Five working days—counted", "expected": "five days"},
+    ]
+    found = proposed(tmp_path, rows)
+    data = parse_scenario(found.text, Path("x.yaml"), "x.yaml").data
+    assert data["metric_options"] == {"normalizer": "unicode"}
+    assert found.tried is not None
+    assert found.tried.mean_of("coverem") == 1.0

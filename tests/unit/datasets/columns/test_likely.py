@@ -53,6 +53,8 @@ Read = Callable[..., Mapping[str, str]]
         ("问", "question"),
         ("答", "answer"),
         *((name, "doc_name") for name in ("来源文档", "来源文件", "出处", "src")),
+        *((name, "doc_name") for name in ("Quelle", "Dokument", "Źródło", "zrodło", "Источник")),
+        ("Quelle (Gold)", None),
         # What is gold and what is given must not be confused.
         ("answer(参考答案)", None),
         ("answer (gold)", None),

@@ -110,6 +110,15 @@ def test_a_column_has_its_own_name_whatever_it_serves() -> None:
         check_fields([plan], [parse_condition("--rag-where", "expected=x")])
 
 
+def test_a_misspelt_column_is_told_by_the_name_that_it_has() -> None:
+    """Those that serve a field no samples are chosen by are not proposed."""
+    plan = replace(PLAN, own_names={"source": "doc_name", "expected": "references"})
+    with pytest.raises(ScenarioError) as caught:
+        check_fields([plan], [parse_condition("--rag-where", "sorce=b.pdf")])
+    assert "unknown field 'sorce'. Did you mean 'source'? Known: " in str(caught.value)
+    assert "expected" not in str(caught.value)
+
+
 def test_answers_that_a_target_has_yet_to_give_choose_nothing() -> None:
     """``answer!=x`` would choose all samples, and the run would look whole."""
     target = TargetPlan("bot:answer", frozenset({"answer"}), ClientSettings("bot"))

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from pytest_rageval.clients.settings import ClientSettings
-from pytest_rageval.engine.bound import TargetPlan
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.engine.verdict.green import reasons_tolerated, reasons_unjudged, unwritten
-from pytest_rageval.model import TARGET, WEIGHTED_SCORE, MetricColumn, SampleResult, ScenarioInfo
+from pytest_rageval.engine.verdict.green import reasons_tolerated, reasons_unjudged
+from pytest_rageval.model import WEIGHTED_SCORE, MetricColumn, SampleResult, ScenarioInfo
 
 F1, EM, SHOWN = MetricColumn("f1"), MetricColumn("em"), MetricColumn("shown", weight=0.0)
 NOTHING_WEIGHS = "weighted_score unscored: all metrics that have a score weigh 0"
@@ -94,24 +91,6 @@ def test_why_a_sample_cannot_be_judged(
     plan_of: PlanOf, found: SampleResult, required: Collection[str], reasons: list[str]
 ) -> None:
     assert reasons_unjudged(plan_of(required), found) == reasons
-
-
-@pytest.mark.parametrize(
-    ("error", "found"),
-    [
-        ("app:f: NotImplementedError: write me\n  app.py:2 in f: raise", True),
-        ("app:f: NotImplementedError\n  app.py:2 in f: raise", True),
-        ("app:f: RuntimeError: NotImplementedError", False),
-        ("", False),
-    ],
-)
-def test_a_target_that_is_not_written_yet(plan_of: PlanOf, error: str, found: bool) -> None:
-    """E22: it says so itself; its frames do not count."""
-    settings = ClientSettings(model="app:f", role="target", provider="python")
-    plan = replace(plan_of(), target=TargetPlan("app:f", frozenset({"answer"}), settings))
-    result = sample(None, None, None, errors={TARGET: error} if error else {})
-    assert unwritten(plan, result) == (error.partition("\n")[0] if found else None)
-    assert unwritten(plan_of(), result) is None
 
 
 def test_an_invalid_row_is_no_sample_whatever_lacks(plan_of: PlanOf) -> None:

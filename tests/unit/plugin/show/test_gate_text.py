@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from decided_result import decided
 
-from pytest_rageval.model import GateResult
-from pytest_rageval.plugin.show.gate_text import gate_text
+from pytest_rageval.model import Bound, GateResult
+from pytest_rageval.plugin.show.gate_text import gate_text, low_line
 from pytest_rageval.text.cells import cells
 
 LONG = "退款需要多少天才能到账？如果订单使用了优惠券，会如何处理？以及发票应当如何开具？"
@@ -69,3 +69,26 @@ def test_a_gate_of_a_hook_says_its_message_in_its_lines() -> None:
     result = decided({"f1": [1.0]}, {})
     verdict = GateResult("latency", "failed", 3.0, 2.0, "too slow:\nslowest 3 s")
     assert gate_text(result, verdict, 80) == "too slow:\nslowest 3 s"
+
+
+def test_a_mean_that_passes_names_what_it_hides() -> None:
+    """[E22] The lowest first; the mean of f1 is (0.4 + 0.2 + 0.0 + 0.3 + 1.0) / 5 = 0.38."""
+    scores = {"f1": [0.4, 0.2, 0.0, 0.3, 1.0]}
+    result = decided(scores, {"f1": 0.35})
+    assert low_line(result) == ("low  f1 is below 0.35 in 3 of 5 samples; the lowest: s2, s1, s3")
+    both = decided(scores, {"f1": 0.35, "weighted_score": 0.1})
+    assert low_line(both) == "low  weighted_score is below 0.1 in 1 of 5 samples; the lowest: s2"
+
+
+def test_nothing_is_said_of_low_samples_where_something_else_tells_them() -> None:
+    """[E22] A threshold, a gate that failed, a red sample; or no sample is low."""
+    scores = {"f1": [0.0, 1.0]}
+    result = decided(scores, {"f1": 0.5})
+    assert low_line(result)
+    assert low_line(replace(result, info=replace(result.info, thresholds={"f1": Bound(0.1)}))) == ""
+    assert low_line(replace(result, counts=replace(result.counts, error=1))) == ""
+    assert low_line(replace(result, counts=replace(result.counts, failed=1))) == ""
+    assert low_line(decided(scores, {"f1": 0.6})) == ""
+    assert low_line(decided(scores, {"f1": 0.5, "weighted_score": 0.9})) == ""
+    assert low_line(decided({"f1": [0.5, 1.0]}, {"f1": 0.5})) == ""
+    assert low_line(decided(scores, {"f1": {"quantile": {"q": 0.9, "min": 0.1}}})) == ""

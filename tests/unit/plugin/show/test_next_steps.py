@@ -34,6 +34,14 @@ def asked(made: ScenarioResult) -> ScenarioResult:
     return replace(made, info=replace(made.info, target="app:answer"))
 
 
+def unwritten(*overridden: str) -> ScenarioResult:
+    """Return the result of a scenario whose function is still to be written."""
+    made = asked(result(gate(), error=1))
+    error = {"target": "app:answer: NotImplementedError: write it"}
+    samples = [replace(one, errors=error) for one in made.samples]
+    return replace(made, samples=samples, info=replace(made.info, overridden=overridden))
+
+
 STRICT = gate(message="2 of 9 samples ran (strict: undecided fails)")
 
 
@@ -58,6 +66,11 @@ STRICT = gate(message="2 of 9 samples ran (strict: undecided fails)")
         ([], {"refusals": ["qa.yaml:3: metrics.0: no metric"]}, "check"),
         ([result(failed=1)], {"refusals": ["qa.yaml:3: metrics.0: no metric"]}, "check"),
         ([], {"refusals": ["qa.csv: not UTF-8. Here: --rag-set=x=VALUE: or"]}, "check"),
+        ([unwritten()], {}, "answers"),
+        ([unwritten(), result()], {"is_stopped": True}, "answers"),
+        ([unwritten(), result(failed=1)], {}, "failed"),
+        ([unwritten("target")], {}, "failed"),
+        ([unwritten("target.import")], {}, "failed"),
         # The same option would be refused again.
         ([], {"refusals": ["my bot.yaml: --rag-where a=b: unknown field 'a'"]}, None),
         ([], {"refusals": ["\nRAGEVAL_SET judge=x: no model"]}, None),
