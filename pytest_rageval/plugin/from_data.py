@@ -220,14 +220,15 @@ def _next(asked: _Asked, proposal: Proposal) -> Iterator[str]:
     command = f"pytest {shell_word(asked.shown(asked.scenario))}"
     if proposal.target is not None:
         file = asked.shown(asked.folder / proposal.target[0])
-        yield f"the data have no answers: write in {file} how your system is asked, then"
+        lacking = " and ".join(proposal.measures.asks).replace("answer", "answers")
+        yield f"the data have no {lacking}: write in {file} how your system is asked, then"
         yield f"run it:  {command}"
         yield f"or name a function that you have:  {command} --rag-set target=my_app.rag:answer"
         yield f"for good, write it into {asked.shown(asked.scenario)}: target: my_app.rag:answer"
         return
     yield f"run it:  {command}"
     if missed := [f"{name} {least:g}" for name, least in proposal.missed]:
-        yield f"the rows tried are below the gate {' and '.join(missed)}: read the answers of the "
+        yield f"the rows tried are below the gate {' and '.join(missed)}: read the answers of the"
         yield f"run, then set in {asked.shown(asked.scenario)} what is good enough"
 
 

@@ -42,6 +42,20 @@ def test_from_a_csv_to_a_gate(project: Project) -> None:
     assert project.pytest().ret == pytest.ExitCode.TESTS_FAILED
 
 
+def test_a_gate_that_will_fail_is_announced(project: Project) -> None:
+    """Where the rows that were tried are below it: what to read, and what to set then."""
+    low = CSV.replace("five days,five", "ten,five").replace("the shop,the", "you,the")
+    project.file("low.csv", low)
+    result = project.pytest("--rag-init=evals", "--rag-from=low.csv")
+    result.stdout.fnmatch_lines(
+        [
+            "run it:  pytest evals/low.rageval.yaml",
+            "the rows tried are below the gate weighted_score 0.5: read the answers of the",
+            "run, then set in evals/low.rageval.yaml what is good enough",
+        ]
+    )
+
+
 def test_gold_alone_is_red_until_its_function_is_written(project: Project) -> None:
     """Other tests run, what to do is said once; a function that there is already needs no edit."""
     project.file("data/gold.csv", CSV.replace("answer,", "category,"))
