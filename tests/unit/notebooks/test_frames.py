@@ -72,7 +72,7 @@ def test_values_of_numpy_become_those_of_json() -> None:
     numpy = pytest.importorskip("numpy")
     cells = {
         "when": numpy.datetime64("2024-05-06T07:08:09.000000001"),
-        "never": numpy.datetime64("NaT"),
+        "never": numpy.datetime64("NaT", "ns"),
         "text": numpy.str_("x"),
         "table": numpy.array([[1, 2], [3, 4]]),
         "gap": numpy.array([0.5, math.nan]),
