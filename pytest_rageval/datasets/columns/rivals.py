@@ -110,6 +110,8 @@ class _Columns:
                 continue
             if not self._counts(name, used[0], other):
                 continue
+            if self._take_turns(name, used[0], other):
+                continue
             valid = (row for row in self._source.rows if not row.flaw)
             apart = [row for row in valid if self._differ(name, row, used, other)]
             if apart:
@@ -164,6 +166,17 @@ class _Columns:
         is_joined = (used in self._source.own) != (other in self._source.own)
         is_open = is_joined and bool(self._source.theirs) and name in _OF_TWO_FILES
         return is_open and _MAY_BE_MORE.isdisjoint(name_keys(other))
+
+    def _take_turns(self, name: str, used: str, other: str) -> bool:
+        """Return whether some rows have one documented name and some the other, none both.
+
+        They are of several sources: what a row has is then read, as of any one file.
+        """
+        is_known = {used, other} <= {*FIELD_ALIASES[name]} and not self._source.theirs
+        if not (is_known and self._values(used) and self._values(other)):
+            return False
+        pairs = ((row.fields.get(used), row.fields.get(other)) for row in self._source.rows)
+        return not any(_is_filled(one) and _is_filled(two) for one, two in pairs)
 
     def _is_form(self, column: str) -> bool:
         """Return whether a column is to be filled in: blank in data that a file is joined to."""

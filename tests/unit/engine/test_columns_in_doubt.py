@@ -186,6 +186,16 @@ def test_the_message_speaks_of_blanks(asked: Asked) -> None:
     )
 
 
+def test_rows_of_several_sources_may_have_one_name_or_the_other(asked: Asked) -> None:
+    """A row with both, or a name without any value, is in doubt again."""
+    first, second = {"question": "q", "reference": "a"}, {"question": "r", "reference": "b"}
+    assert asked([{**first, "answer": "a"}, {**second, "response": "b"}]) == ""
+    mixed = [{**first, "answer": "a", "response": "c"}, {**second, "response": "b"}]
+    assert "both names of 'answer'" in asked(mixed)
+    blank = [{**first, "answer": "a", "response": ""}, {**second, "answer": "b", "response": ""}]
+    assert "both names of 'answer'" in asked(blank)
+
+
 def test_two_columns_of_a_system_are_refused(asked: Asked) -> None:
     """Neither has a documented name, or the first of two has no value."""
     said = {"input": "q", "expected_output": "a"}
