@@ -148,7 +148,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 SEARCHED = {
     "missing scores": "Weights and missing scores",
-    "--rag-where": "Command line",
+    "--rag-where": "Command line, ini values, environment",
     "permuting tests": "Significance",  # stemmed, as the index is
     "缺失的分数": "pytest-rageval：用 pytest 测试 RAG",
     "门禁怎样写": "教程：从第一个场景到 CI 门禁",
