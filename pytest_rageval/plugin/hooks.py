@@ -45,6 +45,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
         take_descriptors()
     named = getattr(known, SCENARIO.dest, None) or os.environ.get(SCENARIO.variable, "").split(";")
     named = [text.partition("::")[0].strip() for text in named if text.strip()]
+    if known.rag_merge:
+        from pytest_rageval.plugin.run.merge_run import scenarios_of
+
+        named += scenarios_of(known.rag_merge, early_config)
     if named:
         given = known.file_or_dir or early_config.getini("testpaths") or ["."]
         folder = early_config.invocation_params.dir
@@ -102,14 +106,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(gc.unfreeze)
     overrides(config)  # a mistake in them is a usage error
     conditions(config)
-    if config.getoption("rag_label") is not None:
-        from pytest_rageval.plugin.label import label_instead
-
-        label_instead(config, config.getoption("rag_label"))
-    elif config.getoption("rag_dry_run"):
-        from pytest_rageval.plugin.dry_run import forecast_instead
-
-        forecast_instead(config)
+    _take_another_session(config, settings)
     config.args[:] = without_gates(config.args)
     if config.getoption("lf", False):
         config.pluginmanager.register(LastFailedGates(config), "rageval-last-failed")
@@ -132,6 +129,22 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(lost)
 
         ensure_session(config, settings)
+
+
+def _take_another_session(config: pytest.Config, settings: Settings) -> None:
+    """Have the session do something else than run tests, if an option asks for that."""
+    if config.getoption("rag_label") is not None:
+        from pytest_rageval.plugin.label import label_instead
+
+        label_instead(config, config.getoption("rag_label"))
+    elif config.getoption("rag_dry_run"):
+        from pytest_rageval.plugin.dry_run import forecast_instead
+
+        forecast_instead(config)
+    elif config.getoption("rag_merge"):
+        from pytest_rageval.plugin.run.session import merge_instead
+
+        merge_instead(config, settings)
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:

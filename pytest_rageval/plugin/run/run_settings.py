@@ -101,6 +101,7 @@ def _new_name() -> str:
 
 def _make(config: pytest.Config) -> RunSettings:
     settings = config.stash[SETTINGS]
+    shards = settings.shard.of if settings.shard is not None else 1
     workerinput: dict[str, Any] = getattr(config, "workerinput", {})
     given = workerinput.get(_INPUT, {})
     # Only a name: most runs ask no model, and need no folder.
@@ -110,6 +111,7 @@ def _make(config: pytest.Config) -> RunSettings:
         cache_mode=cast("CacheMode", settings.cache_mode),
         shared_dir=Path(folder),
         processes=int(workerinput.get("workercount", 1)),
-        budget_usd=settings.budget_usd,
+        shards=shards,
+        budget_usd=None if settings.budget_usd is None else settings.budget_usd / shards,
         started_at=float(given.get("started_at", time.time())),
     )

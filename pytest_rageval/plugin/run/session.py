@@ -57,6 +57,10 @@ from pytest_rageval.text.printable import printable
 
 if TYPE_CHECKING:
     from pytest_rageval.plugin.run.items import RunsCase
+    from pytest_rageval.plugin.run.merge_run import MergeRun
+    from pytest_rageval.plugin.run.shard_run import ShardRun
+    from pytest_rageval.shards.merge import Merged
+    from pytest_rageval.shards.shard_file import CaseRow
 
 WRITTEN = pytest.StashKey[list[tuple[ScenarioResult, Path | str]]]()
 """Key in the config: each result with the folder of its files, or a sentence why there is none."""
@@ -71,12 +75,32 @@ _FREEZE_EVERY = 10_000
 def ensure_session(config: pytest.Config, settings: Settings) -> None:
     """Register the session of this process, once."""
     if not config.pluginmanager.has_plugin(_PLUGIN):
-        session = RagevalSession(config, settings)
+        session = RagevalSession(config, settings, _shard_run(config, settings))
         config.pluginmanager.register(session, _PLUGIN)
         config.pluginmanager.register(NextSteps(config, session.ended), "rageval-next-steps")
         # Not get_verbosity(): before pytest 9 it needs the terminal plugin.
         if config.getoption("verbose", 0) > 0:
             config.pluginmanager.register(ScoreWords())
+
+
+def merge_instead(config: pytest.Config, settings: Settings) -> None:
+    """Have the session of this process judge shards, and run no test; raises UsageError."""
+    # Not at the top: most runs merge nothing.
+    from pytest_rageval.plugin.run.merge_run import merge_instead as taken_from_shards
+
+    session = RagevalSession(config, settings, merge=taken_from_shards(config))
+    config.pluginmanager.register(session, _PLUGIN)
+
+
+def _shard_run(config: pytest.Config, settings: Settings) -> ShardRun | None:
+    if settings.shard is None:
+        return None
+    # Not at the top: most runs are no shards.
+    from pytest_rageval.plugin.run.shard_run import ShardRun
+
+    run = ShardRun(config, settings.shard, settings.run_paths)
+    config.pluginmanager.register(run, "rageval-shard")
+    return run
 
 
 def note_refusal(config: pytest.Config) -> None:
@@ -89,8 +113,18 @@ def note_refusal(config: pytest.Config) -> None:
 class RagevalSession:
     """Follows a run from its reports to its files."""
 
-    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+    def __init__(
+        self,
+        config: pytest.Config,
+        settings: Settings,
+        shard: ShardRun | None = None,
+        merge: MergeRun | None = None,
+    ) -> None:
+        """``shard``: only a part of the cases runs; ``merge``: the cases come from shards."""
         self._config = config
+        self._shard = shard
+        self._merge = merge
+        self._problem = ""
         self._settings = settings
         self._is_worker = hasattr(config, "workerinput")
         self._is_controller = not self._is_worker and config.getoption("dist", "no") != "no"
@@ -136,6 +170,9 @@ class RagevalSession:
         self._unsent = [
             replace(info, selected=selected[info.nodeid]) for info in (*scenarios.values(), *others)
         ]
+        if self._shard is not None:
+            self._unsent = list(self._shard.whole().values())
+            self._results.expect(self._items)
         for info in self._unsent:
             self._results.open(info)
         if self._items:
@@ -205,7 +242,7 @@ class RagevalSession:
         outcome = _outcome(report)
         if outcome is None:
             if report.failed:
-                self._broken.add(report.nodeid)
+                self._note_broken(report)
             if self._junit is not None and report.when == "teardown":
                 self._junit.close(report)
             return
@@ -214,6 +251,11 @@ class RagevalSession:
             self._finish(item, report, outcome)
         elif hasattr(report, transport.ATTRIBUTE):
             self._receive(report)
+
+    def _note_broken(self, report: pytest.TestReport) -> None:
+        self._broken.add(report.nodeid)
+        if self._shard is not None:
+            self._shard.note_broken(report)
 
     def _finish(self, item: RunsCase, report: pytest.TestReport, outcome: Outcome) -> None:
         if outcome == "passed" and report.nodeid in self._failed_parts:
@@ -240,6 +282,9 @@ class RagevalSession:
 
     def _record(self, scenario: str, report: pytest.TestReport, result: SampleResult) -> None:
         self._results.record(scenario, report.nodeid, result)
+        if self._shard is not None:
+            self._shard.note(report, result)
+            return
         self._recorded += 1
         if self._recorded % _FREEZE_EVERY == 0:
             gc.freeze()
@@ -266,8 +311,11 @@ class RagevalSession:
             interrupted = type(error) is KeyboardInterrupt
             raise
         finally:
-            if not self._is_worker and self._results.has_results:
+            if self._merge is not None and not stopped:
+                self._merge.take(session, self.open_merged, self.take)
+            if not self._is_worker and self._shard is None and self._has_cases:
                 stopped = stopped or bool(session.shouldfail or session.shouldstop)
+                stopped = stopped and self._merge is None  # -x ends no merge
                 self._is_stopped = stopped
                 named = self._config.getoption("deselect", None) or ()
                 strict = self._settings.strict
@@ -285,6 +333,24 @@ class RagevalSession:
                     report_gates(session, self._summarized, announced, self._contests.found)
                 self._save(session, is_reported=not interrupted)
 
+    @property
+    def _has_cases(self) -> bool:
+        return self._results.has_results or self._merge is not None
+
+    def open_merged(self, info: ScenarioInfo, found: Merged) -> None:
+        """Note a scenario whose cases come from shards."""
+        self._results.open(info)
+        self._results.lack(info.nodeid, found.missing, found.lost)
+        self._remarks.setdefault(info.nodeid, []).extend(found.remarks)
+        self._broken.update(found.broken)
+
+    def take(self, scenario: str, row: CaseRow, report: pytest.TestReport | None) -> None:
+        """Take a case of a shard; it has a ``report`` if pytest is to know of it."""
+        self._results.record(scenario, row.nodeid, row.result)
+        self._hooks.sample_scored(self._results.info(scenario), row.result)
+        if self._junit is not None and report is not None:
+            self._junit.note(report, row.result)
+
     def _announce_gates(self, session: pytest.Session) -> int:
         """Add the gates to pytest's number of tests, by which the progress display divides.
 
@@ -299,13 +365,30 @@ class RagevalSession:
         """Write the files of every scenario with results."""
         if self._is_refused:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
-        refuse_empty_run(session, has_scenario=self._results.has_results)
+        if self._shard is not None:
+            if not self._is_worker:
+                self._write_shard(session, self._shard)
+            return
+        refuse_empty_run(session, has_scenario=self._has_cases)
         with garbage_kept():
             for result in self._summarized:
                 if result.samples:
                     self._written.append((result, self._write(result)))
             self._contests.write()
         self._publisher.finish(self._contests.found)
+
+    def _write_shard(self, session: pytest.Session, shard: ShardRun) -> None:
+        """Write the files of a shard; an empty one is green, one that cannot be written is not."""
+        if not shard.has_cases:
+            refuse_empty_run(session, has_scenario=False)
+            return
+        if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+            session.exitstatus = pytest.ExitCode.OK
+        try:
+            shard.write(self._results, self._started, len(self._workers), self._usage)
+        except OSError as error:
+            self._problem = f"shard NOT written: {error}"
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def _write(self, result: ScenarioResult) -> Path | str:
         info, settings, run = result.info, self._settings, self._run_info(result)
@@ -337,6 +420,8 @@ class RagevalSession:
 
         For all scenarios, or for the one with the node id ``scenario``.
         """
+        if self._merge is not None:
+            return self._merge.usage(scenario)
         folder = run_settings(self._config).shared_dir
         if folder is None or not folder.is_dir():
             return None
@@ -368,6 +453,8 @@ class RagevalSession:
         nodeid = result.info.nodeid
         if nodeid not in self._infos:
             workers, usage, now = len(self._workers), self._usage(nodeid), datetime.now(UTC)
+            if self._merge is not None:
+                workers = self._merge.workers(nodeid)
             self._infos[nodeid] = run_info(result, self._started, now, workers=workers, usage=usage)
         return self._infos[nodeid]
 
@@ -395,6 +482,9 @@ class RagevalSession:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the tables of all scenarios and the remarks about the run."""
         is_quiet = self._config.option.no_summary or self._config.get_verbosity() < -1
+        if self._shard is not None:
+            self._shard.show(terminalreporter, self._problem, is_quiet=is_quiet)
+            return
         self._publisher.write(terminalreporter, is_quiet=is_quiet)
         if is_quiet:
             return
