@@ -85,11 +85,11 @@ class ShardRun:
     def note(self, report: pytest.TestReport, result: SampleResult) -> None:
         """Keep what is reported of a red case."""
         if result.outcome in ("failed", "error"):
-            self._texts[report.nodeid] = report.longreprtext
+            self._texts[report.nodeid] = str(report.longrepr)
 
     def note_broken(self, report: pytest.TestReport) -> None:
         """Keep what is reported of a case that ended with an error after it was judged."""
-        self._broken[report.nodeid] = report.longreprtext
+        self._broken[report.nodeid] = str(report.longrepr)
 
     # After the run
 
