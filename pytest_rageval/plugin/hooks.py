@@ -46,9 +46,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     named = getattr(known, SCENARIO.dest, None) or os.environ.get(SCENARIO.variable, "").split(";")
     named = [text.partition("::")[0].strip() for text in named if text.strip()]
     if known.rag_merge:
-        from pytest_rageval.plugin.run.merge_run import scenarios_of
+        from pytest_rageval.plugin.run.merge_run import files_to_know
 
-        named += scenarios_of(known.rag_merge, early_config)
+        named += files_to_know(early_config)
     if named:
         given = known.file_or_dir or early_config.getini("testpaths") or ["."]
         folder = early_config.invocation_params.dir
@@ -122,7 +122,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.args_source = pytest.Config.ArgsSource.ARGS
     if config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
         from pytest_rageval.plugin.configuration import path_unknown_to_workers
-        from pytest_rageval.plugin.run.session import ensure_session
+        from pytest_rageval.plugin.run.start_session import ensure_session
 
         lost = path_unknown_to_workers(SCENARIO.values(config), config.getoption("tx", None) or ())
         if lost:
@@ -142,7 +142,7 @@ def _take_another_session(config: pytest.Config, settings: Settings) -> None:
 
         forecast_instead(config)
     elif config.getoption("rag_merge"):
-        from pytest_rageval.plugin.run.session import merge_instead
+        from pytest_rageval.plugin.run.start_session import merge_instead
 
         merge_instead(config, settings)
 
@@ -205,7 +205,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
     ):
         return None
     from pytest_rageval.plugin.collect.scenario_file import scenario_file
-    from pytest_rageval.plugin.run.session import ensure_session
+    from pytest_rageval.plugin.run.start_session import ensure_session
 
     ensure_session(parent.config, settings)
     return scenario_file(file_path, parent)

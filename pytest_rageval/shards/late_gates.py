@@ -49,7 +49,17 @@ class LateGates:
             snapshot=text,
             snapshot_sha256=hashlib.sha256(text.encode()).hexdigest(),
         )
+        self._refuse_tolerance(info, overrides)
         self._plan = Plan(self.info, (), (), frozenset(self._gated(overrides)))
+
+    def _refuse_tolerance(self, info: ScenarioInfo, overrides: Sequence[Override]) -> None:
+        """Refuse what changes which scores a case may lack: the cases are judged already."""
+        if self.info.tolerated != info.tolerated:
+            flags = ", ".join(dict.fromkeys(override.flag for override in overrides))
+            message = (
+                "gates.unscored for one metric says how cases are judged: give it to the shards"
+            )
+            raise OptionError([Problem(flags, message)])
 
     def _gated(self, overrides: Sequence[Override]) -> set[str]:
         """Return the metrics that a gate or a threshold is about; raises OptionError."""

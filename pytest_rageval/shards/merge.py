@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from pytest_rageval.model import ScenarioInfo
+from pytest_rageval.model import ScenarioInfo, wire_text
 from pytest_rageval.shards.part import Part
 from pytest_rageval.shards.shard_file import (
     SHARD_FILE,
     CaseRow,
+    Failure,
     Shard,
     ShardError,
     case_rows,
@@ -28,11 +30,12 @@ _SAID: Final = {
     "metrics": "other definitions of the metrics",
     "baselines": "another saved run to compare with",
     "human": "other labels",
+    "hooks": "other hooks of plugins or conftest.py",
     "total": "other data: another number of rows",
     "selected": "another selection of cases (-k, -m, --rag-where, --lf)",
 }
 # They may differ from machine to machine without a difference in any score.
-_LOCAL: Final = frozenset({"warnings", "hooks", "overridden_by"})
+_LOCAL: Final = frozenset({"warnings", "overridden_by"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +74,10 @@ class Merged:
         return tuple(name for shard in self.shards if shard.end for name in shard.end.lost)
 
     @property
-    def broken(self) -> dict[str, str]:
-        """The cases that ended with an error after they were judged, and its text."""
+    def failures(self) -> dict[tuple[str, str], Failure]:
+        """What was red and is no outcome of a case, each once."""
         ends = [shard.end for shard in self.shards if shard.end is not None]
-        return {nodeid: text for end in ends for nodeid, text in end.broken}
+        return {(one.nodeid, one.when): one for end in ends for one in end.failures}
 
     @property
     def workers(self) -> int:
@@ -88,7 +91,7 @@ class Merged:
 
 
 def sum_usage(
-    parts: Iterator[Mapping[str, float | None] | None],
+    parts: Iterable[Mapping[str, float | None] | None],
 ) -> dict[str, float | None] | None:
     """Return the sums of what was used; a figure that one part does not know is not known."""
     known = [part for part in parts if part is not None]
@@ -111,7 +114,7 @@ def find_shards(places: Sequence[Path]) -> list[Shard]:
     for place in places:
         if not place.exists():
             raise ShardError(str(place), "no such folder")
-        found = [place] if place.is_file() else sorted(place.rglob(SHARD_FILE))
+        found = [place] if place.is_file() else sorted(_below(place))
         if not found:
             raise ShardError(
                 str(place),
@@ -121,8 +124,20 @@ def find_shards(places: Sequence[Path]) -> list[Shard]:
     return [read_shard(path) for path in files.values()]
 
 
+def _below(place: Path) -> Iterator[Path]:
+    """Yield the files of shards at any depth; a folder that cannot be read may hide one."""
+
+    def refuse(error: OSError) -> None:
+        raise ShardError(str(error.filename), error.strerror or str(error)) from error
+
+    for folder, _, names in os.walk(place, onerror=refuse):
+        if SHARD_FILE in names:
+            yield Path(folder, SHARD_FILE)
+
+
 def merged(shards: Sequence[Shard]) -> list[Merged]:
     """Return the scenarios of these shards; raises ShardError for shards of different runs."""
+    _check_scenarios(shards)
     by_scenario: dict[str, list[Shard]] = defaultdict(list)
     for shard in shards:
         by_scenario[shard.head.info.nodeid].append(shard)
@@ -130,7 +145,20 @@ def merged(shards: Sequence[Shard]) -> list[Merged]:
     return [_merged(found) for found in by_scenario.values()]
 
 
-def _check_names(groups: Sequence[Sequence[Shard]] | Any) -> None:
+def _check_scenarios(shards: Sequence[Shard]) -> None:
+    """Refuse shards of a run of several scenarios if nothing is there of one of them."""
+    here = {shard.head.info.nodeid for shard in shards}
+    for shard in shards:
+        lacking = [nodeid for nodeid in shard.head.scenarios if nodeid not in here]
+        if lacking:
+            message = (
+                f"the same run had the scenario {lacking[0]}, and no shard of it is here: give "
+                "--rag-merge the whole output folder of each shard"
+            )
+            raise ShardError(str(shard.path), message)
+
+
+def _check_names(groups: Iterable[Sequence[Shard]]) -> None:
     """Refuse two scenarios of one name: they would share the run folder."""
     known: dict[tuple[str, str | None], Shard] = {}
     for first, *_ in groups:
@@ -157,11 +185,12 @@ def _merged(shards: Sequence[Shard]) -> Merged:
     return Merged(shards[0].head.info, tuple(chosen), tuple(_missing(chosen)), tuple(remarks))
 
 
-def _finished(shard: Shard) -> tuple[bool, bool, str, str]:
-    """Return what sorts shards of one part: the later finished one counts, a whole one first."""
-    end = shard.end
-    is_whole = end is not None and end.is_whole
-    return end is not None, is_whole, end.finished_at if end else "", str(shard.path)
+def _finished(shard: Shard) -> tuple[str, str]:
+    """Return what sorts shards of one part: the later finished one counts, even if it is not whole.
+
+    An older one in its place could be of another state of the system under test.
+    """
+    return shard.end.finished_at if shard.end else shard.head.started_at, str(shard.path)
 
 
 def _check_same(shards: Sequence[Shard]) -> None:
@@ -181,10 +210,11 @@ _HINT: Final = "Merge the shards of one run only, each in a folder of its own"
 def _difference(one: ScenarioInfo, two: ScenarioInfo) -> str:
     """Return what two shards do not have in common, in words, "" if they are of one run."""
     plain_one, plain_two = one.to_dict(), two.to_dict()
-    if plain_one == plain_two:
-        return ""
+    # As texts: NaN is not equal to itself.
     differing = {
-        name for name, value in plain_one.items() if name not in _LOCAL and value != plain_two[name]
+        name
+        for name, value in plain_one.items()
+        if name not in _LOCAL and wire_text(value) != wire_text(plain_two[name])
     }
     if not differing:
         return ""
@@ -194,18 +224,20 @@ def _difference(one: ScenarioInfo, two: ScenarioInfo) -> str:
 
 
 def check_commits(shards: Sequence[Shard]) -> None:
-    """Raise ShardError for shards of different commits; one that names none agrees with all."""
-    known: Shard | None = None
-    for shard in shards:
-        if shard.head.commit is None:
-            continue
-        known = known or shard
-        if shard.head.commit != known.head.commit:
-            message = (
-                f"of commit {shard.head.commit[:12]}, and {known.path} of "
-                f"{(known.head.commit or '')[:12]}. {_HINT}, or allow it: --rag-merge-commits"
-            )
-            raise ShardError(str(shard.path), message)
+    """Raise ShardError for shards of different commits or CI runs; one that names none is of any.
+
+    A shard of an earlier run would take the place of one that is missing.
+    """
+    for name, what in (("commit", "commit"), ("ci_run", "CI run")):
+        of = {shard.path: value for shard in shards if (value := getattr(shard.head, name))}
+        known = next(iter(of), None)
+        for path, value in of.items():
+            if known is not None and value != of[known]:
+                message = (
+                    f"of {what} {value[:12]}, and {known} of {of[known][:12]}. {_HINT}, or allow "
+                    "it: --rag-merge-commits"
+                )
+                raise ShardError(str(path), message)
 
 
 def _missing(shards: Sequence[Shard]) -> Iterator[str]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pytest_rageval.errors import Problem, UserError
 from pytest_rageval.model import SampleResult, ScenarioInfo, wire_text
@@ -32,28 +32,42 @@ class ShardError(UserError):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What a shard is a part of. ``info.selected`` counts the cases of the whole run."""
+    """What a shard is a part of. ``info.selected`` counts the cases of the whole run.
+
+    ``ci_run`` is the run of all jobs, where a CI service names it; ``strict`` whether undecided
+    gates fail; ``scenarios`` are the node ids of all scenarios that ran, each with its own file.
+    """
 
     part: Part
     version: str
     commit: str | None
+    ci_run: str | None
     started_at: str
+    strict: bool
+    scenarios: tuple[str, ...]
     info: ScenarioInfo
+
+
+class Failure(NamedTuple):
+    """What was red and is no outcome of a case: a teardown, another test, a file (``collect``)."""
+
+    nodeid: str
+    when: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class End:
     """How a shard ended: it ran ``rows`` of the ``selected`` cases that are its own.
 
-    ``lost`` names cases without a result; ``broken`` those that ended with an error after they
-    were judged, with its text.
+    ``lost`` names cases without a result.
     """
 
     finished_at: str
     rows: int
     selected: int
     lost: tuple[str, ...] = ()
-    broken: tuple[tuple[str, str], ...] = ()
+    failures: tuple[Failure, ...] = ()
     workers: int = 0
     usage: Mapping[str, float | None] | None = None
 
@@ -63,8 +77,7 @@ class End:
         return self.rows >= self.selected
 
 
-@dataclass(frozen=True, slots=True)
-class CaseRow:
+class CaseRow(NamedTuple):
     """A case as it ran: its node id, its result, and what was reported of a red one."""
 
     nodeid: str
@@ -89,16 +102,9 @@ class Shard:
 def shard_lines(head: Head, rows: Iterable[CaseRow], end: End) -> Iterator[str]:
     """Yield the lines of the file: ASCII, so that any text survives."""
     info = head.info
-    said = {
-        "kind": _KIND,
-        "schema": _SCHEMA,
-        "part": str(head.part),
-        "version": head.version,
-        "commit": head.commit,
-        "started_at": head.started_at,
-        "info": info.to_dict(),
-    }
-    yield wire_text(said) + "\n"
+    said = {"kind": _KIND, "schema": _SCHEMA}
+    said |= {found.name: getattr(head, found.name) for found in fields(head)}
+    yield wire_text({**said, "part": str(head.part), "info": info.to_dict()}) + "\n"
     for row in rows:
         below = row.nodeid.removeprefix(info.nodeid)
         yield wire_text([below, row.result.to_row(), *([row.text] if row.text else [])]) + "\n"
@@ -149,21 +155,19 @@ def _head(plain: Mapping[str, Any], path: Path) -> Head:
             f"schema {_SCHEMA}. Use one version of pytest-rageval for the shards and the merge"
         )
         raise ShardError(str(path), message)
-    return Head(
-        Part.parse(plain["part"]),
-        plain["version"],
-        plain["commit"],
-        plain["started_at"],
-        ScenarioInfo.from_dict(plain["info"]),
-    )
+    known = {found.name: plain[found.name] for found in fields(Head)}
+    known["part"] = Part.parse(plain["part"])
+    known["scenarios"] = tuple(plain["scenarios"])
+    known["info"] = ScenarioInfo.from_dict(plain["info"])
+    return Head(**known)
 
 
 def _end(line: bytes) -> End | None:
     """Return what the last line says, None if it is not an end."""
     try:
         plain = json.loads(line)["end"]
-        broken = tuple((nodeid, text) for nodeid, text in plain["broken"])
-        return End(**{**plain, "lost": tuple(plain["lost"]), "broken": broken})
+        failures = tuple(Failure(*one) for one in plain["failures"])
+        return End(**{**plain, "lost": tuple(plain["lost"]), "failures": failures})
     except (ValueError, LookupError, TypeError):
         return None
 

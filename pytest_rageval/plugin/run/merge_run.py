@@ -1,29 +1,32 @@
-"""``--rag-merge``: reads shards in place of running tests; the session judges and writes them."""
+"""``--rag-merge``: takes the cases from shards in place of running tests, and judges them."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_rageval.engine.verdict.contests import in_file_order
 from pytest_rageval.errors import UserError
 from pytest_rageval.model import ScenarioInfo
 from pytest_rageval.plugin import options
 from pytest_rageval.plugin.configuration import configuration_of
-from pytest_rageval.plugin.settings import overrides
+from pytest_rageval.plugin.run.case_reports import log_case, log_failure, reports_of
+from pytest_rageval.plugin.run.garbage import garbage_kept
+from pytest_rageval.plugin.run.session import RagevalSession
+from pytest_rageval.plugin.settings import Settings, overrides
 from pytest_rageval.plugin.show.case_text import unjudged_text
-from pytest_rageval.plugin.show.scenario_lines import placed
-from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.shards.merge import Merged, check_commits, find_shards, merged, sum_usage
-from pytest_rageval.shards.shard_file import CaseRow
-from pytest_rageval.text.printable import one_line, printable
+from pytest_rageval.shards.shard_file import CaseRow, Failure, Shard
+from pytest_rageval.text.printable import printable
 
-_GATES = (options.GATE, options.FAIL_UNDER, options.COMPARE_FAIL)
-"""The options that a merge can still obey; what others change was decided in the shards."""
+if TYPE_CHECKING:
+    from pytest_rageval.shards.late_gates import LateGates
 
 _OF_THE_SHARDS = (
     options.SCENARIO,
@@ -38,108 +41,102 @@ _OF_THE_SHARDS = (
     options.LABELS,
     options.JUDGE_MODEL,
 )
+"""What they change was decided in the shards; gates can still be given to a merge."""
+
+_SHARDS = pytest.StashKey[list[Shard]]()
 
 
-def named_places(given: Sequence[str], folder: Path) -> list[Path]:
-    """Return the folders of shards, given relative to the working directory."""
-    return [Path(os.path.normpath(folder / name)) for name in given]
+class MergeSession(RagevalSession):
+    """Judges and writes a run whose cases come from shards. Raises UsageError."""
 
-
-Open = Callable[[ScenarioInfo, Merged], None]
-Take = Callable[[str, CaseRow, pytest.TestReport | None], None]
-
-
-class MergeRun:
-    """A session that takes its cases from shards."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
-        self._found: list[Merged] = []
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        try:
+            shards = _found(config)
+            if not config.getoption("rag_merge_commits"):
+                check_commits(shards)
+            self._merged = sorted(merged(shards), key=lambda one: in_file_order(one.info))
+        except UserError as error:
+            raise _refused(error) from None
+        self._late = _late_gates(config, [one.info for one in self._merged])
+        strict = settings.strict or any(shard.head.strict for shard in shards)
+        super().__init__(config, replace(settings, strict=strict))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self, session: pytest.Session) -> bool:
-        """Read the shards, in place of collecting tests; what cannot be merged ends the run."""
-        config = self._config
-        places = named_places(config.getoption("rag_merge"), config.invocation_params.dir)
-        try:
-            shards = find_shards(places)
-            if not config.getoption("rag_merge_commits"):
-                check_commits(shards)
-            self._found = merged(shards)
-        except UserError as error:
-            raise pytest.UsageError(f"--rag-merge: {printable(str(error))}") from None
+        """Collect no tests."""
         session.items = []
-        session.testscollected = sum(one.info.selected for one in self._found)
+        session.testscollected = sum(one.info.selected for one in self._merged)
         return True
 
-    def take(self, session: pytest.Session, open_merged: Open, take: Take) -> None:
-        """Hand every case to the session, then report those that are red to pytest.
-
-        All of them where JUnit XML is written. Raises UsageError for shards that do not go
-        together.
-        """
-        given = [one for one in overrides(self._config) if one.path[0] == "gates"]
-        is_junit = bool(self._config.getoption("xmlpath", None))
-        told: list[pytest.TestReport] = []
+    def judge(
+        self, session: pytest.Session, announced: int, *, stopped: bool, interrupted: bool
+    ) -> None:
+        """Take the cases of all shards, then decide as after any run; ``-x`` ends no merge."""
+        if stopped:
+            return
         try:
-            for found in self._found:
-                info, judge = _with_gates(found.info, given)
-                open_merged(info, found)
-                for row in map(judge, found.rows()):
-                    is_told = is_junit or row.result.outcome in ("failed", "error")
-                    report = report_of(row, info, self._config.rootpath) if is_told else None
-                    take(info.nodeid, row, report)
-                    told += [report] if report is not None else []
-                told += [broken_report(*one, info) for one in found.broken.items()]
+            with garbage_kept():
+                told = [reports for one in self._merged for reports in self._taken(one)]
         except UserError as error:
-            raise pytest.UsageError(f"--rag-merge: {printable(str(error))}") from None
-        for report in told:
-            _log(self._config, report)
+            raise _refused(error) from None
+        for reports in told:
+            log_case(self._config, reports)
+        for failure in self._beside_cases():
+            log_failure(self._config, failure)
+        super().judge(session, announced, stopped=False, interrupted=interrupted)
 
-    def usage(self, scenario: str | None) -> dict[str, float | None] | None:
+    def _taken(self, found: Merged) -> Sequence[Sequence[pytest.TestReport]]:
+        """Take the cases of a scenario; return the reports of those that pytest is to know of.
+
+        These are the red ones, and all where JUnit XML is written, in the order of the data.
+        """
+        told: list[tuple[int, Sequence[pytest.TestReport]]] = []
+        late = self._late(found.info)
+        info = found.info if late is None else late.info
+        self._results.open(info)
+        self._results.lack(info.nodeid, found.missing, found.lost)
+        self._files.remark(info, found.remarks)
+        failures = found.failures
+        is_followed = self._hooks.follows_samples(info)
+        for row in found.rows():
+            case = row if late is None else _judged_late(row, late)
+            result = case.result
+            self._results.record(info.nodeid, case.nodeid, result)
+            if is_followed:
+                self.sample_scored(info.nodeid, result)
+            torn = failures.get((case.nodeid, "teardown"))
+            if torn or self._junit is not None or result.outcome in ("failed", "error"):
+                reports = reports_of(case, info, self._config.rootpath, torn)
+                if self._junit is not None:
+                    self._junit.note(reports[0], result)
+                told.append((result.index, reports))
+        return [reports for _, reports in sorted(told, key=itemgetter(0))]
+
+    def _beside_cases(self) -> Iterator[Failure]:
+        """Yield what was red in the shards beside the cases, each once."""
+        failures = {key: one for found in self._merged for key, one in found.failures.items()}
+        counts = self._results.count_of
+        for one in failures.values():
+            if not any(counts(found.info.nodeid, [one.nodeid]) for found in self._merged):
+                yield one
+
+    @property
+    def has_cases(self) -> bool:
+        """Whether there is something to judge: shards of which none is whole are red."""
+        return True
+
+    def usage(self, scenario: str | None = None) -> dict[str, float | None] | None:
         """Return what the shards asked models for, of a scenario or of all."""
-        found = [one for one in self._found if scenario in (None, one.info.nodeid)]
+        found = [one for one in self._merged if scenario in (None, one.info.nodeid)]
         return sum_usage(one.usage for one in found)
 
     def workers(self, scenario: str) -> int:
         """Return how many workers of xdist the shards of a scenario had together."""
-        return sum(one.workers for one in self._found if one.info.nodeid == scenario)
+        return sum(one.workers for one in self._merged if one.info.nodeid == scenario)
 
 
-def _with_gates(
-    info: ScenarioInfo, given: Sequence[Override]
-) -> tuple[ScenarioInfo, Callable[[CaseRow], CaseRow]]:
-    if not given:
-        return info, lambda row: row
-    # Not at the top: most merges have the gates of their shards.
-    from pytest_rageval.shards.late_gates import LateGates
-
-    try:
-        late = LateGates(info, given)
-    except UserError as error:
-        raise pytest.UsageError(printable(str(error))) from None
-
-    def judged(row: CaseRow) -> CaseRow:
-        reasons = late.reasons_unjudged(row.result) if row.result.outcome == "passed" else []
-        if not reasons:
-            return row
-        result = replace(row.result, outcome="error")
-        return CaseRow(row.nodeid, result, unjudged_text(info, result, reasons))
-
-    return late.info, judged
-
-
-def merge_instead(config: pytest.Config) -> MergeRun:
-    """Have this session merge shards, in this process, and run no test; raises UsageError."""
-    _refuse_other_arguments(config)
-    _refuse_moved_configuration(config)
-    config.option.dist, config.option.tx = "no", []  # of xdist: there is nothing to spread
-    run = MergeRun(config)
-    config.pluginmanager.register(run, "rageval-merge")
-    return run
-
-
-def _refuse_other_arguments(config: pytest.Config) -> None:
+def refuse_other_options(config: pytest.Config) -> None:
+    """Refuse what a merge would not obey, and have it run in this process."""
     typed = [option.flag for option in _OF_THE_SHARDS if option.is_typed(config)]
     if typed:
         message = f"{', '.join(typed)}: a merge judges what ran; give it to the shards"
@@ -148,6 +145,8 @@ def _refuse_other_arguments(config: pytest.Config) -> None:
         named = " ".join(config.args)
         message = f"--rag-merge runs no tests; leave out {named}, or write --rag-merge={named}"
         raise pytest.UsageError(message)
+    _refuse_moved_configuration(config)
+    config.option.dist, config.option.tx = "no", []  # of xdist: there is nothing to spread
 
 
 def _refuse_moved_configuration(config: pytest.Config) -> None:
@@ -167,57 +166,65 @@ def _refuse_moved_configuration(config: pytest.Config) -> None:
         raise pytest.UsageError(message)
 
 
-def scenarios_of(given: Sequence[str], config: pytest.Config) -> list[str]:
-    """Return the scenario files of these shards that are here; what is wrong shows later."""
+def files_to_know(config: pytest.Config) -> list[str]:
+    """Return the scenarios and test files of the shards that are here, whose hooks apply.
+
+    What is wrong with the shards shows later.
+    """
     try:
-        shards = find_shards(named_places(given, config.invocation_params.dir))
+        shards = _found(config)
     except UserError:
         return []
-    files = {config.rootpath / shard.head.info.path for shard in shards}
-    return sorted(str(path) for path in files if path.is_file())
+    infos = [shard.head.info for shard in shards]
+    names = {name for info in infos for name in (info.path, info.nodeid.partition("::")[0])}
+    return sorted(str(path) for name in names if (path := config.rootpath / name).is_file())
 
 
-def report_of(row: CaseRow, info: ScenarioInfo, root: Path) -> pytest.TestReport:
-    """Return the report of a case, for the terminal, ``--lf`` and JUnit XML."""
-    location = (info.nodeid, 0, f"{one_line(info.title)}: {row.nodeid.rpartition('::')[2]} ")
-    outcome, result = row.result.outcome, row.result
-    if outcome in ("failed", "error"):
-        when: Any = "call" if outcome == "failed" else "setup"
-        text = _failure(row.text, root / info.path)
-        return pytest.TestReport(row.nodeid, location, {}, "failed", text, when)
-    if outcome in ("skipped", "xfailed"):
-        reason = next(iter(result.reasons.values()), result.xfail or outcome)
-        said = (info.path, result.line or 1, printable(reason))
-        report = pytest.TestReport(row.nodeid, location, {}, "skipped", said, "setup")
-        if outcome == "xfailed":
-            report.wasxfail = printable(reason)
-        return report
-    return pytest.TestReport(row.nodeid, location, {}, "passed", None, "call")
+def _found(config: pytest.Config) -> list[Shard]:
+    """Return the shards that the user named, relative to the working directory; read once."""
+    known = config.stash.get(_SHARDS, None)
+    if known is None:
+        folder = config.invocation_params.dir
+        named = config.known_args_namespace.rag_merge
+        places = [Path(os.path.normpath(folder / name)) for name in named]
+        known = config.stash[_SHARDS] = find_shards(places)
+    return known
 
 
-def broken_report(nodeid: str, text: str, info: ScenarioInfo) -> pytest.TestReport:
-    """Return the report of a case that ended with an error after it was judged."""
-    location = (info.nodeid, 0, f"{one_line(info.title)}: {nodeid.rpartition('::')[2]} ")
-    failure = _failure(text, Path(info.path))
-    return pytest.TestReport(nodeid, location, {}, "failed", failure, "teardown")
+def _refused(error: UserError) -> pytest.UsageError:
+    return pytest.UsageError(f"--rag-merge: {printable(str(error))}")
 
 
-def _log(config: pytest.Config, report: pytest.TestReport) -> None:
-    """Send a report through pytest's own hooks; the last of a case closes its JUnit entry."""
-    nodeid, location = report.nodeid, report.location
-    config.hook.pytest_runtest_logstart(nodeid=nodeid, location=location)
-    config.hook.pytest_runtest_logreport(report=report)
-    if report.when != "teardown":
-        last = pytest.TestReport(nodeid, location, {}, "passed", None, "teardown")
-        last.user_properties = list(report.user_properties)
-        config.hook.pytest_runtest_logreport(report=last)
-    config.hook.pytest_runtest_logfinish(nodeid=nodeid, location=location)
+def _late_gates(
+    config: pytest.Config, infos: Sequence[ScenarioInfo]
+) -> Callable[[ScenarioInfo], LateGates | None]:
+    """Return what makes the gates that are given to the merge; raises UsageError."""
+    given = overrides(config)
+    known = {source for info in infos for source in info.overridden_by}
+    for override in given:
+        is_of_gates = override.path[0] == "gates"
+        if not (is_of_gates or override.only_present or override.source in known):
+            message = (
+                f"{override.flag}: the shards ran without it; give it to them, or leave it out"
+            )
+            raise pytest.UsageError(printable(message))
+    gates = [override for override in given if override.path[0] == "gates"]
+    if not gates:
+        return lambda _: None
+    # Not at the top: most merges have the gates of their shards.
+    from pytest_rageval.shards.late_gates import LateGates
 
-
-def _failure(text: str, path: Path) -> Any:
-    """Return pytest's representation of a failure with this text."""
     try:
-        pytest.fail(text or "no text was kept", pytrace=False)
-    except pytest.fail.Exception:
-        shown = pytest.ExceptionInfo.from_current().getrepr(style="value")
-        return placed(shown, path, 1)
+        made = {info.nodeid: LateGates(info, gates) for info in infos}
+    except UserError as error:
+        raise pytest.UsageError(printable(str(error))) from None
+    return lambda info: made[info.nodeid]
+
+
+def _judged_late(row: CaseRow, late: LateGates) -> CaseRow:
+    """Return a case as it is with these gates: an ERROR if a score is missing that they need."""
+    reasons = late.reasons_unjudged(row.result) if row.result.outcome == "passed" else []
+    if not reasons:
+        return row
+    result = replace(row.result, outcome="error")
+    return CaseRow(row.nodeid, result, unjudged_text(late.info, result, reasons))
