@@ -78,7 +78,7 @@ class End:
 
 
 class CaseRow(NamedTuple):
-    """A case as it ran: its node id, its result, and what was reported of a red one."""
+    """A case as it ran: its node id, its result, and what was reported of one that did not pass."""
 
     nodeid: str
     result: SampleResult

@@ -185,8 +185,8 @@ def within_extent(
 
 
 def _lost(extent: Extent) -> str:
-    if extent.missing and not extent.lost:
-        return "; ".join(extent.missing)
-    count = max(extent.selected - extent.ran, len(extent.lost))
     names = ", ".join(extent.lost[:5]) + (", …" if len(extent.lost) > 5 else "")
+    if extent.missing:
+        return "; ".join(extent.missing) + (f"; not run: {names}" if names else "")
+    count = max(extent.selected - extent.ran, len(extent.lost))
     return f"{count} lost (a worker crashed?){': ' + names if names else ''}"

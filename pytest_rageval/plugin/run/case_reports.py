@@ -11,7 +11,7 @@ import pytest
 from pytest_rageval.model import ScenarioInfo
 from pytest_rageval.plugin.show.scenario_lines import placed
 from pytest_rageval.shards.shard_file import CaseRow, Failure
-from pytest_rageval.text.printable import one_line, printable
+from pytest_rageval.text.printable import one_line
 
 Location = tuple[str, int | None, str]
 
@@ -27,19 +27,18 @@ def reports_of(
 def _deciding(
     row: CaseRow, info: ScenarioInfo, root: Path, location: Location
 ) -> pytest.TestReport:
-    outcome, result = row.result.outcome, row.result
+    outcome = row.result.outcome
     if outcome in ("failed", "error"):
         when: Any = "call" if outcome == "failed" else "setup"
         text = _failure(row.text, root / info.path)
         return pytest.TestReport(row.nodeid, location, {}, "failed", text, when)
-    if outcome in ("skipped", "xfailed"):
-        reason = next(iter(result.reasons.values()), result.xfail or outcome)
-        said = (info.path, result.line or 1, printable(reason))
-        report = pytest.TestReport(row.nodeid, location, {}, "skipped", said, "setup")
-        if outcome == "xfailed":
-            report.wasxfail = printable(reason)
-        return report
-    return pytest.TestReport(row.nodeid, location, {}, "passed", None, "call")
+    if outcome == "passed":
+        return pytest.TestReport(row.nodeid, location, {}, "passed", None, "call")
+    said = (str(root / info.nodeid.partition("::")[0]), 1, row.text)
+    report = pytest.TestReport(row.nodeid, location, {}, "skipped", said, "setup")
+    if outcome == "xfailed":
+        report.wasxfail = row.text
+    return report
 
 
 def log_case(config: pytest.Config, reports: Sequence[pytest.TestReport]) -> None:

@@ -222,9 +222,17 @@ def _late_gates(
 
 
 def _judged_late(row: CaseRow, late: LateGates) -> CaseRow:
-    """Return a case as it is with these gates: an ERROR if a score is missing that they need."""
-    reasons = late.reasons_unjudged(row.result) if row.result.outcome == "passed" else []
+    """Return a case as it is with these gates: an ERROR if a score is missing that they need.
+
+    As in a whole run, that comes before thresholds, and a row may expect it.
+    """
+    result, info = row.result, late.info
+    judged = ("passed", "failed", "xfailed") if info.is_of_file else ("passed",)
+    is_expected = result.outcome == "xfailed" and result.xfail is not None
+    reasons = [] if result.outcome not in judged or is_expected else late.reasons_unjudged(result)
     if not reasons:
         return row
-    result = replace(row.result, outcome="error")
-    return CaseRow(row.nodeid, result, unjudged_text(late.info, result, reasons))
+    if result.xfail is not None and info.is_of_file:
+        return CaseRow(row.nodeid, replace(result, outcome="xfailed"), result.xfail)
+    result = replace(result, outcome="error")
+    return CaseRow(row.nodeid, result, unjudged_text(info, result, reasons))

@@ -14,7 +14,7 @@ import pytest
 
 from pytest_rageval import __version__
 from pytest_rageval.engine.verdict.contests import in_file_order
-from pytest_rageval.model import SampleResult, ScenarioInfo, wire_text
+from pytest_rageval.model import Outcome, SampleResult, ScenarioInfo, wire_text
 from pytest_rageval.plugin.quality_options import refuse_empty_run
 from pytest_rageval.plugin.run.items import case_of
 from pytest_rageval.plugin.run.session import RagevalSession
@@ -42,6 +42,7 @@ class ShardSession(RagevalSession):
         self._part = part
         self._infos: dict[str, ScenarioInfo] = {}
         self._failures: dict[tuple[str, str], str] = {}
+        self._reasons: dict[str, str] = {}
         self._lines: list[str] = []
         self._problem = ""
 
@@ -86,10 +87,13 @@ class ShardSession(RagevalSession):
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep what is reported of all that is red: cases, and other tests."""
+        """Keep what is reported of all that is red, and why a case is skipped."""
         super().pytest_runtest_logreport(report)
         if report.failed:
             self._failures[report.nodeid, str(report.when)] = str(report.longrepr)
+        elif report.skipped:
+            said = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+            self._reasons[report.nodeid] = getattr(report, "wasxfail", said)
 
     def sample_scored(self, scenario: str, result: SampleResult) -> None:
         """Call no hook: the merge does, with the results of all shards."""
@@ -166,8 +170,13 @@ class ShardSession(RagevalSession):
 
     def _rows(self, rows: Mapping[str, SampleResult]) -> Iterator[CaseRow]:
         for nodeid, result in sorted(rows.items(), key=lambda one: one[1].index):
-            when = {"failed": "call", "error": "setup"}.get(result.outcome, "")
-            yield CaseRow(nodeid, result, self._failures.get((nodeid, when), ""))
+            yield CaseRow(nodeid, result, self._text(nodeid, result.outcome))
+
+    def _text(self, nodeid: str, outcome: Outcome) -> str:
+        if outcome in ("skipped", "xfailed"):
+            return self._reasons.get(nodeid, "")
+        when = {"failed": "call", "error": "setup"}.get(outcome, "")
+        return self._failures.get((nodeid, when), "")
 
     def _failures_beside(self, rows: Mapping[str, SampleResult]) -> Iterator[Failure]:
         """Yield what went wrong but for the outcomes of cases; other tests are in each file."""
@@ -184,7 +193,7 @@ class ShardSession(RagevalSession):
 
     def show(self, terminal: pytest.TerminalReporter, *, is_quiet: bool) -> None:
         """Say what was written, and who decides."""
-        if is_quiet and not self._problem:
+        if not self._problem and (is_quiet or not self._lines):
             return
         terminal.ensure_newline()
         terminal.section(f"rageval: shard {self._part}", sep="=")
@@ -192,7 +201,7 @@ class ShardSession(RagevalSession):
             terminal.write_line(printable(line))
         if self._problem:
             terminal.write_line(printable(self._problem), red=True)
-        elif self._lines:
+        else:
             said = "gates are not decided: pytest --rag-merge=DIR does that, from all shards"
             for line in wrapped(said, terminal_width(self._config)):
                 terminal.write_line(line, yellow=True)
