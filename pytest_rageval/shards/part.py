@@ -26,7 +26,7 @@ class Part:
         found = _WRITTEN.fullmatch(text)
         part = cls(*map(int, found.groups())) if found else cls(0, 0)
         if not 1 <= part.index <= part.of:
-            raise ValueError(text)
+            raise ValueError(f"no part of a run: {text}")
         return part
 
     def takes(self, position: int) -> bool:

@@ -16,6 +16,7 @@ _RUN = [
     (re.compile(rb"\d{8}T\d{6}-\d{6}"), b"ID"),
     (re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?\+00:00"), b"TIME"),
     (re.compile(rb'^"run": \{.*\},?$', re.MULTILINE), b""),
+    (re.compile(rb'"prediction_cost": \d+'), b""),
     (re.compile(rb'"trend":\[.*?\]'), b""),
 ]
 _NOT_OF_A_RUN = ("shard.jsonl", ".gitignore", "CACHEDIR.TAG")
