@@ -204,7 +204,7 @@ def _check_same(shards: Sequence[Shard]) -> None:
             raise ShardError(str(other.path), f"{found} than {first.path}. {_HINT}")
 
 
-_HINT: Final = "Merge the shards of one run only, each in a folder of its own"
+_HINT: Final = "Merge the shards of one run only; delete those of other runs"
 
 
 def _difference(one: ScenarioInfo, two: ScenarioInfo) -> str:
