@@ -133,7 +133,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _take_another_session(config: pytest.Config, settings: Settings) -> None:
     """Have the session do something else than run tests, if an option asks for that."""
-    if config.getoption("rag_label") is not None:
+    if config.getoption("rag_merge"):
+        from pytest_rageval.plugin.run.start_session import merge_instead
+
+        merge_instead(config, settings)
+    elif config.getoption("rag_label") is not None:
         from pytest_rageval.plugin.label import label_instead
 
         label_instead(config, config.getoption("rag_label"))
@@ -141,10 +145,6 @@ def _take_another_session(config: pytest.Config, settings: Settings) -> None:
         from pytest_rageval.plugin.dry_run import forecast_instead
 
         forecast_instead(config)
-    elif config.getoption("rag_merge"):
-        from pytest_rageval.plugin.run.start_session import merge_instead
-
-        merge_instead(config, settings)
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:

@@ -492,3 +492,41 @@ class TestIncomplete:
 def test_what_runs_no_case_writes_no_shard(ten: Project, args: list[str]) -> None:
     ten.pytest("--rag-shard=1/2", *args)
     assert not shard_files(ten.path / ".rageval")
+
+
+def test_a_scenario_of_which_nothing_was_selected_stays_undecided(ten: Project) -> None:
+    """As in a whole run, and with --rag-strict it fails."""
+    ten.scenario(PLAIN.replace("name: qa", "name: other"), "other")
+    chosen = ("--deselect=other.rageval.yaml",)
+    whole = ten.pytest(*chosen)
+    parts = run_shards(ten, ["1/2", "2/2"], *chosen)
+    found = merge(ten, parts)
+    (line,) = [one for one in whole.outlines if "NOT DECIDED" in one]
+    assert line in found.outlines
+    assert found.ret == whole.ret == pytest.ExitCode.OK
+    assert merge(ten, parts, "--rag-strict").ret == ten.pytest(*chosen, "--rag-strict").ret == 1
+    assert ten.pytest("--rag-shard=1/2", "-k", "nothing").ret == pytest.ExitCode.NO_TESTS_COLLECTED
+
+
+def test_a_session_that_went_wrong_is_red_in_the_merge(ten: Project) -> None:
+    """Even if all cases ran: a plugin that crashes ends a whole run with another status, too."""
+    ten.conftest(
+        """
+        def pytest_runtest_logfinish(nodeid):
+            assert "q9" not in nodeid
+        """
+    )
+    parts = run_shards(ten, ["1/2", "2/2"])
+    (ten.path / "conftest.py").unlink()
+    found = merge(ten, parts)
+    assert found.ret == pytest.ExitCode.TESTS_FAILED
+    found.stdout.fnmatch_lines(["*the session of this shard ended with exit status 3*"])
+
+
+def test_shards_of_which_none_is_whole_are_red(ten: Project) -> None:
+    ten.scenario(PLAIN.replace("gates: {em: 0.5}", ""))
+    parts = run_shards(ten, ["1/2", "2/2"])
+    for path in shard_files(*parts):
+        path.write_bytes(path.read_bytes()[:-2])
+    for args in ([], ["--collect-only"], ["-p", "no:terminal"], ["-qqq"], ["--setup-plan"]):
+        assert merge(ten, parts, *args).ret == pytest.ExitCode.TESTS_FAILED

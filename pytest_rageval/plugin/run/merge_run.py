@@ -137,6 +137,9 @@ class MergeSession(RagevalSession):
 
 def refuse_other_options(config: pytest.Config) -> None:
     """Refuse what a merge would not obey, and have it run in this process."""
+    if config.getoption("rag_label") is not None or config.getoption("rag_dry_run"):
+        message = "--rag-merge judges what ran; leave out --rag-label and --rag-dry-run"
+        raise pytest.UsageError(message)
     typed = [option.flag for option in _OF_THE_SHARDS if option.is_typed(config)]
     if typed:
         message = f"{', '.join(typed)}: a merge judges what ran; give it to the shards"

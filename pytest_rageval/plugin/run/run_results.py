@@ -56,8 +56,9 @@ class Results:
         self._lost_elsewhere[scenario] = lost
 
     def rows_of(self, scenario: str) -> Mapping[str, SampleResult]:
-        """Return the results of a scenario by node id."""
-        return self._scenarios[scenario].results
+        """Return the results of a scenario by node id, none of one without a selected case."""
+        found = self._scenarios.get(scenario)
+        return {} if found is None else found.results
 
     def own_cases(self, scenario: str) -> set[str]:
         """Return the items of a scenario that some process collected."""
@@ -86,7 +87,7 @@ class Results:
 
     def count_of(self, scenario: str, nodeids: Collection[str]) -> int:
         """Return how many of these items are cases of the scenario."""
-        return sum(nodeid in nodeids for nodeid in self._scenarios[scenario].results)
+        return sum(nodeid in nodeids for nodeid in self.rows_of(scenario))
 
     def info(self, scenario: str) -> ScenarioInfo:
         """Return the facts about the scenario with the node id ``scenario``."""

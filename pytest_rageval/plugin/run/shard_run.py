@@ -15,6 +15,7 @@ import pytest
 from pytest_rageval import __version__
 from pytest_rageval.engine.verdict.contests import in_file_order
 from pytest_rageval.model import Outcome, SampleResult, ScenarioInfo, wire_text
+from pytest_rageval.plugin.claimed_names import collected_scenarios
 from pytest_rageval.plugin.quality_options import refuse_empty_run
 from pytest_rageval.plugin.run.items import case_of
 from pytest_rageval.plugin.run.session import RagevalSession
@@ -31,6 +32,8 @@ from pytest_rageval.text.printable import one_line, printable
 _OUTPUT = "rageval_scenarios"
 """The key under which an xdist worker sends the scenarios of the whole run to its controller."""
 
+_FAILED = pytest.ExitCode.TESTS_FAILED
+_JUDGED = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 _RUN_NOTHING = ("collectonly", "setuponly", "setupplan", "rag_dry_run")
 
 
@@ -44,6 +47,7 @@ class ShardSession(RagevalSession):
         self._failures: dict[tuple[str, str], str] = {}
         self._reasons: dict[str, str] = {}
         self._lines: list[str] = []
+        self._status: int = pytest.ExitCode.OK
         self._problem = ""
 
     # Before the run
@@ -57,7 +61,8 @@ class ShardSession(RagevalSession):
         outcome = yield
         found = [(item, case) for item in items if (case := case_of(item)) is not None]
         counts = Counter(case.plan.info.nodeid for _, case in found)
-        infos = {case.plan.info.nodeid: case.plan.info for _, case in found}
+        infos = {one.nodeid: one for one in collected_scenarios(self._config)}
+        infos |= {case.plan.info.nodeid: case.plan.info for _, case in found}
         self._infos = {
             nodeid: replace(info, selected=counts[nodeid]) for nodeid, info in infos.items()
         }
@@ -128,9 +133,10 @@ class ShardSession(RagevalSession):
         """Write the files of the shard; an empty one is green, one that is not written is red."""
         if any(session.config.getoption(name, False) for name in _RUN_NOTHING):
             return
-        if not self._infos:
+        if not any(info.selected for info in self._infos.values()):
             refuse_empty_run(session, has_scenario=False)
             return
+        self._status = session.exitstatus
         if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
             session.exitstatus = pytest.ExitCode.OK
         try:
@@ -184,6 +190,9 @@ class ShardSession(RagevalSession):
         for (nodeid, when), text in self._failures.items():
             if nodeid not in cases or (when == "teardown" and nodeid in rows):
                 yield Failure(nodeid, when, text)
+        if self._status not in _JUDGED and not (self._status == _FAILED and self._failures):
+            text = f"the session of this shard ended with exit status {int(self._status)}"
+            yield Failure(f"shard {self._part}", "setup", text)
 
     def _said(self, info: ScenarioInfo, end: End, path: Path) -> Iterator[str]:
         yield f"{one_line(info.title)}: {end.rows} of {info.selected} cases ran"
