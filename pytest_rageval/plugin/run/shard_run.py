@@ -155,7 +155,7 @@ class ShardSession(RagevalSession):
             rows=len(rows),
             selected=max(len(own), len(rows)),
             lost=tuple(nodeid for nodeid in sorted(own) if nodeid not in rows),
-            failures=tuple(self._failures_beside(rows)),
+            failures=tuple(self._failures_beside(rows, is_whole=len(rows) >= len(own))),
             workers=len(self._workers),
             usage=self.usage(info.nodeid),
         )
@@ -184,13 +184,16 @@ class ShardSession(RagevalSession):
         when = {"failed": "call", "error": "setup"}.get(outcome, "")
         return self._failures.get((nodeid, when), "")
 
-    def _failures_beside(self, rows: Mapping[str, SampleResult]) -> Iterator[Failure]:
+    def _failures_beside(
+        self, rows: Mapping[str, SampleResult], *, is_whole: bool
+    ) -> Iterator[Failure]:
         """Yield what went wrong but for the outcomes of cases; other tests are in each file."""
         cases = {nodeid for info in self._infos for nodeid in self._results.rows_of(info)}
         for (nodeid, when), text in self._failures.items():
             if nodeid not in cases or (when == "teardown" and nodeid in rows):
                 yield Failure(nodeid, when, text)
-        if self._status not in _JUDGED and not (self._status == _FAILED and self._failures):
+        is_said = self._status == _FAILED and self._failures
+        if self._status not in _JUDGED and not is_said and is_whole:
             text = f"the session of this shard ended with exit status {int(self._status)}"
             yield Failure(f"shard {self._part}", "setup", text)
 
