@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from operator import methodcaller
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.datasets.base import GivenRows
@@ -42,7 +42,7 @@ class Handed:
 
 
 def evaluate(  # noqa: PLR0913  (all but the scenario are options)
-    scenario: str | os.PathLike[str] | Scenario | Mapping[str, Any],
+    scenario: str | os.PathLike[str] | Scenario | Mapping[str, Any] | None = None,
     overrides: Iterable[Override | str] | Changes = (),
     *,
     variant: str = "",
@@ -114,18 +114,24 @@ def requested_of(reports: Iterable[str], write_to: object) -> tuple[str, ...]:
         raise OptionError([Problem("reports", str(error))]) from error
 
 
+_WHAT_TO_MEASURE: Final = "expected a path, a Scenario or a mapping"
+_EXAMPLE: Final = 'evaluate({"metrics": ["f1"]}, dataset=rows)'
+
 Given = str | os.PathLike[str] | Scenario | Mapping[str, Any]
 """What a scenario may be given as."""
 
 
 def taken_out(
-    scenario: Given, target: Callable[..., Any] | None = None, dataset: Any = None
+    scenario: Given | None, target: Callable[..., Any] | None = None, dataset: Any = None
 ) -> tuple[Given, Handed]:
     """Return a scenario without what no file could hold, and that.
 
     ``target`` and ``dataset`` take the place of the scenario's. Raises OptionError for a
-    ``dataset`` that is no data.
+    ``dataset`` that is no data, ScenarioError without a scenario.
     """
+    if scenario is None or is_frame(scenario):
+        found = "found none" if scenario is None else "found rows; hand them over as dataset="
+        raise ScenarioError([Problem("scenario", f"{_WHAT_TO_MEASURE}, {found}: {_EXAMPLE}")])
     if isinstance(scenario, Mapping):
         if callable(scenario.get("target")):
             target = target or scenario["target"]

@@ -8,6 +8,7 @@ its path.
 
 from __future__ import annotations
 
+import ast
 import difflib
 import importlib
 import pkgutil
@@ -69,6 +70,22 @@ def find_file(name: str, folders: Sequence[Path], mode: ImportMode = "prepend") 
     )
     # Path.is_file raises for a name that is too long.
     return next((file for file in candidates if isfile(file)), None)  # noqa: PTH113
+
+
+def functions_in(file: Path) -> list[str]:
+    """Return the public functions and classes of a Python file; [] if it cannot be read as one."""
+    try:
+        found = ast.parse(file.read_bytes()).body
+    except (OSError, SyntaxError, ValueError):
+        return []
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return [one.name for one in found if isinstance(one, kinds) and not one.name.startswith("_")]
+
+
+def module_in(folder: Path, name: str) -> str:
+    """Return the name by which a module of ``folder`` is imported: ``evals.name`` in a package."""
+    folder = folder.absolute()
+    return ".".join([*folder.relative_to(_base(folder)).parts, name])
 
 
 def split_path(path: str) -> tuple[str, list[str]]:

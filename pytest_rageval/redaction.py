@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from html.entities import codepoint2name
 from typing import Final
@@ -21,13 +21,80 @@ _PARTS = re.compile(r"((?:[^/?#@]*:)?//)?([^/?#]*)(.*)", re.DOTALL)
 
 
 def sounds_secret(name: str) -> bool:
-    """Return whether a value with this name, for instance a header, may be a secret."""
-    return _SECRET_NAME.search(name) is not None
+    """Return whether a value with this name, for instance a header, may be a secret.
+
+    >>> [sounds_secret(name) for name in ("X-Auth-Id", "sig", "pwd", "signal")]
+    [True, True, True, False]
+    """
+    return _SECRET_NAME.search(name) is not None or names_secret(name)
 
 
-_SECRET_OPTION = re.compile(
-    r"(?i)(?:^|[_-])(?:key|token|secret|password|passwd|credentials?|authorization)$|apikey"
+_SECRET_ENDS = re.compile(
+    r"(?i)(?:^|_)(?:(?:api)?key|token|secret|password|passwd|passphrase|pwd|pw|credentials?|auth"
+    r"|authorization|cookie|session|signature|sig)_?\d*$|apikey"
 )
+_SECRET_VALUE = re.compile(
+    r"\b(?:(?:sk|rk)-[\w-]{16,}|gh[opsu]_\w{20,}|github_pat_\w{20,}|xox[a-z]-[\w-]{10,}"
+    r"|AKIA[A-Z\d]{12,}|AIza[\w-]{20,}|(?:gsk|hf)_\w{20,}|eyJ[\w-]{10,}\.[\w.-]{10,})",
+    re.ASCII,
+)
+
+_AUTHORIZATION = re.compile(r"(?i)\s*(?:bearer|basic)\s+(?![${])\S{8,}\s*")
+
+
+def names_secret(name: str) -> bool:
+    """Return whether a value is a secret by its name, whatever it is.
+
+    Clearer than ``sounds_secret``: names of a body mean all sorts of things.
+
+    >>> [names_secret(name) for name in ("accessToken", "x-api-key", "max_tokens", "keywords")]
+    [True, True, False, False]
+    """
+    words = re.sub(r"(?<=[a-z\d])(?=[A-Z])|[^A-Za-z\d]+", "_", name)
+    return _SECRET_ENDS.search(words) is not None
+
+
+def looks_secret(text: str) -> bool:
+    """Return whether a text looks like a key, such as ``sk-...``, or holds one.
+
+    >>> looks_secret("Bearer abcdefgh"), looks_secret("the film Basic Instinct")
+    (True, False)
+    """
+    return _SECRET_VALUE.search(text) is not None or _AUTHORIZATION.fullmatch(text) is not None
+
+
+_PAIR = re.compile(
+    r"(?P<name>[\w-]+)(?P<equals>\s*=\s*(?P<quote>[\"'])?)"
+    r"(?P<value>(?(quote)[^\"']+|(?:\{\{.*?\}\}|[^\s\"'&;])+(?:[^\"'&;]*(?=;))?))"
+)
+
+
+def secret_pairs(text: str, instead: Callable[[str, str], str]) -> str:
+    """Return a text in which ``instead(name, value)`` stands for each ``name=secret``.
+
+    Such as a command line, or what a database is reached by.
+
+    >>> secret_pairs("Server=x;Password=a b;Port=1", lambda name, value: HIDDEN)
+    'Server=x;Password=***;Port=1'
+    >>> secret_pairs("./bot --api-key=abc --max=2", lambda name, value: HIDDEN)
+    './bot --api-key=*** --max=2'
+    """
+
+    def shown(pair: re.Match[str]) -> str:
+        if not names_secret(pair["name"]):
+            return pair[0]
+        return f"{pair['name']}{pair['equals']}{instead(pair['name'], pair['value'])}"
+
+    return _PAIR.sub(shown, text)
+
+
+def shown_text(text: str) -> str:
+    """Return a text without what looks like a key, or has the name of one.
+
+    >>> shown_text("exec: ./bot --token=abc")
+    'exec: ./bot --token=***'
+    """
+    return _SECRET_VALUE.sub(HIDDEN, secret_pairs(text, lambda name, value: HIDDEN))
 
 
 def shown_option(name: str, value: object) -> object:
@@ -39,7 +106,7 @@ def shown_option(name: str, value: object) -> object:
         return {key: shown_option(str(key), part) for key, part in value.items()}
     if isinstance(value, list | tuple):
         return type(value)(shown_option(name, part) for part in value)
-    is_hidden = isinstance(value, str) and value and _SECRET_OPTION.search(name)
+    is_hidden = isinstance(value, str) and value and names_secret(name)
     return HIDDEN if is_hidden else value
 
 

@@ -58,6 +58,11 @@ class BothLanguages(SearchChinese):
     language_name = "English"  # of the stemmer: some versions of Sphinx look for a Chinese one
     js_splitter_code = (HERE / "split_query.js").read_text("utf-8")
 
+    def split(self, input: str) -> list[str]:  # noqa: A002 - Sphinx's name
+        """Return the words, options such as ``--rag-where`` as one word besides."""
+        options = re.findall(r"--(rag(?:-[a-z]+)+)", input)
+        return [*super().split(input), *(one.replace("-", "_") for one in options)]
+
 
 sphinx.search.languages["zh"] = BothLanguages
 

@@ -1,4 +1,5 @@
 // Cuts a query into words: Chinese, which has no spaces, into the longest words of the index.
+// An option such as --rag-where is one word.
 
 function splitQuery(query) {
   const known = new Set([
@@ -6,6 +7,7 @@ function splitQuery(query) {
     ...Object.keys(Search._index.titleterms),
   ]);
   return query
+    .replace(/--(rag(?:-[a-z]+)+)/g, (text, name) => ` ${name.replaceAll("-", "_")} `)
     .replace(/\p{Script=Han}+/gu, (text) => ` ${chineseWords(text, known).join(" ")} `)
     .split(/[^\p{L}\p{N}_]+/u)
     .filter(Boolean);

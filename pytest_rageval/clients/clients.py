@@ -31,6 +31,7 @@ from pytest_rageval.clients.base import (
 from pytest_rageval.clients.cache.reply_cache import Cache, has_replies
 from pytest_rageval.clients.cache.score_cache import ScoreCache
 from pytest_rageval.clients.chat import CachedChat, DirectChat
+from pytest_rageval.clients.credentials import NOT_SET
 from pytest_rageval.clients.embed import CachedEmbeddings
 from pytest_rageval.clients.file_locks import ByteLocks, open_locks
 from pytest_rageval.clients.limits.limited_call import LimitedCall
@@ -77,7 +78,9 @@ def preload_clients(
 
 
 def _offline(problems: Sequence[str], run: RunSettings) -> Sequence[str]:
-    return () if run.cache_mode == "replay" else problems
+    if run.cache_mode == "replay":
+        return ()
+    return [one for one in problems if not (run.is_dry and one.endswith(NOT_SET))]
 
 
 def _check_budget(settings: ClientSettings, run: RunSettings) -> list[str]:

@@ -6,10 +6,14 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from string import Template
+from typing import Final
 
 from pytest_rageval.clients.errors import AuthError
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.redaction import Redactor, named_secrets, query_secrets
+
+NOT_SET: Final = "is not set"
+"""How the problem of a missing variable ends; who asks nobody needs none."""
 
 _LOOKS_LIKE_A_KEY = re.compile(r"(?i)\b(bearer\s+)\S+|\b(sk-)[\w*.\-]{4,}")
 
@@ -83,7 +87,7 @@ def missing_credentials(settings: ClientSettings) -> list[str]:
 def _check(name: str, where: str) -> list[str]:
     value = os.environ.get(name, "").strip()
     if not value:
-        return [f"{where}: the environment variable {name} is not set"]
+        return [f"{where}: the environment variable {name} {NOT_SET}"]
     if not _is_sendable(value):
         return [f"{where}: the environment variable {name} holds characters that no key has"]
     return []

@@ -123,6 +123,8 @@ class RunSettings:
     processes: int = 1
     shards: int = 1
     budget_usd: float | None = None
+    is_dry: bool = False
+    """Whether nobody is asked at all: a variable with a key need not be set."""
     started_at: float = field(default_factory=time.time)
 
     def __post_init__(self) -> None:

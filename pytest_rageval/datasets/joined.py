@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
 from pytest_rageval.datasets.base import BrokenRow, Row, row_place
-from pytest_rageval.datasets.columns.cells import is_missing
+from pytest_rageval.datasets.columns.cells import BadValueError, is_missing
+from pytest_rageval.datasets.columns.grades import as_number, grade_column
+from pytest_rageval.datasets.columns.ids import reference_ids, retrieved_ids
+from pytest_rageval.datasets.columns.key_map import read_cell, read_mark
+from pytest_rageval.datasets.columns.rivals import GIVEN, ReadRows
 from pytest_rageval.errors import Problem, ScenarioError, shorten
+from pytest_rageval.model import value_text
 from pytest_rageval.scenario.column_names import read_field
 from pytest_rageval.scenario.data_specs import AnswersSpec
 from pytest_rageval.scenario.fields import CHECK_FIELDS, FIELD_ALIASES, FIELD_OF
+from pytest_rageval.text.json_path import head_of
 
 _LISTED: Final = 5
 _LISTS: Final = ("contexts", "reference_contexts", "retrieved_ids", "reference_ids")
 """The fields of which each of several rows has one part."""
 
-_GRADES: Final = ("grade", "relevance", "rel", "score")
-"""The columns with the grade of an expected document; 0 is not relevant."""
+_MARKS: Final = ("skip", "xfail")
 
 
 def merged(
@@ -49,31 +53,68 @@ def _one_row(group: list[Row], key_map: Mapping[str, str]) -> Row:
     first = group[0]
     mapped = {column: name for name, column in key_map.items()}
     fields: dict[str, Any] = {}
+    flaw = ""
     for column in dict.fromkeys(name for row in group for name in row.fields):
-        having = [row for row in group if not is_missing(row.fields.get(column))]
-        known = [row.fields[column] for row in having]
-        field = mapped.get(column) or (read_field(column) or ("",))[0]
-        if field == "reference_ids":
-            known = [_judged(row, row.fields[column]) for row in having]
-        differ = any(value != known[0] for value in known)
-        parts = [part for value in known for part in _parts(value)]
-        if field in _LISTS:
-            fields[column] = parts or None
-        elif differ:  # a list in a list of checks would be of alternatives
-            fields[column] = parts if field in CHECK_FIELDS else known
-        else:
-            fields[column] = known[0] if known else None
-    return replace(first, fields=fields)
+        field = mapped.get(column) or (read_field(column) or (column,))[0]
+        try:
+            fields[column] = _one_value(group, column, field, key_map)
+        except BadValueError as error:
+            flaw = flaw or str(error)
+    return replace(first, fields=fields, flaw=first.flaw or flaw)
 
 
-def _judged(row: Row, value: Any) -> Any:
-    """Return an expected document with the grade that its row has, as TREC and BEIR write it."""
-    grade = next((row.fields[name] for name in _GRADES if name in row.fields), None)
-    if grade is None or not isinstance(value, str | int):
-        return value
-    with suppress(ValueError):
+def _one_value(group: list[Row], column: str, field: str, key_map: Mapping[str, str]) -> Any:
+    """Return what the rows of a sample have in a column; raises BadValueError."""
+    having = [row for row in group if not is_missing(row.fields.get(column))]
+    if field in _MARKS:
+        marked = [row for row in having if read_mark(field, row.fields[column]) is not None]
+        if marked and len(marked) < len(group):
+            raise BadValueError(f"{field}: some of the rows that are one sample have it, some not")
+        having = having[:1]
+    columns = dict.fromkeys(name for row in group for name in row.fields)
+    grades = grade_column(columns, key_map) if field == "reference_ids" else None
+    known = [_as_merged(row, column, field, grades) for row in having]
+    differ = any(value != known[0] for value in known)
+    parts = [part for value in known for part in _parts(value)]
+    if field in _LISTS:
+        return parts or None
+    if differ:  # a list in a list of checks would be of alternatives
+        return parts if field in (*CHECK_FIELDS, "references") else known
+    return known[0] if known else None
+
+
+def _as_merged(row: Row, column: str, field: str, grades: str | None) -> Any:
+    """Return a row's part of a field: the list that its cell spells, ids with their grades."""
+    value = row.fields[column]
+    if field == "reference_ids":
+        return _judged(row, value, grades)
+    if field == "retrieved_ids":
+        return list(retrieved_ids(value))
+    if isinstance(value, str) and field in (*_LISTS, *CHECK_FIELDS, "references"):
+        return read_cell(field, value, tabular=row.tabular)
+    return value
+
+
+def _judged(row: Row, value: Any, column: str | None) -> list[Any]:
+    """Return expected documents with the grade that their row has, as TREC and BEIR write it.
+
+    A row whose grade is blank judges nothing, unless its documents have grades of their own.
+    """
+    judged = reference_ids(value) or {}
+    if column is None or isinstance(value, Mapping) or any(judged[name] != 1 for name in judged):
+        return [{"id": name, "grade": grade} for name, grade in judged.items()]
+    grade = row.fields.get(column)
+    if is_missing(grade) or (isinstance(grade, str) and not grade.strip()):
+        return []
+    try:
+        grade = as_number(grade)
         grade = float(grade) if isinstance(grade, str) else grade
-    return {"id": value, "grade": grade}
+    except ValueError:
+        raise BadValueError(
+            f"reference_ids: {column!r} is their grade, and {shorten(repr(grade))} is no number; "
+            "if it is none, write key_map: {grade: none} (in 'dataset')"
+        ) from None
+    return [{"id": name, "grade": grade} for name in judged]
 
 
 def _parts(value: Any) -> list[Any]:
@@ -83,9 +124,7 @@ def _parts(value: Any) -> list[Any]:
 def _text_at(row: Row, column: str | None) -> str | None:
     """Return a value as text, None for a missing or blank one, and for a list or an object."""
     value = row.fields.get(column) if column is not None else None
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)  # a data frame with a gap turns whole numbers into others
-    text = str(value).strip() if isinstance(value, str | int | float) else ""
+    text = value_text(value).strip() if isinstance(value, str | int | float) else ""
     return None if is_missing(value) else text or None
 
 
@@ -99,6 +138,8 @@ class Answers:
         self.sha256 = sha256
         self._spec = spec
         self._shown = shown
+        self._columns: dict[str, str] = {}
+        self._own: dict[str, None] = {}
         self._by_key: dict[str, Row] = {}
         self._used: set[str] = set()
         problems = [problem for row in rows if (problem := self._add(row)) is not None]
@@ -117,6 +158,9 @@ class Answers:
             return Problem(place, f"no {self._spec.key!r} (answers.key). Columns: {columns}")
         first = self._by_key.setdefault(value, row)
         if first is row:
+            own = _key_column(row, self._spec.key)
+            names = {f"{self._spec.prefix}{name}": name for name in row.fields if name != own}
+            self._columns.update(names)
             return None
         earlier = f"line {first.line}" if first.line else f"row {first.number}"
         hint = (
@@ -136,7 +180,7 @@ class Answers:
         """
         mapped = key_map.get("id")
         found_any = False
-        columns: dict[str, None] = {}
+        columns = self._own
         for row in rows:
             if isinstance(row, BrokenRow):
                 yield row
@@ -159,17 +203,24 @@ class Answers:
             return replace(row, flaw=flaw)
         self._used.add(key)
         fields = dict(row.fields)
-        own = _key_column(other, self._spec.key)
-        for column, value in other.fields.items():
-            if column == own:
+        given = other.fields
+        for name, column in self._columns.items():
+            value, known = given.get(column), fields.get(name)
+            is_blank = is_missing(value) or value in ("", [])
+            if is_blank and _is_given(name, key_map):
+                fields[name] = value  # nothing was given: what the row has is another one's
+            elif column not in given:
                 continue
-            name = f"{self._spec.prefix}{column}"
-            known = fields.get(name)
-            if is_missing(known) or known == "":
+            elif is_missing(known) or known == "":
                 fields[name] = value
             elif known != value and not is_missing(value) and _is_field(name, key_map):
                 raise ScenarioError([self._clash(row, other, name, shown)])
         return replace(row, fields=fields, tabular=row.tabular or other.tabular)
+
+    def seen_in(self, rows: ReadRows) -> ReadRows:
+        """Return the joined rows with which of their columns are from this file."""
+        own = frozenset(self._own)
+        return replace(rows, joined=self._columns, theirs=self._shown, own=own)
 
     def _clash(self, row: Row, other: Row, column: str, shown: str) -> Problem:
         place = row_place(shown, row.line, row.number)
@@ -193,6 +244,13 @@ class Answers:
             )
             place = row_place(self._shown, first.line, first.number)
             raise ScenarioError([Problem(place, message)])
+
+
+def _is_given(column: str, key_map: Mapping[str, str]) -> bool:
+    """Return whether a column is of what a system gives: where it is blank, nothing was given."""
+    mapped = next((name for name, used in key_map.items() if head_of(used) == column), None)
+    field = mapped or FIELD_OF.get(column) or (read_field(column) or ("",))[0]
+    return field in GIVEN
 
 
 def _is_field(column: str, key_map: Mapping[str, str]) -> bool:

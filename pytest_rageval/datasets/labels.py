@@ -17,7 +17,7 @@ from pytest_rageval.datasets.base import BrokenRow, DataFile, Row, row_place
 from pytest_rageval.datasets.encodings import sure_encoding
 from pytest_rageval.datasets.load import data_file, reader_of
 from pytest_rageval.errors import Problem, ScenarioError, did_you_mean, shorten, unknown_name
-from pytest_rageval.model import CHOSEN, RANDOM, Label
+from pytest_rageval.model import CHOSEN, RANDOM, Label, value_text
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.csv_text import unquoted
@@ -202,9 +202,7 @@ def _meant(cells: Mapping[str, str], answers: Mapping[str, Labelled]) -> str:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return "" if value is None else str(value).strip()
+    return "" if value is None else value_text(value).strip()
 
 
 def _wrong(cells: Mapping[str, str], metric: str, rules: LabelRules) -> Iterator[str]:

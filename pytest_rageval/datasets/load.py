@@ -21,8 +21,10 @@ from pytest_rageval.datasets.base import (
     Row,
     row_place,
 )
+from pytest_rageval.datasets.columns.grades import find_grade_doubts, unread_grades
 from pytest_rageval.datasets.columns.key_map import KeyMap
 from pytest_rageval.datasets.columns.likely import likely_columns
+from pytest_rageval.datasets.columns.rivals import Doubt, ReadRows, find_doubts
 from pytest_rageval.datasets.content import check_content, format_of
 from pytest_rageval.datasets.formats.inline import rows_of
 from pytest_rageval.datasets.joined import Answers, merged
@@ -31,6 +33,7 @@ from pytest_rageval.model import NOTHING, Case, json_plain
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.column_names import column_meant
 from pytest_rageval.scenario.data_specs import AnswersSpec, DatasetSpec
+from pytest_rageval.scenario.fields import GRADE, NO_GRADE
 from pytest_rageval.scenario.yaml.text import inline_text
 from pytest_rageval.text.json_path import head_of
 
@@ -58,6 +61,8 @@ class Dataset:
     """A hash of the judgements, if they are in a file of their own (qrels)."""
     likely: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     """The columns that are read by the names of other tools, by field."""
+    doubts: tuple[Doubt, ...] = ()
+    """What the columns leave open; it is wrong only if a metric reads these fields."""
 
 
 def load_dataset(  # noqa: PLR0913  (all but the first three are for some data only)
@@ -71,13 +76,15 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
     given: GivenRows | None = None,
     answers: AnswersSpec | None = None,
     answers_at: str = "",
+    kept: frozenset[str] = frozenset(),
 ) -> Dataset:
     """Return the cases of ``spec``, whose path is relative to ``base_dir``, or of ``given`` rows.
 
     ``where`` is the place in the scenario that names the data, ``row_lines`` are the lines of
     inline rows, ``where_mapped`` returns the place of a field of the ``key_map``; KeyMap explains
     ``fallbacks``; ``answers`` is a second file, joined to the rows, which the scenario names
-    ``answers_at``. Raises ScenarioError if the data as a whole cannot be used: a missing or
+    ``answers_at``; ``kept`` columns are metadata even if a field is read from them. Raises
+    ScenarioError if the data as a whole cannot be used: a missing or
     unreadable file, no rows, duplicate ids, a mapped column or path that no row has.
     """
     source = _source(spec, base_dir, where, row_lines, given)
@@ -94,8 +101,12 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
     if not chosen:
         raise ScenarioError([Problem(shown, "no rows: an empty data set tests nothing")])
     likely = likely_columns(chosen, spec.key_map, fallbacks) if spec.other_names else NOTHING
-    key_map = KeyMap(spec.key_map, spec.blank_answer, fallbacks, likely)
+    key_map = KeyMap(spec.key_map, spec.blank_answer, fallbacks, likely, kept)
     cases = [key_map.case(row, index) for index, row in enumerate(chosen)]
+    read = [row for row in chosen if isinstance(row, Row)]
+    seen = ReadRows(read, tuple(key_map.columns), shown, spec, likely, fallbacks)
+    seen = seen if second is None else second.seen_in(seen)
+    is_merged = spec.merge_rows is not None or (answers is not None and answers.merge_rows)
     hint = source.hint(tuple(key_map.columns), spec)
     problems = [
         *_unknown_columns(spec, key_map, shown, where_mapped, hint),
@@ -110,10 +121,11 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
         key_map.metadata_columns,
         digest.hexdigest(),
         shown,
-        warnings=tuple(_of_two_names(key_map, shown)),
+        warnings=(*_of_two_names(key_map, shown), *unread_grades(seen, is_merged=is_merged)),
         left_out=left_out,
         hint=hint,
         likely=likely,
+        doubts=(*find_doubts(seen), *find_grade_doubts(seen, is_merged=is_merged)),
     )
 
 
@@ -156,7 +168,8 @@ def _answers(answers: AnswersSpec, base_dir: Path, where: str, spec: DatasetSpec
     file = data_file(as_dataset, base_dir, where, "answers")
     rows: Iterable[Row | BrokenRow] = reader_of(file, where, "answers").read(file)
     if answers.merge_rows:
-        rows = merged(rows, answers.key, spec.key_map)
+        unprefixed = {name: one.removeprefix(answers.prefix) for name, one in spec.key_map.items()}
+        rows = merged(rows, answers.key, unprefixed)
     return Answers(answers, file.shown, rows, file.sha256().digest())
 
 
@@ -230,7 +243,7 @@ def _unknown_columns(
 ) -> Iterator[Problem]:
     for name, column in spec.key_map.items():
         where = where_mapped(name) if where_mapped else shown
-        if column in key_map.columns:
+        if column in key_map.columns or (name, column) == (GRADE, NO_GRADE):
             continue
         if head_of(column) not in key_map.columns:
             guess = column_meant(column, name, key_map.metadata_columns)

@@ -34,6 +34,8 @@ class Plan:
     """What an empty answer counts as; None leaves it to each metric."""
     left_out: int = 0
     """How many rows of the data ``dataset.limit`` left out, 1 at least where it did."""
+    own_names: Mapping[str, str] = field(default_factory=dict)
+    """The field of each column of the data that became one."""
     rename: Callable[[Plan, str, str], Plan] | None = None
     """What gives it the name and node id of its run, if they are not known yet: see ``named``."""
 

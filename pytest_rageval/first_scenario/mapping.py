@@ -9,11 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from pytest_rageval.datasets.columns.key_map import separator_in
 from pytest_rageval.first_scenario.table import Column, Table
-from pytest_rageval.first_scenario.words import is_all_of, kinds_of
+from pytest_rageval.first_scenario.words import is_all_of, is_bare_answer, kinds_of
 from pytest_rageval.scenario.column_names import read_field, snake_case
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
 
+AS_SAID: Final = "as you said"
 CHECK_FIELDS: Final = ("must_include", "must_not_include", "must_match")
 """What a row may ask of its answer."""
 
@@ -27,7 +29,19 @@ _NEARLY_ALL: Final = 0.8
 _MOST_WORDS: Final = 5
 """A longer header is a row of a table without one."""
 
-_GOLD_FILES: Final = ("gold", "golden", "ground_truth", "groundtruth", "标准", "答案")
+_GOLD_FILES: Final = (
+    "gold",
+    "golden",
+    "ground_truth",
+    "groundtruth",
+    "标准答案",
+    "标准问答",
+    "标准集",
+)
+_REPLIES: Final = ("response", "reply", "回复", "答复")
+_OUTPUTS: Final = ("output", "completion", "输出", "响应")
+"""What only a system gives."""
+
 _IDS: Final = frozenset({"id", "qid", "query_id", "question_id", "case_id", "test_id", "item_id"})
 _IDS_OF_ROWS: Final = _IDS | {"uuid", "sample_id", "test_case_id", "编号", "序号"}
 _DOCUMENTS: Final = frozenset(
@@ -72,6 +86,7 @@ def map_columns(table: Table, file_stem: str, given: Mapping[str, str]) -> Mappe
     for name in ("question", "references", *CHECK_FIELDS, "reference_ids", "retrieved_ids"):
         draft.take_best(name)
     draft.take_best("answer")
+    draft.settle_two_systems()
     draft.settle_bare_answer(file_stem)
     draft.settle_contexts()
     draft.take_id()
@@ -167,7 +182,8 @@ def _fits(column: Column, name: str) -> bool:
         is_bare = len(snake_case(column.name).split("_")) == 1
         return column.is_text and (is_bare or not column.is_number)
     if name in CHECK_FIELDS:
-        return column.is_text and column.typical_length <= _LONG
+        is_short = column.is_text and column.typical_length <= _LONG
+        return is_short and (name == "must_match" or not _has_separators(column, name))
     if name in ("answer", "references"):
         return column.is_text
     if name in ("reference_ids", "retrieved_ids"):
@@ -192,6 +208,18 @@ def holds_joined_ids(column: Column) -> bool:
     return named and not column.is_list and any(map(_is_joined, column.texts))
 
 
+def holds_joined_texts(column: Column) -> bool:
+    """Return whether a column is of texts for an answer, and a cell may hold one or several."""
+    found = _by_known_name(column, snake_case(column.name)) or _by_words(column)
+    return found in CHECK_FIELDS[:2] and _has_separators(column, found)
+
+
+def _has_separators(column: Column, name: str) -> bool:
+    """Return whether a cell may hold several texts; a comma says so only under other names."""
+    read_as = name if FIELD_OF.get(column.name) == name else CHECK_FIELDS[1]
+    return any(isinstance(cell, str) and separator_in(read_as, cell) for cell in column.filled)
+
+
 def _is_joined(ids: str) -> bool:
     """Return whether a text is several ids with commas, which no reader divides."""
     return "," in ids and " " not in ids
@@ -200,7 +228,7 @@ def _is_joined(ids: str) -> bool:
 def _ends_in_answer(name: str) -> bool:
     """Return whether a name such as ``Bot answer`` or ``reply`` says what a system said."""
     words = snake_case(name).split("_")
-    return words != ["answer"] and words[-1] in ("answer", "response", "reply")
+    return words != ["answer"] and words[-1] in ("answer", *_REPLIES)
 
 
 @dataclass
@@ -214,7 +242,7 @@ class _Draft:
     ways: tuple[tuple[str, str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        self.fields |= {name: Found(column, "as you said") for name, column in self.given.items()}
+        self.fields |= {name: Found(column, AS_SAID) for name, column in self.given.items()}
         self._spoken = {
             column.name: spoken
             for column in self.table.columns
@@ -227,6 +255,27 @@ class _Draft:
             best = min(fits, key=lambda column: self._rank(name, column))
             self.fields[name] = Found(best, "by its name")
 
+    def settle_two_systems(self) -> None:
+        """Leave open which of two columns named after a system's answer is meant."""
+        found = self.fields.get("answer")
+        if found is None or "answer" in self.given:
+            return
+        cells = self.table[found.column].cells
+        for other in self._of_systems(found.column):
+            if other.cells != cells:
+                self.doubt = f"{found.column!r} and {other.name!r} may both be what a system said"
+                self.ways = tuple(
+                    (f"{name!r} is what your system said", "answer", name)
+                    for name in (found.column, other.name)
+                )
+                return
+
+    def _of_systems(self, used: str) -> list[Column]:
+        """Return the other columns with a name of ``answer``; not one that is only called so."""
+        others = (one for one in self.table.columns if one.name != used)
+        named = (one for one in others if (read_field(one.name) or "")[:1] == ("answer",))
+        return [one for one in named if snake_case(one.name) != "answer"]
+
     def settle_bare_answer(self, file_stem: str) -> None:
         """Decide whether a column that is only called ``answer`` is the gold or the answer.
 
@@ -235,10 +284,14 @@ class _Draft:
         of the file can tell. ``Bot answer`` and ``reply`` are what a system said.
         """
         fits = self._of("answer?")
-        if not fits:
+        if not fits or self.doubt:
             return
         column = min(fits, key=lambda name: self._rank("answer", name))
-        why_gold = self._why_gold(column, file_stem)
+        if (blank := self._blank_of(column)) is not None:
+            self._leave_open(blank, column)
+            return
+        has_twin = snake_case(column) != "answer" and len([*filter(is_bare_answer, fits)]) > 1
+        why_gold = "" if has_twin else self._why_gold(column, file_stem)
         if "references" in self.fields:
             self._settle_beside_gold(column)
         elif why_gold:
@@ -254,6 +307,26 @@ class _Draft:
                 ("it is the right answer", "references", column),
                 ("a system said it, and right answers are added to the data", "answer", column),
             )
+
+    def _blank_of(self, column: str) -> Column | None:
+        """Return a system's column beside a bare ``answer``, with a blank in any row."""
+        if {"answer", "references"} & self.given.keys():
+            return None
+        systems = self._of_systems(column)
+        return next((one for one in systems if len(one.filled) < len(one.cells)), None)
+
+    def _leave_open(self, blank: Column, column: str) -> None:
+        count, rows = len(blank.cells) - len(blank.filled), len(blank.cells)
+        self.doubt = (
+            f"{blank.name!r} is blank in {count} of {rows} rows: {column!r} may be the right "
+            "answer, or what a system said"
+        )
+        other = "answer" if "references" in self.fields else "references"
+        is_what = "what a system said" if other == "answer" else "the right answer"
+        self.ways = (
+            (f"{blank.name!r} is what a system said", "answer", blank.name),
+            (f"{column!r} is {is_what}", other, column),
+        )
 
     def _settle_beside_gold(self, column: str) -> None:
         gold = self.fields["references"].column
@@ -279,8 +352,7 @@ class _Draft:
             return f"the gold, beside the system's {self.fields['answer'].column!r}"
         if any(word in snake_case(file_stem) for word in _GOLD_FILES):
             return "the gold, by the name of the file"
-        is_bare = kinds_of(column) == {"answer"} and len(snake_case(column).split("_")) == 1
-        if is_bare and snake_case(column) not in ("response", "reply", "output", "completion"):
+        if is_bare_answer(column) and snake_case(column) not in (*_REPLIES, *_OUTPUTS):
             beside = [name for name in self._left() if self._is_of_a_run(name)]
             return "" if beside or set(_ANSWERED) & self.fields.keys() else "the gold: it is alone"
         return ""

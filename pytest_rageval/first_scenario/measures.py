@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from statistics import median
 from typing import Any, Final
 
 from pytest_rageval.datasets.columns.passages import parse_contexts
 from pytest_rageval.first_scenario.mapping import CHECK_FIELDS, Mapped
-from pytest_rageval.first_scenario.table import Column, Table
-from pytest_rageval.text.normalize import normalize_unicode
-from pytest_rageval.text.tokenize import has_cjk
+from pytest_rageval.first_scenario.table import Column, Table, texts_in
+from pytest_rageval.text.normalize import normalize_ultrarag, normalize_unicode
+from pytest_rageval.text.tokenize import has_cjk, split_characters
 
 _ANSWERS: Final = ("em", "f1", "rouge-l")
+_HELD: Final = ("coverem", "acc", "f1", "rouge-l")
+_COUNTED_IF_HELD: Final = ("coverem", "acc")
+_SHORT: Final = 8
+"""Tokens of a reference that an answer may be asked to hold to the word."""
+
+_TIMES_LONGER: Final = 3
+"""From here on, f1 is at most 0.5 even for an answer that holds the whole reference."""
+
 _SEARCH: Final = ("recall@5", "mrr")
 _SENTENCE: Final = 60
 _FEW_LETTERS: Final = 0.01
 _MOST_GROUPS: Final = 20
 _SHOWN_GROUPS: Final = 3
 _LOOKED_AT: Final = 200
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True)
@@ -35,11 +46,20 @@ class Measures:
     weights: tuple[tuple[str, float], ...] = ()
     match: str = ""
     script: str = ""
-    """The script of the texts where Latin letters are not enough: ``cjk`` or ``letters``."""
+    """What in the texts the defaults do not compare: ``cjk``, ``letters`` or ``punctuation``."""
     groups: tuple[str, ...] = ()
     """The columns whose values may be judged apart from each other."""
     bare_rows: int = 0
     """How many rows have nothing in any of the columns that the metrics compare with."""
+    are_sentences: bool = False
+    """Whether short references are looked for in the answers, which are, or may be, sentences."""
+
+    @property
+    def gates(self) -> tuple[tuple[str, float], ...]:
+        """What to gate, and the least mean: every check of a row has to pass."""
+        checks = tuple((name, 1.0) for name in self.metrics if name in CHECK_FIELDS)
+        is_all = len(checks) == len(self.metrics)
+        return checks if is_all else (("weighted_score", 0.5), *checks)
 
 
 def measures_for(table: Table, mapped: Mapped) -> Measures:
@@ -60,18 +80,85 @@ def measures_for(table: Table, mapped: Mapped) -> Measures:
     if of_search and not search_now and metrics != of_search:
         later.append((of_search, f"{_needed(mapped)}: in each row, or from a target"))
     later.append((_judged(mapped), "a model that judges (key 'judge')"))
-    references = _column(table, mapped, "references")
-    is_long = references is not None and references.typical_length > _SENTENCE
+    script = _script(table, mapped)
+    is_short = _has_short_references(table, mapped)
+    # A system that is asked may answer in sentences; a short answer holds the reference, too.
+    is_asked = asks == ("answer",)
+    are_sentences = is_short and (is_asked or (bool(answers_now) and _are_sentences(table, mapped)))
+    if are_sentences:
+        metrics = (*_of_sentences(script), *(name for name in metrics if name not in _ANSWERS))
     return Measures(
         tuple(metrics),
         tuple((names, why) for names, why in later if names),
         asks,
-        weights=tuple((name, float(name != "em")) for name in metrics) if is_long else (),
+        weights=_weights(table, mapped, metrics, are_sentences=are_sentences),
         match="contains" if search_now and _lies_inside(table, mapped) else "",
-        script=_script(table, mapped),
+        script=script,
         groups=tuple(_groups(table, mapped))[:_SHOWN_GROUPS],
         bare_rows=_bare_rows(table, mapped, metrics),
+        are_sentences=are_sentences,
     )
+
+
+def _of_sentences(script: str) -> tuple[str, ...]:
+    """Return the metrics of sentences around a reference.
+
+    Characters can be found scattered, and ``5天`` in ``15天``: each metric excludes one of them.
+    """
+    return tuple(name for name in _HELD if name != "acc" or script == "cjk")
+
+
+def _weights(
+    table: Table, mapped: Mapped, metrics: tuple[str, ...], *, are_sentences: bool
+) -> tuple[tuple[str, float], ...]:
+    """Return how much each metric counts, () where all count the same.
+
+    Checks have gates of their own. Where they are all that some rows have, they count as well.
+    """
+    references = _column(table, mapped, "references")
+    if references is None:
+        return ()
+    left_out: set[str] = set(CHECK_FIELDS) if len(references.filled) == table.rows else set()
+    if are_sentences:
+        left_out |= set(metrics) & set(_HELD) - set(_COUNTED_IF_HELD)
+    elif references.typical_length > _SENTENCE:
+        left_out.add("em")
+    weights = tuple((name, float(name not in left_out)) for name in metrics)
+    return weights if left_out & set(metrics) else ()
+
+
+def _has_short_references(table: Table, mapped: Mapped) -> bool:
+    """Return whether the typical reference has a few words, and each can be looked for.
+
+    Not if one has no word that could be found, or may be a letter to choose: an ``a`` is in most
+    sentences.
+    """
+    references = _column(table, mapped, "references")
+    if references is None or not all(map(_can_be_found, references.texts)):
+        return False
+    lengths = [min(tokens) for cell in references.filled if (tokens := _tokens(cell))]
+    return bool(lengths) and median(lengths) <= _SHORT
+
+
+def _are_sentences(table: Table, mapped: Mapped) -> bool:
+    """Return whether the typical answer is several times longer than its shortest reference."""
+    answers, references = _column(table, mapped, "answer"), _column(table, mapped, "references")
+    if answers is None or references is None:
+        return False
+    pairs = zip(map(_tokens, answers.cells), map(_tokens, references.cells), strict=True)
+    times = [given[0] / min(wanted) for given, wanted in pairs if given and wanted]
+    return bool(times) and median(times) >= _TIMES_LONGER
+
+
+def _can_be_found(reference: str) -> bool:
+    tokens = split_characters(reference)
+    is_letter = len(tokens) == 1 and len(tokens[0]) == 1 and tokens[0] in _LETTERS
+    return bool(tokens) and bool(normalize_ultrarag(reference)) and not is_letter
+
+
+def _tokens(cell: Any) -> list[int]:
+    """Return the number of words, or of CJK characters, of each text in a cell."""
+    return [len(split_characters(text)) for text in texts_in(cell)]
 
 
 def _bare_rows(table: Table, mapped: Mapped, metrics: tuple[str, ...]) -> int:
@@ -136,12 +223,21 @@ def _normal(cell: Any) -> set[str]:
 
 
 def _script(table: Table, mapped: Mapped) -> str:
-    columns = (_column(table, mapped, name) for name in ("references", "answer", "must_include"))
-    text = "".join(_sampled(column for column in columns if column is not None))
+    found = (_column(table, mapped, name) for name in ("references", "answer", "must_include"))
+    columns = [column for column in found if column is not None]
+    text = "".join(_sampled(columns))
     letters = [character for character in text if character.isalpha()]
-    if sum(not letter.isascii() for letter in letters) <= _FEW_LETTERS * len(letters):
-        return ""
-    return "cjk" if has_cjk(text) else "letters"
+    if sum(not letter.isascii() for letter in letters) > _FEW_LETTERS * len(letters):
+        return "cjk" if has_cjk(text) else "letters"
+    # In all texts: a single “quoted” word makes a right answer wrong.
+    used = frozenset().union(*(text for one in columns for text in one.texts))
+    return "punctuation" if any(map(_is_kept_punctuation, used)) else ""
+
+
+def _is_kept_punctuation(character: str) -> bool:
+    """Return whether it is a mark that the default normaliser takes for a part of a word."""
+    is_mark = not character.isascii() and unicodedata.category(character)[0] == "P"
+    return is_mark and bool(normalize_ultrarag(character))
 
 
 def _sampled(columns: Iterable[Column]) -> Iterable[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +13,13 @@ from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.datasets.load import Dataset, load_dataset
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.evaluation import Handed, evaluate_planned, plan_of
-from pytest_rageval.first_scenario.mapping import Found, Mapped, holds_joined_ids, map_columns
+from pytest_rageval.first_scenario.mapping import (
+    Found,
+    Mapped,
+    holds_joined_ids,
+    holds_joined_texts,
+    map_columns,
+)
 from pytest_rageval.first_scenario.measures import Measures, measures_for
 from pytest_rageval.first_scenario.scenario_text import (
     Draft,
@@ -21,8 +27,11 @@ from pytest_rageval.first_scenario.scenario_text import (
     scenario_text,
     written_map,
 )
-from pytest_rageval.first_scenario.table import Table, read_table
+from pytest_rageval.first_scenario.table import Column, Table, read_table
+from pytest_rageval.first_scenario.target_text import FUNCTION, target_text
 from pytest_rageval.first_scenario.workflow import shell_word
+from pytest_rageval.import_path import module_in
+from pytest_rageval.importing.python_target import identifier
 from pytest_rageval.model import InvalidRow, Sample, ScenarioResult
 from pytest_rageval.scenario.column_names import snake_case
 from pytest_rageval.scenario.data_specs import DatasetSpec
@@ -54,7 +63,8 @@ class Proposal:
     """A scenario for a data file: its name and text, and what it rests on.
 
     ``tried`` is the result for the first three rows, None where a system has to be asked.
-    ``invalid`` are the rows that no sample could be made of.
+    ``invalid`` are the rows that no sample could be made of. ``target`` is the name and the text of
+    the module that asks a system, None where none is asked.
     """
 
     file_name: str
@@ -64,13 +74,23 @@ class Proposal:
     measures: Measures
     tried: ScenarioResult | None
     invalid: tuple[InvalidRow, ...]
+    target: tuple[str, str] | None = None
+
+    @property
+    def missed(self) -> Iterator[tuple[str, float]]:
+        """The gates that the tried rows miss, with their bounds."""
+        for name, least in self.measures.gates if self.tried is not None else ():
+            mean = self.tried.mean_of(name) if self.tried is not None else None
+            if mean is not None and mean < least:
+                yield name, least
 
 
-def propose(data: Path, folder: Path, given: Mapping[str, Any]) -> Proposal:
+def propose(data: Path, folder: Path, given: Mapping[str, Any], target: str = "") -> Proposal:
     """Return the scenario to write into ``folder`` for the rows of ``data``.
 
-    ``given`` are keys of ``dataset`` that the user named, such as ``sheet`` or ``key_map``. Nothing
-    is written, no model is asked. Raises ScenarioError for a file that cannot be read, whose
+    ``given`` are keys of ``dataset`` that the user named, such as ``sheet`` or ``key_map``;
+    ``target`` is the system that the user named, which takes the place of the module. Nothing is
+    written, no model is asked. Raises ScenarioError for a file that cannot be read, whose
     columns have no gold, or where it cannot be told which column that is.
     """
     shown = data.name
@@ -80,27 +100,46 @@ def propose(data: Path, folder: Path, given: Mapping[str, Any]) -> Proposal:
     table = read_table(spec, data.parent, shown)
     mapped = map_columns(table, data.stem, spec.key_map)
     _refuse(table, mapped, shown)
+    given_map = spec.key_map
     spec = _spec({**keys, "key_map": written_map(table, mapped)}, shown)
+    _refuse_two_golds(spec, data.parent, given_map)
     read = load_dataset(spec, data.parent, shown)
     mapped = _as_read(mapped, read, table)
     measures = measures_for(table, mapped)
     if not measures.metrics:
         raise _refusal(shown, _nothing_found(mapped))
+    if target and not measures.asks:
+        raise _refusal(shown, "the data have what is measured, no system is asked: set no target")
     name = file_stem(data.name)
     path = os.path.relpath(data.absolute(), folder.absolute()).replace(os.sep, "/")
     dataset = {key: value for key, value in {"path": path, **given}.items() if key != "key_map"}
-    draft = Draft(name, f"{name}.rageval.yaml", dataset, table, mapped, measures)
+    module = f"{identifier(name)}_target" if measures.asks and not target else ""
+    draft = Draft(
+        name,
+        f"{name}.rageval.yaml",
+        dataset,
+        table,
+        mapped,
+        measures,
+        target or (module and f"{module_in(folder, module)}:{FUNCTION}"),
+        is_written=not module,
+    )
     valid = next((case.index for case in read.cases if isinstance(case, Sample)), 0)
     tried = _try(draft, data, valid)
     return Proposal(
         draft.file,
-        scenario_text(replace(draft, tried=_tried(tried))),
+        scenario_text(replace(draft, tried=tried)),
         table,
         mapped,
         measures,
         None if measures.asks else tried,
         tuple(case for case in read.cases if isinstance(case, InvalidRow)),
+        _target(f"{module}.py", draft) if module else None,
     )
+
+
+def _target(file: str, draft: Draft) -> tuple[str, str]:
+    return file, target_text(file, draft.file, draft.measures.asks)
 
 
 def _as_read(mapped: Mapped, read: Dataset, table: Table) -> Mapped:
@@ -149,11 +188,25 @@ def _refuse(table: Table, mapped: Mapped, shown: str) -> None:
         raise _refusal(
             shown,
             "no gold: no column says what is right, so nothing can be measured",
-            *_joined_ids(table),
+            *_joined_cells(table.columns),
             f"Add a column {_GOLD_NAMES}; or name the one that it is: "
             f"{_way('references', 'YOUR_COLUMN')}",
             f"Found: {_listed(mapped)}. Columns: {columns}",
         )
+
+
+def _refuse_two_golds(spec: DatasetSpec, folder: Path, given: Mapping[str, str]) -> None:
+    """Raise ScenarioError for two columns with names of the gold, of which the better one is read.
+
+    The reader would not say so: the ``key_map`` of the proposal names one of them.
+    """
+    if "references" in given or "references" not in spec.key_map:
+        return
+    left = {name: column for name, column in spec.key_map.items() if name != "references"}
+    read = load_dataset(spec.model_copy(update={"key_map": left}), folder, str(spec.path))
+    doubts = [doubt for doubt in read.doubts if doubt.field == "references"]
+    if doubts:
+        raise ScenarioError([Problem(doubt.place, doubt.message) for doubt in doubts])
 
 
 def _of_judgements(table: Table, shown: str) -> str:
@@ -172,13 +225,18 @@ def _of_judgements(table: Table, shown: str) -> str:
     )
 
 
-def _joined_ids(table: Table) -> Iterator[str]:
-    """Yield what to do about columns with several ids in a text, divided by commas."""
-    for column in table.columns:
+def _joined_cells(columns: Iterable[Column]) -> Iterator[str]:
+    """Yield what to do about columns that nobody reads, as their cells may hold several items."""
+    for column in columns:
         if holds_joined_ids(column):
             yield (
                 f"{column.name!r} seems to hold several ids with commas: divide them by ';', "
                 'or write a list, ["a", "b"]'
+            )
+        elif holds_joined_texts(column):
+            yield (
+                f"{column.name!r} is not read, as a cell may be one text or several: write "
+                'lists, ["first", "second"], and one text as ["first, second"]'
             )
 
 
@@ -224,19 +282,6 @@ def _echo(question: str = "") -> dict[str, Any]:
     return {"answer": question, "contexts": [], "retrieved_ids": []}
 
 
-def _tried(result: ScenarioResult) -> str:
-    """Return what the first run gave, for the comment of the gate; "" where it gave no score."""
-    if result.info.target or result.weighted_score.mean is None:
-        return ""
-    return f"{rows_in_words(result)} gave {result.weighted_score.mean:.4f}"
-
-
-def rows_in_words(result: ScenarioResult) -> str:
-    """Return how many rows were tried: ``the first 3 rows``."""
-    count = len(result.samples)
-    return "the only row" if count == 1 else f"the first {count} rows"
-
-
 def found_lines(proposal: Proposal) -> Iterator[tuple[str, str, str]]:
     """Yield the column, its field and an example for each field, then for the metadata."""
     served = {found.column: name for name, found in proposal.mapped.fields.items()}
@@ -245,7 +290,7 @@ def found_lines(proposal: Proposal) -> Iterator[tuple[str, str, str]]:
         yield column.name, served.get(column.name, "(metadata)"), column.example
 
 
-def answered_by(proposal: Proposal) -> str:
-    """Return the command that gives the scenario a system to ask; "" where none is needed."""
-    command = f"pytest {shell_word(proposal.file_name)} --rag-set target=my_app.rag:answer"
-    return command if proposal.measures.asks else ""
+def unread_lines(proposal: Proposal) -> Iterator[str]:
+    """Yield what to do about columns that serve no field because of what is in their cells."""
+    served = {found.column for found in proposal.mapped.fields.values()}
+    yield from _joined_cells(one for one in proposal.table.columns if one.name not in served)

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pytest_rageval.first_scenario.mapping import Mapped
+from pytest_rageval.first_scenario.mapping import AS_SAID, CHECK_FIELDS, Mapped
 from pytest_rageval.first_scenario.measures import Measures
 from pytest_rageval.first_scenario.table import Table
 from pytest_rageval.first_scenario.workflow import shell_word
+from pytest_rageval.model import WEIGHTED_SCORE, ScenarioResult
 from pytest_rageval.scenario.column_names import snake_case
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.scenario.yaml.text import inline_text, pair_text
@@ -20,17 +21,26 @@ from pytest_rageval.text.printable import one_line
 _WIDTH: Final = 96
 _MEANS: Final = {
     "em": "equal",
+    "coverem": "all words of a reference are in the answer",
+    "acc": "a reference is in it in one piece",
     "f1": "words in common",
     "rouge-l": "words in the same order",
     "must_include": "the texts that each row asks for are in the answer",
-    "must_not_include": "and those that it forbids are not",
-    "must_match": "and so is a text for each of its patterns",
+    "must_not_include": "the texts that each row forbids are not in the answer",
+    "must_match": "the answer has a text for each pattern of its row",
     "recall@5": "the share of what should be found that is among the first five",
     "mrr": "1 / rank of the first that should be found",
 }
+_OF_SENTENCES: Final = (
+    "# The references are short: what counts is whether an answer holds one. f1 and rouge-l, low",
+    "# for right answers in sentences, are only shown. An answer that holds the reference and",
+    "# contradicts it counts as right, a right one in other words as wrong: answer_correctness",
+    "# would see both.",
+)
 _SCRIPTS: Final = {
     "cjk": "Characters are compared, and full-width punctuation does not count",
     "letters": "Words of every script are compared; ROUGE's own are those of ASCII letters",
+    "punctuation": "Quotes “ ” and dashes — count no more than ASCII ones; the default keeps them",
 }
 
 
@@ -38,8 +48,9 @@ _SCRIPTS: Final = {
 class Draft:
     """All that the text of a scenario says.
 
-    ``dataset`` are the keys of the data other than ``key_map``; ``tried`` says what the first run
-    gave, "" before it.
+    ``dataset`` are the keys of the data other than ``key_map``; ``target`` is asked where the data
+    have no answers, and ``is_written`` if it is the user's, not a function that is still to be
+    written; ``tried`` is what the first rows gave, None before that.
     """
 
     name: str
@@ -48,19 +59,23 @@ class Draft:
     table: Table
     mapped: Mapped
     measures: Measures
-    tried: str = ""
+    target: str = ""
+    is_written: bool = False
+    tried: ScenarioResult | None = None
 
 
 def written_map(table: Table, mapped: Mapped) -> dict[str, str]:
     """Return the fields that a ``key_map`` has to name.
 
-    Not those whose column has a documented name, unless another column has one, too.
+    Not those whose column has a documented name, unless another column has one, too, or the user
+    said that it is this one.
     """
     columns = [column.name for column in table.columns]
     return {
         name: found.column
         for name, found in mapped.fields.items()
-        if [one for one in columns if one in FIELD_ALIASES[name]] != [found.column]
+        if found.why == AS_SAID
+        or [one for one in columns if one in FIELD_ALIASES[name]] != [found.column]
     }
 
 
@@ -112,12 +127,15 @@ def _target(draft: Draft) -> list[str]:
     if not asks:
         return []
     given = " and ".join("answers" if one == "answer" else one for one in asks)
-    reply = "the answer" if asks == ("answer",) else f"{{'answer': ..., '{asks[0]}': [...]}}"
+    if draft.is_written:
+        said = f"# The data have no {given}: your system is asked."
+        return [said, pair_text("target", draft.target), *_second_file(draft)]
+    file = f"{draft.target.partition(':')[0].rpartition('.')[2]}.py"
     return [
-        f"# The data have no {given}: your system is asked. Remove a '#', and name your function",
-        "# or address; or leave this, and run pytest with  --rag-set target=my_app.rag:answer",
-        f"# target: my_app.rag:answer               # answer(question) returns {reply}",
-        '# target: http://127.0.0.1:8000/ask       # gets {"question": ...}',
+        f"# The data have no {given}: your system is asked. Write how in {file},",
+        "# or name a function that you have, my_app.rag:answer, or an address:",
+        pair_text("target", draft.target),
+        '# target: http://localhost:8000/ask  # {"question": ...}; needs pytest-rageval[judge]',
         *_second_file(draft),
     ]
 
@@ -127,34 +145,44 @@ def _second_file(draft: Draft) -> Iterator[str]:
     found = draft.mapped.fields.get("id")
     if found is not None:
         key = inline_text({"path": "recorded.jsonl", "key": found.column})
-        yield f"# Or a second file has them:  answers: {key}"
+        yield f"# Or a second file has them, and no target is needed:  answers: {key}"
 
 
 def _metrics(draft: Draft) -> list[str]:
     measures = draft.measures
-    lines = _means(measures.metrics)
+    lines = _means(measures)
     lines.append(f"metrics: {inline_text(list(measures.metrics))}")
     if measures.weights:
         weights = dict(measures.weights)
-        line = f"metric_weights: {inline_text(weights)}"
-        lines.append(_with_comment(line, "the references are long: hardly an answer equals one"))
+        lines += [*_why_weights(measures), f"metric_weights: {inline_text(weights)}"]
     if measures.match:
         lines.append(
             _with_comment(f"match: {measures.match}", "expected passages lie inside others")
         )
     if measures.script and set(measures.metrics) & {"em", "f1", "rouge-l"}:
-        options = inline_text({"normalizer": "unicode", "tokenizer": "char"})
-        lines += [f"# {_SCRIPTS[measures.script]}:", f"metric_options: {options}"]
+        options = {"normalizer": "unicode"}
+        options |= {"tokenizer": "char"} if measures.script != "punctuation" else {}
+        lines += [f"# {_SCRIPTS[measures.script]}:", f"metric_options: {inline_text(options)}"]
     for names, needed in measures.later:
         lines.append(f"# Also: {', '.join(names)}. Needs {needed}.")
     return lines
 
 
-def _means(metrics: tuple[str, ...]) -> list[str]:
+def _why_weights(measures: Measures) -> Iterator[str]:
+    if measures.are_sentences:
+        yield from _OF_SENTENCES
+    elif dict(measures.weights).get("em") == 0:
+        yield "# The references are long: hardly an answer equals one."
+    if any(name in CHECK_FIELDS for name, weight in measures.weights if not weight):
+        yield "# Checks do not make up for low scores: they have gates of their own."
+
+
+def _means(measures: Measures) -> list[str]:
     """Return comments that say what the metrics are, as many in a line as fit."""
     lines = ["#"]
-    for name in metrics:
-        part = f" {name}: {_MEANS[name]};"
+    unit = "characters" if measures.script == "cjk" else "words"
+    for name in measures.metrics:
+        part = f" {name}: {_MEANS[name]};".replace("words", unit)
         if len(lines[-1]) + len(part) > _WIDTH:
             lines.append("#")
         lines[-1] += part
@@ -163,8 +191,9 @@ def _means(metrics: tuple[str, ...]) -> list[str]:
 
 
 def _gates(draft: Draft) -> list[str]:
-    tried = draft.tried or "set it a little below what a run gives today"
-    lines = ["gates:", _with_comment("  weighted_score: 0.5", tried)]
+    lines = ["gates:"]
+    for name, least in draft.measures.gates:
+        lines.append(_with_comment(f"  {name}: {least:g}", _tried(draft, name, least)))
     bare, rows = draft.measures.bare_rows, draft.table.rows
     if bare:
         more = f"{bare} of {rows} rows have nothing to compare with"
@@ -172,13 +201,33 @@ def _gates(draft: Draft) -> list[str]:
             more += "; needs dataset.on_invalid: skip"
         gate = "invalid" if draft.measures.asks else "unscored"
         lines.append(_with_comment(f"  # {gate}: {math.ceil(100 * bare / rows) / 100}", more))
+    gate, least = draft.measures.gates[0]
     if draft.measures.groups:
         lines.append(_with_comment("  # by:", "each value of a column is judged, too"))
     for name in draft.measures.groups:
         values = _values(draft, name)
-        line = f"  #   {pair_text(name, {'weighted_score': 0.4})}"
+        line = f"  #   {pair_text(name, {gate: least if least == 1 else 0.4})}"
         lines.append(_with_comment(line, f"{len(values)} values: {', '.join(values[:3])}"[:60]))
     return lines
+
+
+def _tried(draft: Draft, name: str, least: float) -> str:
+    """Return what the first rows gave, and what to do where a gate fails with that."""
+    found = draft.tried
+    mean = found.mean_of(name) if found is not None and not found.info.target else None
+    if found is None or mean is None:
+        later = "set it a little below what a run gives today"
+        return later if name == WEIGHTED_SCORE else "every check has to pass"
+    gave = f"{rows_in_words(found)} gave {mean:.4f}"
+    if mean < least:
+        gave += ": read their answers, then set what is good enough"
+    return gave
+
+
+def rows_in_words(result: ScenarioResult) -> str:
+    """Return how many rows were tried: ``the first 3 rows``."""
+    count = len(result.samples)
+    return "the only row" if count == 1 else f"the first {count} rows"
 
 
 def _values(draft: Draft, name: str) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ class Column:
     @cached_property
     def texts(self) -> tuple[str, ...]:
         """The texts in the cells, those in lists one by one; numbers as text."""
-        return tuple(text for cell in self.filled for text in _texts(cell))
+        return tuple(text for cell in self.filled for text in texts_in(cell))
 
     @cached_property
     def distinct(self) -> tuple[str, ...]:
@@ -68,7 +68,7 @@ class Column:
     @cached_property
     def is_text(self) -> bool:
         """Whether nearly all cells are texts, or lists of texts; not if all are flags."""
-        return self._mostly(lambda cell: bool(_texts(cell))) and not self.is_flag
+        return self._mostly(lambda cell: bool(texts_in(cell))) and not self.is_flag
 
     @cached_property
     def is_list(self) -> bool:
@@ -141,7 +141,8 @@ def _cell(value: Any) -> Any:
     return None if is_missing(value) or value in ([], {}) else value
 
 
-def _texts(cell: Any) -> list[str]:
+def texts_in(cell: Any) -> list[str]:
+    """Return the texts in a cell: itself, those of a list, the passage of an object, a number."""
     if isinstance(cell, str):
         return [cell]
     if isinstance(cell, Mapping):
@@ -149,7 +150,7 @@ def _texts(cell: Any) -> list[str]:
     if isinstance(cell, bool) or cell is None:
         return []
     if isinstance(cell, list | tuple):
-        return [text for part in cell for text in _texts(part)]
+        return [text for part in cell for text in texts_in(part)]
     return [str(cell)]
 
 

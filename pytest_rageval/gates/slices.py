@@ -22,7 +22,14 @@ from pytest_rageval.gates.base import (
 )
 from pytest_rageval.gates.regression import RegressionGate
 from pytest_rageval.gates.watch_mean import MeanWatch
-from pytest_rageval.model import CAUSE, GateResult, SampleResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.model import (
+    CAUSE,
+    GateResult,
+    SampleResult,
+    ScenarioInfo,
+    ScenarioResult,
+    value_text,
+)
 from pytest_rageval.stats.aggregate import summarize_scenario
 from pytest_rageval.stats.groups import field_value
 
@@ -196,7 +203,7 @@ def _within(gate: Gate, samples: Sequence[SampleResult], theirs: frozenset[str])
 def slice_value(sample: Asked, field: str) -> str:
     """Return the name of a sample's slice: its value of ``field`` as text."""
     value = field_value(sample, field)
-    return _NO_VALUE if value is None else str(value)
+    return _NO_VALUE if value is None else value_text(value)
 
 
 def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) -> list[Gate]:

@@ -10,6 +10,7 @@ import glob
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any, Final
 
 from pytest_rageval.errors import ScenarioError, shorten
 from pytest_rageval.importing.base import NotTakenError
+from pytest_rageval.redaction import shown_url
 from pytest_rageval.scenario.loader import parse_json
 from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree, parse_yaml
 
@@ -71,7 +73,7 @@ class Folder:
         """
         name = reference.removeprefix("file://")
         if re.match(r"[A-Za-z][\w+.-]+://", name):
-            raise NotTakenError(f"{shorten(name, 80)} is not on this machine")
+            raise NotTakenError(f"{shorten(shown_name(name), 80)} is not on this machine")
         if is_code(name):
             raise NotTakenError(f"{shorten(name, 80)} is code, which is not run")
         name = re.sub(r"^\./", "", name)
@@ -91,17 +93,24 @@ class Folder:
             raise NotTakenError(f"there is no file {shorten(reference, 80)} in its folder")
         return file.relative_to(self.path.resolve()).as_posix()
 
-    def text(self, reference: str) -> str:
-        """Return the text of one file; raises NotTakenError where it cannot be read."""
+    def one(self, reference: str) -> Path:
+        """Return the file of a reference; raises NotTakenError as ``named``, and for several."""
         files = self.named(reference)
         if len(files) > 1:
-            raise NotTakenError(f"{reference} names {len(files)} files")
-        return read_text(files[0])
+            raise NotTakenError(f"{shorten(reference, 80)} names {len(files)} files")
+        return files[0]
 
     def value(self, reference: str) -> Any:
         """Return the value in a YAML or JSON file, of another file its text."""
-        file = self.named(reference)[0]
-        return self.data(file).value if file.suffix.lower() in _DATA else self.text(reference)
+        file = self.one(reference)
+        return self.data(file).value if file.suffix.lower() in _DATA else read_text(file).strip()
+
+    def variable(self, file: Path) -> str:
+        """Return what promptfoo makes of a file as a variable: its text, of YAML that of JSON."""
+        if file.suffix.lower() not in (".yaml", ".yml"):
+            return read_text(file).strip()
+        value = self.data(file).value
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
     def data(self, file: Path) -> Part:
         """Return what a YAML or JSON file holds; raises NotTakenError where it cannot be read."""
@@ -128,6 +137,17 @@ def is_code(name: str) -> bool:
     return bool(re.search(rf"({'|'.join(map(re.escape, _CODE))})(:\w+)?$", name.lower()))
 
 
+def shown_name(reference: str) -> str:
+    """Return a reference as messages show it.
+
+    Of a URL neither user, password nor query, of a command line the program alone.
+    """
+    if reference.startswith("exec:"):
+        return " ".join(reference.removeprefix("exec:").split()[:1]).join(("exec: ", " ..."))
+    is_url = "://" in reference and not reference.startswith("file://")
+    return shown_url(reference) if is_url else reference
+
+
 def read_text(file: Path) -> str:
     """Return the text of a file in UTF-8; raises NotTakenError where it has none."""
     try:
@@ -140,17 +160,30 @@ def read_text(file: Path) -> str:
         raise NotTakenError(f"{file.name} cannot be read as text: {error}") from None
 
 
-def _csv_rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
-    reader = csv.reader(io.StringIO(text, newline=""))
+def _csv_rows(text: str) -> Iterator[tuple[int, dict[str, str] | str]]:
+    """Yield the lines and rows of a table; for a row that is none, what is wrong with it."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
-        header = [name.strip() for name in next(reader, [])]
+        header = _header([name.strip() for name in next(reader, [])])
         line = reader.line_num + 1
         for cells in reader:
-            if any(cell.strip() for cell in cells):
-                yield line, {**dict.fromkeys(header, ""), **dict(zip(header, cells, strict=False))}
+            if len(cells) == len(header):
+                yield line, dict(zip(header, cells, strict=True))
+            elif any(cell.strip() for cell in cells):
+                hint = "; quote a cell that has commas" if len(cells) > len(header) else ""
+                yield line, f"has {len(cells)} cells, the header {len(header)}{hint}"
             line = reader.line_num + 1
     except csv.Error as error:
         raise NotTakenError(f"not readable as CSV: {error}") from None
+
+
+def _header(names: list[str]) -> list[str]:
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
+    if twice:
+        raise NotTakenError(f"the header names a column twice: {', '.join(map(repr, twice))}")
+    if len(names) == 1 and (found := re.search(r"[;\t|]", names[0])):
+        raise NotTakenError(f"its columns are separated by {found[0]!r}; write it with commas")
+    return names
 
 
 def _jsonl_rows(text: str) -> Iterator[tuple[int, Any]]:

@@ -8,15 +8,13 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.importing.base import Imported, Losses, NotTakenError
-from pytest_rageval.importing.files import Folder, Part
-from pytest_rageval.importing.promptfoo_asserts import METRICS, Measured, left_over, take
+from pytest_rageval.importing.files import Folder, Part, shown_name
 from pytest_rageval.importing.promptfoo_providers import (
     Prompt,
     Provider,
@@ -24,7 +22,8 @@ from pytest_rageval.importing.promptfoo_providers import (
     prompts_of,
     providers_of,
 )
-from pytest_rageval.importing.promptfoo_tests import Test, tests_of
+from pytest_rageval.importing.promptfoo_rows import CHECKS, Found, Rows
+from pytest_rageval.importing.promptfoo_tests import default_of, tests_of
 from pytest_rageval.importing.python_target import (
     Call,
     Code,
@@ -32,18 +31,15 @@ from pytest_rageval.importing.python_target import (
     identifier,
     module_text,
 )
-from pytest_rageval.importing.templates import as_text, fill, names_in
+from pytest_rageval.importing.templates import fill, names_in
 from pytest_rageval.scenario.recognise import is_promptfoo
 
 _READ: Final = frozenset(
     {"description", "prompts", "providers", "targets", "tests", "scenarios", "defaultTest"}
 )
 _HARMLESS: Final = frozenset({"outputPath", "sharing", "tags", "commandLineOptions", "version"})
-_QUESTION_NAMES: Final = (
-    *("question", "query", "user_query", "userQuery", "prompt", "message", "input"),
-    *("user_input", "user_message", "user_prompt", "text"),
-)
-_CHECKS: Final = ("answer_checks", "must_satisfy")
+_ROLES: Final = frozenset({"text", "embedding"})
+_LONGEST_NAME: Final = 60
 _GRADER: Final = "gpt-4.1-2025-04-14"
 _EMBEDDING: Final = "text-embedding-3-large"
 
@@ -62,9 +58,9 @@ def import_promptfoo(path: Path, shown: str = "", within: Path | None = None) ->
     if not isinstance(config.value, dict) or not is_promptfoo(config.value):
         message = "no promptfoo configuration: it needs 'tests', and 'prompts' or 'providers'"
         raise ScenarioError([Problem(shown or str(path), message)])
-    losses = Losses()
+    losses = Losses(re.findall(r"\benv\.(\w+)", json.dumps(config.value, default=str)))
     _note_keys(config, losses)
-    rows = _Rows(folder, losses)
+    rows = Rows(folder, losses)
     for test in tests_of(config, folder, losses):
         rows.add(test)
     found = rows.finished()
@@ -92,200 +88,39 @@ def _note_keys(config: Part, losses: Losses) -> None:
         losses.note(part.where, key, why)
 
 
-@dataclass(slots=True)
-class _Found:
-    """What the tests became. ``metrics`` have the least score of each."""
-
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    checks: int = 0
-    metrics: dict[str, float] = field(default_factory=dict)
-    threshold: float = 1.0
-    graders: dict[str, Any] = field(default_factory=dict)
-    remarks: list[str] = field(default_factory=list)
-    question: str | None = None
-    module: str = ""
-    calls: list[Call] = field(default_factory=list)
-
-
-class _Rows:
-    """Collects the rows, and what each of their asserts became."""
-
-    def __init__(self, folder: Folder, losses: Losses) -> None:
-        self._folder = folder
-        self._losses = losses
-        self._tests: list[Test] = []
-        self._measured: list[dict[str, tuple[str, Measured]]] = []
-        self._found = _Found()
-
-    def add(self, test: Test) -> None:
-        """Add the row of a test; what cannot be taken of it is noted."""
-        row: dict[str, Any] = {"id": f"test-{len(self._tests) + 1}"}
-        row |= {"description": test.description} if test.description else {}
-        measured: dict[str, tuple[str, Measured]] = {}
-        if "transform" in test.options or "postprocess" in test.options:
-            why = "its options.transform changes the answer that the asserts are about"
-            self._losses.note(test.where, "asserts", why)
-        else:
-            for part in test.asserts:
-                self._take(part, test, row, measured)
-        self._tests.append(test)
-        self._measured.append(measured)
-        self._found.rows.append(row)
-
-    def lack(self) -> str:
-        """Return why there is no check."""
-        if not self._tests:
-            return "it has no tests that could be taken"
-        asks = any(test.asserts for test in self._tests)
-        return "none of its asserts could be taken" if asks else "it has no asserts"
-
-    def _take(
-        self, part: Part, test: Test, row: dict[str, Any], measured: dict[str, tuple[str, Measured]]
-    ) -> None:
-        given = part.value
-        kind = given.get("type") if isinstance(given, dict) else None
-        try:
-            if not isinstance(given, dict):
-                raise NotTakenError(f"is no mapping: {shorten(repr(given))}")
-            taken = take(given, test.variables, self._folder)
-        except (NotTakenError, ScenarioError) as error:
-            self._losses.note(part.where, f"assert {kind}", error)
-            return
-        for key, why in left_over(given, taken):
-            self._losses.note(part.where, f"assert {kind}: {key}", why)
-        if isinstance(taken, Measured):
-            measured[taken.kind] = (part.where, taken)
-        elif isinstance(taken, list):
-            row.setdefault("must_satisfy", []).extend(taken)
-        else:
-            row.setdefault("answer_checks", []).append(taken)
-
-    def finished(self) -> _Found:
-        """Return the rows with their variables and questions, and the metrics of all rows."""
-        found = self._found
-        self._take_metrics()
-        names = Counter(name for test in self._tests for name in test.variables)
-        found.question = next((name for name in _QUESTION_NAMES if name in names), None)
-        if found.question is None and len(names) == 1:
-            (found.question,) = names
-        for test, row in zip(self._tests, found.rows, strict=True):
-            variables = dict(test.variables)
-            question = variables.get(found.question or "", "")
-            checks: dict[str, Any] = {name: row.pop(name) for name in _CHECKS if name in row}
-            variables.pop(found.question or "", None)
-            row.update({"question": as_text(question)} if found.question else {})
-            row.update({"vars": variables} if variables else {})
-            row.update({"metadata": test.metadata} if test.metadata else {})
-            row.update(checks)
-            found.checks += sum(map(len, checks.values()))
-            if not checks and not found.metrics:
-                lost = "none could be taken" if test.asserts else "it has none"
-                row["skip"] = f"no check of {test.where}: {lost}"
-        self._take_outputs()
-        self._take_thresholds()
-        return found
-
-    def _take_outputs(self) -> None:
-        """Take the answers that tests hold, where all of them do."""
-        given = [test for test in self._tests if test.output is not None]
-        for test, row in zip(self._tests, self._found.rows, strict=True):
-            if len(given) == len(self._tests):
-                row["answer"] = as_text(test.output)
-            elif test.output is not None:
-                self._losses.note(test.where, "providerOutput", "others have none; all are asked")
-
-    def _take_metrics(self) -> None:
-        """Take the asserts that are metrics here where every test has them, with one threshold."""
-        for kind, metric in METRICS.items():
-            known = [measured[kind] for measured in self._measured if kind in measured]
-            bounds = {one.threshold for _, one in known}
-            try:
-                if known and (len(known) < len(self._tests) or len(bounds) > 1):
-                    why = "measures every row here, with one threshold; not all tests have it so"
-                    raise NotTakenError(f"{metric} {why}")
-                if known:
-                    self._add_fields(kind)
-                    self._found.metrics[metric] = bounds.pop()
-            except NotTakenError as error:
-                for where, _ in known:
-                    self._losses.note(where, f"assert {kind}", error)
-
-    def _add_fields(self, kind: str) -> None:
-        """Give each row the gold and the contexts that a metric reads."""
-        fields: list[dict[str, Any]] = []
-        for test, measured, row in zip(self._tests, self._measured, self._found.rows, strict=True):
-            own: dict[str, Any] = {}
-            if (gold := measured[kind][1].gold) is not None:
-                own["references"] = [gold]
-            if kind.startswith("context-"):
-                own["contexts"] = _contexts(test)
-            if any(row.get(name, value) != value for name, value in own.items()):
-                raise NotTakenError("its gold differs from that of another assert of the test")
-            fields.append(own)
-        for row, own in zip(self._found.rows, fields, strict=True):
-            row.update(own)
-
-    def _take_thresholds(self) -> None:
-        """Take the threshold of the tests where all have it, and nothing but checks decides."""
-        found = self._found
-        bounds = {_share(test.threshold) for test in self._tests}
-        if bounds <= {None}:
-            return
-        only = all("must_satisfy" not in row for row in found.rows) and not found.metrics
-        lost = any(loss.startswith("assert") for loss in self._losses)
-        (bound, *others) = bounds
-        if only and not others and bound is not None and not lost:
-            found.threshold = bound
-            return
-        for test in self._tests:
-            if test.threshold is not None:
-                why = f"{test.threshold} is not taken: all checks of the test have to hold"
-                self._losses.note(test.where, "threshold", why)
-
-
-def _share(value: Any) -> float | None:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return None
-    return number if 0.0 < number <= 1.0 else None
-
-
-def _contexts(test: Test) -> list[str]:
-    context = test.variables.get("context")
-    parts = context if isinstance(context, list) else [context]
-    if not all(isinstance(part, str) and part.strip() for part in parts):
-        raise NotTakenError("a test has no variable 'context' with the text of the contexts")
-    return [str(part) for part in parts]
-
-
 def _scenario(
-    config: Part, path: Path, folder: Folder, found: _Found, losses: Losses
+    config: Part, path: Path, folder: Folder, found: Found, losses: Losses
 ) -> dict[str, Any]:
     description = str(config.of("description").value or "")
-    name = path.stem if path.stem != "promptfooconfig" else path.resolve().parent.name
-    scenario: dict[str, Any] = {"name": name}
+    scenario: dict[str, Any] = {"name": _name(description, path)}
     scenario |= {"description": description} if description else {}
     scenario |= {"dataset": f"{path.stem}.jsonl"}
     scenario |= _asked(config, folder, found, losses)
     used = {name for row in found.rows for name in row}
-    kinds = [kind for kind in _CHECKS if kind in used]
+    kinds = [kind for kind in CHECKS if kind in used]
     bounds = dict.fromkeys(kinds, 1.0)
     if "answer_checks" in bounds:
         bounds["answer_checks"] = found.threshold
     scenario["metrics"] = [*kinds, *found.metrics]
     scenario["thresholds"] = {**bounds, **found.metrics}
-    return scenario | _models(config, found, losses)
+    return scenario | _models(default_of(config, folder, losses), found, losses)
 
 
-def _models(config: Part, found: _Found, losses: Losses) -> dict[str, Any]:
+def _name(description: str, path: Path) -> str:
+    """Return the name of the scenario: what it is described as, else its file's or folder's."""
+    given = _slug(description.strip().partition("\n")[0]).lower()
+    if given:
+        return given
+    return path.stem if path.stem != "promptfooconfig" else path.resolve().parent.name
+
+
+def _models(default: Part, found: Found, losses: Losses) -> dict[str, Any]:
     """Return the judge and the embedding that the metrics ask."""
     asks = any("must_satisfy" in row for row in found.rows)
     judged = asks or bool(found.metrics.keys() - {"semantic_similarity"})
     embeds = bool(found.metrics.keys() & {"semantic_similarity", "answer_relevancy"})
-    part = config.of("defaultTest").of("options").of("provider")
-    given = part.value
-    by_role = given if isinstance(given, dict) and "id" not in given else {"text": given}
+    part = default.of("options").of("provider")
+    by_role = _by_role(part, losses)
     models = {}
     for role, key, usual, wanted in (
         ("judge", "text", _GRADER, judged),
@@ -296,6 +131,20 @@ def _models(config: Part, found: _Found, losses: Losses) -> dict[str, Any]:
     return models
 
 
+def _by_role(part: Part, losses: Losses) -> dict[str, Any]:
+    """Return the graders that the tests share, by what they do."""
+    given = part.value
+    if isinstance(given, dict) and given.keys() & _ROLES:
+        for key in sorted(map(str, given.keys() - _ROLES)):
+            losses.note(part.of(key).where, f"options.provider.{key}", "has no counterpart here")
+        return given
+    if isinstance(given, dict) and "id" not in given and len(given) == 1:
+        ((name, options),) = given.items()
+        given = {**(options if isinstance(options, dict) else {}), "id": name}
+    name = given.get("id") if isinstance(given, dict) else given
+    return {"embedding" if ":embedding" in str(name) else "text": given}
+
+
 def _model(given: Any, usual: str, role: str, part: Part, losses: Losses) -> dict[str, Any]:
     name = given.get("id") if isinstance(given, dict) else given
     config = given.get("config") if isinstance(given, dict) else None
@@ -303,22 +152,26 @@ def _model(given: Any, usual: str, role: str, part: Part, losses: Losses) -> dic
     if name is None:
         return {"model": usual}
     try:
-        model = chat_target(str(name).replace(":embeddings:", ":"), options, part, losses)
+        model = chat_target(re.sub(r":embeddings?:", ":", str(name)), options, part, losses)
     except NotTakenError as error:
-        losses.note(part.where, f"{role} {shorten(str(name), 60)}", error)
+        losses.note(part.where, f"{role} {shorten(shown_name(str(name)), 60)}", error)
         return {"model": usual}
     return {key: value for key, value in model.items() if key != "temperature" or role == "judge"}
 
 
-def _asked(config: Part, folder: Folder, found: _Found, losses: Losses) -> dict[str, Any]:
+def _asked(config: Part, folder: Folder, found: Found, losses: Losses) -> dict[str, Any]:
     """Return what is asked: a target, or a variant for each provider and prompt."""
     if found.rows and all("answer" in row for row in found.rows):
         found.remarks.append("the answers are those that the tests hold (providerOutput)")
         return {}
     prompts = prompts_of(config, folder, losses)
+    targets = {}
     if _is_echo(config):
-        return _echoed(prompts, found)
-    targets = dict(_targets(providers_of(config, folder, losses), prompts, found, losses))
+        _echoed(config, prompts, found, losses)
+        if found.rows and "answer" in found.rows[0]:
+            return {}
+    else:
+        targets = dict(_targets(providers_of(config, folder, losses), prompts, found, losses))
     _fill_gaps(targets, found)
     if not targets:
         found.remarks.append("nothing can be asked yet: give the scenario a 'target'")
@@ -333,19 +186,22 @@ def _is_echo(config: Part) -> bool:
     return [one.get("id") if isinstance(one, dict) else one for one in given] == ["echo"]
 
 
-def _echoed(prompts: Sequence[Prompt], found: _Found) -> dict[str, Any]:
+def _echoed(config: Part, prompts: Sequence[Prompt], found: Found, losses: Losses) -> None:
     """Give each row its prompt as the answer, where that is one."""
-    if len(prompts) == 1 and prompts[0].system is None:
-        for row in found.rows:
-            known = {path[0]: "" for path in names_in(prompts[0].user)} | row.get("vars", {})
-            known |= {found.question or "": row.get("question", "")}
-            row["answer"] = fill(prompts[0].user, known)
-        found.remarks.append("the answers are the prompts, as promptfoo's echo gives them")
-    return {}
+    if len(prompts) != 1 or prompts[0].system is not None:
+        what = "the messages of a chat" if len(prompts) == 1 else f"{len(prompts)} prompts"
+        why = f"gives back {what}; a row has one answer, so leave one text under prompts"
+        losses.note(config.of("providers").where, "provider 'echo'", why)
+        return
+    for row in found.rows:
+        known = {**row.get("vars", {}), found.question or "": row.get("question", "")}
+        row["answer"] = fill(prompts[0].user, known, blank=True)
+    _skip_without([name for name, *_ in names_in(prompts[0].user)], found)
+    found.remarks.append("the answers are the prompts, as promptfoo's echo gives them")
 
 
 def _targets(
-    providers: Iterable[Provider], prompts: Sequence[Prompt], found: _Found, losses: Losses
+    providers: Iterable[Provider], prompts: Sequence[Prompt], found: Found, losses: Losses
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield a target for each provider and prompt, by a name of its own."""
     places: dict[tuple[str, ...], str] = {}
@@ -353,9 +209,10 @@ def _targets(
         places[found.question,] = "{question}"
     names: Counter[str] = Counter()
     for provider in providers:
-        used = [one for one in prompts if not provider.prompts or one.label in provider.prompts]
+        used = provider.asked_with(prompts, losses)
         for prompt in used:
-            name = _slug("-".join([provider.label, *([prompt.label] if len(used) > 1 else [])]))
+            parts = [provider.label, *([prompt.label] if len(used) > 1 else [])]
+            name = _slug("-".join(parts)) or "asked"
             names[name] += 1
             name = name if names[name] == 1 else f"{name}-{names[name]}"
             try:
@@ -369,7 +226,7 @@ def _targets(
             yield name, target
 
 
-def _called(code: Code, name: str, prompt: Prompt, found: _Found) -> dict[str, Any]:
+def _called(code: Code, name: str, prompt: Prompt, found: Found) -> dict[str, Any]:
     """Return a function of the module beside the scenario as the target."""
     if prompt.system is not None:
         raise NotTakenError("messages of a chat are not passed to a function")
@@ -382,13 +239,25 @@ def _called(code: Code, name: str, prompt: Prompt, found: _Found) -> dict[str, A
 
 
 def _slug(text: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", text).strip("-.")[:60] or "asked"
+    """Return a text as a name, cut at a word."""
+    slug = re.sub(r"[^\w.]+", "-", text).strip("-.")
+    cut = slug[:_LONGEST_NAME]
+    return slug if cut == slug else cut.rpartition("-")[0] or cut
 
 
-def _fill_gaps(targets: Mapping[str, Any], found: _Found) -> None:
+def _fill_gaps(targets: Mapping[str, Any], found: Found) -> None:
     """Give each row an empty text for a variable that a prompt shows and no test has."""
     shown = re.findall(r"\{metadata\.vars\.(\w+)\}", json.dumps(targets))
+    _skip_without([name for _, name in found.kept_out] if found.calls else shown, found)
     for row in found.rows:
         missing = [name for name in dict.fromkeys(shown) if name not in row.get("vars", {})]
         if missing:
             row["vars"] = {**row.get("vars", {}), **dict.fromkeys(missing, "")}
+
+
+def _skip_without(shown: Collection[str], found: Found) -> None:
+    """Skip the rows without a variable that a prompt shows: another question would be asked."""
+    for row, name in found.kept_out:
+        if name in shown:
+            why = f"its variable {name!r} looks like a key, and is not copied"
+            row.setdefault("skip", f"{why}; write it under vars, and take out this line")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -32,6 +32,19 @@ _JSON: Final = ("is-json", "contains-json")
 _CRITERIA: Final = ("llm-rubric", "model-graded-closedqa", "g-eval", "factuality")
 _OF_ASCII: Final = frozenset({r"\d", r"\D", r"\w", r"\W", r"\b", r"\B"})
 _SPACES: Final = r"\s\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+_PART: Final = re.compile(r"\\.|\[\^?\]|\[\^?|\(\?<(?=[A-Za-z_])|\{\d+(?:,\d*)?\}|.", re.DOTALL)
+_PART_OF_CLASS: Final = re.compile(r"\\.|.", re.DOTALL)
+_LETTERS: Final = {rf"\{letter}": letter for letter in "AZaU"}
+"""Letters that a backslash makes special in Python alone."""
+_SPELLED: Final = {
+    **_LETTERS,
+    "$": r"\Z",
+    "(?<": "(?P<",
+    "{": r"\{",
+    "[]": "(?!)",
+    "[^]": "(?s:.)",
+}
+_IN_CLASS: Final = {**_LETTERS, **{sign: rf"\{sign}" for sign in "[&|~"}}
 _TAKEN_KEYS: Final = frozenset(
     {"type", "value", "threshold", "weight", "metric", "description", "provider"}
 )
@@ -183,22 +196,33 @@ def _schema(value: Any) -> Any:
 def _pattern(value: Any) -> str:
     """Return a pattern of JavaScript for Python, with the same meaning.
 
-    ``$`` is the very end there, a named group has no P, and letters and digits are those of ASCII,
-    but not white space.
+    ``$`` is the very end there, a named group has no P, letters and digits are those of ASCII, but
+    not white space, and some of what is special in Python is a plain character.
     """
     if not isinstance(value, str) or not value:
         raise NotTakenError("its value is no text")
-    written = re.sub(r"\(\?<(?=[A-Za-z_])", "(?P<", value)
-    parts = re.findall(r"\\.|[^\\]|\\$", written, re.DOTALL)
-    is_ascii = not _OF_ASCII.isdisjoint(parts)
-    found, in_class = ["(?a)"] if is_ascii else [], False
-    for part in parts:
-        in_class = part == "[" or (in_class and part != "]")
+    parts = list(_parts_of(value))
+    if any(re.fullmatch(r"\\[1-9k]", part) for part, _ in parts):
+        raise NotTakenError("it refers back to a group, which Python does otherwise")
+    is_ascii = not _OF_ASCII.isdisjoint(part for part, _ in parts)
+    found = ["(?a)"] if is_ascii else []
+    for part, in_class in parts:
         if is_ascii and part in (r"\s", r"\S"):
             found.append(_space(part, in_class=in_class))
         else:
-            found.append(r"\Z" if part == "$" and not in_class else part)
+            found.append((_IN_CLASS if in_class else _SPELLED).get(part, part))
     return "".join(found)
+
+
+def _parts_of(pattern: str) -> Iterator[tuple[str, bool]]:
+    """Yield the parts of a pattern, and whether each is in a class of characters."""
+    in_class, at = False, 0
+    while at < len(pattern):
+        found = (_PART_OF_CLASS if in_class else _PART).match(pattern, at)
+        assert found is not None  # any character is a part
+        yield found[0], in_class
+        in_class = found[0] != "]" if in_class else found[0] in ("[", "[^")
+        at = found.end()
 
 
 def _space(part: str, *, in_class: bool) -> str:

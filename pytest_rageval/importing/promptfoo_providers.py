@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pytest_rageval.errors import ScenarioError, shorten
 from pytest_rageval.importing.base import Losses, NotTakenError
-from pytest_rageval.importing.files import Folder, Part, is_code, read_text
+from pytest_rageval.importing.files import Folder, Part, is_code, read_text, shown_name
 from pytest_rageval.importing.python_target import Code
-from pytest_rageval.importing.templates import Path, names_in, rewritten
-from pytest_rageval.redaction import sounds_secret
+from pytest_rageval.importing.secrets import (
+    body_without_secrets,
+    sounds_secret_in,
+    without_secrets,
+)
+from pytest_rageval.importing.templates import Path, is_template, names_in, rewritten
+from pytest_rageval.redaction import shown_url
 from pytest_rageval.scenario.yaml.tree import parse_yaml
 
 _SERVERS: Final[Mapping[str, tuple[str | None, str | None]]] = {
@@ -39,6 +44,7 @@ _CHAT_KEYS: Final = {"temperature": "temperature", "max_tokens": "max_tokens", "
 _HTTP_KEYS: Final = frozenset(
     {"url", "method", "headers", "body", "queryParams", "transformResponse", "responseParser"}
 )
+_PROMPT_KEYS: Final = frozenset({"raw", "label", "id", "display"})
 _PYTHON: Final = re.compile(r"(?:python:|file://)(?P<file>[^:]+\.py)(?::(?P<function>\w+))?")
 _PATH: Final = re.compile(
     r"(?:\(?\s*(?P<arg>\w+)\s*\)?\s*=>\s*)?(?P<root>\w+)(?P<path>(?:\??\.\w+|\[\d+\])*)\s*;?"
@@ -47,12 +53,21 @@ _PATH: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt: the message of the user and, where it is a chat, that of the system."""
+    """A prompt: the message of the user and, where it is a chat, that of the system.
+
+    ``names`` are those that a provider may name it by, or by what stands before a colon in them.
+    """
 
     label: str
     user: str
     system: str | None = None
     where: str = ""
+    names: tuple[str, ...] = ()
+
+    def is_named(self, name: str) -> bool:
+        """Return whether a provider that names ``name`` is asked with this prompt."""
+        group = name.removesuffix(":*") + ":"
+        return any(own == name or own.startswith(group) for own in (self.label, *self.names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +79,19 @@ class Provider:
     is_chat: bool
     prompts: tuple[str, ...] = ()
     code: Code | None = None
+    where: str = ""
+
+    def asked_with(self, prompts: Sequence[Prompt], losses: Losses) -> list[Prompt]:
+        """Return the prompts that it names, all where it names none; note names of no prompt."""
+        for name in self.prompts:
+            if not any(prompt.is_named(name) for prompt in prompts):
+                why = f"no prompt that was taken is called {shorten(repr(name), 60)}"
+                losses.note(self.where, f"provider {_named(self.label)}: prompts", why)
+        return [
+            prompt
+            for prompt in prompts
+            if not self.prompts or any(map(prompt.is_named, self.prompts))
+        ]
 
     def asking(self, prompt: Prompt, places: Mapping[Path, str]) -> dict[str, Any]:
         """Return the target that shows a prompt, with our places for the variables."""
@@ -102,8 +130,8 @@ def providers_of(config: Part, folder: Folder, losses: Losses) -> list[Provider]
 
 
 def _named(value: Any) -> str:
-    name = value.get("id", "") if isinstance(value, dict) else value
-    return repr(shorten(str(name), 60))
+    name = str(value.get("id", "") if isinstance(value, dict) else value)
+    return repr(shorten(shown_name(name), 60))
 
 
 def _provider(part: Part, folder: Folder, losses: Losses) -> Provider:
@@ -121,27 +149,16 @@ def _provider(part: Part, folder: Folder, losses: Losses) -> Provider:
     only = tuple(map(str, prompts if isinstance(prompts, list) else [prompts]))
     python = _PYTHON.fullmatch(name)
     if python is not None:
-        code = _code(python, config, folder, part, losses)
-        return Provider(str(given.get("label") or code.file), {}, False, only, code)
+        kept = without_secrets(config, part.where, losses)
+        code = Code(folder.program(python["file"]), python["function"] or "call_api", kept)
+        label = str(given.get("label") or code.file)
+        return Provider(label, {}, False, only, code, where=part.where)
     is_http = name in ("http", "https") or name.startswith(("http://", "https://"))
     target = (
         _http(name, config, part, losses) if is_http else chat_target(name, config, part, losses)
     )
-    label = str(given.get("label") or (target["url"] if is_http else target["model"]))
-    return Provider(label, target, not is_http, only)
-
-
-def _code(
-    named: re.Match[str], config: dict[str, Any], folder: Folder, part: Part, losses: Losses
-) -> Code:
-    """Return the function that promptfoo calls, without the secrets of its config."""
-    kept = {}
-    for key, value in config.items():
-        if sounds_secret(str(key)):
-            losses.note(part.where, f"config {key}", "read the secret from the environment")
-        else:
-            kept[str(key)] = value
-    return Code(folder.program(named["file"]), named["function"] or "call_api", kept)
+    label = str(given.get("label") or (shown_url(target["url"]) if is_http else target["model"]))
+    return Provider(label, target, not is_http, only, where=part.where)
 
 
 def chat_target(name: str, config: Mapping[str, Any], part: Part, losses: Losses) -> dict[str, Any]:
@@ -162,10 +179,10 @@ def chat_target(name: str, config: Mapping[str, Any], part: Part, losses: Losses
     if rest[0] in _KINDS and len(rest) > 1:
         rest = rest[1:]
     base_url, variable = _SERVERS[server]
-    base_url = config.get("apiBaseUrl") or config.get("baseURL") or base_url
+    base_url = _server(config.get("apiBaseUrl") or config.get("baseURL"), part, losses) or base_url
     target: dict[str, Any] = {"model": ":".join(rest)}
     if base_url is not None:
-        target["base_url"] = rewritten(str(base_url), {})
+        target["base_url"] = base_url
     if (named := _key_variable(config) or variable) is not None:
         target["api_key_env"] = named
     target |= {ours: config[key] for key, ours in _CHAT_KEYS.items() if key in config}
@@ -177,8 +194,20 @@ def chat_target(name: str, config: Mapping[str, Any], part: Part, losses: Losses
     return target
 
 
+def _server(url: Any, part: Part, losses: Losses) -> str | None:
+    """Return the URL of a server without secrets, which it cannot hold here."""
+    if not url:
+        return None
+    if is_template(str(url)):
+        raise NotTakenError("its apiBaseUrl is made of variables; write out the base_url")
+    if (bare := shown_url(str(url))) != url:
+        why = "its user, password and query are not copied; put a secret into headers, as ${NAME}"
+        losses.note(part.where, f"apiBaseUrl {shorten(bare, 60)}", why)
+    return bare
+
+
 def _key_variable(config: Mapping[str, Any]) -> str | None:
-    if config.get("apiKeyEnvar"):
+    if re.fullmatch(r"[A-Za-z_]\w*", str(config.get("apiKeyEnvar", ""))):
         return str(config["apiKeyEnvar"])
     named = re.fullmatch(
         r"\$\{(\w+)\}|\{\{\s*env\.(\w+)\s*\}\}", str(config.get("apiKey", "")).strip()
@@ -193,7 +222,8 @@ def _note_rest(
         losses.note(
             part.where,
             f"provider {_named(name)}: apiKey",
-            "put the key into a variable: api_key_env",
+            "is not copied; put the key into the variable that api_key_env names, "
+            "OPENAI_API_KEY where it names none",
         )
     for key in sorted(map(str, config.keys() - known)):
         losses.note(part.where, f"provider {_named(name)}: {key}", "has no counterpart here")
@@ -203,17 +233,20 @@ def _http(name: str, config: Mapping[str, Any], part: Part, losses: Losses) -> d
     url = config.get("url", name)
     if not isinstance(url, str) or "://" not in url:
         raise NotTakenError("its config has no url")
-    target: dict[str, Any] = {"url": url}
+    target: dict[str, Any] = {"url": without_secrets(url, part.where, losses, "url")}
     body = config.get("body")
     method = str(config.get("method") or ("POST" if body is not None else "GET")).upper()
     target["method"] = method
     headers = config.get("headers") or {}
     if headers and isinstance(headers, dict):
-        target["headers"] = _headers(headers, part, losses)
+        texts = {str(key): str(value) for key, value in headers.items()}
+        target["headers"] = without_secrets(texts, part.where, losses, named=sounds_secret_in)
     if body is not None and method != "GET":
-        target["body"] = _json_or_text(body)
+        target["body"] = _body(body, part, losses)
     if isinstance(config.get("queryParams"), dict):
-        target["query"] = dict(config["queryParams"])
+        target["query"] = without_secrets(
+            config["queryParams"], part.where, losses, named=sounds_secret_in
+        )
     path = _answer_path(config.get("transformResponse", config.get("responseParser")))
     if path:
         target["answer"] = path
@@ -221,26 +254,14 @@ def _http(name: str, config: Mapping[str, Any], part: Part, losses: Losses) -> d
     return target
 
 
-def _json_or_text(body: Any) -> Any:
+def _body(body: Any, part: Part, losses: Losses) -> Any:
+    """Return the body of a request without secrets; a text that is JSON as what it says."""
     if isinstance(body, str):
         try:
-            return json.loads(body)
+            body = json.loads(body)
         except ValueError:
-            return body
-    return body
-
-
-def _headers(headers: Mapping[str, Any], part: Part, losses: Losses) -> dict[str, str]:
-    """Return the headers without secrets, which belong into variables."""
-    taken = {}
-    for name, value in headers.items():
-        text = str(value)
-        if sounds_secret(str(name)) and "{{" not in text:
-            why = "put the secret into a variable, as headers: {NAME: 'Bearer ${TOKEN}'}"
-            losses.note(part.where, f"header {name}", why)
-        else:
-            taken[str(name)] = text
-    return taken
+            return body_without_secrets(body, part.where, losses)
+    return without_secrets(body, part.where, losses, "body")
 
 
 def _answer_path(transform: Any) -> str | None:
@@ -267,9 +288,15 @@ def prompts_of(config: Part, folder: Folder, losses: Losses) -> list[Prompt]:
     for part in config.of("prompts").parts():
         try:
             found += _prompts(part, folder, len(found))
+            for key in sorted(part.value.keys() - _PROMPT_KEYS) if _is_dict(part) else ():
+                losses.note(part.where, f"prompt: {key}", "has no counterpart here")
         except (NotTakenError, ScenarioError) as error:
             losses.note(part.where, f"prompt {shorten(repr(part.value), 60)}", error)
     return found
+
+
+def _is_dict(part: Part) -> bool:
+    return isinstance(part.value, dict)
 
 
 def _prompts(part: Part, folder: Folder, before: int) -> Iterator[Prompt]:
@@ -277,13 +304,18 @@ def _prompts(part: Part, folder: Folder, before: int) -> Iterator[Prompt]:
     given = value if isinstance(value, dict) else {}
     raw = given.get("raw", given.get("id", "")) if given else str(value)
     label = str(given.get("label") or (given.get("id") if "raw" in given else "") or "")
+    names = tuple(str(name) for name in (label, given.get("id"), raw, _file_name(raw)) if name)
     texts = list(_texts(str(raw), folder))
     for at, text in enumerate(texts, start=before + 1):
         system, user = _turns(text)
         for turn in (system or "", user):
             names_in(turn)
         numbered = label if len(texts) == 1 else f"{label}-{at}" if label else ""
-        yield Prompt(numbered or f"prompt-{at}", user, system, part.where)
+        yield Prompt(numbered or f"prompt-{at}", user, system, part.where, names)
+
+
+def _file_name(raw: Any) -> str:
+    return re.sub(r"^(?:file://)?(?:\./)?", "", str(raw))
 
 
 def _texts(raw: str, folder: Folder) -> Iterator[str]:
@@ -296,9 +328,13 @@ def _texts(raw: str, folder: Folder) -> Iterator[str]:
         text = read_text(file)
         if file.suffix.lower() in (".yaml", ".yml", ".json"):
             yield json.dumps(parse_yaml(text, file.name).data)
-        else:
+        elif file.suffix.lower() == ".txt":
             parts = re.split(r"^---\s*$", text, flags=re.MULTILINE)
             yield from (part.strip() for part in parts if part.strip())
+        elif file.suffix.lower() in (".csv", ".jsonl"):
+            raise NotTakenError(f"prompts in {file.name} are not read; write them into text files")
+        else:
+            yield text.strip()
 
 
 def _is_name(raw: str, folder: Folder) -> bool:

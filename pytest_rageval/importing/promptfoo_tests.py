@@ -2,38 +2,43 @@
 
 from __future__ import annotations
 
-import itertools
+import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.importing.base import Losses, NotTakenError
-from pytest_rageval.importing.files import Folder, Part
-from pytest_rageval.importing.templates import fill
+from pytest_rageval.importing.files import Folder, Part, shown_name
+from pytest_rageval.importing.promptfoo_variables import variables_of
 from pytest_rageval.scenario.yaml.tree import YamlTree
 
-_MOST: Final = 10_000
-_KNOWN: Final = frozenset(
-    {"vars", "assert", "description", "threshold", "options", "metadata", "providerOutput"}
-)
+_SHARED: Final = frozenset({"vars", "assert", "threshold", "options", "metadata"})
+_KNOWN: Final = _SHARED | {"description", "providerOutput"}
 _OPTIONS: Final = frozenset(
-    {"provider", "transform", "postprocess", "disableDefaultAsserts", "disableVarExpansion"}
-    | {"runSerially", "timeout"}
+    {"transform", "postprocess", "disableDefaultAsserts", "disableVarExpansion", "runSerially"}
+    | {"timeout"}
 )
 _SUFFIXES: Final = (".csv", ".jsonl", ".json", ".yaml", ".yml")
 _ASSERT: Final = re.compile(
     r"(?P<kind>(?:not-)?[a-z][a-z0-9-]*)(?:\((?P<threshold>\d+(?:\.\d+)?)\))?(?::(?P<value>.*))?",
     re.DOTALL,
 )
+_LISTS: Final = frozenset({"contains-all", "contains-any", "icontains-all", "icontains-any"})
 _KINDS: Final = frozenset(
-    {"answer-relevance", "bleu", "classifier", "contains", "contains-all", "contains-any"}
-    | {"contains-json", "context-faithfulness", "context-recall", "context-relevance", "cost"}
-    | {"equals", "factuality", "g-eval", "icontains", "icontains-all", "icontains-any", "is-json"}
-    | {"is-sql", "is-xml", "javascript", "latency", "levenshtein", "llm-rubric", "moderation"}
-    | {"model-graded-closedqa", "perplexity", "perplexity-score", "pi", "python", "regex"}
-    | {"rouge-n", "similar", "starts-with", "webhook", "word-count"}
+    _LISTS
+    | {"agent-rubric", "answer-relevance", "bleu", "classifier", "contains", "contains-html"}
+    | {"contains-json", "contains-sql", "contains-xml", "context-faithfulness", "context-recall"}
+    | {"context-relevance", "conversation-relevance", "cost", "equals", "factuality"}
+    | {"finish-reason", "g-eval", "gleu", "guardrails", "icontains", "is-html", "is-json"}
+    | {"is-refusal", "is-sql", "is-valid-function-call", "is-valid-openai-function-call"}
+    | {"is-valid-openai-tools-call", "is-xml", "javascript", "latency", "levenshtein"}
+    | {"llm-rubric", "meteor", "model-graded-closedqa", "model-graded-factuality", "moderation"}
+    | {"perplexity", "perplexity-score", "pi", "python", "regex", "rouge-n", "ruby"}
+    | {"search-rubric", "similar", "skill-used", "starts-with", "tool-call-f1", "webhook"}
+    | {"word-count"}
 )
 _OTHER_NAMES: Final = {"grade": "llm-rubric", "fn": "javascript", "eval": "javascript"}
 _WITH_THRESHOLD: Final = {
@@ -45,42 +50,77 @@ _WITH_THRESHOLD: Final = {
 
 @dataclass(slots=True)
 class Test:
-    """A test with what all tests share laid under it; ``asserts`` keep their places."""
+    """A test with what all tests share laid under it; ``asserts`` keep their places.
+
+    ``shared`` of the asserts, the first ones, are those of ``defaultTest``. ``is_whole`` is false
+    where some were lost, or what they count together; ``asks_itself`` says whether there were any
+    besides those of ``defaultTest``, lost ones too.
+    """
 
     where: str
     variables: dict[str, Any]
     asserts: list[Part]
+    shared: int = 0
+    is_whole: bool = True
+    asks_itself: bool = False
     description: str = ""
     threshold: Any = None
     options: dict[str, Any] = field(default_factory=dict)
-    metadata: Any = None
+    metadata: dict[str, Any] = field(default_factory=dict)
     output: Any = None
 
 
 def tests_of(config: Part, folder: Folder, losses: Losses) -> Iterator[Test]:
     """Yield the tests, those of ``scenarios`` too; the ones that cannot be read are noted."""
-    default = _default(config, folder, losses)
+    default = default_of(config, folder, losses)
     for part in _expanded(config.of("tests"), folder, losses):
         yield from _made(part, [default], folder, losses)
     for scenario in config.of("scenarios").parts():
         if not isinstance(scenario.value, dict):
             losses.note(scenario.where, "scenario", "is no mapping with config and tests")
+        else:
+            yield from _of_scenario(scenario, default, folder, losses)
+
+
+def _of_scenario(scenario: Part, default: Part, folder: Folder, losses: Losses) -> Iterator[Test]:
+    """Yield each test of a scenario with each of its configs; without tests, the configs alone."""
+    for key in sorted(map(str, scenario.value.keys() - {"config", "tests", "description"})):
+        losses.note(scenario.of(key).where, f"scenario: {key}", "has no counterpart here")
+    given = scenario.of("tests")
+    none = Part({}, scenario.tree, scenario.path)
+    tests = [none] if given.value is None else list(_expanded(given, folder, losses))
+    configs = scenario.of("config")
+    if configs.value is None:
+        losses.note(scenario.where, "scenario", "has no config, without which no test of it runs")
+    for config in _expanded(configs, folder, losses):
+        if not _is_mapping(config, "scenario: config", _KNOWN, losses):
             continue
-        tests = list(_expanded(scenario.of("tests"), folder, losses))
-        for shared in _expanded(scenario.of("config"), folder, losses):
-            for part in tests:
-                yield from _made(part, [default, shared], folder, losses)
+        for part in tests:
+            yield from _made(part, [default, config], folder, losses)
 
 
-def _default(config: Part, folder: Folder, losses: Losses) -> Part:
-    part = config.of("defaultTest")
+def default_of(config: Part, folder: Folder, losses: Losses) -> Part:
+    """Return what all tests share, from its file if it has one; an empty part if it is lost."""
+    given = part = config.of("defaultTest")
     if isinstance(part.value, str):
         try:
-            part = folder.data(folder.named(part.value)[0])
+            part = folder.data(folder.one(part.value))
         except NotTakenError as error:
-            losses.note(part.where, "defaultTest", error)
+            losses.note(given.where, "defaultTest", error)
             return Part({}, part.tree)
-    return part
+    if part.value is None or _is_mapping(part, "defaultTest", _SHARED, losses):
+        return part
+    return Part({}, part.tree)
+
+
+def _is_mapping(part: Part, what: str, known: Collection[str], losses: Losses) -> bool:
+    """Return whether a part is a mapping; note it where it is none, and its unknown keys."""
+    if not isinstance(part.value, dict):
+        losses.note(part.where, what, f"is no mapping: {shorten(repr(part.value))}")
+        return False
+    for key in sorted(map(str, part.value.keys() - known)):
+        losses.note(part.of(key).where, f"{what}: {key}", "has no counterpart here")
+    return True
 
 
 def _expanded(tests: Part, folder: Folder, losses: Losses) -> Iterator[Part]:
@@ -94,17 +134,21 @@ def _expanded(tests: Part, folder: Folder, losses: Losses) -> Iterator[Part]:
             continue
         try:
             for file in folder.named(reference):
-                yield from _in_file(file, folder)
+                yield from _in_file(file, folder, losses)
         except NotTakenError as error:
-            losses.note(part.where, f"tests {shorten(reference, 80)}", error)
+            losses.note(part.where, f"tests {shorten(shown_name(reference), 80)}", error)
 
 
-def _in_file(file: Any, folder: Folder) -> Iterator[Part]:
+def _in_file(file: Path, folder: Folder, losses: Losses) -> Iterator[Part]:
     suffix = file.suffix.lower()
     if suffix not in _SUFFIXES:
         raise NotTakenError(f"tests in {suffix or 'such a file'} are not read")
     if suffix == ".csv":
-        yield from map(_of_csv, folder.rows(file))
+        for part in folder.rows(file):
+            if isinstance(part.value, str):
+                losses.note(part.where, "test", part.value)
+            else:
+                yield _of_csv(part)
     elif suffix == ".jsonl":
         yield from folder.rows(file)
     else:
@@ -116,7 +160,7 @@ def _of_csv(part: Part) -> Part:
     test: dict[str, Any] = {"vars": {}, "assert": []}
     for name, cell in part.value.items():
         if name.startswith("__expected"):
-            test["assert"] += [_assert(cell)] if cell.strip() else []
+            test["assert"] += [_assert(cell.strip())] if cell.strip() else []
         elif name in ("__description", "__threshold", "__providerOutput"):
             test |= {name.removeprefix("__"): cell} if cell else {}
         elif name.startswith("__"):
@@ -129,12 +173,15 @@ def _of_csv(part: Part) -> Part:
 def _assert(text: str) -> dict[str, Any]:
     """Return the assert that a cell spells, ``contains:30 days``; other text is to be equalled."""
     found = _ASSERT.fullmatch(text)
-    kind = found["kind"] if found else ""
-    kind = _OTHER_NAMES.get(kind, kind)
-    if found is None or kind.removeprefix("not-") not in _KINDS:
+    kind, value = (found["kind"], found["value"]) if found else ("", None)
+    kind = _OTHER_NAMES.get(kind, kind) if value is not None else kind
+    base = kind.removeprefix("not-")
+    if found is None or base not in _KINDS:
         is_file = text.startswith("file://")
         return {"type": "javascript" if is_file else "equals", "value": text}
-    made: dict[str, Any] = {"type": kind, "value": found["value"]}
+    if value is not None:
+        value = [part.strip() for part in value.split(",")] if base in _LISTS else value.strip()
+    made: dict[str, Any] = {"type": kind, "value": value}
     if kind in _WITH_THRESHOLD:
         made["threshold"] = float(found["threshold"] or _WITH_THRESHOLD[kind])
     return made
@@ -142,99 +189,108 @@ def _assert(text: str) -> dict[str, Any]:
 
 def _made(part: Part, under: list[Part], folder: Folder, losses: Losses) -> Iterator[Test]:
     """Yield the test, once for each value of variables that are lists."""
-    if not isinstance(part.value, dict):
-        losses.note(part.where, "test", f"is no mapping: {shorten(repr(part.value))}")
+    if not _is_mapping(part, "test", _KNOWN, losses):
         return
-    for key in sorted(map(str, part.value.keys() - _KNOWN)):
-        losses.note(part.where, f"test: {key}", "has no counterpart here")
     layers = [*under, part]
-    options: dict[str, Any] = {}
-    for layer in layers:
-        options |= _options(layer, layer is part, losses)
+    options = _options(layers, losses)
+    if isinstance(part.value.get("vars"), dict) and "assert" in part.value["vars"]:
+        why = "is a variable here, not the asserts; promptfoo does not check it either"
+        losses.note(part.of("vars").of("assert").where, "vars: assert", why)
+    drops = options.get("disableDefaultAsserts") is True
+    threshold = _last(layers, "threshold")
+    found = [list(_flat(layer, threshold is not None, losses)) for layer in layers[drops:]]
+    every = [one for of_layer in found for one in of_layer]
+    asserts = [one for one in every if one is not None]
+    is_scored_by_code = any("assertScoringFunction" in (layer.value or {}) for layer in layers)
     try:
-        variables = _variables(layers, folder)
+        for values in variables_of(layers, options, folder, part, losses):
+            yield Test(
+                part.where,
+                values,
+                asserts,
+                0 if drops else sum(one is not None for one in found[0]),
+                len(asserts) == len(every) and not is_scored_by_code,
+                any(layer.of("assert").value for layer in layers[1:]),
+                str(_last(layers[1:], "description") or ""),
+                threshold,
+                options,
+                _metadata(layers, losses),
+                _last(layers[1:], "providerOutput"),
+            )
     except NotTakenError as error:
         losses.note(part.where, "test", f"its variables cannot be read: {error}")
-        return
-    drops = options.get("disableDefaultAsserts") is True
-    asserts = [one for layer in layers[drops:] for one in layer.of("assert").parts()]
-    threshold = next(
-        (found for layer in reversed(layers) if (found := layer.of("threshold").value) is not None),
-        None,
-    )
-    for values in _combinations(variables, options, part, losses):
-        yield Test(
-            part.where,
-            values,
-            list(_flat(asserts, losses)),
-            str(part.of("description").value or ""),
-            threshold,
-            options,
-            part.of("metadata").value,
-            part.of("providerOutput").value,
-        )
 
 
-def _options(layer: Part, is_of_test: bool, losses: Losses) -> dict[str, Any]:
-    """Return the options of a test, or of what tests share; note those without a counterpart."""
-    given = layer.of("options")
-    options = given.value if isinstance(given.value, dict) else {}
-    known = _OPTIONS - ({"provider"} if is_of_test else set())
-    for key in sorted(map(str, options.keys() - known)):
-        losses.note(given.of(key).where, f"options.{key}", "has no counterpart here")
-    return options
+def _last(layers: list[Part], key: str) -> Any:
+    """Return the value of a key in the last layer that has it, None in none."""
+    values = (layer.of(key).value for layer in reversed(layers))
+    return next((value for value in values if value is not None), None)
 
 
-def _flat(asserts: list[Part], losses: Losses) -> Iterator[Part]:
-    """Yield the asserts, those of a set instead of it: all of them have to hold, too."""
-    for part in asserts:
-        value = part.value
-        if not (isinstance(value, dict) and value.get("type") == "assert-set"):
-            yield part
-        elif "threshold" in value:
-            losses.note(part.where, "assert-set", "its threshold has no counterpart here")
-        else:
-            yield from _flat(list(part.of("assert").parts()), losses)
-
-
-def _variables(layers: list[Part], folder: Folder) -> dict[str, Any]:
+def _metadata(layers: list[Part], losses: Losses) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for layer in layers:
-        given = layer.of("vars").value
-        if isinstance(given, str):
-            given = folder.value(given)
-        if given is not None and not isinstance(given, dict):
-            raise NotTakenError(f"vars is no mapping: {shorten(repr(given))}")
-        found |= {str(name): _read(value, folder) for name, value in (given or {}).items()}
-    return {name: _filled(value, found) for name, value in found.items()}
+        given = layer.of("metadata")
+        if isinstance(given.value, dict):
+            found |= given.value
+        elif given.value is not None:
+            losses.note(given.where, "metadata", f"is no mapping: {shorten(repr(given.value))}")
+    return found
 
 
-def _read(value: Any, folder: Folder) -> Any:
-    if isinstance(value, list):
-        return [_read(part, folder) for part in value]
-    is_file = isinstance(value, str) and value.startswith("file://")
-    return folder.value(value) if is_file else value
+def _options(layers: list[Part], losses: Losses) -> dict[str, Any]:
+    """Return the options of a test; note those without a counterpart."""
+    found: dict[str, Any] = {}
+    for layer in layers:
+        given = layer.of("options")
+        options = given.value if isinstance(given.value, dict) else {}
+        known = _OPTIONS | ({"provider"} if layer is layers[0] else set())
+        for key in sorted(map(str, options.keys() - known)):
+            losses.note(given.of(key).where, f"options.{key}", "has no counterpart here")
+        found |= options
+    return found
 
 
-def _filled(value: Any, variables: Mapping[str, Any]) -> Any:
-    if not isinstance(value, str) or "{{" not in value:
-        return value
+def _flat(layer: Part, is_scored: bool, losses: Losses) -> Iterator[Part | None]:
+    """Yield the asserts of a layer, those of a set instead of it, None for a set that is lost.
+
+    All of them have to hold, too. Where a score decides, they share the weight of their set.
+    """
+    for part in layer.of("assert").parts():
+        if not (isinstance(part.value, dict) and part.value.get("type") == "assert-set"):
+            yield part
+            continue
+        inside = list(part.of("assert").parts())
+        why = _lack(part.value, inside)
+        if why:
+            losses.note(part.where, "assert-set", why)
+            yield None
+        else:
+            if "metric" in part.value:
+                losses.note(part.where, "assert-set: metric", "the name of a set is not kept")
+            weights = _weights(part.value, inside) if is_scored else None
+            yield from inside if weights is None else map(_weighing, inside, weights)
+
+
+def _lack(given: Mapping[str, Any], inside: list[Part]) -> str:
+    """Return why a set of asserts is not taken; "" for one that is."""
+    others = sorted(map(str, given.keys() - {"type", "assert", "weight", "metric"}))
+    if others:
+        keys = ", ".join(others)
+        return f"its {keys} {'has' if len(others) == 1 else 'have'} no counterpart here"
+    return "" if inside else "it has no list 'assert'"
+
+
+def _weights(given: Mapping[str, Any], inside: list[Part]) -> list[float] | None:
+    """Return the weights of a set's asserts in the score of its test; None without numbers."""
+    own = [part.value.get("weight", 1) if isinstance(part.value, dict) else 1 for part in inside]
     try:
-        return fill(value, variables)
-    except NotTakenError:
-        return value
+        weight, parts = float(given.get("weight", 1)), [float(one) for one in own]
+        return [weight * one / math.fsum(parts) for one in parts]
+    except (TypeError, ValueError, ZeroDivisionError):
+        return None
 
 
-def _combinations(
-    variables: dict[str, Any], options: Mapping[str, Any], part: Part, losses: Losses
-) -> Iterator[dict[str, Any]]:
-    lists = {name: value for name, value in variables.items() if isinstance(value, list) and value}
-    if not lists or options.get("disableVarExpansion") is True:
-        yield variables
-        return
-    found = itertools.product(*lists.values())
-    for at, values in enumerate(found):
-        if at == _MOST:
-            losses.note(part.where, "test", f"its lists of variables make more than {_MOST} tests")
-            return
-        yield {**variables, **dict(zip(lists, values, strict=True))}
+def _weighing(part: Part, weight: float) -> Part:
+    value = {**part.value, "weight": weight} if isinstance(part.value, dict) else part.value
+    return Part(value, part.tree, part.path)

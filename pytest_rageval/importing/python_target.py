@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pytest_rageval.importing.base import NotTakenError
-from pytest_rageval.importing.templates import pieces
+from pytest_rageval.importing.templates import Piece, env_name, pieces
 
 _MODULE: Final = '''\
 """Asks the Python providers of {source} as promptfoo does. Written by pytest --rag-import."""
@@ -21,6 +21,7 @@ _MODULE: Final = '''\
 import asyncio
 import inspect
 import json
+import os
 from functools import cache
 from importlib import util
 from pathlib import Path
@@ -80,12 +81,48 @@ def module_text(source: str, question: str | None, calls: Sequence[Call]) -> str
             name=call.name,
             file=call.code.file,
             function=call.code.function,
-            config=json.loads(json.dumps(call.code.config, default=str)),
+            config=_literal(json.loads(json.dumps(call.code.config, default=str))),
             prompt=_prompt(call.prompt),
         )
         for call in calls
     ]
     return _MODULE.format(source=_words(source), question=question) + "".join(functions)
+
+
+class _Expression(str):
+    """Code that stands in the module as it is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _literal(value: Any) -> Any:
+    """Return a value of JSON that ``repr`` writes with the environment's variables read."""
+    if isinstance(value, dict):
+        return {key: _literal(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_literal(part) for part in value]
+    if not isinstance(value, str) or "{{" not in value:
+        return value
+    try:
+        found = list(pieces(value))
+    except NotTakenError:
+        return value
+    names = [env_name(piece) for piece in found]
+    if not any(names):
+        return value
+    return _Expression(
+        " + ".join(
+            f"os.environ[{name!r}]" if name else repr(_shown(piece))
+            for piece, name in zip(found, names, strict=True)
+        )
+    )
+
+
+def _shown(piece: Piece) -> str:
+    return piece if isinstance(piece, str) else f"{{{{{'.'.join(piece)}}}}}"
 
 
 def _prompt(text: str) -> list[str | tuple[str, ...]]:

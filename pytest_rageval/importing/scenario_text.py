@@ -12,8 +12,7 @@ from pytest_rageval.scenario.yaml.text import inline_text
 from pytest_rageval.scenario.yaml.tree import parse_yaml
 
 _COMMENTS = {
-    "dataset": "A row is a test: its variables are under vars, its asserts under answer_checks\n"
-    "and must_satisfy.",
+    "dataset": "A row is a test: its asserts are under answer_checks and must_satisfy.",
     "target": "What is asked.",
     "variants": "One for each provider and prompt. All of them, or one: --rag-variant NAME",
     "metrics": "Each metric is the share of a row's checks that hold.",
@@ -33,7 +32,10 @@ def scenario_text(imported: Imported, source: str, command: str) -> str:
     scenario = imported.scenario
     parts = [f"# Made of {source} by pytest --rag-import. Run it with:  {command}\n"]
     for key, value in scenario.items():
-        comment = "".join(f"# {line}\n" for line in _COMMENTS.get(key, "").splitlines())
+        said = _COMMENTS.get(key, "")
+        if key == "dataset" and any("vars" in row for row in imported.rows):
+            said += "\nIts variables are under vars."
+        comment = "".join(f"# {line}\n" for line in said.splitlines())
         parts.append(f"{comment}{_pair(key, value, '')}\n")
         if key == "dataset" and not {"target", "variants"} & scenario.keys() and _asks(imported):
             parts.append(_NO_TARGET)

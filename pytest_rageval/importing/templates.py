@@ -25,6 +25,7 @@ _TAG: Final = re.compile(
     re.DOTALL,
 )
 _NAME: Final = re.compile(r"[A-Za-z_$][\w$-]*(?:\.[A-Za-z_$][\w$]*)*")
+_MOST: Final = 2**22
 _OUR_PLACE: Final = re.compile(r"\{([A-Za-z_]\w*(?:\.[^{}]+)?)\}")
 
 
@@ -45,12 +46,23 @@ def pieces(text: str) -> Iterator[Piece]:
         yield text[at:]
 
 
-def fill(text: str, variables: Mapping[str, Any]) -> str:
-    """Return a template with its variables; raises NotTakenError for one that there is not."""
-    return "".join(
-        piece if isinstance(piece, str) else as_text(_value(piece, variables))
+def is_template(text: str) -> bool:
+    """Return whether a text has variables of promptfoo, or of the environment as we write them."""
+    return bool(re.search(r"\{\{|\{%|\$\{\w+\}", text))
+
+
+def fill(text: str, variables: Mapping[str, Any], *, blank: bool = False) -> str:
+    """Return a template with its variables; raises NotTakenError for one that there is not.
+
+    With ``blank``, such a one is nothing, as promptfoo shows it.
+    """
+    parts = [
+        piece if isinstance(piece, str) else as_text(_value(piece, variables, blank=blank))
         for piece in pieces(text)
-    )
+    ]
+    if sum(map(len, parts)) > _MOST:
+        raise NotTakenError(f"filled in, it has more than {_MOST} characters")
+    return "".join(parts)
 
 
 def names_in(text: str) -> list[Path]:
@@ -69,11 +81,17 @@ def rewritten(text: str, places: Mapping[Path, str]) -> str:
     )
 
 
+def env_name(piece: Piece) -> str | None:
+    """Return the variable of the environment that a part of a template is; None for another."""
+    is_env = not isinstance(piece, str) and len(piece) == 2 and piece[0] == "env"
+    return piece[1] if is_env else None
+
+
 def _place(path: Path, places: Mapping[Path, str]) -> str:
     if path in places:
         return places[path]
-    if path[0] == "env" and len(path) == 2:
-        return f"${{{path[1]}}}"
+    if (name := env_name(path)) is not None:
+        return f"${{{name}}}"
     return f"{{metadata.vars.{'.'.join(path)}}}"
 
 
@@ -83,10 +101,12 @@ def _escaped(text: str) -> str:
     return _OUR_PLACE.sub(r"{{\1}}", text)
 
 
-def _value(path: Path, variables: Mapping[str, Any]) -> Any:
+def _value(path: Path, variables: Mapping[str, Any], *, blank: bool) -> Any:
     found: Any = variables
     for step in path:
         if not isinstance(found, Mapping) or step not in found:
+            if blank:
+                return None
             raise NotTakenError(f"no variable {'.'.join(path)!r}")
         found = found[step]
     return found

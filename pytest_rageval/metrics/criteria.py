@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -47,6 +48,9 @@ of it. First write the reason, one or two sentences, then give the score. Reply 
 然后给出分数。请用 JSON 回复：{"reason": "……", "score": ……}""",
 }
 
+_PLAIN: Final = r"[-+]?\d*\.?\d+(?:\s*(?:/|out of)\s*\d+(?:\.\d+)?)?\s*[.分]?"
+_CUT: Final = r"\{\s*[\"'“]"
+
 
 class MustSatisfy:
     """Asks the judge once for each criterion; the score is the share that the answer meets."""
@@ -74,12 +78,28 @@ class MustSatisfy:
         return Score(self._name, share, reason, {"criteria": said})
 
 
+class _MetOrNot(Rubric):
+    """A rubric of 0 and 1, which reads less into a reply: a hedged or cut one must not be a 1."""
+
+    def read(self, reply: str) -> float:
+        """Return the score that a reply states; raises UnreadableReplyError."""
+        from pytest_rageval.text.reply import UnreadableReplyError, find_objects, strip_thinking
+
+        found = find_objects(reply)
+        if not found and re.search(_CUT, strip_thinking(reply)):
+            raise UnreadableReplyError("its JSON has no end")
+        for score in (one["score"] for one in found if one.get("score") is not None):
+            if isinstance(score, list | dict) or not re.fullmatch(_PLAIN, str(score).strip()):
+                raise UnreadableReplyError(f"its score is {shorten(repr(score))}, no number")
+        return super().read(reply)
+
+
 class _Criterion(RubricMetric):
     """A rubric of two levels, whose text is the criterion."""
 
     def __init__(self, name: str, criterion: str) -> None:
         self._name = name
-        self._rubric = Rubric(_TEMPLATES, {"en": criterion, "zh": criterion}, high=1.0)
+        self._rubric = _MetOrNot(_TEMPLATES, {"en": criterion, "zh": criterion}, high=1.0)
         self._language = None
 
     async def judge(self, sample: Sample, models: Models) -> Score:

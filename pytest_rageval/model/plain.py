@@ -73,6 +73,22 @@ def _is_not_a_value(value: Any) -> bool:
         return False
 
 
+def value_text(value: Any) -> str:
+    """Return a plain value as text; a whole number is the same as a float.
+
+    Data frames turn whole numbers into floats where one of them is missing: the text must not
+    depend on the other rows.
+
+    >>> value_text(2024.0), value_text(2024), value_text(2.5), value_text("1.0")
+    ('2024', '2024', '2.5', '1.0')
+    """
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < _LARGEST_WHOLE
+    return str(int(value) if is_whole else value)
+
+
+_LARGEST_WHOLE: Final = 2.0**63
+
+
 def json_plain(value: Any) -> Any:
     """Return ``value`` as JSON can say it.
 

@@ -10,8 +10,11 @@ from typing import Any, Final, Literal
 from pytest_rageval.model import CAUSE, ScenarioResult
 from pytest_rageval.stats.verdict import shown_errors
 
-_SIMPLE: Final = frozenset([str, bool, int, float])
-_LARGEST_INT: Final = 2**63
+_LARGEST_WHOLE: Final = 2**63
+_LARGEST_EXACT: Final = 2**53
+"""Not every larger whole number is a float."""
+
+Kind = Literal["number", "whole", "flag", "text", "texts", "any"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,24 +22,49 @@ class Column:
     """A column: ``kind`` is what its cells hold besides None."""
 
     name: str
-    kind: Literal["number", "text", "texts", "any"]
+    kind: Kind
     cells: Sequence[Any]
 
-    def of_one_type(self) -> Sequence[Any]:
-        """Return the cells for a library whose columns have one type: mixed ones become JSON."""
-        if self.kind != "any" or _is_uniform(self.cells):
-            return self.cells
-        return [
+    @classmethod
+    def of_field(cls, name: str, cells: Sequence[Any]) -> Column:
+        """Return the column of a field, of whose cells nothing is known."""
+        return cls(name, _kind(cells), cells)
+
+    def of_one_type(self) -> Column:
+        """Return it for a library whose columns have one type: mixed cells become JSON."""
+        if self.kind != "any":
+            return self
+        texts = [
             cell if cell is None or isinstance(cell, str) else json.dumps(cell, ensure_ascii=False)
             for cell in self.cells
         ]
+        return Column(self.name, "text", texts).in_unicode()
+
+    def in_unicode(self) -> Column:
+        """Return it with lone surrogates spelled out: libraries keep texts in UTF-8."""
+        if self.kind not in ("text", "texts"):
+            return Column(_in_unicode(self.name), self.kind, self.cells)
+        return Column(_in_unicode(self.name), self.kind, list(map(_in_unicode, self.cells)))
 
 
-def _is_uniform(cells: Sequence[Any]) -> bool:
+def _kind(cells: Sequence[Any]) -> Kind:
+    """Return what cells hold: numbers only if none of them becomes another one as such."""
     kinds = {type(cell) for cell in cells if cell is not None}
-    if int in kinds and any(type(one) is int and abs(one) >= _LARGEST_INT for one in cells):
-        return False
-    return kinds <= {int, float} or (len(kinds) == 1 and kinds <= _SIMPLE)
+    if kinds in ({str}, {bool}):
+        return "text" if kinds == {str} else "flag"
+    whole = [abs(cell) for cell in cells if type(cell) is int]
+    if kinds == {int} and max(whole) < _LARGEST_WHOLE:
+        return "whole"
+    is_exact = float in kinds and max(whole, default=0) <= _LARGEST_EXACT
+    return "number" if kinds <= {int, float} and is_exact else "any"
+
+
+def _in_unicode(cell: Any) -> Any:
+    if isinstance(cell, list):
+        return list(map(_in_unicode, cell))
+    if not isinstance(cell, str):
+        return cell
+    return cell.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def columns_of(results: Sequence[ScenarioResult]) -> list[Column]:
@@ -65,9 +93,8 @@ def columns_of(results: Sequence[ScenarioResult]) -> list[Column]:
         for name in metrics
     ]
     metadata = [
-        Column(
+        Column.of_field(
             _free("metadata", name, taken),
-            "any",
             [(sample.metadata or {}).get(name) for sample in samples],
         )
         for name in _fields(results)

@@ -62,7 +62,7 @@ def frame_of(columns: Sequence[Column], library: str = "") -> Any:
     """
     for name in [library] if library else ("pandas", "polars"):
         if extras.installed(name):
-            return _MAKERS[name](columns)
+            return _MAKERS[name]([one.in_unicode() for one in columns])
     message = "a data frame needs pandas or polars: pip install pandas, or pip install polars"
     raise MissingExtraError(message)
 
@@ -112,7 +112,7 @@ def _of_arrow(data: Any, shown: str) -> list[Named]:
 
 def _of_pandas(frame: Any, shown: str) -> list[Named]:
     columns = [
-        (_column_name(name), _cells(frame.iloc[:, at])) for at, name in enumerate(frame.columns)
+        (_column_name(name), frame.iloc[:, at].tolist()) for at, name in enumerate(frame.columns)
     ]
     known = dict(columns)
     for at, name in enumerate(frame.index.names):
@@ -125,20 +125,6 @@ def _of_pandas(frame: Any, shown: str) -> list[Named]:
             message = f"the index and a column of {shown} are both called {written!r} and differ"
             raise _refuse(message, "rename one of them")
     return columns
-
-
-def _cells(column: Any) -> list[Any]:
-    """Return the cells; whole numbers that are floats because some are missing are whole again.
-
-    An expected ``2024`` would else be ``2024.0``, and no answer equal to it.
-    """
-    cells: list[Any] = column.tolist()
-    if str(column.dtype) != "float64" or not any(cell != cell for cell in cells):  # noqa: PLR0124
-        return cells
-    known = [cell for cell in cells if cell == cell]  # noqa: PLR0124
-    if not all(cell.is_integer() for cell in known):
-        return cells
-    return [int(cell) if cell == cell else None for cell in cells]  # noqa: PLR0124
 
 
 def _column_name(name: Any) -> str:
@@ -155,13 +141,20 @@ def _refuse_duplicates(names: Sequence[str], shown: str) -> None:
         raise _refuse(f"{shown} has more than one column called {listed}", "rename or drop one")
 
 
+def _of_one_type(columns: Sequence[Column]) -> list[Column]:
+    return [one.of_one_type() for one in columns]
+
+
 def _pandas(columns: Sequence[Column]) -> Any:
     import pandas
 
-    kinds = {"number": "float64"}
-    return pandas.DataFrame(
-        {one.name: pandas.Series(one.cells, dtype=kinds.get(one.kind)) for one in columns},
-    )
+    def series(one: Column) -> Any:
+        kind = {"number": "float64", "whole": "Int64", "any": "object"}.get(one.kind)
+        if one.kind == "whole" and None not in one.cells:
+            kind = "int64"
+        return pandas.Series(one.cells, dtype=kind)
+
+    return pandas.DataFrame({one.name: series(one) for one in columns})
 
 
 def _polars(columns: Sequence[Column]) -> Any:
@@ -169,11 +162,13 @@ def _polars(columns: Sequence[Column]) -> Any:
 
     kinds: Mapping[str, Any] = {
         "number": polars.Float64,
+        "whole": polars.Int64,
+        "flag": polars.Boolean,
         "text": polars.String,
         "texts": polars.List(polars.String),
     }
     return polars.DataFrame(
-        [polars.Series(one.name, one.of_one_type(), dtype=kinds.get(one.kind)) for one in columns]
+        [polars.Series(one.name, one.cells, dtype=kinds[one.kind]) for one in _of_one_type(columns)]
     )
 
 
@@ -182,11 +177,13 @@ def _pyarrow(columns: Sequence[Column]) -> Any:
 
     kinds: Mapping[str, Any] = {
         "number": pyarrow.float64(),
+        "whole": pyarrow.int64(),
+        "flag": pyarrow.bool_(),
         "text": pyarrow.string(),
         "texts": pyarrow.list_(pyarrow.string()),
     }
     return pyarrow.table(
-        {one.name: pyarrow.array(one.of_one_type(), kinds.get(one.kind)) for one in columns}
+        {one.name: pyarrow.array(one.cells, kinds[one.kind]) for one in _of_one_type(columns)}
     )
 
 

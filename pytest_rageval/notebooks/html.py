@@ -24,7 +24,7 @@ from pytest_rageval.notebooks.markup import (
     listed,
     table,
 )
-from pytest_rageval.notebooks.words import NOT_JUDGED, verdict_of
+from pytest_rageval.notebooks.words import verdict_of
 from pytest_rageval.reports.causes import cause_lines
 from pytest_rageval.reports.figures import change, figure, interval
 from pytest_rageval.reports.missing import missing_figures, scored_figure, stopped_text
@@ -43,7 +43,7 @@ _COLOUR_OF: Final = {
     "passed": "good",
     "FAILED": "bad",
     "undecided": "warn",
-    NOT_JUDGED: "plain",
+    "not judged": "plain",
     "failed": "bad",
     "skipped": "warn",
     "ERROR": "bad",

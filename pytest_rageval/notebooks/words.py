@@ -8,20 +8,15 @@ from pytest_rageval.reports.summary_md import verdict_parts
 from pytest_rageval.reports.variants import ranking_head
 from pytest_rageval.text.printable import one_line
 
-NOT_JUDGED = "not judged"
-"""The verdict of a result that nothing had to pass."""
-
 
 def verdict_of(result: ScenarioResult) -> tuple[str, str]:
     """Return the verdict, and how many gates and cases ended how.
 
-    A run is ``passed`` only if a gate or a threshold judged it.
+    A run is ``passed`` only if it was judged, and every gate was decided.
     """
     word, counts = verdict_parts(result)
     if word == "passed" and any(gate.outcome == "skipped" for gate in result.gates):
         return "undecided", counts
-    if word == "passed" and not (result.gates or result.info.thresholds):
-        return NOT_JUDGED, f"no gates and no thresholds; {counts.partition('; ')[2]}"
     return word, counts
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+from typing import Final
+
 import pytest
 
 from pytest_rageval.clients.settings import RunSettings
@@ -9,9 +13,11 @@ from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.event_loop import EventLoop
 from pytest_rageval.engine.scoring.forecast import Forecast, forecast
 from pytest_rageval.engine.verdict.contests import has_best, scenario_nodeid
+from pytest_rageval.engine.verdict.decide import gates_of
 from pytest_rageval.model import Case, Sample
 from pytest_rageval.plugin.quality_options import where_scenarios_are
 from pytest_rageval.plugin.run.items import case_of
+from pytest_rageval.plugin.run.last_failed import is_deselected
 from pytest_rageval.plugin.run.run_settings import run_settings
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.plugin.show.forecast_lines import (
@@ -24,13 +30,31 @@ from pytest_rageval.plugin.show.forecast_lines import (
 )
 from pytest_rageval.text.printable import one_line, printable
 
+FLAG: Final = "--rag-dry-run"
+ADDOPTS: Final = "PYTEST_ADDOPTS"
+
 
 def forecast_instead(config: pytest.Config) -> None:
-    """Have this session say what a run would ask, in this process, and run no test."""
+    """Have this session say what a run would ask, in this process, and run no test.
+
+    Raises pytest.UsageError if the option is not on the command line: no run would judge anything,
+    and all of them would be green.
+    """
+    typed = [str(one) for one in config.invocation_params.args]
+    if FLAG not in typed and FLAG in (*config.getini("addopts"), *_words(ADDOPTS)):
+        where = ADDOPTS if FLAG in _words(ADDOPTS) else f"addopts in {config.inipath}"
+        raise pytest.UsageError(
+            f"{FLAG}: found in {where}: every run would judge nothing, and be green. Take it out, "
+            f"and write it on the command line: pytest {FLAG}"
+        )
     config.option.dist, config.option.tx = "no", []  # of xdist: there is nothing to spread
     config.option.continue_on_collection_errors = False
     config.option.xmlpath = None  # a report of no tests would look green
     config.pluginmanager.register(DryRun(config), "rageval-dry-run")
+
+
+def _words(variable: str) -> list[str]:
+    return shlex.split(os.environ.get(variable, ""))
 
 
 class DryRun:
@@ -60,8 +84,13 @@ class DryRun:
         for plan, cases in chosen.values():
             running = [case for case, is_skipped in cases if not is_skipped]
             found = _looked_at(plan, running, settings, asked)
-            self._found.append(DryScenario(plan, len(cases), running, found))
+            info = plan.info
+            gates = [one.name for one in gates_of(info) if self._is_left_out(info.nodeid, one.name)]
+            self._found.append(DryScenario(plan, len(cases), running, found, gates))
         return True
+
+    def _is_left_out(self, nodeid: str, gate: str) -> bool:
+        return is_deselected(nodeid, gate, self._config.getoption("deselect", None) or ())
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -91,7 +120,10 @@ class DryRun:
         variants: dict[str, list[DryScenario]] = {}
         for one in judged:
             variants.setdefault(scenario_nodeid(one.plan.info), []).append(one)
-        return [best_line(several, strict=strict) for several in variants.values()]
+        return [
+            best_line(several, strict=strict, is_left_out=self._is_left_out(nodeid, "best"))
+            for nodeid, several in variants.items()
+        ]
 
 
 def _looked_at(plan: Plan, cases: list[Case], run: RunSettings, asked: set[str]) -> Forecast:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +14,23 @@ import pytest
 from pytest_rageval.errors import RagevalError
 from pytest_rageval.first_scenario.propose import (
     Proposal,
-    answered_by,
     found_lines,
     propose,
-    rows_in_words,
+    unread_lines,
 )
-from pytest_rageval.first_scenario.workflow import SERVICES, shell_word, workflow_text
+from pytest_rageval.first_scenario.scenario_text import file_stem, rows_in_words
+from pytest_rageval.first_scenario.workflow import (
+    SERVICES,
+    shell_word,
+    step_text,
+    what_to_add,
+    workflow_text,
+)
 from pytest_rageval.plugin.options import SET
 from pytest_rageval.plugin.show.stdout import say
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.scenario.overrides import set_override
+from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.cells import cells, cut, pad
 from pytest_rageval.text.printable import one_line, printable
 
@@ -29,51 +38,122 @@ _WIDTHS = (28, 20, 48)
 _EXTRAS = {".xlsx": "xlsx", ".xlsm": "xlsx", ".parquet": "parquet", ".pq": "parquet"}
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """What the command line asks for: from ``data`` into ``folder``, both seen from ``here``."""
+
+    here: Path
+    folder: Path
+    data: Path
+    service: str | None
+
+    @property
+    def scenario(self) -> Path:
+        """The file to write."""
+        return self.folder / f"{file_stem(self.data.name)}.rageval.yaml"
+
+    @property
+    def workflow(self) -> Path | None:
+        """The workflow, at the root of the repository; None where none is asked for."""
+        return self._root / SERVICES[self.service] if self.service is not None else None
+
+    @property
+    def _root(self) -> Path:
+        above = (self.here, *self.here.parents)
+        return next((one for one in above if (one / ".git").exists()), self.here)
+
+    def shown(self, path: Path) -> str:
+        """Return a path as the user would type it."""
+        return os.path.relpath(path, self.here)
+
+    @property
+    def step(self) -> str:
+        """The step of a workflow that runs the scenario."""
+        return step_text(self._named)
+
+    @property
+    def _named(self) -> str:
+        return self.shown(self.scenario).replace(os.sep, "/")
+
+    def left_to_add(self, workflow: str) -> str:
+        """Return what to do for a workflow that is there to run the scenario, "" if it does."""
+        return what_to_add(workflow, self._named)
+
+    def workflow_text(self, *, asks: bool) -> str:
+        """Return the workflow; ``asks`` says that a system has to be installed, too."""
+        where = os.path.relpath(self.here, self._root).replace(os.sep, "/")
+        extras = sorted({_EXTRAS[one] for one in self.data.suffixes if one in _EXTRAS})
+        return workflow_text(self.step, extras, "" if where == "." else where, asks=asks)
+
+
 def write_first_scenario(config: pytest.Config) -> int:
     """Write a scenario for the file of ``--rag-from``, say what was found, return exit status 0.
 
-    With ``--rag-ci`` also a workflow. Nothing is overwritten. For data that cannot be measured
-    nothing is written: a usage error says what they lack.
+    With ``--rag-ci`` also a workflow; where the data have no answers, also a module with a function
+    to fill in. Nothing is overwritten. For data that cannot be measured nothing is written: a usage
+    error says what they lack.
     """
-    here = config.invocation_params.dir
-    folder, data = _places(config)
-    service = config.getoption("rag_ci")
-    if service is not None and service not in SERVICES:
-        raise _misused(f"--rag-ci={service}: expected {', '.join(SERVICES)}")
+    asked = _asked(config)
+    if asked.scenario.exists():
+        return _write_workflow_only(asked)
     try:
-        proposal = propose(data, folder, _given(config))
+        proposal = propose(asked.data, asked.folder, *_given(config))
     except RagevalError as error:
         raise _misused(_with_hint(f"--rag-from={config.getoption('rag_from')}: {error}")) from error
-    files = {folder / proposal.file_name: proposal.text}
-    if service is not None:
-        path, text = _workflow(proposal, here, folder, data)
-        files[path] = text
-    _write(files)
-    say(_report(proposal, [os.path.relpath(path, here) for path in files]))
+    files = {asked.scenario: proposal.text}
+    if proposal.target is not None:
+        name, text = proposal.target
+        files[asked.folder / name] = text
+    if asked.workflow is not None:
+        files[asked.workflow] = asked.workflow_text(asks=bool(proposal.measures.asks))
+    lines = [*_found(proposal), "", *_write(asked, files), *_next(asked, proposal)]
+    say("\n".join(lines) + "\n")
     return int(pytest.ExitCode.OK)
 
 
-def _places(config: pytest.Config) -> tuple[Path, Path]:
-    """Return the folder to write into and the data file; raises UsageError without one of them."""
+def _write_workflow_only(asked: _Asked) -> int:
+    """Add a workflow to a scenario that is there; raises UsageError if none is asked for."""
+    if asked.workflow is None:
+        hint = "delete it, or give --rag-init another folder: --rag-init=evals"
+        raise _misused(f"--rag-init: {asked.shown(asked.scenario)} exists already; {hint}")
+    try:
+        asks = re.search(r"^target:", asked.scenario.read_text("utf-8"), re.MULTILINE) is not None
+    except (OSError, ValueError) as error:
+        raise _misused(f"--rag-init: {asked.shown(asked.scenario)}: {error}") from error
+    texts = {asked.scenario: "", asked.workflow: asked.workflow_text(asks=asks)}
+    say("\n".join(_write(asked, texts)) + "\n")
+    return int(pytest.ExitCode.OK)
+
+
+def _asked(config: pytest.Config) -> _Asked:
+    """Return what to write and where; raises UsageError if that cannot be."""
     named, folder = config.getoption("rag_from"), config.getoption("rag_init")
     if folder is None:
         raise _misused(f"--rag-from needs --rag-init: pytest --rag-init --rag-from={named}")
     here = config.invocation_params.dir
-    data, target = here / named, here / folder
-    if not named or not data.is_file():
-        kind = "is a folder" if named and data.is_dir() else "is no file"
-        raise _misused(f"--rag-from={named}: {str(data)!r} {kind}; name a file with rows of data")
-    if target.exists() and not target.is_dir():
+    asked = _Asked(here, here / folder, here / named, config.getoption("rag_ci"))
+    if not named or not asked.data.is_file():
+        kind = "is a folder" if named and asked.data.is_dir() else "is no file"
+        message = f"{str(asked.data)!r} {kind}; name a file with rows of data"
+        raise _misused(f"--rag-from={named}: {message}")
+    if asked.folder.exists() and not asked.folder.is_dir():
         raise _misused(
             f"--rag-init={folder} is no folder; the data go to --rag-from: "
             f"pytest --rag-init --rag-from={named}"
         )
-    return target, data
+    if asked.service not in (None, *SERVICES):
+        others = "docs/how-to/show-results-in-ci.md has what to copy for GitLab and Jenkins"
+        raise _misused(f"--rag-ci={asked.service}: expected {', '.join(SERVICES)}; {others}")
+    return asked
 
 
-def _given(config: pytest.Config) -> dict[str, Any]:
-    """Return the keys of ``dataset`` that ``--rag-set`` names; raises UsageError for others."""
+def _given(config: pytest.Config) -> tuple[dict[str, Any], str]:
+    """Return the keys of ``dataset``, and the target, that ``--rag-set`` names.
+
+    Raises UsageError for any other key.
+    """
     given: dict[str, Any] = {}
+    target = ""
     for text in SET.values(config):
         override = set_override(SET.flag, text)
         match override.path:
@@ -81,60 +161,75 @@ def _given(config: pytest.Config) -> dict[str, Any]:
                 given.setdefault("key_map", {})[name] = override.value
             case ("dataset", key) if key != "path":
                 given[key] = override.value
+            case ("target",) if isinstance(override.value, str):
+                target = override.value
             case _:
-                message = "with --rag-from, only keys of 'dataset' but 'path' can be set"
+                message = (
+                    "with --rag-from, only keys of 'dataset' but 'path' can be set, and 'target': "
+                    "my_app.rag:answer, or an address"
+                )
                 raise _misused(f"--rag-set {text}: {message}")
-    return given
+    return given, target
 
 
 def _with_hint(message: str) -> str:
     """Return the message, with how to set a key of the data here if it names one."""
-    key = re.search(r"\b(encoding|delimiter|sheet|format|rows_at|max_mb): ", message)
-    return f"{message}. Here: --rag-set=dataset.{key[1]}=VALUE" if key else message
+    line = re.search(r"\b(?:set|write) (dataset\.\w+): ([\w-]+)", message)
+    if line:  # a line for a scenario, which is not there yet
+        return message.replace(line[0], f"write --rag-set={line[1]}={line[2]}")
+    keys = r"(?<=dataset\.)encoding\b|\b(?:encoding|delimiter|sheet|format|rows_at|max_mb)(?=: )"
+    key = re.search(keys, message)
+    if key is None and (field := re.search(r"\bboth names of '(\w+)'", message)):
+        return f"{message}. Here: --rag-set=dataset.key_map.{field[1]}=COLUMN"
+    return f"{message}. Here: --rag-set=dataset.{key[0]}=VALUE" if key else message
 
 
-def _workflow(proposal: Proposal, here: Path, folder: Path, data: Path) -> tuple[Path, str]:
-    """Return the path of the workflow, at the root of the repository, and its text."""
-    root = next((one for one in (here, *here.parents) if (one / ".git").exists()), here)
-    extras = sorted({_EXTRAS[suffix] for suffix in data.suffixes if suffix in _EXTRAS})
-    where = os.path.relpath(here, root).replace(os.sep, "/")
-    scenario = os.path.relpath(folder / proposal.file_name, here).replace(os.sep, "/")
-    asks = bool(proposal.measures.asks)
-    text = workflow_text(scenario, extras, "" if where == "." else where, asks=asks)
-    return root / SERVICES["github"], text
+def _write(asked: _Asked, files: dict[Path, str]) -> Iterator[str]:
+    """Write the files that are not there yet, and yield a line for each."""
+    for path, text in files.items():
+        is_kept = path.exists()
+        try:
+            if not is_kept:
+                write_atomically(path, [text])
+        except OSError as error:
+            raise _misused(f"--rag-init: {error}") from error
+        shown = asked.shown(path)
+        yield f"kept {shown}, which is there already" if is_kept else f"wrote {shown}"
+        of_workflow = path.read_text("utf-8", "replace") if path == asked.workflow else ""
+        if is_kept and (left := of_workflow and asked.left_to_add(of_workflow)):
+            yield f"In {shown}, {left}"
 
 
-def _write(files: dict[Path, str]) -> None:
-    existing = [str(path) for path in files if path.exists()]
-    if existing:
-        hint = "delete it, or give --rag-init another folder: --rag-init=evals"
-        raise _misused(f"--rag-init: {', '.join(existing)} exists already; {hint}")
-    try:
-        for path, text in files.items():
-            write_atomically(path, [text])
-    except OSError as error:
-        raise _misused(f"--rag-init: {error}") from error
-
-
-def _report(proposal: Proposal, written: list[str]) -> str:
+def _found(proposal: Proposal) -> list[str]:
     table, count = proposal.table, len(proposal.invalid)
-    lines = [f"{table.rows} rows, {count} of them invalid" if count else f"{table.rows} rows"]
+    lines = [counted(table.rows, "row") + (f", {count} of them invalid" if count else "")]
     lines += _columns(proposal)
     if count:
         first = proposal.invalid[0]
         place = f"line {first.line}" if first.line else f"row {first.row}"
         lines += ["", f"invalid rows are red; the first is {place}: {first.reason}"]
+    if unread := list(unread_lines(proposal)):
+        lines += ["", *unread]
     if bare := proposal.measures.bare_rows:
         lines += ["", f"{bare} of {table.rows} rows have nothing to compare an answer with"]
-    lines += ["", _trial(proposal), "", *(f"wrote {path}" for path in written)]
-    if proposal.measures.asks:
-        lines += [
-            "the data have no answers: name your system under 'target' in the scenario, or run",
-            f"    {answered_by(proposal)}",
-        ]
-    else:
-        lines.append(f"run it:  pytest {shell_word(written[0])}")
-    return "\n".join(lines) + "\n"
+    return [*lines, "", _trial(proposal)]
+
+
+def _next(asked: _Asked, proposal: Proposal) -> Iterator[str]:
+    """Yield what to do next: to write the target or to look at low answers, and the command."""
+    command = f"pytest {shell_word(asked.shown(asked.scenario))}"
+    if proposal.target is not None:
+        file = asked.shown(asked.folder / proposal.target[0])
+        lacking = " and ".join(proposal.measures.asks).replace("answer", "answers")
+        yield f"the data have no {lacking}: write in {file} how your system is asked, then"
+        yield f"run it:  {command}"
+        yield f"or name a function that you have:  {command} --rag-set target=my_app.rag:answer"
+        yield f"for good, write it into {asked.shown(asked.scenario)}: target: my_app.rag:answer"
+        return
+    yield f"run it:  {command}"
+    if missed := [f"{name} {least:g}" for name, least in proposal.missed]:
+        yield f"the rows tried are below the gate {' and '.join(missed)}: read the answers of the"
+        yield f"run, then set in {asked.shown(asked.scenario)} what is good enough"
 
 
 def _columns(proposal: Proposal) -> list[str]:

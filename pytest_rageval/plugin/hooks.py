@@ -18,6 +18,7 @@ from pytest_rageval.plugin.named_files import NAMED, UNCLEAR, matching, note_nam
 from pytest_rageval.plugin.options import SCENARIO, add_options
 from pytest_rageval.plugin.run.last_failed import LastFailedGates, without_gates
 from pytest_rageval.plugin.settings import SETTINGS, Settings, conditions, overrides
+from pytest_rageval.text.printable import printable
 
 if TYPE_CHECKING:
     from pytest_rageval.plugin.collect.python_tests import Checker
@@ -162,7 +163,7 @@ def pytest_terminal_summary(
 ) -> None:
     """Say how to run named files that may or may not be scenarios."""
     for line in config.stash[UNCLEAR]:
-        terminalreporter.write_line(line, yellow=True)
+        terminalreporter.write_line(printable(line), yellow=True)
 
 
 @pytest.hookimpl(trylast=True)

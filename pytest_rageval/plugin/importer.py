@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -14,7 +18,10 @@ from pytest_rageval.importing.promptfoo import import_promptfoo, module_name
 from pytest_rageval.importing.scenario_text import rows_text, scenario_text
 from pytest_rageval.plugin.show.stdout import say
 from pytest_rageval.reports.base import write_atomically
+from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.printable import printable
+
+_OF_RAGAS: Final = {"answer_relevancy", "faithfulness", "context_recall"}
 
 
 def write_import(name: str, folder: Path) -> int:
@@ -56,13 +63,31 @@ def write_import(name: str, folder: Path) -> int:
 
 def _report(imported: Imported, scenario: str, rows: str, command: str) -> list[str]:
     skipped = sum("skip" in row for row in imported.rows)
-    left_out = f", {skipped} of them skipped: nothing of them could be checked" if skipped else ""
-    lines = [
-        f"wrote {scenario}",
-        f"wrote {rows} ({len(imported.rows)} rows, {imported.checks} checks{left_out})",
-        *imported.remarks,
-    ]
+    held = f"{counted(len(imported.rows), 'row')}, {counted(imported.checks, 'check')}"
+    if skipped:
+        held += f"; {counted(skipped, 'row')} skipped: 'skip' in it says why"
+    lines = [f"wrote {scenario}", f"wrote {rows} ({held})", *imported.remarks]
     if imported.losses:
-        lines += ["", f"not taken ({len(imported.losses)}), also listed in {scenario}:"]
+        lines += ["", f"not taken, also listed in {scenario}:"]
         lines += [f"  {where}: {loss}" for where, loss in imported.losses]
-    return [*lines, "", f"run it:  {command}"]
+    needs = needed_by(imported.scenario)
+    return [*lines, "", *([f"needs:   {needs}"] if needs else []), f"run it:  {command}"]
+
+
+def needed_by(scenario: Mapping[str, Any]) -> str:
+    """Return what a scenario needs before it runs: the extras to install, and the variables.
+
+    >>> needed_by({"target": {"model": "gpt-4o"}, "metrics": ["answer_checks"]})
+    'pip install "pytest-rageval[judge]"; in the environment OPENAI_API_KEY'
+    """
+    asked = [one["target"] for one in scenario.get("variants", {}).values()]
+    asked += [scenario[key] for key in ("target", "judge", "embedding") if key in scenario]
+    extras = ["judge"] if any(one.keys() & {"model", "url"} for one in asked) else []
+    extras += ["ragas"] if _OF_RAGAS.intersection(scenario["metrics"]) else []
+    names = {one["api_key_env"] for one in asked if "api_key_env" in one}
+    usual = any("model" in one and not one.keys() & {"api_key_env", "base_url"} for one in asked)
+    names |= {"OPENAI_API_KEY"} if usual else set()
+    names.update(re.findall(r"\$\{(\w+)\}", json.dumps(asked)))
+    install = [f'pip install "pytest-rageval[{",".join(extras)}]"'] if extras else []
+    variables = [f"in the environment {', '.join(sorted(names))}"] if names else []
+    return "; ".join([*install, *variables])

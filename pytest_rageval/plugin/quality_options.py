@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from fnmatch import fnmatch
 from itertools import islice
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from pytest_rageval.plugin import options
 from pytest_rageval.plugin.settings import SETTINGS
+from pytest_rageval.text.printable import printable
 
 _QUALITY = (
     options.FAIL_UNDER,
@@ -42,7 +44,7 @@ def refuse_empty_run(session: pytest.Session, *, has_scenario: bool) -> None:
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None:
         reporter.write_line("")  # ends a line of dots
-        reporter.write_line(f"ERROR: {message}", red=True)
+        reporter.write_line(printable(f"ERROR: {message}"), red=True)
 
 
 def where_scenarios_are(config: pytest.Config) -> str:
@@ -50,7 +52,7 @@ def where_scenarios_are(config: pytest.Config) -> str:
     settings = config.stash[SETTINGS]
     if settings.scenarios:
         return "All cases of the scenarios that you named were deselected (-k, -m, --deselect)"
-    found = _first_scenario(config.rootpath, settings.patterns)
+    found = next(scenarios_below(config.rootpath, settings.patterns), None)
     if found is None:
         named = " ".join(settings.patterns)
         return f"Name a scenario with --rag-scenario=FILE; no file here matches {named}"
@@ -61,11 +63,10 @@ def where_scenarios_are(config: pytest.Config) -> str:
     )
 
 
-def _first_scenario(root: Path, patterns: tuple[str, ...]) -> Path | None:
-    """Return the first scenario file below ``root``, searching a limited number of folders."""
+def scenarios_below(root: Path, patterns: tuple[str, ...]) -> Iterator[Path]:
+    """Yield scenario files below ``root``, searching a limited number of folders."""
     for folder, folders, files in islice(os.walk(root), _MOST_FOLDERS):
-        folders[:] = sorted(name for name in folders if name not in (".git", "node_modules"))
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "node_modules")))
         for name in sorted(files):
             if any(fnmatch(name, pattern) for pattern in patterns):
-                return Path(folder, name)
-    return None
+                yield Path(folder, name)

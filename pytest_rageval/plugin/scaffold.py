@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ SCHEMA_NAME = "rageval.schema.json"
 _SCENARIO = f"""\
 # yaml-language-server: $schema={SCHEMA_NAME}
 # A scenario: what is measured, on which data, and what is good enough.
-# Run it with:  pytest --rag-scenario={SCENARIO_NAME}
+# Run it with:  pytest {SCENARIO_NAME}
 name: quickstart
 
 # One row is one test case. Fields: question, answer, references; every other column is metadata.
@@ -99,7 +100,9 @@ def write_scaffold(folder: Path) -> int:
             write_atomically(folder / name, [text])
     except OSError as error:
         raise pytest.UsageError(f"--rag-init: {error}") from error
-    say(_report(folder, list(files), configured))
+    here = Path.cwd()
+    shown = folder.relative_to(here) if folder.is_relative_to(here) else folder
+    say(_report(shown, list(files), configured))
     return int(pytest.ExitCode.OK)
 
 
@@ -119,5 +122,5 @@ def _report(folder: Path, names: list[str], configured: list[str]) -> str:
     if configured:
         lines += [f"{configured[0]} already exists; you may add these lines to pytest's options:"]
         lines += [f"    {line}" for line in _INI_LINES.splitlines()]
-    lines += ["", f"run it:  pytest {folder / SCENARIO_NAME}"]
+    lines += ["", f"run it:  pytest {shlex.quote(str(folder / SCENARIO_NAME))}"]
     return "\n".join(lines) + "\n"

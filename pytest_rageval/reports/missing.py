@@ -13,7 +13,7 @@ from pytest_rageval.model import (
     ScenarioResult,
     WeightedSummary,
 )
-from pytest_rageval.stats.verdict import has_failed
+from pytest_rageval.stats.verdict import has_failed, unwritten
 from pytest_rageval.stats.weights import is_scored
 
 
@@ -47,7 +47,10 @@ def stopped_text(counts: Counts) -> str:
 
 
 def missing_figures(result: ScenarioResult) -> Iterator[Missing]:
-    """Yield what is missing: rows, then answers, then metrics that failed or do not apply."""
+    """Yield what is missing: rows, then answers, then metrics that failed or do not apply.
+
+    For a target that is not written yet, that alone: no metric has anything else to say.
+    """
     yield from _invalid(result)
     skipped = sum(
         sample.outcome == "skipped" and not sample.invalid and not sample.is_left_out
@@ -63,6 +66,13 @@ def missing_figures(result: ScenarioResult) -> Iterator[Missing]:
             f"{empty} of {len(result.samples)} {are} the worst score of metrics that ask a model "
             "('empty_answer: null' leaves that to each metric)"
         )
+    expected = [sample for sample in result.samples if sample.is_expected]
+    said = [unwritten(result.info.target, sample) for sample in expected]
+    if said and all(said):
+        yield Missing(
+            f"{len(said)} of {len(result.samples)} samples are not answered", said[0] or ""
+        )
+        return
     for name, metric in result.metrics.items():
         if metric.unscored:
             yield from _of_metric(result, name, metric)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Literal
+from typing import Final, Literal
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
@@ -27,7 +27,7 @@ from pytest_rageval.reports.missing import missing_figures, scored_figure, stopp
 from pytest_rageval.reports.people import agreement_lines, corrected_figures
 from pytest_rageval.reports.variants import HEADS, ranking_head, ranking_lines, ranking_rows
 from pytest_rageval.stats.groups import count_groups
-from pytest_rageval.stats.verdict import badness, shortfalls, shown_errors
+from pytest_rageval.stats.verdict import badness, is_judged, shortfalls, shown_errors
 from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import correction_name, counted, p_figure, verdict_word
 from pytest_rageval.text.printable import one_line
@@ -35,7 +35,7 @@ from pytest_rageval.text.printable import one_line
 LISTED = 10
 """How many of the worst samples are listed."""
 
-Verdict = Literal["passed", "FAILED", "undecided"]
+Verdict = Literal["passed", "FAILED", "undecided", "not judged"]
 
 # In characters. A comment on GitHub holds 65,536: all tables (two of samples), lists and the text
 # around them together take less.
@@ -67,7 +67,7 @@ def verdict_parts(result: ScenarioResult) -> tuple[Verdict, str]:
     """Return the verdict, and how many gates and cases ended how.
 
     FAILED when a gate or a case failed, or a case could not be judged; undecided when nothing
-    failed and not everything ran.
+    failed and not everything ran; not judged when there was nothing to pass.
     """
     counts, ended = result.counts, Counter(gate.outcome for gate in result.gates)
     failed = ended["failed"] or counts.failed or counts.error
@@ -76,10 +76,19 @@ def verdict_parts(result: ScenarioResult) -> tuple[Verdict, str]:
     cases = [f"{counts.passed} of {counts.ran} cases passed"]
     cases += [f"{counts.failed} failed"] if counts.failed else []
     cases += [f"{counts.error} could not be judged"] if counts.error else []
-    return word, f"{_gate_counts(result.gates)}; {', '.join(cases)}"
+    if word == "passed" and not is_judged(result):
+        return "not judged", f"no gates and no thresholds; {', '.join(cases)}"
+    return word, f"{_gate_counts(result)}; {', '.join(cases)}"
 
 
-def _gate_counts(gates: Sequence[GateResult]) -> str:
+_IMPLIED: Final = ("unscored", "failed")
+"""The gate that every scenario has; one without gates says in words that it failed."""
+
+
+def _gate_counts(result: ScenarioResult) -> str:
+    gates = result.gates
+    if not result.info.gates and [(one.name, one.outcome) for one in gates] == [_IMPLIED]:
+        return "samples without a score"
     ended = Counter(gate.outcome for gate in gates)
     total = counted(len(gates), "gate")
     if ended["failed"]:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from pytest_rageval.errors import nearest
-from pytest_rageval.scenario.fields import FIELD_ALIASES
+from pytest_rageval.scenario.fields import CHECK_FIELDS, FIELD_ALIASES
 from pytest_rageval.scenario.likely_names import (
     BESIDE_ANSWERS,
     BESIDE_GOLD,
@@ -18,6 +18,7 @@ from pytest_rageval.scenario.likely_names import (
 
 OPPOSED: Final = (
     ("answer", "references"),
+    *(("answer", name) for name in CHECK_FIELDS),
     ("contexts", "reference_contexts"),
     ("retrieved_ids", "reference_ids"),
 )
@@ -104,6 +105,17 @@ def likely_field(column: str) -> str | None:
     if field is None and (meant := _misspelt(name)) is not None:
         field = _FIELD_OF[meant]
     return field if field is None or may_be(column, field) else None
+
+
+def check_meant(column: str) -> str | None:
+    """Return the field of checks that a column's name may be misspelt for; None where none.
+
+    >>> check_meant("mustInclude"), check_meant("must_inclde"), check_meant("expected_keywords")
+    ('must_include', 'must_include', None)
+    """
+    name, field = snake_case(column), likely_field(column)
+    is_keywords = name in _KEYWORDS or _misspelt(name) in _KEYWORDS
+    return None if is_keywords or field not in CHECK_FIELDS else field
 
 
 def may_be(column: str, field: str) -> bool:

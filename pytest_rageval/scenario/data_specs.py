@@ -8,10 +8,10 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from pytest_rageval.errors import unknown_name
 from pytest_rageval.scenario.column_names import OPPOSED
-from pytest_rageval.scenario.fields import FIELD_OF
+from pytest_rageval.scenario.fields import FIELD_OF, GRADE
 from pytest_rageval.scenario.spec import Encoding, Name, Number, Spec, Text, Whole
 from pytest_rageval.scenario.yaml.text import inline_text
-from pytest_rageval.text.json_path import parse_path
+from pytest_rageval.text.json_path import may_meet, parse_path
 
 OnInvalid = Literal["fail", "skip", "xfail"]
 MaxMb = Annotated[
@@ -108,6 +108,9 @@ class DatasetSpec(Spec):
     def _key_map_names_fields(cls, key_map: dict[str, str]) -> dict[str, str]:
         fields: dict[str, str] = {}
         for name, column in key_map.items():
+            if name == GRADE:
+                fields[name] = column
+                continue
             if name not in FIELD_OF:
                 if column in FIELD_OF:
                     raise ValueError(
@@ -120,7 +123,7 @@ class DatasetSpec(Spec):
                 raise ValueError(f"{name!r} is a second name of {FIELD_OF[name]!r}; keep one")
             fields[FIELD_OF[name]] = column
         for given, right in OPPOSED:
-            if given in fields and fields[given] == fields.get(right):
+            if given in fields and right in fields and may_meet(fields[given], fields[right]):
                 raise ValueError(
                     f"gives the column {fields[given]!r} to {given!r} and to {right!r}: compared "
                     "with itself it is always right; name another column for one of them"

@@ -84,13 +84,17 @@ def plain_value(value: Any, where: str) -> Any:
 def tree_of(scenario: Scenario | Mapping[str, Any]) -> YamlTree:
     """Return the tree of a scenario; messages use its name as that of a file.
 
-    Raises ScenarioError for a value that no file could hold. Rows are taken as they are.
+    Raises ScenarioError for a value that no file could hold. Rows are taken as they are. A mapping
+    needs no name.
     """
     if isinstance(scenario, Scenario):
         data = scenario_data(scenario)
     elif not isinstance(scenario, Mapping):
         kind = type(scenario).__name__
-        message = f"expected a path, a Scenario or a mapping, found a value of type {kind}"
+        message = (
+            f"expected a path, a Scenario or a mapping, found a value of type {kind}; "
+            "rows are given as dataset=..."
+        )
         raise ScenarioError([Problem("scenario", message)])
     else:
         refuse_depth(scenario, "scenario")
@@ -98,6 +102,8 @@ def tree_of(scenario: Scenario | Mapping[str, Any]) -> YamlTree:
             str(key): _dataset(value) if key in ("dataset", "datasets") else plain_value(value, key)
             for key, value in scenario.items()
         }
+        if "metrics" in data and "scenario_name" not in data:
+            data.setdefault("name", "evaluation")
     return YamlTree(data, str(data.get("name") or data.get("scenario_name") or "scenario"))
 
 

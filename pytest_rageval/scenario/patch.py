@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pytest_rageval.errors import Problem, ScenarioError
+from pytest_rageval.redaction import looks_secret
 from pytest_rageval.scenario.in_memory import Changes, plain_value, steps_of
 from pytest_rageval.scenario.loader import decode_scenario, inspect_tree, parse_scenario
 from pytest_rageval.scenario.overrides import NameOf, Override, as_named, key_name
@@ -41,7 +42,7 @@ _SECRET_NAME = re.compile(
     r"|(?:proxy-)?authorization",
     re.IGNORECASE,
 )
-_SECRET_VALUE = re.compile(r"\bsk-[\w-]{16,}|\b(?:bearer|basic)\s+(?!\$\{)\S{8,}", re.IGNORECASE)
+_AUTHORIZATION = re.compile(r"\b(?:bearer|basic)\s+(?!\$\{)\S{8,}", re.IGNORECASE)
 
 Steps = tuple[str, ...]
 
@@ -230,7 +231,7 @@ def _secrets(path: Steps, value: Any) -> Iterator[tuple[Steps, str]]:
 
 
 def _looks_secret(name: str, value: str) -> bool:
-    if _SECRET_VALUE.search(value):
+    if looks_secret(value) or _AUTHORIZATION.search(value):
         return True
     if _SECRET_NAME.fullmatch(name):
         return bool(value) and "${" not in value

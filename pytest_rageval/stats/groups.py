@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pytest_rageval.model import CAUSE, Case, InvalidRow, Sample, SampleResult, ScenarioInfo
+from pytest_rageval.model import (
+    CAUSE,
+    Case,
+    InvalidRow,
+    Sample,
+    SampleResult,
+    ScenarioInfo,
+    value_text,
+)
 
 _Row = SampleResult | Sample | InvalidRow
 
@@ -31,7 +39,7 @@ def group_numbers(info: ScenarioInfo, samples: Iterable[SampleResult]) -> list[i
     found = []
     for at, sample in enumerate(samples):
         value = field_value(sample, info.group_by)
-        found.append(known.setdefault(at if value is None else str(value), len(known)))
+        found.append(known.setdefault(at if value is None else value_text(value), len(known)))
     return found
 
 

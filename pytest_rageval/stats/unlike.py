@@ -7,7 +7,13 @@ from functools import partial
 from typing import Any, Final
 
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import WEIGHTED_SCORE, SampleResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.model import (
+    WEIGHTED_SCORE,
+    SampleResult,
+    ScenarioInfo,
+    ScenarioResult,
+    value_text,
+)
 from pytest_rageval.stats.common import weights_of
 from pytest_rageval.stats.groups import field_value
 from pytest_rageval.stats.wording import counted
@@ -100,7 +106,7 @@ def _digest(field: str, sample: SampleResult) -> str | None:
 def _group(field: str, sample: SampleResult) -> str:
     """Return what makes a group: the text of the value; a sample without one is its own."""
     value = field_value(sample, field)
-    return "" if value is None else str(value)
+    return "" if value is None else value_text(value)
 
 
 def _changed(results: Sequence[ScenarioResult], what: str, value_of: _ValueOf) -> Iterator[str]:

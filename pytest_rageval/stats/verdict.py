@@ -18,6 +18,7 @@ from pytest_rageval.model import (
     Bound,
     SampleResult,
     ScenarioInfo,
+    ScenarioResult,
 )
 from pytest_rageval.stats.weights import is_scored
 
@@ -62,6 +63,14 @@ def score_of(sample: SampleResult, name: str) -> float | None:
     return sample.weighted_score if name == WEIGHTED_SCORE else sample.scores.get(name)
 
 
+def is_judged(result: ScenarioResult) -> bool:
+    """Return whether a gate, a threshold, a test function or a metric could have failed the run."""
+    if result.gates or result.info.thresholds or not result.info.is_of_file:
+        return True
+    of_metrics = (passing_of(one, name) for one in result.samples for name in one.details)
+    return any(passing is not None for passing in of_metrics)
+
+
 def shortfalls(sample: SampleResult, thresholds: Mapping[str, Bound]) -> list[Shortfall | Refusal]:
     """Return the thresholds that ``sample`` misses, and the metrics that fail it themselves.
 
@@ -86,6 +95,16 @@ def is_low(info: ScenarioInfo, sample: SampleResult) -> bool:
         return bool(missed)
     score = sample.weighted_score
     return is_scored(score) and info.band_of(WEIGHTED_SCORE, score) == "bad"
+
+
+def unwritten(target: str, sample: SampleResult) -> str | None:
+    """Return what a target said that is not written yet, which is the same for every sample.
+
+    ``target`` is its name in results. None for one that gave an answer, or failed otherwise.
+    """
+    said = sample.errors.get(TARGET, "").partition("\n")[0]
+    is_unwritten = bool(target) and said.startswith(f"{target}: {NotImplementedError.__name__}")
+    return said if is_unwritten else None
 
 
 def is_beyond_budget(sample: SampleResult) -> bool:

@@ -102,8 +102,8 @@ class TargetContext:
 
     @property
     def asks_nobody(self) -> bool:
-        """Whether the run only reads its cache: no server or key is needed."""
-        return self.run.cache_mode == "replay"
+        """Whether the run only reads its cache, if that: no server or key is needed."""
+        return self.run.cache_mode == "replay" or self.run.is_dry
 
 
 class TargetOptions(BaseModel):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import unicodedata
 from itertools import accumulate
 
+from pytest_rageval.text.printable import printable
+
 
 def cells(text: str) -> int:
     """Return how many terminal cells ``text`` takes.
@@ -32,7 +34,8 @@ def cut(text: str, width: int) -> str:
 def wrapped(text: str, width: int) -> list[str]:
     """Return ``text`` in lines of at most ``width`` cells, broken at blanks.
 
-    A word longer than a line is broken, as Chinese sentences are.
+    A word longer than a line is broken, as Chinese sentences are. No line begins with a command of
+    a CI service; where one would, it is wider.
 
     >>> wrapped("2 of 2 values: 退款政策.pdf", 10)
     ['2 of 2', 'values:', '退款政策.p', 'df']
@@ -50,7 +53,7 @@ def wrapped(text: str, width: int) -> list[str]:
             lines.append(head)
             word = word[len(head) :]  # noqa: PLW2901  (the rest of it)
         line = word
-    return [*lines, line] if line else lines
+    return [printable(one) for one in (*lines, line) if one]
 
 
 def _beginning(text: str, width: int) -> str:

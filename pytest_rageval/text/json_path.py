@@ -111,6 +111,24 @@ def head_of(text: str) -> str:
     return (path and path.root) or text
 
 
+def may_meet(one: str, other: str) -> bool:
+    """Return whether two columns, or paths, lead to one value, however they are written.
+
+    >>> may_meet("o.x", 'o["x"]'), may_meet("o[0]", "o[*]"), may_meet("o.x", "o.y")
+    (True, True, False)
+    """
+    steps, others = _steps_of(one), _steps_of(other)
+    return len(steps) == len(others) and all(
+        mine == theirs or (EVERY in (mine, theirs) and {int} & {type(mine), type(theirs)})
+        for mine, theirs in zip(steps, others, strict=True)
+    )
+
+
+def _steps_of(text: str) -> tuple[str | int, ...]:
+    path = path_in(text)
+    return (text,) if path is None else path.steps
+
+
 def parse_path(text: str) -> JsonPath:
     """Return the path in ``text``; raises ValueError if it is not a path.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -63,7 +63,19 @@ def parse_json(text: str, start: int) -> tuple[Any, int]:
 
 @cache
 def _decoder() -> json.JSONDecoder:
-    return json.JSONDecoder(strict=False, parse_constant=lambda _: None)
+    return json.JSONDecoder(
+        strict=False, parse_constant=lambda _: None, object_pairs_hook=_with_all_values
+    )
+
+
+def _with_all_values(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; a key that it has twice, with different values, has a list of them."""
+    found: dict[str, list[Any]] = {}
+    for key, value in pairs:
+        known = found.setdefault(key, [])
+        if value not in known:
+            known.append(value)
+    return {key: known[0] if len(known) == 1 else known for key, known in found.items()}
 
 
 class _Loose:
@@ -85,17 +97,17 @@ class _Loose:
 
     def _object(self, depth: int) -> dict[str, Any]:
         self.at += 1
-        found: dict[str, Any] = {}
+        found: list[tuple[str, Any]] = []
         while self._peek() != "}":
             key = self._string() if self._peek() in _CLOSING else self._take(r"[^\W\d][\w .-]*")
             if self._peek() != ":":
                 raise ValueError("a key without a value")
             self.at += 1
             is_nested = self._peek() in ("{", "[", *_CLOSING)
-            found[key] = self.value(depth - 1) if is_nested else self._plain()
+            found.append((key, self.value(depth - 1) if is_nested else self._plain()))
             self._comma()
         self.at += 1
-        return found
+        return _with_all_values(found)
 
     def _array(self, depth: int) -> list[Any]:
         self.at += 1

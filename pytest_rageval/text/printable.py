@@ -9,7 +9,8 @@ _UNPRINTABLE = re.compile(
     r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"  # they change the order of what follows
 )
 # GitHub Actions runs commands in any output: "::" at the beginning of a line, "##[" anywhere.
-_COMMAND = re.compile(r"^(\s*)::|##\[", re.MULTILINE)
+# A blank before it may become a line break.
+_COMMAND = re.compile(r"^(\s*)::|(?<=\s)::(?=\w)|##\[", re.MULTILINE)
 
 
 def printable(text: str) -> str:
@@ -35,9 +36,18 @@ def one_line(text: str) -> str:
     return " ".join(printable(text).split())
 
 
+def wrappable(text: str) -> str:
+    r"""Return ``printable(text)`` without any ``::``, for what pytest breaks inside a word.
+
+    >>> wrappable("a::error::b")
+    'a\\x3a\\x3aerror\\x3a\\x3ab'
+    """
+    return printable(text).replace("::", r"\x3a\x3a")
+
+
 def _escape(found: re.Match[str]) -> str:
     return found.group().encode("unicode_escape").decode("ascii")
 
 
 def _inert(found: re.Match[str]) -> str:
-    return "\\x23#[" if found.group() == "##[" else f"{found[1]}\\x3a:"
+    return "\\x23#[" if found.group() == "##[" else f"{found[1] or ''}\\x3a:"

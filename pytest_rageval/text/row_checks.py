@@ -26,6 +26,8 @@ KINDS: Final = (
 """The checks of ``answer_checks``; all but the last may begin with ``not-``."""
 
 _LATENCY: Final = KINDS[-1]
+_LEAST_PART: Final = 1e-6
+"""The least part of a row's weight: a failed check below the tolerance of bounds would pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +93,8 @@ def included(
 def read_texts(field: str, value: Any) -> tuple[str | tuple[str, ...], ...] | None:
     """Return the texts of a row, None where there are none; a list among them is of alternatives.
 
-    A number is its text. Raises ValueError for another value, and for an empty text in a list,
-    which every answer holds.
+    A number is its text. Raises ValueError for another value, and for an empty or blank text in a
+    list, which every answer holds.
     """
     if value == "":
         return None
@@ -101,17 +103,17 @@ def read_texts(field: str, value: Any) -> tuple[str | tuple[str, ...], ...] | No
 
 def _one_or_more(field: str, part: Any) -> str | tuple[str, ...]:
     if not isinstance(part, list | tuple):
-        return _text(field, part)
+        return _words(field, part)
     if not part:
         raise ValueError(f"{field}: a list of alternatives is empty")
-    return tuple(_text(field, text) for text in part)
+    return tuple(_words(field, text) for text in part)
 
 
 def read_criteria(field: str, value: Any) -> tuple[str, ...] | None:
     """Return the criteria of a row, None where there are none; raises ValueError for no text."""
     if value == "":
         return None
-    return tuple(_text(field, part) for part in _parts(value)) or None
+    return tuple(_words(field, part) for part in _parts(value)) or None
 
 
 def read_patterns(field: str, value: Any) -> tuple[str, ...] | None:
@@ -124,13 +126,18 @@ def read_patterns(field: str, value: Any) -> tuple[str, ...] | None:
 def read_checks(field: str, value: Any) -> tuple[Mapping[str, Any], ...] | None:
     """Return the checks of a row as they are written, None where there are none.
 
-    Raises ValueError for what ``checks_of`` cannot read.
+    Raises ValueError for what ``checks_of`` cannot read, and for a weight that is none beside the
+    others.
     """
     if value == "":
         return None
     parts = _parts(value)
-    for part in parts:
-        _check(field, part)
+    weights = [_check(field, part).weight for part in parts]
+    if weights and min(weights) < _LEAST_PART * sum(weights):
+        raise ValueError(
+            f"{field}: a weight of {min(weights):g} of {sum(weights):g} counts for nothing; leave "
+            "out the check, or give it more"
+        )
     return tuple(parts) or None
 
 
@@ -195,6 +202,13 @@ def _text(place: str, value: Any) -> str:
     if not value:
         raise ValueError(f"{place}: an empty text is in every answer")
     return _nfc(value)
+
+
+def _words(place: str, value: Any) -> str:
+    text = _text(place, value)
+    if not text.strip():
+        raise ValueError(f"{place}: blanks alone are in nearly every answer")
+    return text
 
 
 def _pattern(place: str, value: Any) -> str:

@@ -47,5 +47,5 @@ def test_causes_are_shown_and_filter_the_samples(open_report: Any) -> None:
     page.get_by_role("button", name="清除筛选").click()
     page.locator("#samples tbody button").last.click()
     said = dialog.inner_text()  # once, in one language
-    assert "不忠实：上下文中有参考答案，但没有答案所说的：seven、days" in said
+    assert "不忠实：上下文中有参考答案，但没有回答所说的：seven、days" in said
     assert "contexts hold" not in said

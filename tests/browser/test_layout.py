@@ -23,6 +23,7 @@ from pytest_rageval.model import (
     ScenarioInfo,
     ScenarioResult,
 )
+from pytest_rageval.reports import page as page_package
 
 NAMES = (
     "context_entity_recall_weighted_by_document",
@@ -45,6 +46,8 @@ QUESTIONS = (
     "Where is my order?",
 )
 DOCS = ("returns-and-refunds-policy-2026.pdf", "warranty.pdf", "配送与运费说明（第三版）.pdf")
+ASSETS = Path(page_package.__path__[0], "assets")
+SPEAKING = ("words.js", "run_words.js", "gates.js", "regression.js")
 FATES = ("passed", "passed", "failed", "error", "passed", "invalid", "xfailed", "skipped")
 
 
@@ -348,3 +351,43 @@ def test_what_the_run_said_is_in_chinese_too(
         f"weighted_score：变差，A {mean}，B 0.8625（release-2026-10），差值 {a}，p 0.0039，"
         f"n = 20，共 9 组；模式 significant，max_drop {drop}"
     )
+
+
+def test_few_differences_and_few_pairs_are_said_in_chinese(
+    open_report: Any, weigh: Callable[..., ScenarioResult]
+) -> None:
+    """[U1] Brackets are full-width, every number has its unit, and nothing is said twice."""
+    page = open_report(crowded(weigh, 1))
+    few = "3 {}: p cannot fall below 0.25; 6 would be needed for 0.05"
+    needed = "3 {}：p 不可能低于 0.25；要达到 0.05 至少需要 6 {}"
+    why = "4 {} cannot reach p < 0.05, whatever the scores; 6 can"
+    undecided = "f1: undecided, A 0.5000, B 0.7500 (main), difference -0.2500, p 0.2500, n 4"
+    begin = "f1：无法判定，A 0.5000，B 0.7500（main），差值 -0.2500，p 0.2500，n = 4"
+    said = {
+        few.format("samples differ"): needed.format("个样本有差异", "个"),
+        f"p 0.2500, n 12 ({few.format('groups differ')})": (
+            f"p 0.2500，n = 12（{needed.format('组有差异', '组')}）"
+        ),
+        f"{undecided}; cannot be decided: {why.format('pairs')}": (
+            f"{begin}；原因：4 对样本无论结果如何都达不到 p < 0.05；至少需要 6 对样本"
+        ),
+        f"{undecided}; cannot be decided: {why.format('groups')}": (
+            f"{begin}；原因：4 组无论结果如何都达不到 p < 0.05；至少需要 6 组"
+        ),
+    }
+    lacking = ["回答", "f1"]
+    found = page.evaluate(
+        f"""([texts, names]) => {{
+            {"".join((ASSETS / name).read_text("utf-8") for name in SPEAKING)}
+            language = "zh";
+            return [
+                texts.map(runSaid),
+                names.map((name) => say("missing_on", {{ name: afterWords(name), n: 2 }})),
+                tooFewUnits(4, 6, "pair", {{ alpha: 0.05, over: "" }}),
+            ];
+        }}""",
+        [list(said), lacking],
+    )
+    assert found[0] == list(said.values())
+    assert found[1] == ["2 个样本缺少回答", "2 个样本缺少 f1"]
+    assert found[2] == "4 对样本无论结果如何都达不到 p < 0.05；至少需要 6 对样本"

@@ -462,7 +462,7 @@ def test_the_weighted_score_is_compared_where_it_is_more_than_one_metric(
         ({"f1": 0.9, "no_regression": {"baseline": "base"}}, Extent(2, 2, 2), "Failed"),
         ({"f1": 0.1}, Extent(5, 2, 2), "Undecided"),
         ({}, Extent(5, 2, 2), "Undecided"),
-        ({}, Extent(2, 2, 2), "Passed"),
+        ({}, Extent(2, 2, 2), "Not judged"),
     ],
 )
 def test_the_verdict_is_that_of_the_summary(

@@ -361,7 +361,7 @@ SAID = (
 )
 KEPT = re.compile(
     r"'best: \{.*?\}'|weighted_score|normalizer squad|group_by|doc_name|reference_ids|key_map: "
-    r"\{id: \.\.\.\}|variants\.json|min_pairs|f1|em|weights|aa|s\d|max-T|alpha"
+    r"\{id: \.\.\.\}|variants\.json|min_pairs|f1|em|weights|aa|s\d|max-T|alpha|按 id 匹配"
 )
 
 

@@ -54,6 +54,11 @@ class Job:
         text = "".join(f"{json.dumps(row)}\n" for row in rows)
         (self.folder / "answers.jsonl").write_text(text, "utf-8")
 
+    @property
+    def kept(self) -> Path:
+        """The saved runs of the default branch, as the cache has them."""
+        return self.folder / ".rageval" / ".cache-baselines" / "rageval"
+
     def happens(self, event: str, payload: dict[str, Any], ref: str) -> None:
         """Be a job of this event."""
         path = Path(self.environ["GITHUB_EVENT_PATH"])
@@ -75,6 +80,7 @@ def job(tmp_path: Path) -> Job:
     folder = tmp_path / "work"
     folder.mkdir()
     own = {
+        "ACTION_NAME": "rageval",
         "ACTION_SCENARIOS": "garden.rageval.yaml\n",
         "ACTION_PYTEST_ARGS": "-q",
         "ACTION_BASELINE": "main",
@@ -97,7 +103,7 @@ def test_a_pull_request_is_compared_with_the_run_that_main_saved(job: Job) -> No
     job.happens("push", {}, "refs/heads/main")
     status, outputs = job.run()
     assert (status, outputs["verdict"], outputs["saves-baseline"]) == (0, "passed", "true")
-    assert (job.folder / ".rageval" / ".cache-baselines" / "garden" / "main.json").is_file()
+    assert (job.kept / "garden" / "main.json").is_file()
     job.write(right=6, wrong=2)
     job.happens("pull_request", PULL_REQUEST, "refs/pull/7/merge")
     status, outputs = job.run()
@@ -121,6 +127,7 @@ def test_a_fall_that_nobody_can_decide_is_red_though_pytest_passed(job: Job) -> 
     assert report.startswith("## rageval: NOT JUDGED\n")
     for text in (report, Path(job.environ["GITHUB_STEP_SUMMARY"]).read_text("utf-8")):
         assert "'compare-fail' could not be decided: there is no saved run 'main'" in text
+    assert not job.kept.exists()  # or a second use in this workspace would compare it with itself
 
 
 @pytest.mark.full
@@ -159,6 +166,11 @@ def test_falls_of_refused_and_of_missing_runs_are_told_apart() -> None:
         "not compared, there is no saved run 'main' yet: b",
         "not compared, the saved run 'main' was refused: a",
     ]
+    (said,) = action_run._not_compared(environ, runs[2:], saved)
+    assert said == (
+        "no scenario here is compared with the saved run 'main' of a: renamed, removed, or not run"
+    )
+    assert action_run._not_compared(environ, [], saved) == []  # what ended pytest says more
 
 
 @pytest.mark.parametrize("name", ["a/b", "main.json", "a b"])
@@ -250,6 +262,141 @@ def test_every_script_gets_what_it_reads() -> None:
             assert set(re.findall(r"ACTION_[A-Z_]+", text)) == set(step["env"])
             scripts += 1
     assert scripts == 4
+
+
+def ran(folder: str, path: str, verdict: str = "**passed**") -> Run:
+    return Run(Path(folder), f"# {folder}\n\n{verdict}\n", is_compared=True, path=path)
+
+
+@pytest.mark.parametrize(
+    ("scenarios", "ran_paths", "lost"),
+    [
+        ("eval/a.yaml\neval/sub/a.yaml::s1", ["eval/a.yaml", "eval/sub/a.yaml"], []),
+        ("eval/a.yaml\neval/sub/a.yaml", ["eval/a.yaml"], ["eval/sub/a.yaml"]),
+        ("eval/**/*.yaml", ["eval/a.yaml"], ["eval/sub/a.yaml"]),
+        ("eval/**/*.yaml", ["a.yaml", "sub/a.yaml"], []),  # the rootdir is eval
+        ("eval/**/*.yaml", ["work/eval/a.yaml", "work/eval/sub/a.yaml"], []),  # it is above
+        ("eval/sub/a.yaml", ["../../eval/sub/a.yaml"], []),  # it is beside
+        ("eval/[b].yaml", ["eval/[b].yaml"], []),  # a name, no pattern
+        ("eval/[b].yaml", ["eval/a.yaml"], ["eval/[b].yaml"]),
+    ],
+)
+def test_a_scenario_of_the_input_that_left_no_run_is_named(
+    job: Job,
+    monkeypatch: pytest.MonkeyPatch,
+    scenarios: str,
+    ran_paths: list[str],
+    lost: list[str],
+) -> None:
+    """pytest may be green: a conftest ended it, or the folder of a run could not be written."""
+    import action_run
+
+    for name in ("a.yaml", "sub/a.yaml", "[b].yaml", "other/x/y.yaml"):
+        file = job.folder / "eval" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    monkeypatch.chdir(job.folder)
+    if "[b]" not in scenarios:
+        (job.folder / "eval" / "[b].yaml").unlink()
+        (job.folder / "eval" / "other" / "x" / "y.yaml").unlink()
+    environ = {"ACTION_SCENARIOS": scenarios}
+    runs = [ran(f"r{at}", path) for at, path in enumerate(ran_paths)]
+    assert action_run.without_a_run(environ, runs) == lost
+
+
+@pytest.mark.full
+def test_a_scenario_whose_run_cannot_be_written_is_red(job: Job) -> None:
+    """The exit status of pytest follows the verdict; but nobody sees this scenario's."""
+    job.write(right=8)
+    other = SCENARIO.replace("garden", "shed")
+    (job.folder / "shed.rageval.yaml").write_text(other, "utf-8")
+    (job.folder / ".rageval").mkdir()
+    (job.folder / ".rageval" / "shed").touch()
+    job.environ["ACTION_SCENARIOS"] = "*.rageval.yaml"
+    status, outputs = job.run()
+    assert (status, outputs["exit-status"], outputs["verdict"]) == (1, "0", "error")
+    report = Path(outputs["report"]).read_text("utf-8")
+    assert "- shed.rageval.yaml: NOT JUDGED, it left no results; the log says why" in report
+    job.write(right=0, wrong=8)  # red as it is: the other scenario is named all the same
+    _, outputs = job.run()
+    assert outputs["verdict"] == "failed"
+    assert "shed.rageval.yaml: NOT JUDGED" in Path(outputs["report"]).read_text("utf-8")
+
+
+def test_a_scenario_without_anything_to_pass_is_not_judged(job: Job) -> None:
+    """All answers are wrong, and pytest is green: no gate and no threshold asked for more."""
+    job.write(right=0, wrong=2)
+    text = SCENARIO.replace("gates: {em: 0.5}\n", "")
+    (job.folder / "garden.rageval.yaml").write_text(text, "utf-8")
+    status, outputs = job.run()
+    assert (status, outputs["exit-status"], outputs["verdict"]) == (1, "0", "not judged")
+    report = Path(outputs["report"]).read_text("utf-8")
+    assert report.startswith("## rageval: NOT JUDGED\n")
+    assert "- garden: **not judged**: no gates and no thresholds; 2 of 2 cases passed; " in report
+
+
+@pytest.mark.full
+def test_what_main_only_saves_is_judged_by_the_comparison(job: Job) -> None:
+    """With 'compare-fail', main is not red for a scenario without gates of its own."""
+    job.write(right=8)
+    text = SCENARIO.replace("gates: {em: 0.5}\n", "")
+    (job.folder / "garden.rageval.yaml").write_text(text, "utf-8")
+    job.environ["ACTION_COMPARE_FAIL"] = "em:0.02:any"
+    job.happens("push", {}, "refs/heads/main")
+    status, outputs = job.run()
+    assert (status, outputs["verdict"], outputs["saves-baseline"]) == (0, "not judged", "true")
+    job.happens("pull_request", PULL_REQUEST, "refs/pull/7/merge")
+    assert job.run()[1]["verdict"] == "passed"
+    job.write(right=7, wrong=1)
+    (job.folder / "garden.rageval.yaml").write_text(text, "utf-8")
+    assert [job.run()[1]["verdict"] for _ in range(2)] == ["failed", "failed"]
+
+
+def test_variants_are_judged_by_the_gate_over_them(tmp_path: Path) -> None:
+    folder = tmp_path / "garden" / "a" / "20261123"
+    idle = Run(folder, "# a\n\n**not judged**: no gates\n", is_compared=False)
+    assert idle.is_idle
+    folder.mkdir(parents=True)
+    gate = {"gate": {"outcome": "passed", "message": "nothing is better"}}
+    (tmp_path / "garden" / "variants.json").write_text(json.dumps(gate), "utf-8")
+    assert not idle.is_idle
+
+
+def test_a_pull_request_gets_copies(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a pull request saves is nobody's baseline; an old copy is none either."""
+    import action_run
+
+    monkeypatch.chdir(job.folder)
+    for place in ("garden", "bot/dense"):
+        (job.kept / place).mkdir(parents=True)
+        (job.kept / place / "main.json").write_text("{}", "utf-8")
+    copies = job.folder / ".rageval" / ".cache-copies" / "rageval"
+    for _ in range(2):
+        action_run.provide_baselines(job.environ)
+        found = sorted(file.relative_to(copies).as_posix() for file in copies.rglob("*.json"))
+        assert found == ["bot/dense/main.json", "garden/main.json"]
+        (copies / "new.json").touch()
+    assert f"rageval_baselines={copies}" in action_run.pytest_command(job.environ)
+    job.happens("push", {}, "refs/heads/main")
+    assert f"rageval_baselines={job.kept}" in action_run.pytest_command(job.environ)
+    assert action_run.saved_runs(job.environ) == {Path("garden"), Path("bot/dense")}
+    job.environ["ACTION_NAME"] = "other"  # another use in this workspace
+    assert action_run.saved_runs(job.environ) == set()
+
+
+def test_main_keeps_the_saved_run_of_what_did_not_run_this_time(job: Job) -> None:
+    """[E24] A run in part, or another use in this workspace, must not end the comparison.
+
+    With ``compare-fail``, a pull request that makes that other scenario worse would be green.
+    """
+    job.write(right=1)
+    job.happens("schedule", {}, "refs/heads/main")
+    other = job.kept / "bot" / "dense" / "main.json"
+    other.parent.mkdir(parents=True)
+    other.write_text("{}", "utf-8")
+    assert job.run()[0] == 0
+    assert (job.kept / "garden" / "main.json").is_file()
+    assert other.is_file()
 
 
 # The report.
@@ -356,11 +503,12 @@ def test_a_token_without_the_right_is_told(
     assert TOKEN not in said
 
 
+@pytest.mark.parametrize("report", ["", "/nowhere/report.md"])
 def test_a_job_that_ended_before_pytest_leaves_no_green_comment(
-    github: FakeGitHub, monkeypatch: pytest.MonkeyPatch
+    github: FakeGitHub, monkeypatch: pytest.MonkeyPatch, report: str
 ) -> None:
     github.add_comment(f"{action_comment.marker('rageval')}\n## rageval: passed")
-    monkeypatch.setenv("ACTION_REPORT", "")
+    monkeypatch.setenv("ACTION_REPORT", report)
     action_comment.main()
     assert "NOT JUDGED" in github.comments[0]["body"]
 
@@ -401,6 +549,21 @@ def test_badges_are_put_on_their_branch_only_when_they_change(
     assert [line.split()[0] for line in github.asked] == ["GET", "PUT", "GET", "GET", "PUT"]
     content = github.files["badges:garden.svg"]["content"]
     assert base64.b64decode(content) == b"<svg>2</svg>"
+
+
+def test_a_variant_and_a_scenario_have_badges_of_their_own() -> None:
+    files = [Path(".rageval", *above, "run", "badge.svg") for above in (("b-x",), ("b", "x"))]
+    assert [action_badge.badge_name(file) for file in files] == ["b-x", "b/x"]
+
+
+def test_badges_that_stay_behind_are_told(
+    github: FakeGitHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """pytest ended without a run: the branch says what may no longer hold."""
+    monkeypatch.setenv("ACTION_BADGES", "")
+    monkeypatch.setenv("ACTION_BADGE_BRANCH", "badges")
+    with pytest.raises(SystemExit, match="those on the branch are of an earlier run"):
+        action_badge.main()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,7 +21,9 @@ pytest_plugins = ["judged_project"]
 ROWS = [{"question": "is it?", "contexts": ["it is"], "answer": text} for text in ("1", "2", "2")]
 
 
-def test_what_it_says_is_what_a_run_then_asks(judged: JudgedProject) -> None:
+def test_what_it_says_is_what_a_run_then_asks(
+    judged: JudgedProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """[E22] Three samples with two questions among them are two calls, as the server counts."""
     price = {"price": {"input": 1_000_000, "output": 0}, "max_tokens": 100}
     judged.scenario(ROWS, metrics=[RUBRIC], judge=price, gates={"weighted_score": 0.1})
@@ -42,6 +45,16 @@ def test_what_it_says_is_what_a_run_then_asks(judged: JudgedProject) -> None:
             "*no tests ran in*",
         ]
     )
+    monkeypatch.delenv("JUDGE_KEY")
+    without = judged.pytest("--rag-dry-run")
+    assert without.ret == pytest.ExitCode.OK
+    without.stdout.fnmatch_lines(
+        [
+            "judge     m: about 2 calls*",
+            "needs     judge.*: the environment variable JUDGE_KEY is not*",
+        ]
+    )
+    monkeypatch.setenv("JUDGE_KEY", "sk-test-0123456789")
     judged.pytest()
     assert len(judged.asked) == 2
     again = judged.pytest("--rag-dry-run", "-k", "s0", "-q")
@@ -73,6 +86,16 @@ def test_it_chooses_as_the_run_would(project: Project, plain: Run) -> None:
             "samples   4 of 5 would run, 1 skipped",
             "asks      nobody",
             "gate best of qa: would be decided",
+        ]
+    )
+    gates = ("qa.rageval.yaml::two::gate:em.mean", "qa.rageval.yaml::gate:best")
+    without = plain("--rag-dry-run", *(f"--deselect={one}" for one in gates))
+    without.stdout.fnmatch_lines(
+        [
+            "*rageval: qa::two, dry run*",
+            "gates     deselected, not decided: em.mean",
+            "gates     would be decided: unscored",
+            "gate best of qa: deselected, not decided",
         ]
     )
     part = plain(
@@ -122,3 +145,20 @@ def test_neither_the_target_nor_what_it_needs_is_started(project: Project, plain
     result = plain("--rag-dry-run")
     result.stdout.fnmatch_lines_random(["target    app:answer: 1 question", "looks ahead: False"])
     assert not (project.path / "asked.txt").exists()
+
+
+@pytest.mark.parametrize("place", ["pytest.ini", "PYTEST_ADDOPTS"])
+def test_left_over_it_is_no_green_run(
+    project: Project, plain: Run, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """[E22] From a file or a variable, no run of CI would ever judge anything."""
+    project.rows([{"answer": "x", "references": ["x"]}])
+    project.scenario("name: qa\ndataset: qa.jsonl\nmetrics: [em]\n")
+    if place == "pytest.ini":
+        project.file("pytest.ini", "[pytest]\naddopts = --rag-dry-run -q\n")
+    else:
+        monkeypatch.setenv(place, f"{os.environ[place]} --rag-dry-run")
+    result = plain()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: --rag-dry-run: found in *{place}: every run would *"])
+    assert plain("--rag-dry-run").ret == pytest.ExitCode.OK

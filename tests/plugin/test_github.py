@@ -93,6 +93,8 @@ def test_a_summary_that_cannot_be_written_is_a_remark(project: Project, workflow
 
 
 EVIL = "fine\n::add-mask::a\n  ::error::b\n##[command]c ##[error]d\r::stop-commands::e"
+# As it is wrapped, at a blank or inside a word, one of many is the first of its line.
+EVIL += "\n" + " ::error::f" * 20 + " 退款::error::g" * 20 + " " + "::error::h" * 40
 
 
 def test_no_text_of_the_data_starts_a_command(

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+
+from pytest_rageval.plugin.importer import needed_by
 
 CONFIG = """\
 prompts: ["Hello {{name}}"]
@@ -10,6 +14,7 @@ providers: [echo]
 tests:
   - {vars: {name: Ann}, assert: [{type: contains, value: Ann}]}
   - {vars: {name: Bob}, assert: [{type: contains, value: bob}, {type: javascript, value: "1"}]}
+  - {vars: {name: Cem}, assert: [{type: javascript, value: "2"}]}
 """
 
 
@@ -21,15 +26,43 @@ def test_an_import_runs_with_the_verdicts_of_promptfoo(pytester: pytest.Pytester
     found.stdout.fnmatch_lines(
         [
             "wrote evals/promptfooconfig.rageval.yaml",
-            "wrote evals/promptfooconfig.jsonl (2 rows, 2 checks)",
-            "  promptfooconfig.yaml:5: assert javascript: runs code; write a metric of your own",
+            "wrote evals/promptfooconfig.jsonl "
+            "(3 rows, 2 checks; 1 row skipped: 'skip' in it says why)",
+            "not taken, also listed in evals/promptfooconfig.rageval.yaml:",
+            "  promptfooconfig.yaml:5, 6: assert javascript: runs code; write a metric of your own",
             "run it:  pytest evals/promptfooconfig.rageval.yaml",
         ]
     )
-    pytester.runpytest("evals/promptfooconfig.rageval.yaml").assert_outcomes(passed=1, failed=1)
+    pytester.runpytest("evals/promptfooconfig.rageval.yaml").assert_outcomes(
+        passed=1, failed=1, skipped=1
+    )
     again = pytester.runpytest("--rag-import=evals/promptfooconfig.yaml")
     assert again.ret == 4
     again.stderr.fnmatch_lines(["*already has promptfooconfig.rageval.yaml, promptfooconfig.jsonl"])
+
+
+@pytest.mark.parametrize(
+    ("scenario", "needs"),
+    [
+        ({"metrics": ["answer_checks"]}, ""),
+        ({"metrics": ["answer_checks"], "target": {"use": "m:f"}}, ""),
+        (
+            {"metrics": ["must_satisfy"], "judge": {"model": "g"}},
+            'pip install "pytest-rageval[judge]"; in the environment OPENAI_API_KEY',
+        ),
+        (
+            {
+                "metrics": ["faithfulness"],
+                "judge": {"model": "g", "base_url": "http://x", "api_key_env": "K"},
+                "variants": {"a": {"target": {"url": "http://x?k=${A}"}}},
+            },
+            'pip install "pytest-rageval[judge,ragas]"; in the environment A, K',
+        ),
+    ],
+)
+def test_an_import_says_what_its_scenario_needs(scenario: dict[str, Any], needs: str) -> None:
+    """[E22] The first run is not red for what the import knew."""
+    assert needed_by(scenario) == needs
 
 
 def test_a_configuration_named_as_a_scenario_says_what_to_do(pytester: pytest.Pytester) -> None:

@@ -42,20 +42,128 @@ def test_from_a_csv_to_a_gate(project: Project) -> None:
     assert project.pytest().ret == pytest.ExitCode.TESTS_FAILED
 
 
-def test_gold_alone_is_red_until_a_system_is_named(project: Project) -> None:
-    """On the command line, without an edit; from another folder, with the data beside."""
+def test_a_gate_that_will_fail_is_announced(project: Project) -> None:
+    """Where the rows that were tried are below it: what to read, and what to set then."""
+    low = CSV.replace("five days,five", "ten,five").replace("the shop,the", "you,the")
+    project.file("low.csv", low)
+    result = project.pytest("--rag-init=evals", "--rag-from=low.csv")
+    result.stdout.fnmatch_lines(
+        [
+            "run it:  pytest evals/low.rageval.yaml",
+            "the rows tried are below the gate weighted_score 0.5: read the answers of the",
+            "run, then set in evals/low.rageval.yaml what is good enough",
+        ]
+    )
+
+
+def test_gold_alone_is_red_until_its_function_is_written(project: Project) -> None:
+    """Other tests run, what to do is said once; a function that there is already needs no edit."""
     project.file("data/gold.csv", CSV.replace("answer,", "category,"))
     project.file("my_app.py", "def answer(question):\n    return 'five days'\n")
+    project.file("test_other.py", "def test_other():\n    pass\n")
     result = project.pytest("--rag-init=evals", "--rag-from=data/gold.csv")
     assert result.ret == pytest.ExitCode.OK
-    result.stdout.fnmatch_lines(["the data have no answers: name your system under 'target' *"])
+    result.stdout.fnmatch_lines(
+        [
+            "wrote evals/gold.rageval.yaml",
+            "wrote evals/gold_target.py",
+            "the data have no answers: write in evals/gold_target.py how your system is asked, *",
+            "run it:  pytest evals/gold.rageval.yaml",
+        ]
+    )
     result = project.pytest()
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["*metric 'em' needs 'answer'*name a 'target'*"])
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.assert_outcomes(errors=1, skipped=2, failed=2, passed=1)
+    said = "NotImplementedError: write in gold_target.py how your system is asked"
+    result.stdout.fnmatch_lines([f"not answered: gold_target:answer: {said}"])
+    result.stdout.fnmatch_lines(["gate unscored * FAILED  none of 3 samples was scored*"])
+    result.stdout.fnmatch_lines([f"3 of 3 samples are not answered, for instance: *{said}"])
+    result.stdout.no_fnmatch_line("*failed on 3 of 3*")
+    result.stdout.fnmatch_lines(["next  *pytest --rag-set=target=MODULE:FUNCTION"])
+    result.stdout.no_fnmatch_line("page  *")
     project.pytester.syspathinsert()
     result = project.pytest("evals/gold.rageval.yaml", "--rag-set", "target=my_app:answer")
     assert result.ret == pytest.ExitCode.TESTS_FAILED  # one of three is right
-    assert result.parseoutcomes()["passed"] > 3
+    result.assert_outcomes(passed=4, failed=1)
+
+
+def test_what_is_there_is_kept(project: Project) -> None:
+    """A function that was written, and a workflow, which gets no step but a message with it."""
+    project.file("gold data.csv", CSV.replace("answer,", "category,"))
+    project.file("gold_data_target.py", "def answer(question):\n    return 'mine'\n")
+    workflow = project.file(".github/workflows/rageval.yml", "mine")
+    result = project.pytest("--rag-init", "--rag-from=gold data.csv", "--rag-ci=github")
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(
+        [
+            "wrote gold data.rageval.yaml",
+            "kept gold_data_target.py, which is there already",
+            "kept .github/workflows/rageval.yml, which is there already",
+            "In .github/workflows/rageval.yml, add this step:  - run: 'pytest ''gold data.rag*",
+        ]
+    )
+    assert workflow.read_text() == "mine"
+    assert "mine" in (project.path / "gold_data_target.py").read_text()
+
+
+def test_a_workflow_can_be_added_later(project: Project) -> None:
+    """The scenario stays as it is, also where the data alone would be refused."""
+    project.file("qa.csv", "question,topic\nWho?,a\n")
+    scenario = project.file("qa.rageval.yaml", "name: mine\ntarget: my_app:answer\n")
+    result = project.pytest("--rag-init", "--rag-from=qa.csv", "--rag-ci=github")
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(
+        ["kept qa.rageval.yaml, which is there already", "wrote .github/workflows/rageval.yml"]
+    )
+    assert scenario.read_text() == "name: mine\ntarget: my_app:answer\n"
+    assert "requirements.txt" in (project.path / ".github/workflows/rageval.yml").read_text()
+
+
+def test_a_function_that_there_is_needs_no_other(project: Project) -> None:
+    """[E22] The scenario names it, and CI needs no option; data with answers ask nobody."""
+    project.file("gold.csv", CSV.replace("answer,", "category,"))
+    project.file("answers.csv", CSV)
+    project.file("my_app.py", "def answer(question):\n    return 'five days, no, the shop'\n")
+    named = ("--rag-init", "--rag-set", "target=my_app:answer")
+    result = project.pytest(*named, "--rag-from=gold.csv")
+    assert result.ret == pytest.ExitCode.OK
+    assert result.outlines[-2:] == [
+        "wrote gold.rageval.yaml",
+        "run it:  pytest gold.rageval.yaml",
+    ]
+    assert not (project.path / "gold_target.py").exists()
+    project.pytester.syspathinsert()
+    assert project.pytest("gold.rageval.yaml").ret == pytest.ExitCode.OK
+    refused = project.pytest(*named, "--rag-from=answers.csv")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    refused.stderr.fnmatch_lines(["*no system is asked: set no target*"])
+
+
+def test_the_same_command_again_keeps_all(project: Project) -> None:
+    """A second file is named where the first one is; there is nothing to delete."""
+    arguments = ("--rag-init", "--rag-ci=github")
+    for name in ("a.csv", "b.csv"):
+        project.file(name, CSV)
+    project.pytest(*arguments, "--rag-from=a.csv")
+    workflow = project.path / ".github/workflows/rageval.yml"
+    again = project.pytest(*arguments, "--rag-from=a.csv")
+    assert again.ret == pytest.ExitCode.OK
+    assert again.outlines == [
+        "kept a.rageval.yaml, which is there already",
+        "kept .github/workflows/rageval.yml, which is there already",
+    ]
+    said = (
+        "In .github/workflows/rageval.yml, write b.rageval.yaml into the pytest command, "
+        "before --rag-strict"
+    )
+    for _ in range(2):  # until it is there
+        second = project.pytest(*arguments, "--rag-from=b.csv")
+        assert second.ret == pytest.ExitCode.OK
+        assert said in second.outlines
+    workflow.write_text(
+        workflow.read_text().replace(" --rag-strict", " b.rageval.yaml --rag-strict")
+    )
+    assert said not in project.pytest(*arguments, "--rag-from=b.csv").outlines
 
 
 @pytest.mark.parametrize(
@@ -68,7 +176,10 @@ def test_gold_alone_is_red_until_a_system_is_named(project: Project) -> None:
         (["--rag-from=bare.csv"], "*--rag-from needs --rag-init: pytest --rag-init --rag-from=*"),
         (["--rag-init", "--rag-from=none.csv"], "*none.csv' is no file; name a file with rows*"),
         (["--rag-init=bare.csv", "--rag-from=bare.csv"], "*bare.csv is no folder*"),
-        (["--rag-init", "--rag-from=bare.csv", "--rag-ci=x"], "*--rag-ci=x: expected github"),
+        (
+            ["--rag-init", "--rag-from=bare.csv", "--rag-ci=gitlab"],
+            "*: expected github; docs/how-to/show-results-*",
+        ),
         (["--rag-init", "--rag-from=bare.csv", "--rag-set", "name=x"], "*only keys of 'dataset'*"),
         (["--rag-init", "--rag-from=full.csv"], "*full.rageval.yaml exists already*"),
     ],
@@ -85,3 +196,46 @@ def test_what_cannot_be_done_writes_nothing(
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([message])
     assert {path: path.read_bytes() for path in project.path.iterdir() if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (
+            "问题,标准答案\n多久到账？,五天\n".encode("gb18030"),
+            "--rag-set=dataset.encoding=gb18030",
+        ),
+        (b'[{"question": "Who?", "expected": "the shop"}]', "--rag-set=dataset.format=json"),
+    ],
+)
+def test_a_key_that_the_file_needs_is_named_as_it_is_written_here(
+    project: Project, raw: bytes, said: str
+) -> None:
+    """One way, and it works; there is no scenario yet to write a line into."""
+    (project.path / "data.csv").write_bytes(raw)
+    result = project.pytest("--rag-init", "--rag-from=data.csv")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    message = result.stderr.str()
+    assert f" write {said}" in message
+    assert "set dataset." not in message
+    assert "Here:" not in message
+    result = project.pytest("--rag-init", "--rag-from=data.csv", said)
+    assert result.ret == pytest.ExitCode.OK
+
+
+def test_a_key_without_a_sure_value_is_named_too(project: Project) -> None:
+    """Bytes of no encoding that can be guessed."""
+    (project.path / "data.csv").write_bytes(b"question,expected\n\x81\xff,five days\n")
+    message = project.pytest("--rag-init", "--rag-from=data.csv").stderr.str()
+    assert "Here: --rag-set=dataset.encoding=VALUE" in message
+
+
+def test_two_columns_of_one_field_are_refused_with_the_option(project: Project) -> None:
+    """A27: which one is the gold is for the user to say, also here."""
+    project.file("a.csv", "question,answer,reference,expected_output\nq,x,x,y\n")
+    result = project.pytest("--rag-init", "--rag-from=a.csv")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["*both names of 'references'*Here: --rag-set=dataset.key_map.references=COLUMN*"]
+    )
+    assert not list(project.path.glob("*.yaml"))

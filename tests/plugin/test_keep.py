@@ -34,3 +34,17 @@ def test_older_runs_go_once_the_new_one_is_written(
     assert (project.path / ".rageval" / "qa" / "baselines" / "main.json").is_file()
     history = plain("--rag-history")
     assert sum(line.startswith("2") for line in history.outlines) == 1
+    # This scenario's rows, and a run that another one names, are in use.
+    named = project.folder()
+    project.file(
+        "b/other.rageval.yaml", f"compare: {{baseline: .rageval/qa/{named.name}/results.json}}"
+    )
+    rows = f"--rag-set=dataset={{path: {named / 'scores.csv'}, key_map: {{references: em}}}}"
+    run("qa.rageval.yaml")
+    run("qa.rageval.yaml")
+    assert [one.name for one in project.folders()][:-1] == [named.name]
+    project.file("b/other.rageval.yaml", "")
+    run("qa.rageval.yaml", rows)
+    assert [one.name for one in project.folders()][:-1] == [named.name]
+    run("qa.rageval.yaml")
+    assert not named.exists()

@@ -42,7 +42,7 @@ def test_the_command_runs_what_failed(scenario: Project, run: Run, plain: Run) -
     result = run("my bot.yaml", "--rag-strict")
     command, page = last_lines(result)
     assert command == "pytest 'my bot.yaml' --lf"
-    assert page == "--rag-report=html writes one"
+    assert page == "pytest 'my bot.yaml' --rag-strict --rag-report=html"
     again = plain(*shlex.split(command)[1:], "--rag-report=html")
     again.assert_outcomes(failed=2)
     command, page = last_lines(again)
@@ -58,15 +58,27 @@ def test_the_command_runs_what_failed(scenario: Project, run: Run, plain: Run) -
     assert len(last_lines(plain("my bot.yaml", "-p", "no:cacheprovider"))) == 1
 
 
-def test_a_failed_gate_alone_runs_its_scenario_again(scenario: Project, plain: Run) -> None:
-    """[E22] ``--lf`` has all of its cases; one that a part cannot decide asks for the rest."""
+def test_a_failed_gate_alone_runs_its_scenario_again(
+    scenario: Project, plain: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[E22] ``--lf`` has all of its cases; one that a part cannot decide asks for the rest.
+
+    Answers from a file do not change by themselves: the page, on which they are, comes first.
+    """
     scenario.file("my bot.yaml", SCENARIO.replace("thresholds: {em: 0.5}", "gates: {em: 0.5}"))
-    command, _ = last_lines(plain("my bot.yaml"))
+    page, command = last_lines(plain("my bot.yaml"))
+    assert page == "pytest 'my bot.yaml' --rag-report=html"
     again = plain(*shlex.split(command)[1:])
     again.assert_outcomes(passed=4, failed=1)
     assert scenario.gates() == {"em.mean": "failed", "unscored": "passed"}
     part = plain("my bot.yaml::q0", "-k", "q0", "--rag-strict")
-    assert last_lines(part)[0] == "pytest 'my bot.yaml' --rag-strict"
+    assert last_lines(part) == ["pytest 'my bot.yaml' --rag-strict"]
+    monkeypatch.setenv("RAGEVAL_LIMIT", "1")
+    scenario.file("args.txt", "--rag-strict\n--rag-limit=1\n-W\nignore::UserWarning\n")
+    part = plain("my bot.yaml", "@args.txt")
+    assert last_lines(part)[0] == (
+        "RAGEVAL_LIMIT= pytest 'my bot.yaml' --rag-strict -W ignore::UserWarning"
+    )
 
 
 def test_a_scenario_that_cannot_be_used_is_checked_without_asking(
@@ -75,8 +87,14 @@ def test_a_scenario_that_cannot_be_used_is_checked_without_asking(
     """[E22] Another file's error is not ours to comment."""
     scenario.file("my bot.yaml", SCENARIO.replace("em", "emm"))
     assert last_lines(plain("my bot.yaml")) == ["pytest 'my bot.yaml' --rag-dry-run"]
+    assert last_lines(plain("my bot.yaml", "--rag-dry-run")) == []
     scenario.file("my bot.yaml", SCENARIO)
+    assert last_lines(plain("my bot.yaml", "--rag-where", "topik=a")) == []
+    scenario.rows([{"question": "is it?", "references": ["x"]}])
+    asks = "pytest 'my bot.yaml' --rag-set=target=MODULE:FUNCTION"
+    assert last_lines(plain("my bot.yaml")) == [asks]
     scenario.file("test_other.py", "import nothing_of_this_name\n")
+    scenario.rows([{"id": "a", "answer": "x", "references": ["x"]}])
     assert last_lines(plain("my bot.yaml", "test_other.py")) == []
 
 

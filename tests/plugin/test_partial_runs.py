@@ -116,6 +116,29 @@ def test_strict_makes_undecided_gates_fail(project: Project, run: Run) -> None:
     result.stdout.fnmatch_lines(["FAILED *gate:em.mean*2 of 4 samples ran*strict*"])
 
 
+@pytest.mark.parametrize(
+    ("last", "args", "status"),
+    [
+        ("alpha", (), pytest.ExitCode.OK),  # undecided, as after any stop
+        ("alpha", ("--rag-strict",), pytest.ExitCode.TESTS_FAILED),
+        ("beta", (), pytest.ExitCode.TESTS_FAILED),
+    ],
+)
+def test_a_hook_that_ends_the_run_does_not_make_it_green(
+    project: Project, last: str, args: tuple[str, ...], status: pytest.ExitCode
+) -> None:
+    """``pytest.exit(returncode=0)`` after a sample; beta fails, and so do strict gates."""
+    project.conftest(
+        f"""
+        import pytest
+        def pytest_runtest_logfinish(nodeid):
+            if nodeid.endswith("{last}"):
+                pytest.exit("enough", returncode=0)
+        """
+    )
+    assert project.pytest(*args).ret == status
+
+
 def test_strict_is_an_ini_value_too(project: Project) -> None:
     """[E4] ``rageval_strict``."""
     project.pytester.makeini("[pytest]\nrageval_strict = true")

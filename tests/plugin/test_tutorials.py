@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import posixpath
 import re
-from pathlib import Path
+from itertools import zip_longest
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -20,7 +22,31 @@ FOLLOWED = [
     ("docs/how-to/coming-from-pytest-evals.md", "", 1),
     ("docs/how-to/coming-from-ragas.md", "", 1),
 ]
-TRANSLATED = {"README.md": "docs/zh/README.md", "docs/tutorial.md": "docs/zh/tutorial.md"}
+# The data that the pages about a first scenario speak of.
+OWN_DATA = {
+    "docs/how-to/first-scenario.md": """question,answer,expected,source
+How long do refunds take?,"A refund takes five working days from the day on which we get the \
+parcel.",five working days,refunds.pdf
+What does a refund cost?,"There is no fee at all for a refund, whatever you have ordered.",no fee,\
+refunds.pdf
+Who pays for the return?,The shop pays for the parcel that you send back to us.,the shop,\
+shipping.pdf
+How long does shipping take?,Most of our parcels are on their way for about a week.,three days,\
+shipping.pdf
+""",
+    "docs/zh/first-scenario.md": """问题,回答,标准答案,来源
+退款多久到账？,退款申请通过后，款项会在五个工作日内退回您的账户。,五个工作日,退款.md
+退款收手续费吗？,退款免费，我们不收取任何手续费。,免费,退款.md
+多久能送达？,下单后三个工作日内送达。,三个工作日,配送.md
+怎样查询物流？,抱歉，暂时无法回答。,短信中的单号,配送.md
+""",
+}
+TRANSLATED = {
+    "README.md": "docs/zh/README.md",
+    "docs/tutorial.md": "docs/zh/tutorial.md",
+    "docs/how-to/first-scenario.md": "docs/zh/first-scenario.md",
+}
+ENGLISH = {chinese: name for name, chinese in TRANSLATED.items()}
 
 
 def without_chance(text: str) -> str:
@@ -56,6 +82,27 @@ def test_page_shows_what_pytest_prints(
     assert (Path(".rageval") / scenario.partition(".")[0] / "latest" / "summary.md").is_file()
 
 
+@pytest.mark.parametrize("name", OWN_DATA)
+def test_page_about_own_data_shows_what_is_printed_and_written(
+    name: str, pytester: pytest.Pytester
+) -> None:
+    """[E22] The table, the scenario, a green run, and the function for data without answers."""
+    blocks = BLOCKS.findall((ROOT / name).read_text("utf-8"))
+    shown = {word: text for word, text in reversed(blocks) if word}
+    _, init, run = blocks[0][1].splitlines()
+    stem = init.partition("--rag-from=")[2].partition(".csv")[0]
+    Path(f"{stem}.csv").write_text(OWN_DATA[name], "utf-8")
+    assert shown["text"] == pytester.runpytest(*init.split()[1:]).stdout.str().lstrip() + "\n"
+    assert shown["yaml"] == Path(f"{stem}.rageval.yaml").read_text("utf-8")
+    assert pytester.runpytest(*run.split()[1:]).ret == pytest.ExitCode.OK
+    gold = run.replace(stem, "gold")
+    Path("gold.csv").write_text("question,expected\nWho pays?,the shop\n", "utf-8")
+    pytester.runpytest("--rag-init", "--rag-from=gold.csv")
+    written = Path("gold_target.py").read_text("utf-8")
+    assert shown["python"].replace("asked_target", "gold_target") in written
+    assert pytester.runpytest(*gold.split()[1:]).ret == pytest.ExitCode.TESTS_FAILED
+
+
 def _mend(sample: str, answer: str) -> None:
     """Write another answer into the sample's line."""
     data = Path("answers.jsonl")
@@ -71,8 +118,8 @@ def _mend(sample: str, answer: str) -> None:
 @pytest.mark.parametrize("name", TRANSLATED)
 def test_chinese_page_follows_the_english_one(name: str) -> None:
     """[E24] Headings and blocks, one by one; who changes the English is told to look here."""
-    chinese = (ROOT / TRANSLATED[name]).read_text("utf-8")
-    parts = [*PARTS.finditer((ROOT / name).read_text("utf-8"))]
+    english, chinese = _pages(name)
+    parts = [*PARTS.finditer(english)]
     digest = hashlib.sha256("\n".join(part.group() for part in parts).encode()).hexdigest()[:12]
     line = f"<!-- follows {name} at {digest} -->"
     assert line in chinese, (
@@ -80,4 +127,68 @@ def test_chinese_page_follows_the_english_one(name: str) -> None:
     )
     assert [part.groups() for part in PARTS.finditer(chinese)] == [part.groups() for part in parts]
     # A line break would be shown as a space, which Chinese does not have.
-    assert re.findall(r"[\u3001-\u9fff\uff01-\uff5e]\n[\u3001-\u9fff]", chinese) == []
+    assert re.findall(r"[\u3001-\u9fff\uff01-\uff5e]\n[\u3001-\u9fff]", _prose(chinese)) == []
+
+
+@pytest.mark.parametrize("name", TRANSLATED)
+def test_chinese_page_has_every_command_and_row_of_the_english_one(name: str) -> None:
+    """[E24] Commands differ in names only; a list may be longer: pages about Chinese text."""
+    english, chinese = _pages(name)
+    english = english.replace("quickstart", "chinese")  # of the examples
+    pairs = zip_longest(_commands(english), _commands(chinese), fillvalue="")
+    assert [(one, other) for one, other in pairs if not _is_same(one, other)] == []
+    assert _starting("|", chinese) == _starting("|", english)
+    assert _starting("- ", chinese) >= _starting("- ", english)
+
+
+@pytest.mark.parametrize("name", TRANSLATED)
+def test_chinese_page_names_and_links_what_the_english_one_does(name: str) -> None:
+    """[E24] A sentence that was forgotten mostly shows so: an option, a key, a page is missing."""
+    english, chinese = map(_prose, _pages(name))
+    quoted = {*re.findall(r"`([^`]+)`", chinese)}
+    missing = [
+        code
+        for code in re.findall(r"`([^`]+)`", english.replace("\n", " "))
+        if (" " not in code or "--" in code) and not any(_is_same(code, one) for one in quoted)
+    ]
+    assert missing == []
+    assert _linked(name, english) - _linked(TRANSLATED[name], chinese) == set()
+
+
+def _pages(name: str) -> list[str]:
+    return [(ROOT / page).read_text("utf-8") for page in (name, TRANSLATED[name])]
+
+
+def _prose(text: str) -> str:
+    return BLOCKS.sub("", text)
+
+
+def _starting(mark: str, text: str) -> int:
+    return sum(line.startswith(mark) for line in text.splitlines())
+
+
+def _commands(text: str) -> list[str]:
+    """Return the commands of a page, without comments."""
+    lines = "".join(block for word, block in BLOCKS.findall(text) if word == "").splitlines()
+    return [line.partition("#")[0].strip() for line in lines]
+
+
+def _is_same(code: str, chinese: str) -> bool:
+    """Return whether words are the same, but for Chinese names, which keep option and suffix."""
+    pairs = [*zip_longest(code.split(), chinese.split(), fillvalue="")]
+    return all(
+        one == other or (not other.isascii() and _around_name(one) == _around_name(other))
+        for one, other in pairs
+    )
+
+
+def _around_name(word: str) -> list[str]:
+    return re.findall(r"^--?[\w-]+=?|\.[a-z.]+$", word)
+
+
+def _linked(name: str, text: str) -> set[str]:
+    """Return what a page links, from the root; a translated page by its English name."""
+    folder = PurePosixPath(name).parent
+    links = re.findall(r"\]\(([^)#][^)]*)\)", text)  # none within the page
+    paths = {posixpath.normpath(folder / link) for link in links}
+    return {ENGLISH.get(path, path) for path in paths}

@@ -39,9 +39,11 @@ def test_only_these_samples_run_under_their_usual_names(rows: Project, run: Run)
 
 def test_no_sample_is_no_green_run(rows: Project, plain: Run) -> None:
     """Nothing ran, and a line names the values that there are."""
-    result = plain("--rag-where", "topic=feels", "-W", "default")
+    result = plain("--rag-where", "topic=feels")
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
-    result.stdout.fnmatch_lines(["*no row meets it. Did you mean 'fees'? It is fees, lake*"])
+    said = "--rag-where topic=feels: no row meets it. Did you mean 'fees'? It is fees, lake"
+    result.stdout.fnmatch_lines([f"NOT DECIDED: qa.rageval.yaml: {said}"])
+    assert "warning" not in result.stdout.str().lower()
     asked = plain("--rag-where", "topic=feels", "--rag-fail-under", "0.5", "-W", "default")
     assert asked.ret == pytest.ExitCode.USAGE_ERROR
     assert plain("--rag-where", "topik=fees").ret == pytest.ExitCode.INTERRUPTED
@@ -65,5 +67,6 @@ def test_a_test_function_runs_over_them_too(rows: Project, plain: Run) -> None:
 @pytest.mark.full
 def test_the_same_with_workers(rows: Project, workers: Run) -> None:
     """Each worker collects the same part."""
-    workers("--rag-where", "topic=lake")
+    result = workers("--rag-where", "topic=lake", "--rag-where", "topic=feels")
     assert sorted(rows.outcomes()) == ["a:b", "d"]
+    assert sum("no row meets it" in line for line in result.outlines) == 1

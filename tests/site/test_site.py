@@ -148,11 +148,13 @@ class Quiet(SimpleHTTPRequestHandler):
 
 SEARCHED = {
     "missing scores": "Weights and missing scores",
+    "--rag-where": "Command line",
     "permuting tests": "Significance",  # stemmed, as the index is
     "缺失的分数": "pytest-rageval：用 pytest 测试 RAG",
     "门禁怎样写": "教程：从第一个场景到 CI 门禁",
-    "答案的阈值": "教程：从第一个场景到 CI 门禁",
+    "回答的阈值": "教程：从第一个场景到 CI 门禁",
     "CI门禁": "教程：从第一个场景到 CI 门禁",
+    "哪一列是标准答案": "用您自己的数据生成场景",
 }
 
 

@@ -384,6 +384,28 @@ def test_arguments_that_cannot_be_meant_are_refused(
     assert not (in_folder / "runs").exists()
 
 
+class Frame:
+    """A table of some library, by its interface."""
+
+    def __arrow_c_stream__(self) -> None:
+        """Never asked: it is no scenario."""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        ({"dataset": ROWS}, "found none: evaluate("),
+        ({"scenario": Frame()}, "found rows; hand them over as dataset=: evaluate("),
+    ],
+)
+def test_rows_alone_say_what_to_measure(arguments: dict[str, Any], found: str) -> None:
+    """E23: with the call to write."""
+    with pytest.raises(ScenarioError) as caught:
+        evaluate(**arguments)
+    assert str(caught.value).startswith("scenario: expected a path, a Scenario or a mapping, found")
+    assert found in str(caught.value)
+
+
 def test_problems_name_the_scenario_that_has_no_file() -> None:
     """E12: all of them."""
     with pytest.raises(ScenarioError) as caught:
@@ -393,6 +415,17 @@ def test_problems_name_the_scenario_that_has_no_file() -> None:
         evaluate({**SCENARIO, "metrics": ["emm"], "thresholds": {"zz": 1}})
     assert [problem.where for problem in caught.value.problems] == ["s", "s"]
     assert "Did you mean 'em'?" in str(caught.value)
+
+
+def test_a_mapping_needs_no_name_and_rows_alone_are_told_their_place() -> None:
+    """[E23] In a notebook, nobody wants to name a draft."""
+    result = evaluate({"metrics": ["em"]}, dataset=[{"answer": "x", "references": "x"}])
+    assert (result.info.name, result.mean_of("em")) == ("evaluation", 1.0)
+    named = {key: value for key, value in SCENARIO.items() if key != "name"}
+    assert evaluate({**named, "scenario_name": "s"}).info.name == "s"
+    rows: Any = [{"answer": "x", "references": "x"}]
+    with pytest.raises(ScenarioError, match=r"of type list; rows are given as dataset=\.\.\."):
+        evaluate(rows)
 
 
 def test_run_settings_are_public(tmp_path: Path) -> None:

@@ -12,7 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from pytest_rageval.import_path import ImportPathError, import_object, split_path
+from pytest_rageval.import_path import (
+    ImportPathError,
+    functions_in,
+    import_object,
+    module_in,
+    split_path,
+)
 from pytest_rageval.run_paths import RunPaths
 
 Write = Callable[[str, str], Path]
@@ -44,6 +50,25 @@ def refusal(path: str, *folders: Path, mode: str = "prepend") -> str:
     with pytest.raises(ImportPathError) as caught:
         import_object(path, folders, mode)  # type: ignore[arg-type]
     return str(caught.value)
+
+
+def test_a_module_is_named_as_it_is_imported(write: Write) -> None:
+    """E22: in a package with the names of the packages, elsewhere by its own."""
+    write("own_a/__init__.py")
+    folder = write("own_a/own_b/__init__.py")
+    assert module_in(folder, "own_c") == "own_a.own_b.own_c"
+    assert module_in(folder.parent.parent, "own_c") == "own_c"
+
+
+def test_the_functions_of_a_file_are_told_without_running_it(write: Write) -> None:
+    """E22: the public ones; none of what is no Python."""
+    text = (
+        "1 / 0\ndef f(): ...\nasync def g(): ...\nclass C:\n    def h(self): ...\ndef _i(): ...\n"
+    )
+    folder = write("own_f.py", text)
+    assert functions_in(folder / "own_f.py") == ["f", "g", "C"]
+    write("own_g.py", "def (")
+    assert functions_in(folder / "own_g.py") == functions_in(folder / "none.py") == []
 
 
 class TestFinding:

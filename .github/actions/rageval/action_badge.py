@@ -18,8 +18,11 @@ def main() -> int:
     event = json.loads(Path(os.environ["GITHUB_EVENT_PATH"]).read_text("utf-8"))
     if branch == event.get("repository", {}).get("default_branch"):
         sys.exit(f"badge-branch: '{branch}' is the default branch; name one of its own, as badges")
+    badges = os.environ["ACTION_BADGES"].splitlines()
+    if not badges:
+        sys.exit("no run, and no badge: those on the branch are of an earlier run")
     try:
-        for badge in map(Path, os.environ["ACTION_BADGES"].splitlines()):
+        for badge in map(Path, badges):
             put_file(repository, branch, f"{badge_name(badge)}.svg", badge.read_bytes())
     except ApiError as error:
         sys.exit(
@@ -31,9 +34,9 @@ def main() -> int:
 
 
 def badge_name(file: Path) -> str:
-    """Return the scenario's folder, with that of the variant: ``support-bot`` or ``bot-dense``."""
+    """Return the scenario's folder, with that of the variant: ``support-bot`` or ``bot/dense``."""
     above = file.parts[::-1]
-    return "-".join(above[2 : above.index(".rageval")][::-1])
+    return "/".join(above[2 : above.index(".rageval")][::-1])
 
 
 def put_file(repository: Repository, branch: str, name: str, content: bytes) -> None:

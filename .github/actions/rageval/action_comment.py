@@ -40,8 +40,8 @@ def main() -> int:
 
 def comment_text(environ: Mapping[str, str], commit: str) -> str:
     """Return the report with its marker and links; what to say if there is no report."""
-    report = environ["ACTION_REPORT"]
-    text = Path(report).read_text("utf-8") if report else _NO_REPORT
+    report = Path(environ["ACTION_REPORT"])
+    text = report.read_text("utf-8") if report.is_file() else _NO_REPORT
     run = "{GITHUB_SERVER_URL}/{GITHUB_REPOSITORY}/actions/runs/{GITHUB_RUN_ID}".format(**environ)
     links = f"[log]({run})"
     if environ["ACTION_ARTIFACT_URL"]:

@@ -25,11 +25,15 @@ MEANINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run folder: where it is, its ``summary.md``, and whether it was compared."""
+    """A run folder: where it is, its ``summary.md``, and whether it was compared.
+
+    ``path`` is the scenario's file as pytest names it, relative to its rootdir.
+    """
 
     folder: Path
     summary: str
     is_compared: bool
+    path: str = ""
 
     @property
     def title(self) -> str:
@@ -46,6 +50,16 @@ class Run:
     def is_green(self) -> bool:
         return self.verdict.startswith("**passed**")
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether the scenario has neither gates nor thresholds, nor the gate ``best``."""
+        return self.verdict.startswith("**not judged**") and not contests([self])
+
+    @property
+    def is_unclear(self) -> bool:
+        """Whether it says neither that it passed nor that it has nothing to pass."""
+        return not self.verdict.startswith(("**passed**", "**not judged**"))
+
 
 def run_folders(base: Path) -> set[Path]:
     """Return the folders below ``base`` that hold a run; links are not followed."""
@@ -57,7 +71,8 @@ def read_run(folder: Path) -> Run:
     file = folder / "summary.md"
     results = json.loads((folder / "results.json").read_text("utf-8"))
     summary = file.read_text("utf-8") if file.is_file() else f"# {folder.parent.name}\n"
-    return Run(folder, summary, results.get("comparison") is not None)
+    is_compared = results.get("comparison") is not None
+    return Run(folder, summary, is_compared, results["scenario"]["path"])
 
 
 def contests(runs: Sequence[Run]) -> list[str]:

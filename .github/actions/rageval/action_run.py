@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import uuid
@@ -15,28 +17,36 @@ from pathlib import Path
 from action_report import Run, contests, read_run, report_text, run_folders
 
 BASE = Path(".rageval")
-# Beside the cached replies: the plugin does not take a folder of this name for a user's file.
+# Beside the cached replies: the plugin does not take folders of these names for a user's files.
 BASELINES = BASE / ".cache-baselines"
+COPIES = BASE / ".cache-copies"
+_GATES = "write gates or thresholds into the scenario, such as gates: {weighted_score: 0.5}"
 
 
 def main() -> int:
-    """Return 0 only if pytest passed, left a summary, and what was to be compared was compared."""
+    """Return 0 only if pytest passed, all was judged, and what was to be compared was compared."""
     environ = os.environ
-    before, saved = run_folders(BASE), saved_runs(environ["ACTION_BASELINE"])
+    before, saved = run_folders(BASE), saved_runs(environ)
     command = pytest_command(environ)
+    provide_baselines(environ)
     sys.stdout.write(f"{shlex.join(command)}\n")
     sys.stdout.flush()
     status = subprocess.run(command, check=False).returncode  # noqa: S603 (the workflow's words)
     runs = [read_run(folder) for folder in sorted(run_folders(BASE) - before)]
     lacks = _not_judged(runs) if status == 0 else []
-    remarks: list[str] = []
-    if not is_default_branch(environ):
+    lost = without_a_run(environ, runs) if runs and status in (0, 1) else []
+    lacks += [f"{one}: NOT JUDGED, it left no results; the log says why" for one in lost]
+    idle = [f"{run.title}: {run.verdict}; {_GATES}" for run in runs if run.is_idle]
+    is_default, remarks = is_default_branch(environ), list[str]()
+    if not is_default:
         lacks += _undecided(environ, runs, saved)
         remarks = _not_compared(environ, runs, saved)
+    verdict = _verdict(status, runs, lacks, idle)
+    # What the default branch only saves, 'compare-fail' judges in pull requests.
+    (remarks if is_default and _lines(environ["ACTION_COMPARE_FAIL"]) else lacks).extend(idle)
     for level, notes in (("error", lacks), ("warning", remarks)):
         sys.stdout.writelines(f"::{level}::{_escaped(note)}\n" for note in notes)
     final = status or int(bool(lacks))
-    verdict = "passed" if final == 0 else "failed" if status == 1 and runs else "error"
     notes = [*lacks, *contests(runs), *remarks]
     if lacks or not runs:  # the plugin's own summary does not say it
         _append(environ["GITHUB_STEP_SUMMARY"], report_text([], verdict, status, notes))
@@ -68,7 +78,7 @@ def _baseline_args(environ: Mapping[str, str]) -> list[str]:
     if not re.fullmatch(r"[\w-]+", name):
         sys.exit(f"the action's input 'baseline' is {name!r}: name it with letters and digits")
     # Saved in a pull request, too: then a scenario that is new is not compared, instead of refused.
-    args = ["-o", f"rageval_baselines={BASELINES.absolute()}", f"--rag-save={name}"]
+    args = ["-o", f"rageval_baselines={_baselines(environ).absolute()}", f"--rag-save={name}"]
     return args if is_default_branch(environ) else [*args, f"--rag-compare={name}", *falls]
 
 
@@ -83,9 +93,42 @@ def is_default_branch(environ: Mapping[str, str]) -> bool:
     return is_own and environ["GITHUB_REF"] == f"refs/heads/{default}"
 
 
-def saved_runs(name: str) -> set[Path]:
-    """Return the scenarios (as folders below the base) of which there is a saved run ``name``."""
-    return {file.parent.relative_to(BASELINES) for file in BASELINES.rglob(f"{name}.json")}
+def _baselines(environ: Mapping[str, str]) -> Path:
+    """Return the folder of the saved runs; all but the default branch get one of copies."""
+    return (BASELINES if is_default_branch(environ) else COPIES) / environ["ACTION_NAME"]
+
+
+def provide_baselines(environ: Mapping[str, str]) -> None:
+    """Copy the saved runs for a run that is only compared: what it saves is nobody's baseline."""
+    used, kept = _baselines(environ), BASELINES / environ["ACTION_NAME"]
+    if used != kept:
+        shutil.rmtree(used, ignore_errors=True)
+        if kept.is_dir():
+            shutil.copytree(kept, used)
+
+
+def saved_runs(environ: Mapping[str, str]) -> set[Path]:
+    """Return the scenarios (as folders below the base) that the default branch has saved."""
+    kept, name = BASELINES / environ["ACTION_NAME"], environ["ACTION_BASELINE"]
+    return {file.parent.relative_to(kept) for file in kept.rglob(f"{name}.json")}
+
+
+def without_a_run(environ: Mapping[str, str], runs: Sequence[Run]) -> list[str]:
+    """Return the scenario files of the input that left no run, relative to the working directory.
+
+    pytest names the files of runs relative to its rootdir, which is a folder above the scenarios
+    or the working directory: the one under which most of them are found.
+    """
+    here = Path.cwd()
+    words = [line.partition("::")[0] for line in _lines(environ["ACTION_SCENARIOS"])]
+    # Not Path.glob: as the plugin does it, hidden folders are left out.
+    names = [[one] if Path(one).exists() else glob.glob(one, recursive=True) for one in words]  # noqa: PTH207
+    named = {os.path.normpath(here / one): one for found in names for one in found}
+    files = [here / "file", *map(Path, named)]
+    roots = dict.fromkeys(folder for file in files for folder in file.parents)
+    ran = [{os.path.normpath(root / run.path) for run in runs} for root in roots]
+    lacking = min((named.keys() - found for found in ran), key=len)
+    return sorted(named[path] for path in lacking if Path(path).is_file())
 
 
 def _not_judged(runs: Sequence[Run]) -> list[str]:
@@ -96,7 +139,13 @@ def _not_judged(runs: Sequence[Run]) -> list[str]:
             "does no other option name another folder?"
         )
         return [said]
-    return [f"{run.title}: {run.verdict}" for run in runs if not run.is_green]
+    return [f"{run.title}: {run.verdict}" for run in runs if run.is_unclear]
+
+
+def _verdict(status: int, runs: Sequence[Run], lacks: Sequence[str], idle: Sequence[str]) -> str:
+    if status == 0 and not lacks:
+        return "not judged" if idle else "passed"
+    return "failed" if status == 1 and runs else "error"
 
 
 def _undecided(environ: Mapping[str, str], runs: Sequence[Run], saved: set[Path]) -> list[str]:
@@ -130,6 +179,12 @@ def _not_compared(environ: Mapping[str, str], runs: Sequence[Run], saved: set[Pa
         found.append(f"not compared, there is no saved run '{name}' yet: {', '.join(new)}")
     if refused and not _lines(environ["ACTION_COMPARE_FAIL"]):
         found.append(f"not compared, the saved run '{name}' was refused: {', '.join(refused)}")
+    gone = sorted(one.as_posix() for one in saved - {_place(run) for run in runs}) if runs else []
+    if gone:
+        found.append(
+            f"no scenario here is compared with the saved run '{name}' of {', '.join(gone)}: "
+            "renamed, removed, or not run"
+        )
     return found
 
 
@@ -150,7 +205,7 @@ def _put_outputs(
         "pages": _paths(environ, _pages(runs)),
         "badges": _paths(environ, (run.folder / "badge.svg" for run in runs)),
         "is-default-branch": str(is_default).lower(),
-        "saves-baseline": str(is_default and any(BASELINES.rglob("*.json"))).lower(),
+        "saves-baseline": str(is_default and bool(saved_runs(environ))).lower(),
     }
     for name, value in outputs.items():
         end = uuid.uuid4().hex  # nothing in a value can end it

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from pytest_rageval.errors import shorten
+from pytest_rageval.model import value_text
 from pytest_rageval.text.json_value import json_kind
 
 
@@ -31,11 +32,11 @@ def is_nan(value: Any) -> bool:
 
 
 def plain_text(name: str, value: Any) -> str:
-    """Return text, or a number or boolean as text; raises BadValueError for other values."""
+    """Return text, or a number or boolean as text (2024.0 is 2024); else raises BadValueError."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool | int | float):
-        return str(value)
+        return value_text(value)
     raise BadValueError(f"{name} must be text, found {json_kind(value)}")
 
 

@@ -28,9 +28,19 @@ from pytest_rageval.text.json_path import EVERY, LostPathError, head_of, path_in
 from pytest_rageval.text.json_value import json_text
 from pytest_rageval.text.row_checks import read_checks, read_criteria, read_patterns, read_texts
 
-_SEPARATOR = re.compile(r"[;|\n]")
-"""What may separate texts in one cell: read as one text, must_not_include would always hold."""
-_FALSE_WORDS = ("", "false", "no", "0", "off")
+_SEPARATOR = re.compile(r"[;|\n；，、،]|,(?!(?<=\d,)\d{3}(?!\d))")
+"""What may separate texts in one cell: read as one text, must_not_include would always hold.
+
+No comma in a number: ``1,500``.
+"""
+_COMMAS = frozenset(",，、،")
+"""Marks that must_include may have in one text, ``Paris, France``: if it is not found, that is red.
+"""
+_SPELT_LIST = re.compile(r"""\s*\[\s*['"]""")
+_FALSE_WORDS = frozenset(
+    {"", "false", "no", "0", "off", "f", "n", "0.0", "-", "--", "否", "不", "无"}
+    | {"none", "null", "nan", "na", "n/a"}
+)
 _CONTEXTS = ("contexts", "reference_contexts")
 _TEXTS = frozenset({"must_include", "must_not_include"})
 _LISTS = frozenset(
@@ -38,6 +48,8 @@ _LISTS = frozenset(
     | {*_TEXTS, "must_match", "answer_checks", "must_satisfy"}
 )
 """The fields with lists, which a table can only spell as text."""
+_LISTS_OF_TEXTS = frozenset({*_TEXTS, "must_satisfy"})
+"""The fields whose texts may spell a list in JSON, too: as one text, it would be in no answer."""
 _DEEPEVAL = frozenset({"input", "actual_output"})
 _DEEPEVAL_LISTS = frozenset({"context", "retrieval_context"})
 """In a table that deepeval saved, which has the columns above, ``|`` separates contexts."""
@@ -50,7 +62,7 @@ class KeyMap:
 
     ``fallbacks`` names a second column for some fields. A row without any value for such a field,
     even an empty one, takes it from that column, which then belongs to no other field. ``likely``
-    are further columns of fields, which are metadata by their own names, too.
+    are further columns of fields, which are metadata by their own names, too, as ``kept`` ones are.
     """
 
     def __init__(
@@ -59,7 +71,9 @@ class KeyMap:
         blank_answer: Literal["missing", "empty"] = "missing",
         fallbacks: Mapping[str, str] = NOTHING,
         likely: Mapping[str, str] = NOTHING,
+        kept: frozenset[str] = frozenset(),
     ) -> None:
+        self._kept_columns = kept | frozenset(likely.values())
         self._key_map = {**likely, **key_map}
         self._likely = frozenset(likely.values())
         self._fallbacks = {
@@ -130,7 +144,7 @@ class KeyMap:
         layout = self._layouts.get(columns)
         if layout is None:
             layout = self._layouts[columns] = _Layout(
-                columns, self._key_map, self._fallbacks, self._likely
+                columns, self._key_map, self._fallbacks, self._likely, self._kept_columns
             )
             self.columns.update(dict.fromkeys(columns))
             self._metadata_columns.update(dict.fromkeys(layout.metadata))
@@ -147,6 +161,7 @@ class _Layout:
         key_map: Mapping[str, str],
         fallbacks: Mapping[str, str],
         likely: frozenset[str],
+        kept: frozenset[str],
     ) -> None:
         present = set(columns)
         found: dict[str, list[str]] = {}
@@ -167,9 +182,7 @@ class _Layout:
         )
         used = {column for candidates in found.values() for column in candidates}
         used |= present & set(fallbacks.values())
-        self.metadata = tuple(
-            column for column in columns if column not in used or column in likely
-        )
+        self.metadata = tuple(column for column in columns if column not in used or column in kept)
         self._paths = {column: path_in(column) for column in used - present - likely}
         self.parts: dict[str, list[tuple[str | int, ...]]] = {}
         """By metadata column, the paths in it that became fields: for ``meta.source``, source."""
@@ -258,22 +271,45 @@ class _Layout:
     def read_cells(self, values: dict[str, Any], *, tabular: bool) -> None:
         """Replace cells that spell a list by that list, in fields that hold lists.
 
-        Of rows that are no table, only what deepeval joins in its JSON Lines too. Raises
-        BadValueError for a cell that is only part of a list.
+        Of rows that are no table, only lists of texts that a check is for, and what deepeval joins
+        in its JSON Lines too. Raises BadValueError for a cell that is only part of a list.
         """
-        for name in self._lists if tabular else self._separated:
+        for name in self._lists:
             value = values.get(name)
             if isinstance(value, str):
-                spelled = value_in_cell(name, value) if tabular else None
-                if spelled is not None:
-                    values[name] = spelled
-                elif name in self._separated:
+                values[name] = read_cell(name, value, tabular=tabular)
+                if name in self._separated and values[name] is value:
                     values[name] = value.split("|")
-                elif name in _TEXTS and (mark := _SEPARATOR.search(value)):
-                    raise BadValueError(
-                        f"{name}: one text with {mark[0]!r}, or several? {shorten(repr(value))}; "
-                        'write texts as JSON, ["first", "second"], and one text as ["first"]'
-                    )
+
+
+def read_cell(name: str, text: str, *, tabular: bool) -> Any:
+    """Return the list that the text of a field with lists spells; else the text.
+
+    Raises BadValueError for a part of a list, and for a table's cell that may be one text or
+    several.
+    """
+    if tabular or (name in _LISTS_OF_TEXTS and _SPELT_LIST.match(text)):
+        spelled = value_in_cell(name, text)
+        if spelled is not None:
+            return spelled
+    if tabular and name in _TEXTS and (mark := separator_in(name, text)):
+        raise BadValueError(
+            f"{name}: one text with {mark!r}, or several? {shorten(repr(text))}; "
+            'write texts as JSON, ["first", "second"], and one text as ["first, second"]'
+        )
+    return text
+
+
+def separator_in(name: str, text: str) -> str:
+    """Return what may separate several texts in one of this field, "" where nothing does.
+
+    >>> [separator_in("must_not_include", text) for text in ("sorry, cannot", "$1,500")]
+    [',', '']
+    >>> separator_in("must_include", "Paris, France")
+    ''
+    """
+    found = _SEPARATOR.findall(text)
+    return next((mark for mark in found if name != "must_include" or mark not in _COMMAS), "")
 
 
 def _is_filled(value: Any) -> bool:
@@ -381,7 +417,7 @@ def _tags(_name: str, value: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in texts if text))
 
 
-def _mark(name: str, value: Any) -> str | None:
+def read_mark(name: str, value: Any) -> str | None:
     """Return the reason in a ``skip`` or ``xfail`` column, None if it is false."""
     if value is False:
         return None
@@ -416,6 +452,6 @@ _READ: Mapping[str, Callable[[str, Any], Any]] = {
     "answer_checks": _asked(read_checks),
     "must_satisfy": _asked(read_criteria),
     "tags": _tags,
-    "skip": _mark,
-    "xfail": _mark,
+    "skip": read_mark,
+    "xfail": read_mark,
 }

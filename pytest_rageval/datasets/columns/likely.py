@@ -78,7 +78,7 @@ class _Found:
     def take(self, field: str, column: str) -> None:
         """Give a column to the field, or to the one that its values are for, if it is free."""
         keys = frozenset(name_keys(column))
-        if keys & _OF_TRAINING and "instruction" in self._keys:
+        if is_of_training(column, self._keys):
             return
         if "context" in keys and self._is_deepeval:
             field = "reference_contexts"
@@ -115,11 +115,7 @@ class _Found:
     def _may_be(self, field: str, column: str) -> bool:
         if field == "id":
             return self._is_unique(column)
-        check = _VALUES.get(field)
-        values = list(islice(self._values(column), _SEEN))
-        if field == "references" and values and all(map(_is_flag, values)):
-            return False  # whether the answer was right, not what it should be
-        return check is None or all(map(check, values))
+        return may_hold(field, list(islice(self._values(column), _SEEN)))
 
     def _is_unique(self, column: str) -> bool:
         found = [row.fields.get(column) for row in self._rows]
@@ -133,6 +129,19 @@ class _Found:
             if not is_missing(value) and value not in ("", [], {}):
                 spelled = value_in_text(value) if row.tabular and isinstance(value, str) else None
                 yield value if spelled is None else spelled
+
+
+def is_of_training(column: str, keys: frozenset[str]) -> bool:
+    """Return whether a column is of data to train a model: ``output`` beside ``instruction``."""
+    return "instruction" in keys and not _OF_TRAINING.isdisjoint(name_keys(column))
+
+
+def may_hold(field: str, values: Sequence[Any]) -> bool:
+    """Return whether these may be values of a field; of references, no mere true and false."""
+    check = _VALUES.get(field)
+    if field == "references" and values and all(map(_is_flag, values)):
+        return False  # whether the answer was right, not what it should be
+    return check is None or all(map(check, values))
 
 
 def _parts(values: Iterator[Any]) -> Iterator[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
@@ -100,6 +101,9 @@ def _split(document: Mapping[str, Any]) -> list[Any] | None:
     if not (isinstance(columns, list) and isinstance(data, list)):
         return None
     width = len(columns)
+    twice = [name for name, count in Counter(map(str, columns)).items() if count > 1]
+    if twice:
+        raise NoRowsError(f"'columns' names a column twice: {_listed(twice)}; rename one of them")
     return [
         dict(zip(map(str, columns), row, strict=True))
         if isinstance(row, list) and len(row) == width
@@ -157,9 +161,32 @@ def _own_id(row: Mapping[str, Any]) -> Any:
 
 
 def _only_list(document: Mapping[str, Any]) -> list[Any] | None:
-    """Return the only list of objects in an object."""
-    found = [value for value in document.values() if _is_objects(value)]
-    return found[0] if len(found) == 1 else None
+    """Return the only list of objects in an object.
+
+    Nowhere else may be rows: in another list with an object in it, or, further down, in a list of
+    objects with the same fields.
+    """
+    found = [value for value in document.values() if _has_objects(value)]
+    if len(found) != 1 or not _is_objects(found[0]):
+        return None
+    fields = {name for name in found[0][0] if read_field(name)}
+    deeper = (value for value in document.values() if isinstance(value, dict))
+    is_only = not any(_has_rows(value, fields, _DEEPEST) for value in deeper)
+    return found[0] if is_only else None
+
+
+def _has_rows(document: Mapping[str, Any], fields: set[str], depth: int) -> bool:
+    """Return whether an object has a list of objects with one of the fields, here or below."""
+    return depth > 0 and any(
+        _has_rows(value, fields, depth - 1)
+        if isinstance(value, dict)
+        else _has_objects(value) and any(isinstance(one, dict) and fields & {*one} for one in value)
+        for value in document.values()
+    )
+
+
+def _has_objects(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(one, dict) for one in value)
 
 
 def _is_objects(value: Any) -> bool:
@@ -186,7 +213,7 @@ def _proposal(document: Any, section: str, above: str = "") -> str:
 def _paths(document: Mapping[str, Any], depth: int) -> Iterator[str]:
     """Yield the paths to lists of objects, the shortest first."""
     for key, value in document.items():
-        if _is_objects(value):
+        if _has_objects(value):
             yield _step(key)
     for key, value in document.items():
         if isinstance(value, dict) and depth:

@@ -10,7 +10,7 @@ import csv
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final
 
@@ -25,6 +25,15 @@ _DOCUMENT: Final = frozenset(
 )
 _VALUE: Final = frozenset({"score", "relevance", "rel", "grade", "relevancescore", "label"})
 _RANK: Final = frozenset({"rank"})
+_OF_NO_USE: Final = (
+    frozenset({"0", "q0", "iter", "iteration"})
+    | {"tag", "run", "runid", "runname", "runtag", "system"}
+    | {"", "index", "unnamed0"}  # what pandas writes before the columns
+)
+"""Columns that say nothing of a judgement; any other one of numbers may be the grade, or score."""
+
+_FLAGS: Final = ("true", "false")
+
 _LISTED: Final = 5
 _HEADER_LINES: Final = 1000
 
@@ -40,6 +49,9 @@ class _Layout:
     delimiter: str | None = None
     is_json: bool = False
     has_header: bool = True
+    names: tuple[str, ...] = ()
+    spare: tuple[tuple[str, Any], ...] = ()
+    """The names of all columns; name and place of those with an unknown meaning."""
 
 
 def read_table_qrels(file: DataFile) -> dict[str, dict[str, int]] | None:
@@ -51,6 +63,8 @@ def read_table_qrels(file: DataFile) -> dict[str, dict[str, int]] | None:
     layout = _layout(file)
     if layout is None or not layout.has_header:
         return None  # three columns may be those of TREC without the grade
+    if layout.is_rank:
+        raise file.refuse("a column 'rank', and no 'score': is this a run, and no judgements?")
     entries = _Entries(file, layout, _grade)
     found: dict[str, dict[str, int]] = {}
     for line, query, document, grade in entries.read():
@@ -58,6 +72,7 @@ def read_table_qrels(file: DataFile) -> dict[str, dict[str, int]] | None:
         if document in judged:
             entries.problem(line, f"document {document!r} is judged twice for query {query!r}")
         judged[document] = int(grade)
+    entries.refuse_spare("grade")
     entries.finish(found)
     return found
 
@@ -80,6 +95,7 @@ def read_table_run(file: DataFile) -> dict[str, tuple[str, ...]] | None:
         if document in retrieved:
             entries.problem(line, f"document {document!r} is retrieved twice for query {query!r}")
         retrieved[document] = value
+    entries.refuse_spare("score")
     entries.finish(found)
     is_rank = layout.is_rank or (
         not layout.has_header
@@ -120,8 +136,7 @@ def _layout(file: DataFile) -> _Layout | None:
         cells = _split(text, delimiter)
         found = _named(cells)
         if found is not None:
-            query, document, value, is_rank = found
-            return _Layout(query, document, value, is_rank, delimiter)
+            return replace(found, delimiter=delimiter)
     for delimiter in ("\t", None):
         cells = _split(text, delimiter)
         if len(cells) == 3 and cells[1] != "Q0" and _float(cells[2]) is not None:
@@ -138,12 +153,18 @@ def _json_layout(text: str) -> _Layout | None:
     found = _named(names)
     if found is None:
         return None
-    query, document, value, is_rank = found
-    key = None if value is None else names[value]
-    return _Layout(names[query], names[document], key, is_rank, is_json=True)
+    key = None if found.value is None else names[found.value]
+    return replace(
+        found,
+        query=names[found.query],
+        document=names[found.document],
+        value=key,
+        is_json=True,
+        spare=tuple((name, name) for name, _ in found.spare),
+    )
 
 
-def _named(cells: Sequence[str]) -> tuple[int, int, int | None, bool] | None:
+def _named(cells: Sequence[str]) -> _Layout | None:
     """Return the positions of the columns in a header; None where it is none."""
     keys = list(map(name_key, cells))
 
@@ -153,7 +174,14 @@ def _named(cells: Sequence[str]) -> tuple[int, int, int | None, bool] | None:
     query, document, value, rank = at(_QUERY), at(_DOCUMENT), at(_VALUE), at(_RANK)
     if query is None or document is None:
         return None
-    return query, document, rank if value is None else value, value is None and rank is not None
+    spare = tuple(
+        (cell, place)
+        for place, (cell, key) in enumerate(zip(cells, keys, strict=True))
+        if place not in (query, document, value, rank) and key not in _OF_NO_USE
+    )
+    is_rank = value is None and rank is not None
+    place = rank if value is None else value
+    return _Layout(query, document, place, is_rank, names=tuple(cells), spare=spare)
 
 
 def _split(text: str, delimiter: str | None) -> list[str]:
@@ -173,6 +201,9 @@ class _Entries:
     layout: _Layout
     convert: Callable[[Any], float | None]
     _problems: list[tuple[int, str]] = field(default_factory=list)
+    _numbers: dict[str, None] = field(default_factory=dict)
+    _texts: set[str] = field(default_factory=set)
+    """The columns of unknown meaning with a number, and with a text in any row."""
 
     def read(self) -> Iterator[tuple[int, str, str, float]]:
         """Yield line, query, document and value of each row that has them."""
@@ -195,6 +226,27 @@ class _Entries:
         """Note what is wrong with a line."""
         self._problems.append((line, message))
 
+    def refuse_spare(self, value: str) -> None:
+        """Raise ScenarioError for columns of numbers alone: one of them may be the ``value``."""
+        numbers = [name for name in self._numbers if name not in self._texts]
+        if numbers:
+            listed = ", ".join(map(repr, numbers[:_LISTED]))
+            spare = [name for name, _ in self.layout.spare]
+            known = ", ".join(repr(name) for name in self.layout.names if name not in spare)
+            raise self.file.refuse(
+                f"is {listed} the {value}, or of no use? Call the column of the {value} 'score', "
+                f"and take away the others; read are {known}"
+            )
+
+    def _note_spare(self, cells: Any) -> None:
+        for name, place in self.layout.spare:
+            cell = cells.get(place) if self.layout.is_json else cells[place]
+            text = "" if cell is None else str(cell).strip()
+            if text.lower() in _FLAGS or _float(cell if text else None) is not None:
+                self._numbers[name] = None
+            elif text:
+                self._texts.add(name)
+
     def finish(self, found: object) -> None:
         """Raise ScenarioError if there is any problem, or nothing was found."""
         if self._problems:
@@ -212,8 +264,11 @@ class _Entries:
     def _entry(self, text: str) -> tuple[str, str, float] | str:
         try:
             cells: Any = json.loads(text) if self.layout.is_json else self._cells(text)
+            if self._has_more(cells):
+                raise LookupError
             query, document = cells[self.layout.query], cells[self.layout.document]
             written = 1 if self.layout.value is None else cells[self.layout.value]
+            self._note_spare(cells)
         except (ValueError, LookupError, TypeError, RecursionError):
             return f"not a row with the columns of the first line: {shorten(text)!r}"
         names = [_id(query), _id(document)]
@@ -224,6 +279,14 @@ class _Entries:
             kind = "a whole number" if self.convert is _grade else "a number"
             return f"{shorten(repr(written))} is not {kind}: {shorten(text)!r}"
         return str(names[0]), str(names[1]), value
+
+    def _has_more(self, cells: Any) -> bool:
+        """Return whether a row has cells, or keys, that the first line does not name."""
+        if not self.layout.has_header:
+            return False
+        names = self.layout.names
+        more = set(cells) - set(names) if self.layout.is_json else cells[len(names) :]
+        return any(more)
 
     def _cells(self, text: str) -> list[str]:
         return _split(text, self.layout.delimiter)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_rageval.datasets.base import row_place
@@ -13,7 +13,7 @@ from pytest_rageval.datasets.trec import load_trec
 from pytest_rageval.engine.bound import BoundMetric
 from pytest_rageval.engine.planning.bind_columns import NAMED, check_columns
 from pytest_rageval.engine.planning.binding import Binding
-from pytest_rageval.engine.planning.marks import mark_cases, meets
+from pytest_rageval.engine.planning.marks import FIELDS, mark_cases, meets
 from pytest_rageval.errors import (
     MissingExtraError,
     Problem,
@@ -23,8 +23,10 @@ from pytest_rageval.errors import (
 )
 from pytest_rageval.metrics.base import MetricInfo, absent_fields, missing_fields
 from pytest_rageval.model import Case, InvalidRow, Sample
+from pytest_rageval.scenario.column_names import check_meant
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.scenario.fields import FIELD_OF
+from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.scenario.validation import UNREADABLE
 from pytest_rageval.stats.weights import resolve_weight
 from pytest_rageval.text.json_value import json_text
@@ -91,7 +93,30 @@ def _load(binding: Binding, spec: DatasetSpec) -> Dataset:
         given=given,
         answers=binding.scenario.answers,
         answers_at=binding.loaded.where("answers"),
+        kept=_named_columns(binding.scenario),
     )
+
+
+def _named_columns(scenario: Scenario) -> frozenset[str]:
+    """Return what gates and conditions name: a column has its own name there, whatever it serves.
+
+    Not what they know as a field.
+    """
+    by = scenario.gates.get("by")
+    names = {scenario.group_by, *(by if isinstance(by, Mapping) else ())}
+    names.update(name for spec in (*scenario.skip, *scenario.xfail) for name in spec.where)
+    return frozenset(name for name in names if name is not None and name not in FIELDS)
+
+
+def own_names(dataset: Dataset, key_map: Mapping[str, str]) -> dict[str, str]:
+    """Return the field of each column that is no metadata: the user knows it by its own name."""
+    fields = {column: name for name, column in key_map.items()}
+    return {
+        column: fields.get(column) or FIELD_OF[column]
+        for column in dataset.columns
+        if column not in (*dataset.metadata_columns, *FIELDS)
+        and (column in fields or column in FIELD_OF)
+    }
 
 
 def _unused(variant: str) -> str:
@@ -162,8 +187,14 @@ def bind_cases(
     check_columns(binding, dataset, metrics, provided)
     _check_marks(binding, dataset)
     marked = mark_cases(dataset.cases, binding.scenario.skip, binding.scenario.xfail)
+    asked = frozenset[str]().union(*(metric.info.of_row for metric in metrics))
+    misspelt = {
+        column: field
+        for column in dataset.metadata_columns
+        if (field := check_meant(column)) in asked
+    }
     cases = [
-        _checked(case, line, metrics, provided)
+        _checked(_with_its_checks(case, line, misspelt), line, metrics, provided)
         for case, line in zip(marked, dataset.lines, strict=True)
     ]
     invalid = [case for case in cases if isinstance(case, InvalidRow)]
@@ -171,6 +202,16 @@ def bind_cases(
         binding.problems += _all_invalid(invalid, dataset.shown)
     _check_doc_weights(binding, cases)
     return cases
+
+
+def _with_its_checks(case: Case, line: int | None, misspelt: Mapping[str, str]) -> Case:
+    """Return ``case``, or an invalid row where a check that is asked for has another name."""
+    if isinstance(case, InvalidRow) or case.skip is not None:
+        return case
+    for column, field in misspelt.items():
+        if getattr(case, field) is None and case.metadata.get(column) not in (None, "", [], ()):
+            return _invalid(case, line, f"no {field!r}, and {column!r} is not read: the same?")
+    return case
 
 
 def _checked(
@@ -194,6 +235,10 @@ def _checked(
     fields = sorted({field for missing in lacking for field in missing})
     named = " and no ".join(NAMED.get(field, field) for field in fields)
     reason = f"no {named}, without which no metric can score it"
+    return _invalid(case, line, reason)
+
+
+def _invalid(case: Sample, line: int | None, reason: str) -> InvalidRow:
     known = {
         name: value
         for name in ("id", "question", "answer", "references", "doc_name")

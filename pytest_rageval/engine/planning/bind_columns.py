@@ -10,6 +10,7 @@ from pytest_rageval.datasets.formats.trec_tables import are_judgements
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.engine.bound import BoundMetric
 from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.errors import Problem
 from pytest_rageval.metrics.base import MetricInfo
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.column_names import likely_field, proposed_columns
@@ -39,6 +40,7 @@ def check_columns(
     samples = [case for case in dataset.cases if isinstance(case, Sample)]
     if not samples:
         return
+    _refuse_doubts(binding, dataset, metrics, provided)
     present = {need for need in _FIELDS if any(getattr(case, need) is not None for case in samples)}
     columns = _Columns(binding, dataset, samples, frozenset(present) | provided)
     for metric in metrics:
@@ -53,6 +55,16 @@ def check_columns(
     for at, (position, message, is_unnamed) in enumerate(columns.problems):
         first = is_unnamed and not any(other[2] for other in columns.problems[:at])
         binding.problem(f"{message}. {hint}" if first else message, "metrics", position)
+
+
+def _refuse_doubts(
+    binding: Binding, dataset: Dataset, metrics: Sequence[BoundMetric], provided: frozenset[str]
+) -> None:
+    """Note what the columns leave open of the fields that the metrics read in the data."""
+    needed = {name for metric in metrics for name in metric.info.needs | metric.info.or_needs}
+    for doubt in dataset.doubts:
+        if doubt.field in needed - provided:
+            binding.problems.append(Problem(doubt.place, doubt.message))
 
 
 def _warn_of_mixture(binding: Binding, metric: BoundMetric, samples: Sequence[Sample]) -> None:
@@ -121,15 +133,16 @@ class _Columns:
 
     def _otherwise(self, others: Sequence[str], *, asks: bool) -> str:
         """Return what to do about fields that no column looks like."""
-        ways = [f"name the column{'s' * (len(others) > 1)} in dataset.key_map"]
-        if "reference_contexts" in others:
-            ways.append("name a 'corpus'")
+        ways = []
         answered = [name for name in others if name in ANSWERED_FIELDS]
         if answered and not asks:
-            gives = f" that gives {_quoted(answered)}" if answered != others else ""
-            ways.append(f"name a 'target'{gives}")
+            gives = f", which gives {_quoted(answered)}" if answered != others else ""
+            ways.append(f"name your system under 'target', like my_app.rag:answer{gives}")
             if "answer" in answered and self.binding.scenario.answers is None:
                 ways.append("name a second file with them in 'answers'")
+        ways.append(f"name the column{'s' * (len(others) > 1)} in dataset.key_map")
+        if "reference_contexts" in others:
+            ways.append("name a 'corpus'")
         own = _asked_by_a_test(self.binding) if "answer" in others else ""
         return f"For {_quoted(others)}, {', or '.join(ways)}{own}"
 

@@ -14,6 +14,7 @@ from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.engine.bound import TargetPlan
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import MissingExtraError, shorten, unknown_name
+from pytest_rageval.import_path import find_file, functions_in
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.schema import TargetSpec
 from pytest_rageval.targets.base import (
@@ -24,6 +25,7 @@ from pytest_rageval.targets.base import (
     TargetOptions,
 )
 
+_SHOWN = 10
 _REFERENCE = re.compile(r"\$\{(\w+)\}")
 
 
@@ -43,7 +45,7 @@ def bind_target(
     try:
         definition = TARGET_REGISTRY.get(spec.type)
     except UnknownNameError as error:
-        binding.problem(f"target: {error}", "target", "type")
+        binding.problem(f"target: {_module_alone(binding, spec) or error}", "target", "type")
         return None
     options = _options(binding, spec, definition)
     if options is None:
@@ -53,6 +55,18 @@ def bind_target(
     except (TargetError, MissingExtraError) as error:
         binding.problem(f"target: {error}", "target")
         return None
+
+
+def _module_alone(binding: Binding, spec: TargetSpec) -> str:
+    """Return the message for a module whose function is not named, "" where there is no module."""
+    folders = (binding.loaded.path.parent, binding.run_paths.root)
+    file = (
+        find_file(spec.type, folders, binding.run_paths.import_mode) if not spec.options else None
+    )
+    if file is None:
+        return ""
+    names = ", ".join(functions_in(file)[:_SHOWN]) or "none"
+    return f"expected 'module:function', found {spec.type!r}; names in {file.name}: {names}"
 
 
 def _bound(

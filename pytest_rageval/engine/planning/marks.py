@@ -5,10 +5,13 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
-from pytest_rageval.model import Case
+from pytest_rageval.model import Case, value_text
 from pytest_rageval.scenario.schema import MarkSpec
+
+FIELDS: Final = ("id", "question", "answer", "doc_name")
+"""What a case has besides the further columns of its row."""
 
 
 def mark_cases(
@@ -51,10 +54,9 @@ def matches(case: Case, name: str, wanted: Any) -> bool:
         return str(value).lower() == str(wanted).lower()
     if name == "doc_name":
         return unicodedata.normalize("NFC", value) == unicodedata.normalize("NFC", str(wanted))
-    return bool(value == wanted) or str(value) == str(wanted)
+    return bool(value == wanted) or value_text(value) == value_text(wanted)
 
 
 def value_of(case: Case, name: str) -> Any:
     """Return a field of a case, or a further column of its row; None where it has none."""
-    own = ("id", "doc_name", "question", "answer")
-    return getattr(case, name, None) if name in own else case.metadata.get(name)
+    return getattr(case, name, None) if name in FIELDS else case.metadata.get(name)

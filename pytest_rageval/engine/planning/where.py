@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
 from unicodedata import normalize
 
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.engine.planning.marks import matches, value_of
+from pytest_rageval.engine.planning.marks import FIELDS, matches, value_of
 from pytest_rageval.errors import (
     OptionError,
     Problem,
@@ -18,10 +17,7 @@ from pytest_rageval.errors import (
     shorten,
     unknown_name,
 )
-from pytest_rageval.model import Case
-
-FIELDS: Final = ("id", "question", "answer", "doc_name")
-"""What a case has besides the further columns of its row."""
+from pytest_rageval.model import Case, value_text
 
 _CONDITION = re.compile(r"\s*(.*?)\s*(!=|=|~)\s*(.*?)\s*", re.DOTALL)
 _LISTED = 10
@@ -41,7 +37,7 @@ class Condition:
         """Return whether a case meets it; a field without a value is and contains nothing."""
         if self.sign == "~":
             found = value_of(case, self.field)
-            return found is not None and _folded(self.value) in _folded(str(found))
+            return found is not None and _folded(self.value) in _folded(value_text(found))
         return matches(case, self.field, self.value) == (self.sign == "=")
 
 
@@ -56,6 +52,11 @@ def parse_condition(flag: str, text: str) -> Condition:
         message = "expected FIELD=VALUE, FIELD!=VALUE or FIELD~VALUE, for instance topic=fees"
         raise OptionError([Problem(f"{flag} {shorten(text)}", message)])
     return Condition(found[1], found[2], found[3], f"{flag} {shorten(text)}")
+
+
+def conditions_for(plan: Plan, conditions: Sequence[Condition]) -> list[Condition]:
+    """Return the conditions with the fields that a scenario reads from the columns they name."""
+    return [replace(one, field=plan.own_names.get(one.field, one.field)) for one in conditions]
 
 
 def select(cases: Sequence[Case], conditions: Sequence[Condition]) -> list[Case]:
@@ -79,24 +80,47 @@ def select(cases: Sequence[Case], conditions: Sequence[Condition]) -> list[Case]
 
 
 def check_fields(plans: Sequence[Plan], conditions: Sequence[Condition]) -> None:
-    """Raise ScenarioError for fields that the data of a scenario, or of its variants, lack."""
-    unknown = [
-        Problem(plan.info.path, f"{one.flag}: {unknown_name('field', one.field, known)}")
+    """Raise ScenarioError for fields that the data of a scenario, or of its variants, lack.
+
+    And for those that a system under test has yet to give.
+    """
+    problems = [
+        Problem(plan.info.path, f"{one.flag}: {message}")
         for plan in plans
         for one in conditions
-        if one.field not in (known := (*FIELDS, *plan.info.metadata_columns))
+        if (message := _unusable(plan, one.field))
     ]
-    if unknown:
-        raise ScenarioError(dict.fromkeys(unknown))
+    if problems:
+        raise ScenarioError(dict.fromkeys(problems))
+
+
+def _unusable(plan: Plan, name: str) -> str:
+    """Return why no samples can be chosen by a field, "" if they can."""
+    known = (*FIELDS, *plan.info.metadata_columns)
+    own = [column for column, field in plan.own_names.items() if field in known]
+    field = plan.own_names.get(name, name)
+    if field not in known and field != name:
+        listed = ", ".join(sorted((*known, *own)))
+        return f"{name!r} is read as {field!r}, by which no samples are chosen. Known: {listed}"
+    if field not in known:
+        return unknown_name("field", name, (*known, *own))
+    if field == "answer" and plan.target is not None and "answer" in plan.target.provides:
+        return (
+            "the answers come from the target, which is asked about the samples that are chosen; "
+            f"choose them by another field: {', '.join(one for one in known if one != 'answer')}"
+        )
+    return ""
 
 
 def unmet(plans: Sequence[Plan], conditions: Sequence[Condition]) -> Iterator[str]:
     """Yield a remark on each condition that no case meets, with what there is."""
-    cases = [case for plan in plans for case in plan.cases]
-    for one in conditions:
-        if any(one.holds(case) for case in cases):
+    asked = [(plan, conditions_for(plan, conditions)) for plan in plans]
+    for at, one in enumerate(conditions):
+        pairs = [(case, own[at]) for plan, own in asked for case in plan.cases]
+        if any(own.holds(case) for case, own in pairs):
             continue
-        found = [str(value) for case in cases if (value := value_of(case, one.field)) is not None]
+        values_of = (value_of(case, own.field) for case, own in pairs)
+        found = [value_text(value) for value in values_of if value is not None]
         values = list(dict.fromkeys(found))
         hint = did_you_mean(one.value, values)
         listed = ", ".join(shorten(value, 40) for value in values[:_LISTED])

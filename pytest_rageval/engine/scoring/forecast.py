@@ -37,8 +37,9 @@ from pytest_rageval.engine.scoring.ask_target import filled
 from pytest_rageval.engine.scoring.cost import asked_models, texts_of
 from pytest_rageval.engine.scoring.judge_sample import asked_metrics
 from pytest_rageval.engine.scoring.score_reuse import ScoreReuse
-from pytest_rageval.metrics.base import JudgedMetric, Models
+from pytest_rageval.metrics.base import JudgedMetric, Models, absent_fields, missing_fields
 from pytest_rageval.model import Sample
+from pytest_rageval.targets.base import ANSWERED_FIELDS
 
 _OURS, _CUSTOM = "pytest_rageval.metrics.", "pytest_rageval.metrics.custom."
 
@@ -163,10 +164,24 @@ class _Forecaster:
     async def add(self, sample: Sample) -> None:
         """Count what would be asked about a sample."""
         answered = self._answered(sample)
-        metrics = self._plan.judged if answered is None else asked_metrics(self._plan, answered)
+        metrics = self._likely(sample) if answered is None else asked_metrics(self._plan, answered)
         for metric in metrics:
             for repeat in range(self._plan.repeats if metric.info.asks else 0):
                 await self._judge(metric, sample, answered, repeat)
+
+    def _likely(self, sample: Sample) -> list[BoundMetric]:
+        """Return the metrics that ask, if the answer that is not known yet has what it may have."""
+        target = self._plan.target
+        given = ANSWERED_FIELDS if target is None else target.provides
+        return [
+            metric
+            for metric in self._plan.judged
+            if given.issuperset(absent_fields(sample, metric.info.needs))
+            or (
+                metric.info.or_needs
+                and given.issuperset(absent_fields(sample, metric.info.or_needs))
+            )
+        ]
 
     def _answered(self, sample: Sample) -> Sample | None:
         """Return the sample with its answer, None where that is not known yet."""
@@ -199,10 +214,12 @@ class _Forecaster:
         if answered is not None and self._has_score(bound, answered, repeat, roles[-1]):
             return
         can_look = _is_looked_through(bound)
-        if answered is not None and can_look:
+        # Any answer that the cache cannot have shows how often it asks.
+        shown = answered or replace(sample, answer=f"the answer of {sample.id}")
+        if can_look and not missing_fields(shown, bound.info):
             purpose = Purpose(bound.column.name, bound.info.version, repeat, sample.id)
             with asking(purpose), suppress(Exception):  # of a real run, it is the score's error
-                await cast("JudgedMetric", bound.metric).ascore(answered, self._models)
+                await cast("JudgedMetric", bound.metric).ascore(shown, self._models)
             return
         for role in roles:
             self.uses[role].ask(texts_of(answered or sample))

@@ -35,12 +35,12 @@ from pytest_rageval.plugin.node_ids import Names
 from pytest_rageval.plugin.options import VARIANT
 from pytest_rageval.plugin.run.garbage import garbage_kept
 from pytest_rageval.plugin.run.items import FixtureItem, SampleItem
-from pytest_rageval.plugin.run.run_settings import run_settings, shows_warnings
+from pytest_rageval.plugin.run.run_settings import UNMET, UNMET_OUTPUT, run_settings, shows_warnings
 from pytest_rageval.plugin.run.start_session import note_refusal
 from pytest_rageval.plugin.settings import SETTINGS, conditions, overrides
 from pytest_rageval.scenario.loader import variants_in
 from pytest_rageval.scenario.variants import matching_variants, unknown_variant
-from pytest_rageval.text.printable import printable
+from pytest_rageval.text.printable import printable, wrappable
 
 _NOT_IN_TAGS = re.compile(r"[^\w+\-.\\/]+")
 # Markers with a meaning in pytest: a tag called "skip" must not switch off tests.
@@ -111,13 +111,13 @@ def chosen_cases(plan: Plan, config: pytest.Config) -> list[Case]:
     if not wanted:
         return list(in_asking_order(plan))
     # Not at the top: most runs have no such option.
-    from pytest_rageval.engine.planning.where import select
+    from pytest_rageval.engine.planning.where import conditions_for, select
 
-    return select(in_asking_order(plan), wanted)
+    return select(in_asking_order(plan), conditions_for(plan, wanted))
 
 
 def check_where(plans: Sequence[Plan], collector: pytest.Collector) -> None:
-    """Refuse fields of ``--rag-where`` that the data lack; warn of values that no row has."""
+    """Refuse fields of ``--rag-where`` that the data lack; note values that no row has."""
     wanted = conditions(collector.config)
     if not wanted:
         return
@@ -127,7 +127,11 @@ def check_where(plans: Sequence[Plan], collector: pytest.Collector) -> None:
         check_fields(plans, wanted)
     except UserError as error:
         raise _refused(error, collector) from error
-    _warn(unmet(plans, wanted), collector)
+    config = collector.config
+    found = dict.fromkeys((*config.stash.get(UNMET, ()), *unmet(plans, wanted)))
+    config.stash[UNMET] = tuple(found)
+    if hasattr(config, "workeroutput"):
+        config.workeroutput[UNMET_OUTPUT] = list(found)
 
 
 def scenario_file(path: Path, parent: pytest.Collector) -> ScenarioFile:
@@ -280,11 +284,11 @@ def case_marks(config: pytest.Config, plan: Plan, case: Case) -> list[pytest.Mar
     """Return the markers of a case: skip, xfail and its tags."""
     found = []
     if case.skip is not None:
-        found.append(pytest.mark.skip(reason=printable(case.skip) or "skipped by the row"))
+        found.append(pytest.mark.skip(reason=wrappable(case.skip) or "skipped by the row"))
     if case.xfail is not None:
-        found.append(pytest.mark.xfail(reason=printable(case.xfail)))
+        found.append(pytest.mark.xfail(reason=wrappable(case.xfail)))
     if isinstance(case, InvalidRow):  # after the row's own: pytest shows the first reason
-        reason = printable(f"invalid row: {case.reason}")
+        reason = wrappable(f"invalid row: {case.reason}")
         marks = {"skip": pytest.mark.skip(reason=reason), "xfail": pytest.mark.xfail(reason=reason)}
         found += [marks[plan.on_invalid]] if plan.on_invalid in marks else []
     return [*found, *(_tag(config, tag) for tag in case.tags)]

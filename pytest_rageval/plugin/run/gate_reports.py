@@ -17,7 +17,7 @@ from pytest_rageval.plugin.show.gate_text import gate_text
 from pytest_rageval.plugin.show.scenario_lines import ScenarioLines, placed
 from pytest_rageval.plugin.show.table_lines import terminal_width
 from pytest_rageval.text.cells import wrapped
-from pytest_rageval.text.printable import one_line, printable
+from pytest_rageval.text.printable import one_line, printable, wrappable
 
 
 def report_gates(
@@ -106,7 +106,7 @@ def _reports(
 ) -> list[pytest.TestReport]:
     """Return a setup, a call and a teardown; a skipped gate is skipped in its setup."""
     if gate.outcome == "skipped":
-        reason = (location[0], 1, f"Skipped: gate undecided: {printable(gate.message)}")
+        reason = (location[0], 1, f"Skipped: gate undecided: {wrappable(gate.message)}")
         skipped = pytest.TestReport(nodeid, location, {}, "skipped", reason, "setup")
         return [skipped, pytest.TestReport(nodeid, location, {}, "passed", None, "teardown")]
     return [

@@ -17,8 +17,8 @@ from pytest_rageval.errors import did_you_mean
 from pytest_rageval.model import Case, Outcome, Sample, SampleResult
 from pytest_rageval.plugin.show.case_text import failure_text, unjudged_text
 from pytest_rageval.plugin.show.scenario_lines import ScenarioLines, placed
-from pytest_rageval.stats.verdict import shortfalls
-from pytest_rageval.text.printable import one_line, printable
+from pytest_rageval.stats.verdict import shortfalls, unwritten
+from pytest_rageval.text.printable import one_line, wrappable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,6 +60,10 @@ JUDGE_SAMPLE: pytest.StashKey[Callable[[Plan, Sample], Judgement]] = pytest.Stas
 """Key in the config: the same for a sample of a test function."""
 
 
+_UNWRITTEN: pytest.StashKey[dict[str, str]] = pytest.StashKey()
+"""Key in the config: what a target that is not written yet said, and of which sample first."""
+
+
 class SampleItem(pytest.Item):
     """One case of a scenario. ``result`` is None until it was scored."""
 
@@ -70,6 +74,7 @@ class SampleItem(pytest.Item):
         self.case = case
         self.result: SampleResult | None = None
         self._is_left_out = False
+        self._is_repeated = False
 
     @property
     def ihook(self) -> Any:
@@ -81,7 +86,22 @@ class SampleItem(pytest.Item):
         if self.config.getoption("setuponly", False) or self.config.getoption("setupplan", False):
             return
         self.result = self._score()
+        self._say_once(self.result)
         check_judged(self.plan, self.result)
+
+    def _say_once(self, result: SampleResult) -> None:
+        """Have pytest skip the case if its target is not written yet, and an earlier one said so.
+
+        The first one is an ERROR. In the results all of them are.
+        """
+        said = unwritten(self.plan.info.target, result)
+        if said is None or self.get_closest_marker("xfail") is not None:
+            return
+        known = self.config.stash.setdefault(_UNWRITTEN, {})
+        first = known.setdefault(f"{self.plan.info.nodeid} {said}", self.name)
+        if first != self.name:
+            self._is_repeated = True
+            pytest.skip(wrappable(f"as {first}: not answered: {said}"))
 
     def _score(self) -> SampleResult:
         if not self.is_asked:
@@ -95,6 +115,7 @@ class SampleItem(pytest.Item):
 
     def begin(self) -> None:
         self.result = None
+        self._is_repeated = False
 
     def leave_out(self) -> None:
         """Have pytest skip the case: the verdict is certain without it."""
@@ -106,7 +127,7 @@ class SampleItem(pytest.Item):
         return make(self.plan, self.case)
 
     def case_outcome(self, reported: Outcome) -> Outcome:
-        return reported
+        return "error" if self._is_repeated else reported
 
     def runtest(self) -> None:
         """Compare the scores with the thresholds."""
@@ -160,7 +181,7 @@ def check_thresholds(plan: Plan, result: SampleResult) -> None:
 
 def _tolerate(reason: str) -> NoReturn:
     """Xfail the test, without a traceback: formatting one is slow, and pytest prints none."""
-    raise pytest.xfail.Exception(printable(reason), pytrace=False)
+    raise pytest.xfail.Exception(wrappable(reason), pytrace=False)
 
 
 def case_of(item: pytest.Item) -> RunsCase | None:

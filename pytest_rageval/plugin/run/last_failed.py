@@ -36,11 +36,9 @@ def without_gates(arguments: Iterable[str]) -> list[str]:
 
 def deselected(result: ScenarioResult, prefixes: Iterable[str], *, strict: bool) -> ScenarioResult:
     """Return the result with the gates that ``--deselect`` names undecided, or failed (strict)."""
-    named = tuple(one for one in prefixes if _scenario(one))
+    nodeid, named = result.info.nodeid, list(prefixes)
     gates = [
-        _undecided(gate, strict=strict)
-        if f"{result.info.nodeid}::gate:{one_line(gate.name)}".startswith(named)
-        else gate
+        _undecided(gate, strict=strict) if is_deselected(nodeid, gate.name, named) else gate
         for gate in result.gates
     ]
     return replace(result, gates=tuple(gates)) if named else result
@@ -48,10 +46,15 @@ def deselected(result: ScenarioResult, prefixes: Iterable[str], *, strict: bool)
 
 def deselected_best(found: Contested, prefixes: Iterable[str], *, strict: bool) -> Contested:
     """Return the variants with the gate ``best`` undecided, or failed, if it is deselected."""
-    named = tuple(one for one in prefixes if _scenario(one))
-    if found.gate is None or not f"{found.nodeid}::gate:{found.gate.name}".startswith(named):
+    if found.gate is None or not is_deselected(found.nodeid, found.gate.name, prefixes):
         return found
     return replace(found, gate=_undecided(found.gate, strict=strict))
+
+
+def is_deselected(nodeid: str, gate: str, prefixes: Iterable[str]) -> bool:
+    """Return whether ``--deselect`` names this gate of the scenario with this node id."""
+    named = tuple(one for one in prefixes if _scenario(one))
+    return f"{nodeid}::gate:{one_line(gate)}".startswith(named)
 
 
 def _undecided(gate: GateResult, *, strict: bool) -> GateResult:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_rageval.model import GateResult, RunInfo, ScenarioInfo, ScenarioResult
+from pytest_rageval.plugin.quality_options import scenarios_below
 from pytest_rageval.plugin.run.contests import best_of
 from pytest_rageval.plugin.run.gate_reports import report_failure
 from pytest_rageval.plugin.run.save_answers import AnswerFile
@@ -58,7 +60,7 @@ class RunFiles:
         """Return the remarks about the files of a scenario."""
         return self._remarks.get(info.nodeid, ())
 
-    def write(self, result: ScenarioResult) -> None:
+    def write(self, result: ScenarioResult, all_results: Sequence[ScenarioResult]) -> None:
         """Write the run folder of a scenario, its answers, and its line in the history."""
         info, settings, run = result.info, self._settings, self._run_info(result)
         output, root = settings.run_paths.run_base(info.output_dir), settings.run_paths.root
@@ -69,10 +71,12 @@ class RunFiles:
         self.remark(info, self._answers.add(result))
         self.remark(info, self.publisher.add(result, run, folder))
         if settings.keep is not None and isinstance(folder, Path):
-            self.remark(info, self._without_old(info, folder, settings.keep))
+            self.remark(info, self._without_old(info, folder, settings.keep, all_results))
         self.written.append((result, folder))
 
-    def _without_old(self, info: ScenarioInfo, folder: Path, keep: int) -> list[str]:
+    def _without_old(
+        self, info: ScenarioInfo, folder: Path, keep: int, results: Sequence[ScenarioResult]
+    ) -> list[str]:
         """Remove older runs; a file that is compared or saved may be in the folder of one."""
         # Not at the top: most runs have no such option.
         from pytest_rageval.reports.keep_runs import remove_old_runs
@@ -81,7 +85,15 @@ class RunFiles:
         names = [*info.baselines, *([paths.saving] if paths.saving else [])]
         spared = [paths.known_baseline_file(name, info.title, info.output_dir) for name in names]
         spared += [paths.answers] if paths.answers else []
-        return list(remove_old_runs(folder, info.title, keep, spared))
+        texts = self._scenario_texts(results)
+        return list(remove_old_runs(folder, info.title, keep, spared, texts))
+
+    def _scenario_texts(self, results: Sequence[ScenarioResult]) -> Iterator[str]:
+        """Yield the scenarios as they ran, and the files of others, which may name a run."""
+        yield from (one.info.snapshot for one in results)
+        for file in scenarios_below(self._config.rootpath, self._settings.patterns):
+            with suppress(OSError):
+                yield file.read_text("utf-8", "replace")
 
     def with_saved(
         self, session: pytest.Session, result: ScenarioResult, broken: int, *, is_reported: bool

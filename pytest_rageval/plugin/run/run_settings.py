@@ -33,6 +33,12 @@ PROBLEMS = pytest.StashKey[tuple[str, ...]]()
 PROBLEMS_OUTPUT = "rageval_problems"
 """The key under which an xdist worker sends these problems to its controller."""
 
+UNMET = pytest.StashKey[tuple[str, ...]]()
+"""Key in the config: what ``--rag-where`` asked for and no row has."""
+
+UNMET_OUTPUT = "rageval_unmet"
+"""The key under which an xdist worker sends this to its controller."""
+
 
 def run_settings(config: pytest.Config) -> RunSettings:
     """Return the settings of this run's clients; an xdist worker gets them from its controller."""
@@ -132,5 +138,6 @@ def _make(config: pytest.Config) -> RunSettings:
         processes=int(workerinput.get("workercount", 1)),
         shards=shards,
         budget_usd=None if settings.budget_usd is None else settings.budget_usd / shards,
+        is_dry=bool(config.getoption("rag_dry_run")),
         started_at=float(given.get("started_at", time.time())),
     )

@@ -31,6 +31,8 @@ from pytest_rageval.plugin.run.run_results import Results
 from pytest_rageval.plugin.run.run_settings import (
     PROBLEMS,
     PROBLEMS_OUTPUT,
+    UNMET,
+    UNMET_OUTPUT,
     pass_to_worker,
     remove_shared,
     usage_so_far,
@@ -38,7 +40,7 @@ from pytest_rageval.plugin.run.run_settings import (
 from pytest_rageval.plugin.settings import Settings
 from pytest_rageval.plugin.show.junit import JunitProperties
 from pytest_rageval.plugin.show.last_lines import overridden_lines, undecided_lines
-from pytest_rageval.plugin.show.next_steps import Ended
+from pytest_rageval.plugin.show.next_steps import Ended, is_red
 from pytest_rageval.plugin.show.score_words import SCORE_ATTRIBUTE
 from pytest_rageval.plugin.show.table_lines import terminal_width
 from pytest_rageval.plugin.show.terminal import ScenarioTable, usage_line
@@ -70,7 +72,7 @@ class RagevalSession:
         self._is_refused = False
         self._is_broken_off = False
         self._is_stopped = False
-        self._has_broken_file = False
+        self._refusals: list[str] = []
         self._recorded = 0
         self._unsent: list[ScenarioInfo] = []
         self._workers: set[str] = set()
@@ -139,7 +141,7 @@ class RagevalSession:
         self._is_refused = self._is_refused or hasattr(report, _REFUSED)
         self._is_broken_off = self._is_broken_off or report.failed
         if report.failed and hasattr(report, _OF_SCENARIO):
-            self._has_broken_file = True
+            self._refusals.append(report.longreprtext)
 
     # During the run
 
@@ -295,10 +297,13 @@ class RagevalSession:
     def finish(self, session: pytest.Session) -> None:
         """Write the files of a run whose gates are decided."""
         refuse_empty_run(session, has_scenario=self.has_cases)
+        if session.exitstatus == pytest.ExitCode.OK and any(map(is_red, self._summarized)):
+            # A hook may call pytest.exit(returncode=0); what failed has failed all the same.
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
         with garbage_kept():
             for result in self._summarized:
                 if result.samples:
-                    self._files.write(result)
+                    self._files.write(result, self._summarized)
             self._contests.write()
         self._files.publisher.finish(self._contests.found)
 
@@ -313,9 +318,10 @@ class RagevalSession:
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Take over the problems that a worker reports."""
-        problems = getattr(node, "workeroutput", {}).get(PROBLEMS_OUTPUT, ())
-        known = self._config.stash.get(PROBLEMS, ())
-        self._config.stash[PROBLEMS] = tuple(dict.fromkeys([*known, *problems]))
+        for key, name in ((PROBLEMS, PROBLEMS_OUTPUT), (UNMET, UNMET_OUTPUT)):
+            said = getattr(node, "workeroutput", {}).get(name, ())
+            known = self._config.stash.get(key, ())
+            self._config.stash[key] = tuple(dict.fromkeys([*known, *said]))
 
     def ended(self) -> Ended:
         """Return how the run ended, once it is over."""
@@ -323,7 +329,7 @@ class RagevalSession:
             self._files.written,
             [one.gate for one in self._contests.found if one.gate is not None],
             self._is_stopped,
-            self._has_broken_file,
+            self._refusals,
             any(self._broken_of(result) for result, _ in self._files.written),
         )
 
@@ -354,6 +360,8 @@ class RagevalSession:
             terminal.write_line(usage_line(usage))
         for problem in self._config.stash.get(PROBLEMS, ()):
             terminal.write_line(f"models: {printable(problem)}", yellow=True)
+        for line in self._config.stash.get(UNMET, ()):
+            terminal.write_line(f"NOT DECIDED: {printable(line)}", yellow=True)
         is_over = self._is_broken_off and not self._results.has_results  # nothing was to be judged
         left_out = () if is_over else self._results.left_out
         for line in undecided_lines(self._summarized, left_out, self._contests.found):

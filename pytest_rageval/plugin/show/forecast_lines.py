@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from pytest_rageval.clients.credentials import missing_credentials
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.forecast import Forecast, ModelUse
 from pytest_rageval.engine.verdict.decide import gates_of
@@ -24,13 +25,14 @@ _WHERE_PRICES_ARE = "no price in the scenario: write price: {input: USD, output:
 class DryScenario:
     """A scenario, or a variant, as it was collected; ``cases`` are those that would run.
 
-    ``selected`` also counts those that a mark skips.
+    ``selected`` also counts those that a mark skips. ``left_out`` are gates that are deselected.
     """
 
     plan: Plan
     selected: int
     cases: Collection[Case]
     found: Forecast
+    left_out: Collection[str] = ()
 
     @property
     def is_whole(self) -> bool:
@@ -48,17 +50,21 @@ def scenario_lines(dry: DryScenario, *, strict: bool) -> Iterator[str]:
         yield f"target    {target.shown}: {counted(target.calls, 'question')}{kept}"
     for use in dry.found.models:
         yield f"{use.settings.role:<9} {use.settings.model}: {_model(use, is_most=_stops(info))}"
+    for use in dry.found.models:
+        missing = missing_credentials(use.settings) if use.calls else ()
+        yield from (f"needs     {use.settings.role}.{problem}" for problem in missing)
     if target is None and not dry.found.models:
         yield "asks      nobody"
     yield from _gates(dry, strict=strict)
 
 
-def best_line(variants: Collection[DryScenario], *, strict: bool) -> str:
+def best_line(variants: Collection[DryScenario], *, strict: bool, is_left_out: bool) -> str:
     """Return whether the gate over all variants of a scenario would be decided."""
     contest = next(iter(variants)).plan.info.contest
     names = {one.plan.info.variant for one in variants if one.is_whole}
     is_whole = contest is not None and names >= set(contest.names)
-    return f"gate best of {next(iter(variants)).plan.info.name}: {_decided(is_whole, strict)}"
+    said = "deselected, " * is_left_out + _decided(is_whole and not is_left_out, strict)
+    return f"gate best of {next(iter(variants)).plan.info.name}: {said}"
 
 
 def last_line(all_of_them: Collection[DryScenario]) -> str:
@@ -126,7 +132,10 @@ def _gates(dry: DryScenario, *, strict: bool) -> Iterator[str]:
     gates = gates_of(dry.plan.info)
     # A gate for each value of a field holds another gate.
     later = [one.name for one in gates if isinstance(getattr(one, "inner", one), UndecidedGate)]
-    named = [one.name for one in gates if one.name not in later]
+    later = [name for name in later if name not in dry.left_out]
+    named = [one.name for one in gates if one.name not in (*later, *dry.left_out)]
+    if dry.left_out:
+        yield f"gates     deselected, {_decided(False, strict)}: {', '.join(dry.left_out)}"
     if named:
         part = "" if dry.is_whole else f" ({dry.selected} of {dry.plan.info.total} samples)"
         yield f"gates     {_decided(dry.is_whole, strict)}{part}: {', '.join(named)}"

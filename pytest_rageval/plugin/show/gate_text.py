@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pytest_rageval.engine.verdict.decide import gates_of
+from pytest_rageval.gates.mean import MeanGate
 from pytest_rageval.gates.worst import worst_samples
-from pytest_rageval.model import GateResult, SampleResult, ScenarioResult
+from pytest_rageval.model import WEIGHTED_SCORE, GateResult, SampleResult, ScenarioResult
 from pytest_rageval.text.cells import cells, cut, pad, wrapped
 from pytest_rageval.text.printable import one_line, printable
 
 _LONGEST_ID = 24
+_FEW = 3
+_LEAST_ROOM = 50
+"""Cells in which an answer and a reference can be told."""
 
 
 def gate_text(result: ScenarioResult, verdict: GateResult, width: int) -> str:
@@ -18,6 +22,25 @@ def gate_text(result: ScenarioResult, verdict: GateResult, width: int) -> str:
     lines = printable(verdict.message).splitlines()
     said = [part for line in lines for part in wrapped(line, width) or [""]]
     return "\n".join([*said, *_worst(result, verdict, width)])
+
+
+def low_line(result: ScenarioResult) -> str:
+    """Return a line on the samples below the bound of a mean that passed, "" if nobody asks.
+
+    A mean hides them, and a green run shows no sample. A threshold, or a red run, tells them apart.
+    """
+    is_red = result.counts.failed or result.counts.error
+    if result.info.thresholds or is_red or any(one.outcome == "failed" for one in result.gates):
+        return ""
+    passed = {gate.name: gate for gate in result.gates if gate.outcome == "passed"}
+    means = [gate for gate in gates_of(result.info) if isinstance(gate, MeanGate)]
+    means.sort(key=lambda gate: gate.target != WEIGHTED_SCORE)
+    for gate in means:
+        if gate.name in passed and (found := worst_samples(result, gate, passed[gate.name])):
+            (listed,) = found
+            names = ", ".join(_id(sample) for _, sample in listed.rows[:_FEW])
+            return printable(f"low  {listed.heading} {names}")
+    return ""
 
 
 def _worst(result: ScenarioResult, verdict: GateResult, width: int) -> Iterator[str]:
@@ -33,6 +56,19 @@ def _worst(result: ScenarioResult, verdict: GateResult, width: int) -> Iterator[
             question = one_line(sample.question or "")
             line = f"  {figure:>{figures}}  {pad(_id(sample), ids)}  {question}"
             yield cut(line, width).rstrip()
+            if texts := _texts(sample, width - figures - 4):
+                yield f"  {'':>{figures}}  {texts}"
+
+
+def _texts(sample: SampleResult, room: int) -> str:
+    """Return the beginning of the answer and of what was expected; "" if there is no room."""
+    if not sample.answer or room < _LEAST_ROOM:
+        return ""
+    answer, expected = one_line(sample.answer), one_line((sample.references or ("",))[0])
+    if not expected:
+        return cut(f"answer: {answer}", room)
+    expected = cut(f"  expected: {expected}", max(room // 2, room - cells(f"answer: {answer}")))
+    return cut(f"answer: {answer}", room - cells(expected)) + expected
 
 
 def _id(sample: SampleResult) -> str:

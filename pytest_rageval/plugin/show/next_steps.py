@@ -3,44 +3,24 @@
 from __future__ import annotations
 
 import os
-import shlex
-import subprocess
-import sys
+import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
 
 import pytest
 
 from pytest_rageval.model import GateResult, ScenarioResult
-from pytest_rageval.redaction import HIDDEN, shown_option, shown_url, sounds_secret
+from pytest_rageval.plugin.show.next_command import Step, Told, next_command
 from pytest_rageval.reports.html import PAGE
-from pytest_rageval.text.printable import one_line
+from pytest_rageval.stats.verdict import unwritten
+from pytest_rageval.text.printable import printable
 
-Step = Literal["failed", "stopped", "whole", "check"]
-"""What is to be run next: what failed; that first, then the rest; every sample; or a dry run."""
-
-_ADDED: Final[dict[Step, tuple[str, ...]]] = {
-    "failed": ("--lf",),
-    "stopped": ("--ff",),
-    "whole": (),
-    "check": ("--rag-dry-run",),
-}
-_LAST: Final = ("--lf", "--last-failed", "--ff", "--failed-first")
-_STEPWISE: Final = ("--sw", "--stepwise", "--sw-skip", "--stepwise-skip")
-# A run in part saves nothing, and what it leaves undecided is not to fail.
-_WHOLE_ONLY: Final = ("--rag-save", "--rag-save-failed", "--rag-save-answers", "--rag-strict")
-_CHOOSING: Final = ("-k", "-m", "--deselect", "--rag-where", "--rag-limit", "--rag-variant")
-_DROPPED: Final[dict[Step, tuple[str, ...]]] = {
-    "failed": (*_LAST, *_STEPWISE, *_WHOLE_ONLY),
-    "stopped": (*_LAST, *_STEPWISE),
-    "whole": (*_LAST, *_STEPWISE, *_CHOOSING),
-    "check": ("--rag-dry-run", "--rag-label"),
-}
-_WITHOUT_VALUE: Final = (*_LAST, *_STEPWISE, "--rag-strict", "--rag-dry-run")
 _CHILD = "pytest_rageval.plugin.child"
 _STRICT = "(strict: undecided fails)"
+# As the messages begin, or go on after the path of the scenario.
+_OPTION_AT_FAULT = re.compile(r"^(?:[^\n:]*: )?(?:--rag-|RAGEVAL_)[^\n:]*: ", re.MULTILINE)
+_LACKS_ANSWERS = re.compile(r"needs 'answer'.*under 'target'", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -51,10 +31,16 @@ class Ended:
     gates: Sequence[GateResult] = ()
     is_stopped: bool = False
     """Whether cases were left over: ``-x``, ``--maxfail``, Ctrl-C."""
-    is_broken: bool = False
-    """Whether the file of a scenario could not be used."""
+    refusals: Sequence[str] = ()
+    """Why files of scenarios could not be used."""
     has_broken_cases: bool = False
     """Whether a case ended with an error after it was judged."""
+
+    @property
+    def has_red_cases(self) -> bool:
+        """Whether a sample failed, or could not be judged."""
+        counts = [one.counts for one, _ in self.written]
+        return self.has_broken_cases or any(one.failed or one.error for one in counts)
 
 
 class NextSteps:
@@ -76,119 +62,89 @@ class NextSteps:
             terminalreporter.write_line(line, bold=True)
 
     def _lines(self, ended: Ended) -> Iterator[str]:
-        step = next_step(ended)
-        given = [str(one) for one in self._config.invocation_params.args]
-        if step is None or any(_CHILD in one for one in given):  # the app and agents show their own
+        step, told = next_step(ended), Told.of(self._config)
+        if step is None or self._is_shown_otherwise(told):
             return
         can_repeat = self._config.pluginmanager.has_plugin("lfplugin")
-        if can_repeat or step in ("whole", "check"):
-            yield f"next  {one_line(next_command(given, step))}"
-        if step != "check":
-            yield f"page  {one_line(self._page(ended))}"
+        needs_cache = step in ("failed", "stopped")
+        command = next_command(told, step) if can_repeat or not needs_cache else None
+        lines = [f"next  {command}"] if command else []
+        if not ended.refusals and step != "answers":
+            # Without the samples that were left out, a page would be of little use.
+            page = self._page(ended) or (next_command(told, "page") if step != "whole" else None)
+            lines += [f"page  {page}"] if page else []
+        yield from reversed(lines) if is_to_be_read(ended) else lines
+
+    def _is_shown_otherwise(self, told: Told) -> bool:
+        """Return whether the app or an agent shows the run, or it was a dry run."""
+        is_dry = self._config.getoption("rag_dry_run")
+        return is_dry or any(_CHILD in one for one in told.words)
 
     def _page(self, ended: Ended) -> str:
-        """Return where the page of the first red scenario is, else how to get one."""
-        folders = [folder for one, folder in ended.written if _is_red(one)]
+        """Return where the page of the first red scenario is, "" if there is none."""
+        folders = [folder for one, folder in ended.written if is_red(one)]
         folders += [folder for _, folder in ended.written]
         pages = (folder / PAGE for folder in folders if isinstance(folder, Path))
         page = next((one for one in pages if one.is_file()), None)
         if page is None:
-            return "--rag-report=html writes one"
+            return ""
         shown = os.path.relpath(page, self._config.invocation_params.dir)
-        return str(page) if shown.startswith("..") else shown
+        return printable(str(page) if shown.startswith("..") else shown).replace("\n", " ")
 
 
 def next_step(ended: Ended) -> Step | None:
-    """Return what is to be run next, None after a green run."""
-    results = [result for result, _ in ended.written]
-    gates = [*(gate for one in results for gate in one.gates), *ended.gates]
-    red = [gate for gate in gates if gate.outcome == "failed"]
-    # Neither is red for what a sample is like: more samples have to run.
-    unfinished = [one for one in red if _STRICT in one.message or one.name.startswith("save:")]
-    has_red_cases = ended.has_broken_cases or any(
-        one.counts.failed or one.counts.error for one in results
-    )
-    if ended.is_broken:
-        return "check"
-    if not red and not has_red_cases:
+    """Return what is to be run next, None after a green run, or where a message says it."""
+    if ended.refusals:
+        return _after_refusal("\n".join(ended.refusals))
+    red = _red_gates(ended)
+    if not red and not ended.has_red_cases:
         return None
+    if _is_all_unwritten(ended):
+        return "answers"
     if ended.is_stopped:
         return "stopped"
-    return "failed" if has_red_cases or len(red) > len(unfinished) else "whole"
+    # Neither is red for what a sample is like: more samples have to run.
+    unfinished = [one for one in red if _STRICT in one.message or one.name.startswith("save:")]
+    return "failed" if ended.has_red_cases or len(red) > len(unfinished) else "whole"
 
 
-def _is_red(result: ScenarioResult) -> bool:
+def _is_all_unwritten(ended: Ended) -> bool:
+    """Return whether every red scenario names a function that is still to be written.
+
+    Not one that the command line named: another one would not be what the user asked for.
+    """
+    red = [one for one, _ in ended.written if is_red(one)]
+    return bool(red) and all(
+        not any(name.partition(".")[0] == "target" for name in one.info.overridden)
+        and any(unwritten(one.info.target, sample) for sample in one.samples)
+        for one in red
+    )
+
+
+def _after_refusal(said: str) -> Step | None:
+    if _OPTION_AT_FAULT.search(said):
+        return None  # no command with this option is better
+    return "answers" if _LACKS_ANSWERS.search(said) else "check"
+
+
+def is_to_be_read(ended: Ended) -> bool:
+    """Return whether only gates over answers from a file failed.
+
+    They fail again, however often the same answers run.
+    """
+    written = [one for one, _ in ended.written]
+    red = [one for one in written if is_red(one)] or written  # of "best", all variants
+    is_from_file = all(one.info.is_of_file and not one.info.target for one in red)
+    is_certain = next_step(ended) == "failed" and not ended.has_red_cases
+    return is_certain and bool(red) and is_from_file
+
+
+def _red_gates(ended: Ended) -> list[GateResult]:
+    gates = [*(gate for one, _ in ended.written for gate in one.gates), *ended.gates]
+    return [gate for gate in gates if gate.outcome == "failed"]
+
+
+def is_red(result: ScenarioResult) -> bool:
+    """Return whether a gate or a sample failed, or a sample could not be judged."""
     failed = any(gate.outcome == "failed" for gate in result.gates)
     return bool(result.counts.failed or result.counts.error or failed)
-
-
-def next_command(given: Sequence[str], step: Step) -> str:
-    """Return the command line ``given``, changed for the next step and quoted for the shell.
-
-    Scenarios and files stay as the user named them. Values that may be secrets are hidden.
-
-    >>> next_command(["my bot.yaml", "--rag-save", "main"], "failed")
-    "pytest 'my bot.yaml' --lf"
-    """
-    kept = [*_without_secrets(_without(given, _DROPPED[step])), *_ADDED[step]]
-    if step == "whole":
-        kept = list(dict.fromkeys(_whole(one) for one in kept))
-    return " ".join([_program(), _quoted(kept)]).strip()
-
-
-def _program() -> str:
-    """Return how pytest was started."""
-    started = Path(sys.argv[0])
-    is_module = started.name == "__main__.py" and started.parent.name == "pytest"
-    return "python -m pytest" if is_module else "pytest"
-
-
-def _quoted(arguments: Sequence[str]) -> str:
-    return subprocess.list2cmdline(arguments) if os.name == "nt" else shlex.join(arguments)
-
-
-def _without(given: Sequence[str], dropped: Sequence[str]) -> Iterator[str]:
-    """Yield the arguments without these options and their values."""
-    arguments = iter(given)
-    for one in arguments:
-        name = one.partition("=")[0] if one.startswith("--") else one[:2]
-        if name not in dropped:
-            yield one
-        elif one == name and name not in _WITHOUT_VALUE:
-            next(arguments, None)
-
-
-def _whole(argument: str) -> str:
-    """Return a path without the sample that follows it; options stay, but for a scenario's."""
-    is_path = not argument.startswith("-") or argument.startswith("--rag-scenario=")
-    path, separator, _ = argument.partition("::")
-    return path if separator and is_path and not path.endswith(".py") else argument
-
-
-def _without_secrets(arguments: Iterator[str]) -> Iterator[str]:
-    before = ""
-    for one in arguments:
-        name, equals, value = one.partition("=")
-        if name == "--rag-set" and equals:
-            yield f"--rag-set={_safe_value(value)}"
-        elif before == "--rag-set":
-            yield _safe_value(one)
-        elif equals and name.startswith("-"):
-            yield f"{name}={_safe(name, value)}"
-        else:
-            yield _safe(before, one)
-        before = one if one.startswith("-") and not equals else ""
-
-
-def _safe_value(text: str) -> str:
-    """Return the ``PATH=VALUE`` of ``--rag-set`` without secrets."""
-    path, equals, value = text.partition("=")
-    has_names = value.lstrip()[:1] in ("{", "[") and sounds_secret(value)
-    if "headers" in path or has_names:
-        return f"{path}{equals}{HIDDEN}"
-    return f"{path}{equals}{_safe(path.rpartition('.')[2], value)}"
-
-
-def _safe(name: str, value: str) -> str:
-    has_secret = "://" in value and shown_url(value) != value
-    return HIDDEN if has_secret else str(shown_option(name, value))

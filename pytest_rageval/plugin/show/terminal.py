@@ -13,6 +13,7 @@ from pytest_rageval.errors import shorten
 from pytest_rageval.model import TARGET, ScenarioResult
 from pytest_rageval.plugin.show.comparison_table import comparison_lines
 from pytest_rageval.plugin.show.figures_table import figure_lines, figures_column, gate_lines
+from pytest_rageval.plugin.show.gate_text import low_line
 from pytest_rageval.plugin.show.table_lines import write_lines
 from pytest_rageval.reports.html import PAGE
 from pytest_rageval.reports.missing import missing_figures, stopped_text
@@ -58,6 +59,9 @@ class ScenarioTable:
         if result.comparison is not None:
             write_lines(terminal, comparison_lines(result, result.comparison, column, width))
         write_lines(terminal, gate_lines(result, width))
+        if low := low_line(result):
+            is_shown = isinstance(self.folder, Path) and (self.folder / PAGE).is_file()
+            terminal.write_line(low if is_shown else f"{low}; --rag-report=html shows them")
         self._files(terminal)
         for line in self.remarks:
             terminal.write_line(printable(line))

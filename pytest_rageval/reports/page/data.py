@@ -38,6 +38,7 @@ from pytest_rageval.stats.groups import group_numbers
 from pytest_rageval.stats.paired import power_factor
 from pytest_rageval.stats.verdict import (
     is_beyond_budget,
+    is_judged,
     passing_of,
     score_of,
     was_not_asked,
@@ -115,6 +116,7 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
         "group_by": None if info.group_by is None else cut(info.group_by, _WIDTH),
         "tolerate": info.tolerates_shortfalls,
         "guards_itself": not info.gates,
+        "is_judged": is_judged(result),
         "may_be_missing": list(info.tolerated),
         "judges_weighted": WEIGHTED_SCORE in required_names(info) or not required_names(info),
         "diagnoses": info.diagnose is not None,

@@ -208,3 +208,123 @@ def test_beir_judgements_are_joined_to_their_queries(tmp_path: Path) -> None:
     first, second = samples(load_dataset(spec, tmp_path, "s.yaml:2", answers=answers))
     assert (first.id, first.question, first.reference_ids) == ("q1", "first?", {"d1": 2, "d2": 0})
     assert second.reference_ids == {"d1": 1}
+
+
+def merge(tmp_path: Path, text: str, **keys: Any) -> Dataset:
+    (tmp_path / "long.csv").write_text(text, encoding="utf-8")
+    spec = DatasetSpec(path="long.csv", merge_rows="qid", **keys)
+    return load_dataset(spec, tmp_path, "s.yaml:2")
+
+
+@pytest.mark.parametrize(
+    "column", ["grade", "Relevance", "REL", "Score", "label", "relevance_score", "relevance score"]
+)
+def test_a_grade_of_merged_rows_has_many_names(tmp_path: Path, column: str) -> None:
+    """A27: as in tables of judgements; unread, each document would be relevant."""
+    text = f'qid,reference_ids,{column}\nq1,d1,0\nq1,d2,2\nq1,d3,\nq1,["d4"; "d5"],1\n'
+    (found,) = samples(merge(tmp_path, text.replace("; ", " ")))
+    # d3 is not judged: its grade is blank.
+    assert found.reference_ids == {"d1": 0, "d2": 2, "d4": 1, "d5": 1}
+
+
+def test_a_grade_that_is_none_is_an_invalid_row(tmp_path: Path) -> None:
+    """A27: unless the key_map gives the column to a field."""
+    text = "qid,reference_ids,label\nq1,d1,irrelevant\nq1,d2,relevant\n"
+    (found,) = merge(tmp_path, text).cases
+    assert isinstance(found, InvalidRow)
+    assert found.reason.startswith("reference_ids: 'label' is their grade, and 'irrelevant' is no")
+    (found,) = samples(merge(tmp_path, text, key_map={"tags": "label"}))
+    assert found.reference_ids == {"d1": 1, "d2": 1}
+
+
+def test_ids_and_references_in_the_cells_of_merged_rows_are_read(tmp_path: Path) -> None:
+    """A27: a list, ids with ``;``, grades of their own, and a number from a data frame."""
+    text = (
+        "qid,reference_ids,retrieved_ids,references\n"
+        'q1,"{\'d1\': 2, \'d2\': 0}",d1;d2,"[""five"", ""5""]"\n'
+        'q1,d3;d4,"[""d3""]",V\n'
+    )
+    (found,) = samples(merge(tmp_path, text))
+    assert found.reference_ids == {"d1": 2, "d2": 0, "d3": 1, "d4": 1}
+    assert found.retrieved_ids == ("d1", "d2", "d3")
+    assert (found.references, found.reference_groups) == (("five", "5", "V"), None)
+    rows = [{"qid": "a", "reference_ids": 7.0, "grade": 0}, {"qid": "a", "reference_ids": 8.0}]
+    spec = DatasetSpec(rows=[*rows], merge_rows="qid")
+    (found,) = samples(load_dataset(spec, tmp_path, "s.yaml:2"))
+    assert found.reference_ids == {"7": 0}
+
+
+@pytest.mark.parametrize(("marks", "reason"), [("true,", None), ("no,0", ""), ("yes,true", "x")])
+def test_a_part_of_a_sample_is_not_skipped(tmp_path: Path, marks: str, reason: str | None) -> None:
+    """A27: one row would take the others with it."""
+    text = "".join(f"q1,a,{mark}\n" for mark in marks.split(","))
+    (found,) = merge(tmp_path, f"qid,answer,skip\n{text}").cases
+    if reason is None:
+        assert isinstance(found, InvalidRow)
+        assert found.reason == "skip: some of the rows that are one sample have it, some not"
+        assert found.skip is None
+    else:
+        assert (found.skip is not None) == bool(reason)
+
+
+def doubts(tmp_path: Path, text: str, **keys: Any) -> list[str]:
+    return [f"{one.field}: {one.message}" for one in merge(tmp_path, text, **keys).doubts]
+
+
+JUDGED = "qid,reference_ids,{}\nq1,d1,0\nq1,d2,1\n"
+
+
+@pytest.mark.parametrize(
+    "column", ["judgement", "gain", "is_relevant", "rating", "相关性", "Relevance Label"]
+)
+def test_numbers_that_differ_in_merged_rows_may_be_grades(tmp_path: Path, column: str) -> None:
+    """A27: unread, a document that was judged irrelevant is relevant; one line says what it is."""
+    text = JUDGED.format(column)
+    (said,) = doubts(tmp_path, text)
+    assert said.startswith(f"reference_ids: {column!r} may hold the grades of 'reference_ids': its")
+    assert "{grade: none} if no column holds them (in 'dataset')" in said
+    told = {"grade": column}
+    assert doubts(tmp_path, text, key_map=told) == []
+    (found,) = samples(merge(tmp_path, text, key_map=told))
+    assert found.reference_ids == {"d1": 0, "d2": 1}
+    flags = text.replace(",0\n", ",False\n").replace(",1\n", ",true\n")
+    assert len(doubts(tmp_path, flags)) == 1
+    (found,) = samples(merge(tmp_path, flags, key_map=told))
+    assert found.reference_ids == {"d1": 0, "d2": 1}
+
+
+def test_texts_ranks_and_ids_are_no_grades(tmp_path: Path) -> None:
+    """A27: nor what is the same in all rows of a sample, nor a number beside known grades."""
+    for column in ("rank", "chunk_id", "page"):
+        assert doubts(tmp_path, JUDGED.format(column)) == []
+    assert doubts(tmp_path, "qid,reference_ids,title\nq1,d1,a\nq1,d2,7\n") == []
+    assert doubts(tmp_path, "qid,reference_ids,year\nq1,d1,7\nq1,d2,7\n") == []
+    assert doubts(tmp_path, "qid,reference_ids,year,rel\nq1,d1,7,1\nq1,d2,8,0\n") == []
+
+
+def test_a_known_name_of_no_grade_is_said_so(tmp_path: Path) -> None:
+    """A27: a similarity, a kind of question; two known names are a doubt."""
+    text = "qid,reference_ids,score,label\nq1,d1,0.8,billing\nq1,d2,0.3,billing\n"
+    (found,) = samples(merge(tmp_path, text, key_map={"grade": "none"}))
+    assert found.reference_ids == {"d1": 1, "d2": 1}
+    two = "qid,reference_ids,score,label\nq1,d1,1,0\nq1,d2,0,1\n"
+    assert ["'score'" in said or "'label'" in said for said in doubts(tmp_path, two)] == [True] * 2
+
+
+def test_grades_without_merged_rows_are_said(tmp_path: Path) -> None:
+    """A27: [d1] with the grade 0 would count as relevant."""
+
+    def load(rows: list[dict[str, Any]], **key_map: str) -> Dataset:
+        return load_dataset(DatasetSpec(rows=[*rows], key_map=key_map), tmp_path, "s.yaml:2")
+
+    for grade in (0, [0], "0", False):
+        (said,) = load([{"reference_ids": ["d1"], "grade": grade}]).doubts
+        assert "'grade' has values of 0 or below, and is not read" in said.message
+    assert load([{"reference_ids": {"d1": 0}, "grade": 0}]).doubts == ()
+    scores = [{"reference_ids": ["d1"], "score": score} for score in (0, 0.5)]
+    assert load(scores).doubts == ()  # of the row
+    assert load([{"reference_ids": ["d1"], "grade": 0}], grade="none").doubts == ()
+    (said,) = load([{"reference_ids": ["d1"], "judged": 0}], grade="judged").doubts
+    assert "rows are not merged" in said.message
+    found = load([{"reference_ids": ["d1"], "rel": 1}, {"reference_ids": ["d2"], "rel": 2}])
+    assert "'rel' is not read: the grades of 'reference_ids' count where" in found.warnings[0]

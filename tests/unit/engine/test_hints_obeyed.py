@@ -79,7 +79,7 @@ ODD = {
     "misspelt reference": Odd(_qa("question", "answer", "referense"), 0.5),
     "tsv with titles": Odd(_qa("Prompt", "RAG answer", "Gold answer"), 0.5, suffix="tsv"),
     "more of a kind": Odd(
-        _qa("input", "actual_output", "expected_output", prediction="4", truth="4"), 0.5
+        _qa("input", "actual_output", "expected_output", prediction="4", truth="4"), None
     ),
     "odd characters": Odd(_qa("question", "Answer:", "reference #1: answer"), None),
     "a colon": Odd(_qa("question", "Answer:", "reference answer"), 0.5),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
@@ -371,7 +372,7 @@ def test_a_path_that_leads_nowhere_is_a_problem_of_the_scenario(
             "{rows: [{question: q, golden_answers: [x]}]}",
             "acc",
             "needs 'answer'; s.yaml has no such field. Columns: question, golden_answers. "
-            "For 'answer', name the column in dataset.key_map, or name a 'target'",
+            "For 'answer', name your system under 'target', like my_app.rag:answer, or name a ",
         ),
         (
             "{rows: [{q: x, answer: x}], key_map: {references: answer}}",
@@ -403,8 +404,8 @@ def test_a_path_that_leads_nowhere_is_a_problem_of_the_scenario(
         (
             "{rows: [{question: q, reference: x}]}",
             "em",
-            "For 'answer', name the column in dataset.key_map, or name a 'target', or name a "
-            "second file with them in 'answers'",
+            "For 'answer', name your system under 'target', like my_app.rag:answer, or name a "
+            "second file with them in 'answers', or name the column in dataset.key_map",
         ),
         (
             "{rows: [{question: q, answer: x, expected: {text: x, pages: 3}}]}",
@@ -415,7 +416,7 @@ def test_a_path_that_leads_nowhere_is_a_problem_of_the_scenario(
         (
             "{rows: [{instruction: q, input: x, output: y, reference: z}]}",
             "em",
-            "Columns: instruction, input, output, reference. For 'answer', name the column",
+            "Columns: instruction, input, output, reference. For 'answer', name your system",
         ),
         (
             "{rows: [{query-id: q1, corpus-id: d1, score: 1}]}",
@@ -439,7 +440,10 @@ def test_what_is_proposed_for_a_missing_column(
 
 @pytest.mark.parametrize(
     ("given", "right"),
-    [("answer", "references"), ("contexts", "factual"), ("retrieved_ids", "qrels")],
+    [
+        *(("answer", "references"), ("contexts", "factual"), ("retrieved_ids", "qrels")),
+        *(("answer", name) for name in ("must_include", "answer_checks", "must_satisfy")),
+    ],
 )
 def test_one_column_cannot_be_what_was_given_and_what_is_right(
     problems: Problems, given: str, right: str
@@ -449,6 +453,25 @@ def test_one_column_cannot_be_what_was_given_and_what_is_right(
     (problem,) = (found for found in problems(text % (given, right)) if "key_map: gives" in found)
     assert problem.startswith("s.yaml:5: dataset.key_map: gives the column 'x' to ")
     assert "name another column for one of them" in problem
+
+
+@pytest.mark.parametrize(
+    ("given", "right", "is_one"),
+    [
+        ("o.x", 'o["x"]', True),
+        ("x", "$.x", True),
+        ("o[0]", "o[*]", True),
+        ("o[0]", "o[1]", False),
+        ("o.x", "o.y", False),
+    ],
+)
+def test_one_value_is_one_however_its_path_is_written(
+    problems: Problems, given: str, right: str, is_one: bool
+) -> None:
+    """W2: the spelling does not tell whether something is compared with itself."""
+    text = "name: s\nmetrics: [em]\ndataset:\n  rows: [{x: a}]\n  key_map: {answer: %s}\n"
+    found = problems(text % f"'{given}', references: '{right}'")
+    assert any("compared with itself" in one for one in found) == is_one
 
 
 @pytest.mark.parametrize(
@@ -678,3 +701,42 @@ def test_a_second_file_completes_rows_in_the_scenario(plan: Any) -> None:
     made = plan(f"name: s\nmetrics: [em]\n{rows}\nanswers: a.csv\n", {"a.csv": "id,answer\na,x\n"})
     (case,) = made.cases
     assert (case.answer, case.references) == ("x", ("x",))
+
+
+def test_gates_and_conditions_know_a_mapped_column_by_its_own_name(plan: MakePlan) -> None:
+    """W6: and only a scenario that names it shows it once more, as metadata."""
+    rows = (
+        "  rows:\n"
+        "    - {id: a, answer: x, references: [x], source: d1}\n"
+        "    - {id: b, answer: x, references: [x], source: d2}\n"
+    )
+    base = f"name: s\nmetrics: [em]\ndataset:\n  key_map: {{doc_name: source}}\n{rows}"
+    made = plan(base)
+    assert made.info.metadata_columns == ()
+    assert made.own_names == {"references": "references", "source": "doc_name"}
+    named = "gates: {by: {source: {em: 0.5}}}\nskip: [{where: {source: d2}, reason: old}]\n"
+    made = plan(f"{base}{named}group_by: source\n")
+    assert made.info.metadata_columns == ("source",)
+    assert [(case.doc_name, case.metadata, case.skip) for case in made.cases] == [
+        ("d1", {"source": "d1"}, None),
+        ("d2", {"source": "d2"}, "old"),
+    ]
+
+
+@pytest.mark.parametrize("column", ["mustInclude", "must_inclde"])
+def test_a_check_with_another_name_is_an_invalid_row(plan: MakePlan, column: str) -> None:
+    """A28: the other rows are checked, and this one would be left out, or lose a check."""
+    rows = [
+        {"id": "a", "answer": "x", "references": ["x"], "must_include": ["x"]},
+        {"id": "b", "answer": "x", "references": ["x"], column: ["y"]},
+        {"id": "c", "answer": "x", "references": ["x"], column: []},
+        {"id": "d", "answer": "x", "references": ["x"], column: ["y"], "skip": "old"},
+        {"id": "e", "answer": "x", "references": ["x"], "expected_keywords": ["y"]},
+    ]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    made = plan("name: s\nmetrics: [em, must_include]\ndataset: r.jsonl\n", {"r.jsonl": text})
+    invalid = [case for case in made.cases if isinstance(case, InvalidRow)]
+    assert [(case.id, case.line) for case in invalid] == [("b", 2)]
+    assert invalid[0].reason == f"no 'must_include', and {column!r} is not read: the same?"
+    only = plan("name: s\nmetrics: [em]\ndataset: r.jsonl\n", {"r.jsonl": text})
+    assert not any(isinstance(case, InvalidRow) for case in only.cases)

@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.first_scenario.mapping import Mapped, holds_joined_ids, map_columns
+from pytest_rageval.first_scenario.mapping import (
+    Mapped,
+    holds_joined_ids,
+    holds_joined_texts,
+    map_columns,
+)
 from pytest_rageval.first_scenario.table import Table, columns_of
 
 ASKED = ("How long do refunds take?", "Is there a fee for them?", "Who pays for the parcel?")
@@ -129,6 +134,41 @@ def test_a_name_that_ends_in_answer_is_what_a_system_said(name: str) -> None:
     assert not found.has_gold
 
 
+@pytest.mark.parametrize("name", ["模型回答", "机器人回答", "AI回答", "大模型输出", "实际输出"])
+def test_what_a_system_said_is_told_from_the_gold_in_chinese(name: str) -> None:
+    """Words without spaces between them; alone it is never the gold."""
+    found = of(问题=ASKED, 答案=SAID, **{name: ASKED})
+    assert (found["answer"], found["references"]) == (name, "答案")
+    assert "references" not in of(问题=ASKED, **{name: SAID})
+
+
+@pytest.mark.parametrize("name", ["回复", "答复"])
+def test_a_chinese_reply_is_what_a_system_said(name: str) -> None:
+    """As ``reply`` is."""
+    assert of(问题=ASKED, **{name: SAID}) == {"question": "问题", "answer": name}
+
+
+@pytest.mark.parametrize(
+    "name", ["是否正确", "正确率", "错误答案", "答案类型", "答案评分", "标准答案编号"]
+)
+def test_a_chinese_name_that_says_more_of_an_answer_is_not_one(name: str) -> None:
+    """Neither the gold nor the answer, with the other one beside it or not."""
+    gold, answer = {"问题": ASKED, "标准答案": SAID}, {"问题": ASKED, "模型回答": SAID}
+    assert of(**gold, **{name: SAID}) == of(**gold)
+    assert of(**answer, **{name: SAID}) == of(**answer)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [["答案", "回答"], ["答案", "回复"], ["客服回答"], ["答案", "模型"], ["回答", "是否正确"]],
+)
+def test_chinese_columns_that_do_not_tell_the_gold_are_asked_about(columns: list[str]) -> None:
+    """Two answers, or one of a shop's staff, or what a model or a score stands beside."""
+    found = mapped(rows_of({"问题": ASKED, **dict.fromkeys(columns, SAID)}), "答案")
+    assert "may be the right answer, or what a system said" in found.doubt
+    assert not {"answer", "references"} & found.fields.keys()
+
+
 def test_sentences_are_no_texts_to_include() -> None:
     """No answer repeats them to the letter: facts for a judge."""
     facts = [
@@ -229,6 +269,17 @@ def test_what_the_user_says_holds() -> None:
     assert not found.doubt
 
 
+@pytest.mark.parametrize("cell", ["fee, refund", "费用、退款", "fee; refund", "fee|refund"])
+def test_cells_of_one_text_or_several_are_no_checks(cell: str) -> None:
+    """A reader refuses such cells; a list of texts, and one text, are what they are."""
+    for name in ("expected_keywords", "forbidden_keywords"):
+        (column,) = columns_of([{name: cell}])
+        assert holds_joined_texts(column)
+        assert not of(**{"question": ASKED, name: (cell, "fee", "fee")}).keys() - {"question"}
+        (column,) = columns_of([{name: [cell]}])
+        assert not holds_joined_texts(column)
+
+
 def test_ids_with_commas_are_no_ids() -> None:
     """A reader would take ``E1,E2`` for one id, and the recall would be 0."""
     (column,) = columns_of([{"expected_product_ids": "E1,E2"}])
@@ -236,3 +287,34 @@ def test_ids_with_commas_are_no_ids() -> None:
     assert of(question=ASKED, expected_product_ids=("E1,E2", "E3", "E4")) == {
         "question": "question"
     }
+
+
+@pytest.mark.parametrize("said", [(None, None, None), ("five days", "", "we do")])
+@pytest.mark.parametrize(
+    ("gold", "ways"),
+    [
+        ({"expected": SAID}, [("answer", "generated_answer"), ("answer", "answer")]),
+        ({}, [("answer", "generated_answer"), ("references", "answer")]),
+    ],
+)
+def test_a_blank_beside_a_bare_answer_leaves_it_open(
+    said: tuple[str | None, ...], gold: Mapping[str, Any], ways: list[tuple[str, str]]
+) -> None:
+    """A27: the gold would be the answer where a system gave none."""
+    rows = rows_of({"question": ASKED, "answer": SAID, "generated_answer": said, **gold})
+    found = mapped(rows)
+    assert found.doubt.startswith(f"'generated_answer' is blank in {3 - sum(map(bool, said))} of 3")
+    assert [way[1:] for way in found.ways] == ways
+    for field, column in ways:
+        assert mapped(rows, **{field: column}).doubt == ""
+
+
+def test_two_columns_of_a_system_are_left_open() -> None:
+    """A27: the better name would be read, and the other one never seen."""
+    rows = rows_of({"question": ASKED, "expected": SAID, "model_answer": SAID, "output": ASKED})
+    found = mapped(rows)
+    assert found.doubt == "'model_answer' and 'output' may both be what a system said"
+    assert [way[1:] for way in found.ways] == [("answer", "model_answer"), ("answer", "output")]
+    assert mapped(rows, answer="output").doubt == ""
+    same = rows_of({"question": ASKED, "expected": SAID, "model_answer": SAID, "output": SAID})
+    assert mapped(same).doubt == ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from pytest_rageval.first_scenario.mapping import map_columns
 from pytest_rageval.first_scenario.measures import Measures, measures_for
 from pytest_rageval.first_scenario.table import Table, columns_of
@@ -28,7 +30,7 @@ def test_answers_and_references_are_compared_at_once() -> None:
 def test_without_answers_a_system_is_asked_for_them() -> None:
     """The search is a comment as long as nothing says what it found."""
     found = measures({**ROW, "relevant_ids": ["a"]})
-    assert (found.metrics, found.asks) == (("em", "f1", "rouge-l"), ("answer",))
+    assert (found.metrics, found.asks) == (("coverem", "f1", "rouge-l"), ("answer",))
     assert found.later[0] == (("recall@5", "mrr"), "retrieved_ids: in each row, or from a target")
 
 
@@ -68,6 +70,63 @@ def test_long_references_do_not_count_for_equality() -> None:
     assert measures({**ROW, "answer": "five"}).weights == ()
 
 
+SENTENCE = "You get the money back, which takes {} from the day on that we have the parcel."
+
+
+def sentences(*references: str, given: str = SENTENCE) -> Measures:
+    return measures(
+        *(
+            {"question": f"What is {at}?", "answer": given.format(one), "expected": one}
+            for at, one in enumerate(references)
+        )
+    )
+
+
+def test_sentences_around_short_references() -> None:
+    """What counts is whether the answer holds a reference, by tokens."""
+    found = sentences("five days", "two weeks")
+    assert found.are_sentences
+    assert found.weights == (("coverem", 1.0), ("f1", 0.0), ("rouge-l", 0.0))
+    found = sentences("五天", "两周", given="我们收到包裹之后，{}之内就可以退款给您。")
+    assert found.weights == (("coverem", 1.0), ("acc", 1.0), ("f1", 0.0), ("rouge-l", 0.0))
+
+
+def test_a_system_that_is_asked_may_answer_in_sentences() -> None:
+    """Where the references are short: a right answer holds one, however long it is."""
+    assert measures(ROW).metrics == ("coverem", "f1", "rouge-l")
+    assert measures(ROW).weights == (("coverem", 1.0), ("f1", 0.0), ("rouge-l", 0.0))
+    assert not measures({**ROW, "reference": SENTENCE}).are_sentences
+    assert not measures({**ROW, "answer": "five"}).are_sentences
+
+
+def test_sentences_are_told_by_most_rows() -> None:
+    """Three times as long as the reference, of at most 8 tokens: 6 to 2 are, 5 to 2 are not."""
+    assert sentences("five days", given="It takes {} on average").are_sentences
+    assert not sentences("five days", given="It takes {} there").are_sentences
+    assert sentences(*("five days",) * 3, "the whole of it " * 9, given=SENTENCE).are_sentences
+    eight = "one two three four five six seven eight"
+    assert sentences(eight, given="{0} {0} {0}").are_sentences
+    assert not sentences(f"{eight} nine", given="{0} {0} {0}").are_sentences
+
+
+@pytest.mark.parametrize("reference", ["B", "the", "-", "€"])
+def test_references_that_any_sentence_holds_are_not_looked_for(reference: str) -> None:
+    """A letter to choose, an article, a mark: nothing of them is left, or they are everywhere."""
+    assert not sentences("five days", "two weeks", reference).are_sentences
+    assert sentences("five days", "two weeks", "no").are_sentences
+
+
+def test_checks_do_not_make_up_for_low_scores() -> None:
+    """They have gates of their own, unless some rows have nothing else."""
+    row = {**ROW, "answer": "five", "must_include": ["five"]}
+    found = measures(row)
+    assert found.weights[-1] == ("must_include", 0.0)
+    assert found.gates == (("weighted_score", 0.5), ("must_include", 1.0))
+    found = measures(row, {**row, "question": "Who?", "reference": None})
+    assert found.weights == ()
+    assert found.gates == (("weighted_score", 0.5), ("must_include", 1.0))
+
+
 def test_expected_passages_inside_of_found_chunks() -> None:
     """match: contains, unless they are equal."""
 
@@ -105,3 +164,21 @@ def test_groups_are_columns_with_few_values_that_repeat() -> None:
         for at in range(8)
     ]
     assert measures(*rows).groups == ("doc_name", "level")
+
+
+@pytest.mark.parametrize(
+    ("answer", "script"),
+    [
+        ("click on “Forgot password”", "punctuation"),
+        ("five days—counted", "punctuation"),
+        ("five％ of days", "punctuation"),
+        ("don’t wait five days", ""),  # the default normaliser knows this one
+        ("don't wait - five days", ""),
+    ],
+)
+def test_punctuation_that_the_default_keeps_asks_for_another_normaliser(
+    answer: str, script: str
+) -> None:
+    """One row in a thousand is enough: a right answer there would be wrong."""
+    rows = [{**ROW, "question": f"{at}?", "answer": "five days"} for at in range(999)]
+    assert measures(*rows, {**ROW, "answer": answer}).script == script

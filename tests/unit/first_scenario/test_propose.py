@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.first_scenario.propose import Proposal, answered_by, found_lines, propose
+from pytest_rageval.first_scenario.propose import Proposal, found_lines, propose
 from pytest_rageval.scenario.loader import inspect_scenario, parse_scenario
 
 ROWS = [
@@ -45,7 +45,8 @@ def test_the_text_is_a_scenario(tmp_path: Path) -> None:
         "metrics": ["em", "f1", "rouge-l"],
         "gates": {"weighted_score": 0.5},
     }
-    assert "# the first 3 rows gave 0.3333" in found.text
+    assert "# the first 3 rows gave 0.3333: read their answers, then set what is" in found.text
+    assert list(found.missed) == [("weighted_score", 0.5)]
     assert "# Found by their own names: question, answer." in found.text
     assert [one.name for one in tmp_path.iterdir()] == ["my data.json"]  # nothing is written
 
@@ -75,14 +76,91 @@ def test_the_share_of_rows_without_gold_is_rounded_up(tmp_path: Path) -> None:
 
 
 def test_gold_alone_asks_a_system(tmp_path: Path) -> None:
-    """The target is a comment, and the report has the command with one."""
+    """By a module beside the scenario, whose function is to be written."""
     rows = [{"question": row["question"], "answer": row["expected"]} for row in ROWS]
     found = proposed(tmp_path, rows)
     assert found.tried is None
-    assert "# target: my_app.rag:answer" in found.text
-    assert answered_by(found) == 'pytest "my data.rageval.yaml" --rag-set target=my_app.rag:answer'
+    assert list(found.missed) == []
+    assert 'target: "my_data_target:answer"' in found.text
+    assert "needs pytest-rageval[judge]" in found.text
     assert "references: answer  " in found.text.replace("    ", " ").replace("  ", "  ")
     assert "the gold: it is alone" in found.text
+    assert found.target is not None
+    assert found.target[0] == "my_data_target.py"
+    assert "def answer(question: str) -> str:" in found.target[1]
+    assert "\n    Write it here, for example::\n\n        from my_app" in found.target[1]
+
+
+def asked(target: tuple[str, str] | None) -> str:
+    """Return what the function of the module says when it is called."""
+    assert target is not None
+    space: dict[str, Any] = {}
+    exec(compile(target[1], target[0], "exec"), space)
+    with pytest.raises(NotImplementedError) as caught:
+        space["answer"]("How long?")
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "module"),
+    [
+        ("问题.json", "asked_target"),
+        ("2 gold-set.json", "ask_2_gold_set_target"),
+        ('it\'s """ \\.json', "it_s_target"),
+    ],
+)
+def test_any_file_name_gives_a_module_that_can_be_imported(
+    tmp_path: Path, name: str, module: str
+) -> None:
+    """Whatever the name, the text is Python."""
+    file = tmp_path / name
+    file.write_text(json.dumps([{"question": "Who?", "expected": "you"}]), encoding="utf-8")
+    found = propose(file, tmp_path, {})
+    assert f'target: "{module}:answer"' in found.text
+    assert asked(found.target) == f"write in {module}.py how your system is asked"
+
+
+def test_a_search_is_asked_for_what_it_found(tmp_path: Path) -> None:
+    """The ids beside the answer; in a package, the module is named as it is imported."""
+    (tmp_path / "evals").mkdir()
+    (tmp_path / "evals" / "__init__.py").touch()
+    file = tmp_path / "gold.json"
+    file.write_text(json.dumps([{"question": "Who?", "relevant_ids": ["a"]}]), encoding="utf-8")
+    found = propose(file, tmp_path / "evals", {})
+    assert 'target: "evals.gold_target:answer"' in found.text
+    assert "Write how in gold_target.py" in found.text
+    assert found.target is not None
+    assert '"retrieved_ids": rag.search(question)' in found.target[1]
+    assert asked(found.target).startswith("write in gold_target.py")
+
+
+LONG = "Employees who work full time get {} of paid leave in every year."
+
+
+def test_answers_in_sentences_have_to_hold_the_reference(tmp_path: Path) -> None:
+    """Two of three do; f1 is shown with the weight 0, and the comment says what nobody sees."""
+    rows = [
+        {"question": f"Leave {at}?", "answer": LONG.format(days), "expected": f"{at} days"}
+        for at, days in ((25, "25 days"), (30, "30 days"), (5, "15 days"))
+    ]
+    found = proposed(tmp_path, rows)
+    data = parse_scenario(found.text, Path("x.yaml"), "x.yaml").data
+    assert data["metric_weights"] == {"coverem": 1.0, "f1": 0.0, "rouge-l": 0.0}
+    assert "# the first 3 rows gave 0.6667\n" in found.text
+    assert "# contradicts it counts as right, a right one in other words as wrong: " in found.text
+    assert list(found.missed) == []
+
+
+def test_checks_have_to_pass(tmp_path: Path) -> None:
+    """All of them: half of the answers with forbidden texts are not good enough."""
+    rows = [
+        {"question": f"{one}?", "bot_answer": one, "must_not_include": ["sorry"]}
+        for one in ("sorry", "yes", "no")
+    ]
+    found = proposed(tmp_path, rows)
+    data = parse_scenario(found.text, Path("x.yaml"), "x.yaml").data
+    assert data["gates"] == {"must_not_include": 1}
+    assert "# the first 3 rows gave 0.6667: read their answers" in found.text
 
 
 def test_a_second_file_is_joined_by_the_ids(tmp_path: Path) -> None:
@@ -92,7 +170,7 @@ def test_a_second_file_is_joined_by_the_ids(tmp_path: Path) -> None:
         for at, row in enumerate(ROWS)
     ]
     text = proposed(tmp_path, rows).text
-    assert "# Or a second file has them:  answers: {path: recorded.jsonl, key: qid}" in text
+    assert "no target is needed:  answers: {path: recorded.jsonl, key: qid}" in text
     text = proposed(tmp_path, [{**row, "qid": None} for row in rows]).text
     assert "second file" not in text
 
@@ -192,3 +270,32 @@ def test_a_blank_column_is_no_answer(tmp_path: Path) -> None:
     file = tmp_path / "tests.csv"
     file.write_text("input,actual_output,expected_output\nHow long?,,five days\n", encoding="utf-8")
     assert propose(file, tmp_path, {}).measures.asks == ("answer",)
+
+
+def test_two_golds_are_refused_until_one_is_named(tmp_path: Path) -> None:
+    """A27: the ``key_map`` of the proposal would name the better one, and nobody would see."""
+    rows = [{"question": "How long?", "reference_answer": "five", "expected_answer": "six days"}]
+    assert "'reference_answer' and 'expected_answer', both names of 'ref" in refused(tmp_path, rows)
+    given = {"key_map": {"references": "reference_answer"}}
+    assert proposed(tmp_path, rows, given).mapped.fields["references"].column == "reference_answer"
+
+
+def test_a_column_that_was_named_is_written_though_its_name_is_ours(tmp_path: Path) -> None:
+    """A27: without the line, a column of the same meaning would be a doubt."""
+    rows = [{"question": "How?", "answer": "five", "output": "six", "reference": "five days"}]
+    found = proposed(tmp_path, rows, {"key_map": {"answer": "answer"}})
+    assert "    answer: answer " in found.text
+
+
+def test_typographic_quotes_make_no_right_answer_wrong(tmp_path: Path) -> None:
+    """By hand: each answer holds the words of its reference, so coverem is 1."""
+    rows = [
+        {"question": "Where?", "answer": "Click on the “Forgot password” link", "expected": "link"},
+        {"question": "Who?", "answer": "Our parcels go by “DHL”", "expected": "DHL"},
+        {"question": "How long?", "answer": "Five working days—counted", "expected": "five days"},
+    ]
+    found = proposed(tmp_path, rows)
+    data = parse_scenario(found.text, Path("x.yaml"), "x.yaml").data
+    assert data["metric_options"] == {"normalizer": "unicode"}
+    assert found.tried is not None
+    assert found.tried.mean_of("coverem") == 1.0

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from promptfoo_files import imported
 
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.importing.base import Imported
@@ -21,14 +22,6 @@ prompts: ["{{question}}"]
 providers: [openai:chat:gpt-4o-mini]
 tests:
 """
-
-
-def imported(folder: Path, text: str, **files: str) -> Imported:
-    for name, content in files.items():
-        (folder / name.replace("__", ".")).write_text(content, encoding="utf-8")
-    path = folder / "bot.yaml"
-    path.write_text(text, encoding="utf-8")
-    return import_promptfoo(path, "bot.yaml")
 
 
 def test_a_test_becomes_a_row_and_its_asserts_the_checks(tmp_path: Path) -> None:
@@ -55,7 +48,7 @@ def test_a_test_becomes_a_row_and_its_asserts_the_checks(tmp_path: Path) -> None
         }
     ]
     assert found.scenario == {
-        "name": "bot",
+        "name": "support-bot",
         "description": "Support bot",
         "dataset": "bot.jsonl",
         "target": {"model": "gpt-4o-mini"},
@@ -189,12 +182,12 @@ tests: [{{vars: {{message: a}}, assert: [{{type: contains, value: b}}]}}]
     assert found.scenario["target"] == {
         "url": "http://127.0.0.1:8000/chat",
         "method": "POST",
-        "headers": {"Authorization": "Bearer ${TOKEN}"},
+        "headers": {"Authorization": "Bearer ${TOKEN}", "X-Api-Key": "${X_API_KEY}"},
         "body": {"text": "Q: {question}", "lang": "{metadata.vars.lang}"},
         "answer": "data[0].text",
     }
     assert found.rows[0]["vars"] == {"lang": ""}  # promptfoo shows nothing for it
-    assert [loss.split(":")[0] for _, loss in found.losses] == ["header X-Api-Key"]
+    assert [loss.split(":")[0] for _, loss in found.losses] == ["secret X-Api-Key"]
 
 
 def test_an_assert_that_every_test_has_may_be_a_metric(tmp_path: Path) -> None:
@@ -234,8 +227,11 @@ def test_what_an_assert_says_besides_is_listed(tmp_path: Path) -> None:
     ]
 
 
-def test_a_python_provider_is_a_function_that_asks_it(tmp_path: Path) -> None:
+def test_a_python_provider_is_a_function_that_asks_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """[E22] The import does not run it; the function that is written does, as promptfoo would."""
+    monkeypatch.setenv("API_KEY", "of the environment")
     provider = """\
 async def call_api(prompt, options, context):
     return {"output": f"{prompt} {options['config']} {context['vars']}"}
@@ -251,14 +247,15 @@ tests: [{vars: {question: How?, lang: en}, assert: [{type: contains, value: b}]}
     )
     assert found.scenario["target"] == {"use": "bot_target:my_rag"}
     assert [loss for _, loss in found.losses] == [
-        "config apiKey: read the secret from the environment",
+        "secret apiKey: is not copied; put it into the environment variable API_KEY",
         "provider 'python:gone.py': there is no file gone.py in its folder",
     ]
     (tmp_path / "ask.py").write_text(provider, encoding="utf-8")
     module: dict[str, Any] = {"__file__": str(tmp_path / "bot_target.py")}
     exec(found.module, module)
     answer = module["my_rag"](Sample("s", question="How?", metadata={"vars": {"lang": "en"}}))
-    assert answer == "Q: How? (en) {'k': 3} {'lang': 'en', 'question': 'How?'}"
+    config = "{'k': 3, 'apiKey': 'of the environment'}"
+    assert answer == f"Q: How? (en) {config} {{'lang': 'en', 'question': 'How?'}}"
 
 
 def test_a_configuration_may_be_json(tmp_path: Path) -> None:

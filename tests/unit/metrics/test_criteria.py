@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from scripted_models import ScriptedJudge
 
+from pytest_rageval.clients.errors import InvalidOutputError
 from pytest_rageval.metrics.base import Models, NoOptions
 from pytest_rageval.metrics.criteria import MustSatisfy
 from pytest_rageval.model import Sample, Score
@@ -35,3 +37,32 @@ def test_the_score_is_the_share_of_criteria_that_are_met() -> None:
     assert len(prompts) == 3
     assert "refuses {answer}" in prompts[0]
     assert "<answer>\nNo.\n</answer>" in prompts[0]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"reason": "r", "score": [1]}',
+        '{"reason": "r", "score": "1 (if charitable, else 0)"}',
+        '{"reason": "r", "score": {"value": 1}}',
+        '{"reason": "r", "score: 1',
+        '```json\n{"reason": "r", "score": 1',
+    ],
+)
+def test_a_hedged_or_cut_reply_is_no_verdict(reply: str) -> None:
+    """[A28] Read loosely, each of them would be a criterion that is met."""
+    with pytest.raises(InvalidOutputError):
+        ask(lambda _: reply)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *('{"score": 1}', '{"reason": "r", "score": "1"}', "Score: 1", '{"score": 1.0,}', "1"),
+        *('{"score": "1/1"}', "```json\n{'score': 1}\n```", "<think>{no</think>Score: 1"),
+        'It says {as asked}. {"score": 1}',
+    ],
+)
+def test_a_plain_verdict_is_read_in_many_forms(reply: str) -> None:
+    """[A28]"""
+    assert ask(lambda _: reply)[0].value == 1.0

@@ -64,6 +64,53 @@ def test_cells_that_spell_lists_are_lists_as_in_a_file() -> None:
     assert evaluate(SCENARIO, dataset=rows[:1]).mean_of("em") == 0.0  # as of rows in a mapping
 
 
+YEARS = {"id": [1, 2, 3], "answer": ["2024", "2020.5", "7"], "references": [2024.0, 2020.5, None]}
+
+
+@pytest.mark.parametrize(
+    "kind", ["float64", "float32", "Float64", "object", "category", "Sparse", "double[pyarrow]"]
+)
+def test_a_whole_number_is_one_text_whatever_other_rows_have(kind: str) -> None:
+    """pandas makes floats of whole numbers where one is missing: "2024.0" is in no answer."""
+    pandas = pytest.importorskip("pandas")
+    if "pyarrow" in kind:
+        pytest.importorskip("pyarrow")
+    data = pandas.DataFrame(YEARS).astype({"id": "float64"})
+    data["references"] = data["references"].astype("Sparse[float]" if kind == "Sparse" else kind)
+    for part in (data, data.head(2), data.head(1)):
+        samples = evaluate(SCENARIO, dataset=part).samples[:2]
+        assert [(one.sample_id, one.scores["em"]) for one in samples] == [("1", 1.0), ("2", 1.0)][
+            : len(part)
+        ]
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_a_whole_number_is_one_text_in_every_library(library: str) -> None:
+    module = pytest.importorskip(library)
+    make = module.table if library == "pyarrow" else module.DataFrame
+    for count in (3, 2):
+        data = make({name: cells[:count] for name, cells in YEARS.items()})
+        assert [one.scores["em"] for one in evaluate(SCENARIO, dataset=data).samples[:2]] == [1, 1]
+
+
+def test_a_frame_and_its_file_give_the_same_samples(tmp_path: Path) -> None:
+    """In a CSV file numbers are text, and stay as pandas wrote them."""
+    pandas = pytest.importorskip("pandas")
+    years = [2024, 2020, None]
+    data = pandas.DataFrame({"answer": ["a", "b", "c"], "references": years, "year": years})
+    data.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
+    data.convert_dtypes().to_csv(tmp_path / "b.csv", index=False)
+    data.to_csv(tmp_path / "a.csv", index=False)
+    scenario = {**SCENARIO, "gates": {"by": {"year": {"em": 1}}}}
+    files = ({**scenario, "dataset": name} for name in ("a.jsonl", "b.csv", "a.csv"))
+    found = [evaluate(scenario, dataset=data), *(evaluate(one, folder=tmp_path) for one in files)]
+    texts = [[one.references for one in result.samples[:2]] for result in found]
+    assert texts == [[("2024",), ("2020",)]] * 3 + [[("2024.0",), ("2020.0",)]]
+    said = [result.gates[0].message for result in found]
+    assert "2024: 0.0000 < 1.0000" in said[0]
+    assert said[0] == said[1] == said[2]
+
+
 def test_a_blank_answer_of_a_frame_can_be_an_empty_one() -> None:
     scenario = {**SCENARIO, "dataset": {"rows": frame("pandas"), "blank_answer": "empty"}}
     assert [one.scores["em"] for one in evaluate(scenario).samples] == [1.0, 0.0, 0.0]

@@ -41,6 +41,17 @@ def test_it_writes_a_scenario_with_rows_and_a_configuration(
     assert {gate.outcome for gate in result.gates} == {"passed"}
 
 
+def test_it_names_files_as_they_are_typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """[E22] From the folder of the command, quoted for the shell."""
+    monkeypatch.chdir(tmp_path)
+    write_scaffold(tmp_path / "my evals")
+    said = capsys.readouterr().out
+    assert "wrote my evals/quickstart.jsonl\n" in said
+    assert "run it:  pytest 'my evals/quickstart.rageval.yaml'\n" in said
+
+
 @pytest.mark.parametrize("name", ["quickstart.rageval.yaml", "quickstart.jsonl"])
 def test_it_overwrites_nothing(tmp_path: Path, name: str) -> None:
     """[E14, E12] Nothing else is written either."""

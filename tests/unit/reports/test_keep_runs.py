@@ -81,15 +81,56 @@ def test_only_runs_of_this_scenario_are_removed(ran: Ran, base: Path) -> None:
 
 
 def test_what_is_not_ours_stays(ran: Ran, base: Path) -> None:
-    """[E22] A damaged or foreign results.json, a shard, and one whose file is a link."""
-    damaged, foreign, shard, linked, last = (ran(day) for day in range(1, 6))
+    """[E22] A damaged or foreign results.json, and one whose file is a link."""
+    damaged, foreign, linked, last = (ran(day) for day in range(1, 5))
     (damaged / "results.json").write_text("{")
     (foreign / "results.json").write_text('{"accuracy": 1}')
-    (shard / "shard.jsonl").touch()
     (linked / "results.json").rename(linked / "own.json")
     (linked / "results.json").symlink_to("own.json")
     assert list(remove_old_runs(last, "s", 1)) == []
-    assert all(one.is_dir() for one in (damaged, foreign, shard, linked))
+    assert all(one.is_dir() for one in (damaged, foreign, linked))
+
+
+def test_a_run_with_a_file_of_the_users_stays_and_is_named(ran: Ran, base: Path) -> None:
+    """[E22] Notes, labels, answers, a saved run; what a killed run leaves behind goes."""
+    old = [ran(day) for day in range(1, 8)]
+    for folder, name in zip(
+        old[:4], ("notes.txt", "labels.csv", "mine.json", "b.jsonl"), strict=True
+    ):
+        (folder / name).touch()
+    (old[4] / "summary.md").unlink()
+    (old[4] / "summary.md").symlink_to("../../../wiki.md")
+    (old[5] / ".results.json.0123456789abcdef").touch()
+    new = ran(9)
+    removed, stay = remove_old_runs(new, "s", 1)
+    assert removed == f"keep 1: 2 older runs removed: {old[5].name} to {old[6].name}"
+    assert stay == (
+        "keep 1: 5 older runs not removed, for files that no run writes: "
+        f"{old[0].name}/notes.txt, {old[1].name}/labels.csv, {old[2].name}/mine.json, …"
+    )
+    assert [one.is_dir() for one in old] == [True] * 5 + [False] * 2
+    assert f"s/{old[0].name}" in known(base)
+
+
+def test_runs_of_another_file_with_the_same_name_stay(ran: Ran) -> None:
+    """[E22] They are not counted, either: two copies of a scenario share a folder."""
+    ours, others = ran(1), [ran(day) for day in (2, 3)]
+    for one in others:
+        text = (one / "results.json").read_text("utf-8")
+        assert text.count('"path": "s.yaml"') == 1
+        (one / "results.json").write_text(text.replace('"s.yaml"', '"sub/s.yaml"'), "utf-8")
+    new = ran(4)
+    assert list(remove_old_runs(new, "s", 2)) == []
+    list(remove_old_runs(new, "s", 1))
+    assert [one.is_dir() for one in (ours, *others, new)] == [False, True, True, True]
+
+
+def test_a_run_that_a_scenario_names_stays(ran: Ran) -> None:
+    """[E22] As its data set, its labels, or the baseline of another scenario."""
+    named, other, new = (ran(day) for day in (1, 2, 3))
+    texts = ["dataset: qa.jsonl", f"baseline: .rageval/s/{named.name}/results.json"]
+    list(remove_old_runs(new, "s", 1, texts=texts))
+    assert [one.is_dir() for one in (named, other)] == [True, False]
 
 
 def test_what_a_link_leads_to_stays(ran: Ran, base: Path, tmp_path: Path) -> None:
@@ -103,7 +144,12 @@ def test_what_a_link_leads_to_stays(ran: Ran, base: Path, tmp_path: Path) -> Non
     elsewhere = tmp_path / "elsewhere"
     shutil.copytree(folders[0], elsewhere)
     (base / "s" / "20261031T120000-000001").symlink_to(elsewhere, target_is_directory=True)
-    list(remove_old_runs(folders[5], "s", 1, spared=[folders[3] / "results.json"]))
+    said = list(remove_old_runs(folders[5], "s", 1, spared=[folders[3] / "results.json"]))
+    assert said[:3] == [
+        f"keep 1: {folders[0].name} stays: report.html leads to it",
+        f"keep 1: {folders[1].name} stays: best leads to it",
+        f"keep 1: {folders[2].name} stays: latest leads to it",
+    ]
     assert [folder.is_dir() for folder in folders] == [True, True, True, True, False, True]
     assert (elsewhere / "results.json").is_file()
 
@@ -120,12 +166,16 @@ def test_this_run_stays_whatever_the_clock_says(ran: Ran) -> None:
     assert early.is_dir()
 
 
-def test_a_folder_of_runs_that_is_a_link_is_left_alone(ran: Ran, base: Path) -> None:
-    old, new = ran(1), ran(2)
-    (base / "s").rename(base.parent / "moved")
-    (base / "s").symlink_to(base.parent / "moved", target_is_directory=True)
-    (said,) = remove_old_runs(new, "s", 1)
-    assert said.endswith("nothing removed: " + str(base / "s") + " is a link")
+@pytest.mark.parametrize(("variant", "place"), [("", "s"), ("x", "s"), ("x", "s/x"), ("", ".")])
+def test_runs_that_a_link_leads_to_are_left_alone(
+    ran: Ran, base: Path, variant: str, place: str
+) -> None:
+    """[E22] The link may be above the folder of a variant's runs, or that of all runs."""
+    old, new = ran(1, "s", variant), ran(2, "s", variant)
+    (base / place).rename(base.parent / "moved")
+    (base / place).symlink_to(base.parent / "moved", target_is_directory=True)
+    (said,) = remove_old_runs(new, "s::x" if variant else "s", 1)
+    assert said.endswith(f"nothing removed: {base / place} is a link")
     assert old.is_dir()
 
 

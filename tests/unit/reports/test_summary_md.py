@@ -48,7 +48,11 @@ def lines(result: ScenarioResult) -> list[str]:
     [
         ("passed passed", "passed", "**passed**: 1 gate passed; 2 of 2 cases passed"),
         ("passed", "passed passed", "**passed**: 2 gates passed; 1 of 1 cases passed"),
-        ("passed xfailed skipped", "", "**passed**: no gates; 1 of 3 cases passed"),
+        (
+            "passed xfailed skipped",
+            "",
+            "**not judged**: no gates and no thresholds; 1 of 3 cases passed",
+        ),
         (
             "passed error",
             "",
@@ -78,6 +82,29 @@ def test_the_verdict_counts_gates_and_cases(
     made = replace(result(samples), gates=[gate(outcome) for outcome in gates.split()])
     assert verdict_text(made) == expected
     assert lines(made)[:4] == ["# s", "", expected, ""]
+
+
+def test_a_run_is_passed_only_if_something_judged_it(result: Made) -> None:
+    """A gate, a threshold, the assertions of a test function, or a metric that passes samples."""
+    plain = result([sample("s0", 0, 0.0)])
+    assert verdict_text(plain).startswith("**not judged**: no gates and no thresholds; 1 of 1")
+    decided = result([sample("s0", 0, 0.0, details={"f1": {"passing": True}})])
+    for judged in (
+        replace(plain, gates=[gate("passed")]),
+        replace(plain, info=replace(plain.info, thresholds={"f1": Bound(min=0.0)})),
+        replace(plain, info=replace(plain.info, nodeid="test_rag.py::test_answer")),
+        decided,
+    ):
+        assert verdict_text(judged).startswith("**passed**: ")
+
+
+def test_a_scenario_without_gates_says_in_words_that_scores_are_missing(result: Made) -> None:
+    """1 of 1 gates failed, where none was written, would be a riddle."""
+    made = result([sample("a", 0, 0.5), sample("b", 1, None, outcome="error")])
+    expected = "**FAILED**: samples without a score; 1 of 2 cases passed, 1 could not be judged"
+    assert verdict_text(replace(made, gates=[gate("failed", "unscored")])) == expected
+    named = replace(made, info=replace(made.info, gates={"unscored": 0.1}))
+    assert "1 of 1 gate failed" in verdict_text(replace(named, gates=[gate("failed", "unscored")]))
 
 
 def test_a_partial_run_is_undecided(result: Made) -> None:

@@ -20,7 +20,7 @@ def row(doc: str | None = None, **metadata: Any) -> SampleResult:
     [
         # The first and the third share a document; the rows without one are groups of their own.
         ("doc_name", [0, 1, 0, 2, 3], 2),
-        # 1 and "1" are the same text; an empty text is a value.
+        # 1.0 and "1" are the same text; an empty text is a value.
         ("talk", [0, 0, 1, 1, 2], 1),
         ("nowhere", [0, 1, 2, 3, 4], 5),
     ],
@@ -29,7 +29,7 @@ def test_samples_with_the_same_text_are_one_group(
     info: Callable[..., Any], field: str, numbers: list[int], without: int
 ) -> None:
     samples = [
-        row("a", talk=1),
+        row("a", talk=1.0),
         row("b", talk="1"),
         row("a", talk=""),
         row(talk=""),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.model import Bound, MetricColumn, SampleResult, ScenarioInfo
+from pytest_rageval.model import TARGET, Bound, MetricColumn, SampleResult, ScenarioInfo
 from pytest_rageval.stats.verdict import (
     badness,
     blamed_metrics,
@@ -18,6 +18,7 @@ from pytest_rageval.stats.verdict import (
     score_of,
     shortfalls,
     shown_errors,
+    unwritten,
     was_not_asked,
 )
 
@@ -227,3 +228,19 @@ def test_a_missing_score_failed_or_does_not_apply(
     name: str, fields: dict[str, Any], failed: bool
 ) -> None:
     assert has_failed(SampleResult("s", 0, **fields), name) is failed
+
+
+@pytest.mark.parametrize(
+    ("target", "error", "found"),
+    [
+        ("app:f", "app:f: NotImplementedError: write me\n  app.py:2 in f: raise", True),
+        ("app:f", "app:f: NotImplementedError\n  app.py:2 in f: raise", True),
+        ("app:f", "app:f: RuntimeError: NotImplementedError", False),
+        ("app:f", "", False),
+        ("", ": NotImplementedError", False),
+    ],
+)
+def test_a_target_that_is_not_written_yet(target: str, error: str, found: bool) -> None:
+    """E22: it says so itself; its frames do not count."""
+    one = replace(sample(), errors={TARGET: error} if error else {})
+    assert unwritten(target, one) == (error.partition("\n")[0] if found else None)

@@ -38,5 +38,12 @@ def test_wrapped_lines_are_never_wider_and_lose_nothing(width: int) -> None:
     assert "".join(lines).replace(" ", "") == MIXED.replace(" ", "")
 
 
+@pytest.mark.parametrize("text", ["ab ::error::x " * 9, "退款::error:::x::::y", ":" * 99 + "z::"])
+def test_no_line_begins_with_a_command_of_the_data(text: str) -> None:
+    """[E15] GitHub runs a line that begins with ``::``, wherever a sentence is broken."""
+    lines = [line for width in range(1, 40) for line in wrapped(text, width)]
+    assert not [line for line in lines if line.startswith("::")]
+
+
 def test_nothing_has_no_lines() -> None:
     assert wrapped("  ", 10) == []

@@ -32,7 +32,8 @@ def test_a_heading_is_one_line_that_is_no_command() -> None:
     [
         ("::error::x", r"\x3a:error::x"),
         ("a\n \t::error::x", "a\n \t\\x3a:error::x"),
-        ("a ::error::x", "a ::error::x"),
+        ("a ::error::x", r"a \x3a:error::x"),
+        ("a :: b, std::vector ::", "a :: b, std::vector ::"),
         ("::::", r"\x3a:::"),
         ("a ##[error]x", r"a \x23#[error]x"),
         ("###[x", r"#\x23#[x"),

@@ -245,6 +245,8 @@ def test_where_no_score_is_stated_none_is_read(reply: str) -> None:
         ("I rate it 4 for relevance and 2 for tone.", "it states several scores: 2, 4"),
         ("Relevance: 4\nTone: 2", "it states several scores: 2, 4"),
         ('{"score": 5} or {"score": 3}', "it states several scores: 3, 5"),
+        ('{"reason": "x", "score": 0, "score": 1}', "it states several scores: 0, 1"),
+        ("{reason: 'x', 'score': 0, 'score': 1,}", "it states several scores: 0, 1"),
         ('Score: 2\n{"score": 3}', "it states several scores: 2, 3"),
         ("Score: N/A", "it says that there is no score (N/A)"),
         ('{"score": null}', "it says that there is no score (N/A)"),

@@ -12,6 +12,7 @@ from pytest_rageval.text.row_checks import (
     checks_of,
     included,
     read_checks,
+    read_criteria,
     read_patterns,
     read_texts,
 )
@@ -92,6 +93,8 @@ def test_nothing_asked_is_a_missing_field(nothing: Any) -> None:
     ("value", "message"),
     [
         ([""], "must_include: an empty text is in every answer"),
+        ([" \n"], "must_include: blanks alone are in nearly every answer"),
+        ([["a", " "]], "must_include: blanks alone are in nearly every answer"),
         ([True], "must_include: expected a text in quotes, found True"),
         ([[]], "must_include: a list of alternatives is empty"),
         ({"a": 1}, "must_include: expected a text in quotes"),
@@ -139,3 +142,21 @@ def test_hostile_brackets_are_no_json(answer: str) -> None:
     """[A28] Neither a deep nor a wide answer stops the run."""
     assert passes({"is-json": True}, answer) is False
     assert passes({"contains-json": True}, answer) is False
+
+
+def test_a_blank_criterion_is_refused() -> None:
+    """[A28] A judge may say anything of it; a blank may be a text of other checks."""
+    with pytest.raises(ValueError, match="must_satisfy: blanks alone"):
+        read_criteria("must_satisfy", [" "])
+    assert read_checks("answer_checks", [{"not-contains": "\n"}]) == ({"not-contains": "\n"},)
+
+
+@pytest.mark.parametrize(("least", "is_fine"), [(1.0, True), (2e-6, True), (1e-7, False)])
+def test_a_weight_that_is_none_beside_the_others_is_refused(least: float, is_fine: bool) -> None:
+    """[A28] A failed check would stay within the tolerance of a threshold of 1."""
+    checks = [{"contains": "a"}, {"contains": "b", "weight": least}]
+    if is_fine:
+        assert read_checks("answer_checks", checks) == tuple(checks)
+        return
+    with pytest.raises(ValueError, match="a weight of 1e-07 of 1 counts for nothing; leave out"):
+        read_checks("answer_checks", checks)

@@ -110,6 +110,7 @@ const SIGNS = {
   skipped: "–",
   xfailed: "≈",
   partial: "?",
+  unjudged: "?",
   stopped: "■",
 };
 

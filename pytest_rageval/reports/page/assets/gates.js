@@ -118,6 +118,12 @@ function counted(n, what) {
   return say(n === 1 ? `one_${what}` : `${what}s_n`, { n });
 }
 
+/** That so few units cannot be significant; only Chinese names the unit of those needed, too. */
+function tooFewUnits(units, needed, unit, figures) {
+  const enough = language === "en" ? needed : counted(needed, unit);
+  return say("out_of_reach", { ...figures, pairs: counted(units, unit), needed: enough });
+}
+
 function inGroups(units) {
   return units === null ? "" : say("in_groups", { groups: counted(units, "group") });
 }
@@ -247,7 +253,7 @@ function missingText(state, samples) {
     for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   const found = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 3);
-  const list = found.map(([name, n]) => say("missing_on", { name, n })).join(say("comma"));
+  const list = found.map(([name, n]) => say("missing_on", { name: afterWords(name), n })).join(say("comma"));
   return list && say("labelled", { name: "", value: list });
 }
 

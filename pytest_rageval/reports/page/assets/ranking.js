@@ -374,8 +374,7 @@ function reachOf({ exact }, { weights, groups }, { alpha, n_resamples: n }) {
   if (units < 2 || isShort(units)) {
     let needed = 2;
     while (isShort(needed)) needed += 1;
-    const pairs = counted(units, groups === null ? "common" : "group");
-    return say("out_of_reach", { pairs, alpha, over: "", needed });
+    return tooFewUnits(units, needed, groups === null ? "common" : "group", { alpha, over: "" });
   }
   if (isSampled && 1 / (n + 1) >= alpha)
     return say("few_resamples", { n, alpha, needed: Math.floor(1 / alpha) });

@@ -52,13 +52,8 @@ function outOfReach(gate, { units, groups, n_nonzero: nonzero, have_spread: isSp
   let needed = 2;
   while (isShort(needed)) needed += 1;
   const over = () => (times > 1 ? say("over_metrics", { n: times }) : "");
-  return () =>
-    say("out_of_reach", {
-      pairs: counted(units, groups === null ? "pair" : "group"),
-      alpha: gate.alpha,
-      over: over(),
-      needed,
-    });
+  const unit = groups === null ? "pair" : "group";
+  return () => tooFewUnits(units, needed, unit, { alpha: gate.alpha, over: over() });
 }
 
 /** That fewer of the baseline's samples are there than the gate asks for; null where enough are. */

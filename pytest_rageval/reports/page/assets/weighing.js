@@ -309,9 +309,10 @@ function verdictOf(state) {
   const failedGates = state.gates.filter((gate) => gate.outcome === "failed").length;
   const openGates = state.gates.filter((gate) => gate.outcome === "skipped").length;
   const { failed: failedSamples, error: errorSamples } = state.counts;
-  const { complete, not_asked } = state.run.data.scenario;
+  const { complete, not_asked, is_judged } = state.run.data.scenario;
   const isFailed = failedGates || failedSamples || errorSamples;
-  const outcome = isFailed ? "failed" : complete || not_asked ? "passed" : "partial";
+  const ended = is_judged ? "passed" : "unjudged";
+  const outcome = isFailed ? "failed" : complete || not_asked ? ended : "partial";
   const isAsRun = state.gates.some((gate) => gate.isAsRun);
   return { outcome, failedGates, openGates, failedSamples, errorSamples, isAsRun };
 }

@@ -161,12 +161,12 @@ const APP_WORDS = {
     changed_for_run: "与文件不同的设置",
     verdict_error: "出错",
     verdict_stopped: "已停止",
-    ended_error: "运行未能完成（退出状态 {status}）",
+    ended_error: "运行未能完成（退出码 {status}）",
     ended_stopped: "运行在结束前被停止",
     terminal: "终端输出的末尾",
     before: "之前：{value}",
     gates_counted: "门禁",
-    counted: "通过 {passed}，未通过 {failed}，未判定 {skipped}",
+    counted: "通过 {passed}，未通过 {failed}，无法判定 {skipped}",
     low_answers: "低分回答的原因",
     run_page: "本次运行的页面",
     show_here: "在此显示",
@@ -217,7 +217,7 @@ RUN_WORDS.unshift(
   [/^(\d+) of (\d+) shared samples have other references: /, "$2 个共有样本中 $1 个的参考答案不同："],
   [
     /^(\d+) of (\d+) shared samples have other expected ids, contexts or groups of references: /,
-    "$2 个共有样本中 $1 个的期望编号、上下文或参考答案组不同：",
+    "$2 个共有样本中 $1 个的期望 id、上下文或参考答案组不同：",
   ],
   [
     /^(\d+) of (\d+) shared samples have another weight; they weigh as in A: /,

@@ -39,6 +39,13 @@ def test_references_in_both_generations_of_names(row: Row, name: str) -> None:
     assert row({name: ["a", "b"]}).references == ("a", "b")
 
 
+def test_a_whole_number_is_one_text_as_a_float_too(row: Row) -> None:
+    """[E23] Data frames, and the JSON they write, have floats where a value is missing."""
+    numbers = [2024.0, -0.0, 2.5, 1e300, 2**53 + 1, "1.0"]
+    texts = ("2024", "0", "2.5", "1e+300", "9007199254740993", "1.0")
+    assert row({"references": numbers}).references == texts
+
+
 @pytest.mark.parametrize("name", ["contexts", "retrieved_contexts"])
 def test_contexts_in_both_generations_of_names(row: Row, name: str) -> None:
     """A17."""
@@ -48,7 +55,7 @@ def test_contexts_in_both_generations_of_names(row: Row, name: str) -> None:
 @pytest.mark.parametrize("name", ["id", "sample_id"])
 def test_an_id_of_any_scalar_is_text(row: Row, name: str) -> None:
     """A17."""
-    assert row({name: 7}).id == "7"
+    assert row({name: 7}).id == row({name: 7.0}).id == "7"
     assert row({name: " x "}).id == "x"
     assert row({name: ""}).id == "sample-1"
     assert row({name: None}).id == "sample-1"
@@ -390,6 +397,7 @@ def test_tags_in_every_form(row: Row, value: Any, tags: tuple[str, ...]) -> None
         ("", None),
         ("  ", None),
         (None, None),
+        *((false, None) for false in ("n", "N", "F", "0.0", 0.0, "-", "n/a", "none", "否")),
         ("flaky source", "flaky source"),
     ],
 )

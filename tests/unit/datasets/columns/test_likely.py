@@ -50,6 +50,11 @@ Read = Callable[..., Mapping[str, str]]
         ("Réponse attendue", "references"),
         ("reponse_attendue", "references"),
         ("用户问题", "question"),
+        ("问", "question"),
+        ("答", "answer"),
+        *((name, "doc_name") for name in ("来源文档", "来源文件", "出处", "src")),
+        *((name, "doc_name") for name in ("Quelle", "Dokument", "Źródło", "zrodło", "Источник")),
+        ("Quelle (Gold)", None),
         # What is gold and what is given must not be confused.
         ("answer(参考答案)", None),
         ("answer (gold)", None),

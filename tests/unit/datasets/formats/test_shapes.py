@@ -263,3 +263,34 @@ def test_a_file_of_another_kind_is_named(
     """W5: by its first bytes."""
     (problem,) = refused(name, content)
     assert message in problem
+
+
+@pytest.mark.parametrize(
+    ("document", "proposed"),
+    [
+        ({"part1": ROWS, "part2": [*ROWS, None]}, "rows_at: part1 or rows_at: part2"),
+        ({"part1": ROWS, "part2": ["old", ROWS[0]]}, "rows_at: part1 or rows_at: part2"),
+        ({"results": ROWS, "failed": {"rows": ROWS}}, "rows_at: results or rows_at: failed.rows"),
+        ({"rows": [*ROWS, None]}, "rows_at: rows"),
+    ],
+)
+def test_rows_that_may_be_elsewhere_too_are_not_lost(
+    refused: Refused, document: Any, proposed: str
+) -> None:
+    """A27: the rows of the other list would not be tested, and nobody would know."""
+    (problem,) = refused("r.json", json.dumps(document))
+    assert f"if the rows are in it, write {proposed} (in 'dataset')" in problem
+
+
+def test_a_list_of_other_objects_is_no_second_place(samples: Samples) -> None:
+    """A27: of models, for instance."""
+    document = {"config": {"models": [{"name": "m"}], "ks": [1]}, "results": ROWS}
+    assert texts(samples("r.json", json.dumps(document))) == READ
+
+
+def test_a_column_twice_is_refused(refused: Refused) -> None:
+    """A27: the last one would win."""
+    columns = ["question", "answer", "answer", "references"]
+    document = {"columns": columns, "data": [["q", "WRONG", "five days", "five days"]]}
+    (problem,) = refused("r.json", json.dumps(document))
+    assert "'columns' names a column twice: 'answer'; rename one of them" in problem

@@ -118,3 +118,53 @@ def test_a_run_needs_an_order(file: Make) -> None:
         read_table_run(file("qid\tdocid\nq1\td1\n"))
     with pytest.raises(ScenarioError, match="document 'a' is retrieved twice for query 'q1'"):
         read_table_run(file("qid\tdocid\tscore\nq1\ta\t1\nq1\ta\t2\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("query-id\tcorpus-id\tjudgement\nq1\td1\t0\n", "is 'judgement' the grade"),
+        ("qid,docid,score,grade\nq1,d1,1,0\n", "is 'grade' the grade"),
+        ("qid docid is_relevant\nq1 d1 0\n", "is 'is_relevant' the grade"),
+        ('{"qid": "q1", "docid": "d1", "gain": 0}\n', "is 'gain' the grade"),
+        ("qid\tdocid\trank\nq1\td1\t0\n", "a column 'rank', and no 'score': is this a run"),
+        # The first object does not name it.
+        ('{"qid": "q1", "docid": "d1"}\n{"qid": "q1", "docid": "d2", "gain": 0}\n', "t.tsv:2: "),
+        ("qid\tdocid\nq1\td1\t0\n", "t.tsv:2: not a row with the columns of the first line"),
+    ],
+)
+def test_a_column_that_may_be_the_grade_is_not_left_over(file: Make, text: str, named: str) -> None:
+    """A27: each document would be relevant, also those that are judged not to be."""
+    with pytest.raises(ScenarioError) as caught:
+        read_table_qrels(file(text))
+    assert named in "\n".join(map(str, caught.value.problems))
+
+
+def test_columns_of_trec_files_and_of_pandas_are_no_grades(file: Make) -> None:
+    """A27: the iteration, the tag of a run, the number of a row."""
+    assert read_table_qrels(file(",qid,Q0,docid,rel\n0,q1,0,d1,2\n")) == {"q1": {"d1": 2}}
+    assert read_table_qrels(file("qid\tdocid\trel\nq1\td1\t2\t\n")) == {"q1": {"d1": 2}}
+    run = "qid\tq0\tdocid\trank\tscore\ttag\nq1\tQ0\td1\t1\t0.5\tbm25\n"
+    assert read_table_run(file(run)) == {"q1": ("d1",)}
+    with pytest.raises(ScenarioError, match="is 'rerank_score' the score, or of no use"):
+        read_table_run(file("qid\tdocid\tscore\trerank_score\nq1\ta\t1\t2\n"))
+
+
+def test_a_line_that_is_no_csv_is_left_to_other_readers(file: Make) -> None:
+    """A27: a carriage return in a cell, which the csv module refuses."""
+    assert read_table_qrels(file('q1 "\rx", 1\n')) is None
+    with pytest.raises(ScenarioError, match="t.tsv:2: not a row with the columns"):
+        read_table_qrels(file("qid,docid,rel\nq1,d\r1,1\n"))
+
+
+def test_columns_of_texts_are_no_grades(file: Make) -> None:
+    """A27: a split, a title, a text; with a number in each row a column may be the grade."""
+    assert read_table_qrels(file("query-id\tcorpus-id\tscore\tsplit\nq1\td1\t2\ttest\n")) == {
+        "q1": {"d1": 2}
+    }
+    rows = '{"qid": "q1", "docid": "d1", "title": "a"}\n{"qid": "q1", "docid": "d2", "title": "7"}'
+    assert read_table_qrels(file(rows)) == {"q1": {"d1": 1, "d2": 1}}
+    run = "qid\tdocid\tscore\ttext\nq1\td1\t0.5\ta passage\n"
+    assert read_table_run(file(run)) == {"q1": ("d1",)}
+    with pytest.raises(ScenarioError, match="is 'judged' the grade"):
+        read_table_qrels(file("qid,docid,judged\nq1,d1,False\nq1,d2,\n"))

@@ -37,6 +37,7 @@ def _metrics_that_ask(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         METRIC_REGISTRY, "_entries", {entry.name: entry for entry in METRIC_REGISTRY}
     )
+    monkeypatch.setattr(METRIC_REGISTRY, "_aliases", dict(METRIC_REGISTRY._aliases))
     roles: dict[str, frozenset[Role]] = {
         "judges": frozenset({"judge"}),
         "embeds": frozenset({"embedding"}),

@@ -155,6 +155,15 @@ def placed(root: Path, folder: str, text: str, given: object = None, **run: Any)
     ).target
 
 
+def test_a_module_without_its_function(tmp_path: Path) -> None:
+    """[E22] Its functions are named; it is not imported."""
+    (tmp_path / "bot_of_mine.py").write_text("1 / 0\ndef ask(question): ...\n", "utf-8")
+    with pytest.raises(ScenarioError) as caught:
+        placed(tmp_path, ".", "target: bot_of_mine")
+    message = "expected 'module:function', found 'bot_of_mine'; names in bot_of_mine.py: ask"
+    assert f"target: {message}" in str(caught.value)
+
+
 @pytest.mark.parametrize(
     "text",
     ["target: {type: fixture, cache_answers: true}", "target: {fixture: app_url, url: /ask}"],

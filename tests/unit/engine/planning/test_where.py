@@ -6,9 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_rageval.clients.settings import ClientSettings
+from pytest_rageval.engine.bound import TargetPlan
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.where import (
     check_fields,
+    conditions_for,
     parse_condition,
     select,
     unmet,
@@ -18,7 +21,7 @@ from pytest_rageval.model import InvalidRow, Sample, ScenarioInfo
 
 CASES = (
     Sample("q1", 0, question="How long?", answer="Two days", doc_name="a.pdf", metadata={"n": 3}),
-    Sample("q2", 1, question="Where?", doc_name="b.pdf", metadata={"n": 4, "ok": True}),
+    Sample("q2", 1, question="Where?", doc_name="b.pdf", metadata={"n": 4.0, "ok": True}),
     InvalidRow("q3", 2, 3, None, "bad", doc_name="Ärger.pdf", metadata={"n": "3"}),
 )
 INFO = ScenarioInfo("bot", "bot.yaml", "bot.yaml", (), metadata_columns=("n", "ok"))
@@ -35,6 +38,8 @@ def chosen(*texts: str) -> list[str]:
         (["id=q2"], ["q2"]),
         (["n=3"], ["q1", "q3"]),
         (["n!=3"], ["q2"]),
+        (["n=4"], ["q2"]),
+        (["n~.0"], []),
         (["ok=true"], ["q2"]),
         (["ok!=true"], ["q1", "q3"]),
         (["question~LONG"], ["q1"]),
@@ -86,3 +91,39 @@ def test_values_that_no_row_has_are_told_with_those_that_there_are() -> None:
     assert len(said) == 2
     assert said[0].endswith("no row meets it. Did you mean 'fees'? It is fees, lake")
     assert said[1] == "bot.yaml: --rag-where id=x: no row meets it."
+
+
+def test_a_column_has_its_own_name_whatever_it_serves() -> None:
+    """As the user knows it, although the key_map made a field of it."""
+    plan = replace(PLAN, own_names={"source": "doc_name", "expected": "references"})
+    wanted = [parse_condition("--rag-where", "source=b.pdf")]
+    check_fields([plan], wanted)
+    assert [case.id for case in select(plan.cases, conditions_for(plan, wanted))] == ["q2"]
+    assert list(unmet([plan], wanted)) == []
+    (said,) = unmet([plan], [parse_condition("--rag-where", "source=b.pdx")])
+    assert "--rag-where source=b.pdx: no row meets it. Did you mean 'b.pdf'?" in said
+    with pytest.raises(ScenarioError, match="Did you mean 'source'") as refused:
+        check_fields([plan], [parse_condition("--rag-where", "sorce=a")])
+    assert "expected" not in str(refused.value)
+    message = "'expected' is read as 'references', by which no samples are chosen. Known: answer"
+    with pytest.raises(ScenarioError, match=message):
+        check_fields([plan], [parse_condition("--rag-where", "expected=x")])
+
+
+def test_a_misspelt_column_is_told_by_the_name_that_it_has() -> None:
+    """Those that serve a field no samples are chosen by are not proposed."""
+    plan = replace(PLAN, own_names={"source": "doc_name", "expected": "references"})
+    with pytest.raises(ScenarioError) as caught:
+        check_fields([plan], [parse_condition("--rag-where", "sorce=b.pdf")])
+    assert "unknown field 'sorce'. Did you mean 'source'? Known: " in str(caught.value)
+    assert "expected" not in str(caught.value)
+
+
+def test_answers_that_a_target_has_yet_to_give_choose_nothing() -> None:
+    """``answer!=x`` would choose all samples, and the run would look whole."""
+    target = TargetPlan("bot:answer", frozenset({"answer"}), ClientSettings("bot"))
+    plan = replace(PLAN, target=target, own_names={"bot_answer": "answer"})
+    for name in ("answer", "bot_answer"):
+        with pytest.raises(ScenarioError, match="the answers come from the target, which is"):
+            check_fields([plan], [parse_condition("--rag-where", f"{name}!=x")])
+    check_fields([plan], [parse_condition("--rag-where", "question~how")])

@@ -17,12 +17,14 @@ from pytest_rageval.clients.base import Reply
 from pytest_rageval.clients.cache.keys import chat_key
 from pytest_rageval.clients.cache.reply_cache import Cache
 from pytest_rageval.clients.cache.score_cache import ScoreCache
-from pytest_rageval.clients.settings import CacheMode, RunSettings
+from pytest_rageval.clients.clients import check_chat
+from pytest_rageval.clients.settings import CacheMode, ClientSettings, RunSettings
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.engine.scoring.answer_cache import AnswerCache
 from pytest_rageval.engine.scoring.forecast import Forecast, forecast
 from pytest_rageval.engine.scoring.score_reuse import ScoreReuse
+from pytest_rageval.errors import ScenarioError
 from pytest_rageval.metrics.base import JudgedMetric, Models
 from pytest_rageval.model import Sample, Score
 
@@ -249,3 +251,65 @@ def test_a_test_function_brings_its_own_answer(tmp_path: Path) -> None:
     plan_of(tmp_path, [" "])
     tested = make_plan(tmp_path / "s.yaml", nodeid="test_it.py::test_it", answers_given=True)
     assert seen(tested, run_of(tmp_path)) == (1, 0)
+
+
+def test_only_rows_that_ask_for_a_metric_are_asked_about(tmp_path: Path) -> None:
+    """[E22] One of three has criteria, two of them, each a call; a target answers, or the data."""
+    target = {"url": "http://127.0.0.1:9/ask"}
+    rows: list[dict[str, Any]] = [{"question": f"question {at}"} for at in range(3)]
+    rows[1]["must_satisfy"] = ["it says how long", "it is polite"]
+    for answer, more in ((None, {"target": target}), ("ten days", {})):
+        given = [row if answer is None else {**row, "answer": answer} for row in rows]
+        scenario = {"name": "s", "metrics": ["must_satisfy"], "judge": JUDGE, **more}
+        (tmp_path / "s.yaml").write_text(json.dumps({**scenario, "dataset": given}), "utf-8")
+        plan = make_plan(tmp_path / "s.yaml")
+        (use,) = look(plan, run_of(tmp_path)).models
+        assert (use.calls, use.is_least) == (2, False)
+
+
+class Reads:
+    """A metric that reads the contexts."""
+
+    __module__ = "pytest_rageval.metrics.reads"
+
+    async def ascore(self, sample: Sample, models: Models) -> Score:
+        assert sample.contexts is not None
+        raise AssertionError("a metric was run")
+
+
+def test_what_needs_the_contexts_of_a_target_is_a_call_all_the_same(tmp_path: Path) -> None:
+    """[E22] It cannot be run without them, to see how often it asks."""
+    target = {"url": "http://127.0.0.1:9/ask"}
+    metrics = [{"rubric": {"prompt": "{query} {context} {answer}"}}]
+    plan = plan_of(tmp_path, [None], metrics=metrics, target=target)
+    plan = replace(plan, metrics=(replace(plan.metrics[0], metric=Reads()),))
+    samples = [replace(one, contexts=None) for one in plan.asked_samples]
+    (use,) = asyncio.run(forecast(plan, samples, run_of(tmp_path))).models
+    assert use.calls == 1
+
+
+def test_a_variable_with_a_key_need_not_be_set_to_look(tmp_path: Path) -> None:
+    """[E22] What else is wrong with a judge is said all the same."""
+    settings = ClientSettings("m", base_url="http://127.0.0.1:9/v1", api_key_env="NO_SUCH_KEY")
+    run = run_of(tmp_path)
+    assert len(check_chat(settings, run)) == 1
+    assert check_chat(settings, replace(run, is_dry=True)) == []
+    wrong = replace(settings, base_url="ftp://x")
+    assert len(check_chat(wrong, replace(run, is_dry=True))) == 1
+    assert check_chat(wrong, replace(run, is_dry=True, cache_mode="replay")) == []
+
+
+def test_nor_one_of_a_target(tmp_path: Path) -> None:
+    """[E22] Whose questions are counted all the same."""
+    target = {
+        "url": "http://127.0.0.1:9/ask",
+        "headers": {"Authorization": "Bearer ${NO_SUCH_KEY}"},
+    }
+    scenario = {"name": "s", "metrics": ["em"], "target": target, "dataset": [ROW]}
+    (tmp_path / "s.yaml").write_text(json.dumps(scenario), "utf-8")
+    run = run_of(tmp_path)
+    with pytest.raises(ScenarioError, match="NO_SUCH_KEY is not set"):
+        make_plan(tmp_path / "s.yaml", run=run)
+    found = look(make_plan(tmp_path / "s.yaml", run=replace(run, is_dry=True)), run).target
+    assert found is not None
+    assert found.calls == 1

@@ -28,6 +28,7 @@ def test_a_metric_of_the_user_sees_the_samples_alone(
 
     entries = {entry.name: entry for entry in METRIC_REGISTRY}
     monkeypatch.setattr(METRIC_REGISTRY, "_entries", entries)
+    monkeypatch.setattr(METRIC_REGISTRY, "_aliases", dict(METRIC_REGISTRY._aliases))
     METRIC_REGISTRY.add(MetricDefinition(MetricInfo("witness", frozenset({"answer"})), Witness))
     made = plan("name: s\nmetrics: [witness, em]\ndataset: [{answer: x, references: [x]}]\n")
     warm_up(made, made.cases[0])

@@ -97,7 +97,8 @@ def test_what_is_too_large_is_cut_to_the_verdict_and_then_left_out(tmp_path: Pat
     """GitHub shows nothing of a summary above 1 MiB, so that none may go beyond."""
     path = tmp_path / "summary.md"
     whole = len(f"\n{summary_text(made(), RUN)}".encode())
-    short = len(b"\n# qa\n\n**passed**: no gates; 1 of 1 cases passed\n")
+    said = b"**not judged**: no gates and no thresholds; 1 of 1 cases passed"
+    short = len(b"\n# qa\n\n" + said + b"\n")
     assert whole > 2 * short
     path.write_bytes(b"x" * (SUMMARY_BYTES - whole - short))
     runs = [(made(), RUN)] * 3
@@ -106,7 +107,7 @@ def test_what_is_too_large_is_cut_to_the_verdict_and_then_left_out(tmp_path: Pat
     assert "no room for 1 of 3 scenarios" in problem
     assert path.stat().st_size == SUMMARY_BYTES
     text = path.read_text("utf-8").lstrip("x")
-    assert text.count("# qa\n\n**passed**") == 2
+    assert text.count("# qa\n\n**not judged**") == 2
     assert text.count("## Metric Means") == 1
     assert append_summary(runs, {"GITHUB_STEP_SUMMARY": str(path)}) is not None
     assert path.stat().st_size == SUMMARY_BYTES

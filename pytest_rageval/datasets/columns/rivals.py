@@ -1,0 +1,247 @@
+"""Finds columns that speak of one field with different values: which one is meant, the user says.
+
+What is not said is what would be scored: the gold for the answer, or the answers of an older run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pytest_rageval.datasets.base import Row, row_place
+from pytest_rageval.datasets.columns.cells import is_missing, value_in_text
+from pytest_rageval.datasets.columns.likely import may_hold
+from pytest_rageval.model import value_text
+from pytest_rageval.scenario.column_names import name_key, name_keys, read_field
+from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF, NEEDED_FIELDS
+from pytest_rageval.scenario.likely_names import BESIDE_ANSWERS
+from pytest_rageval.scenario.yaml.text import pair_text
+from pytest_rageval.text.json_path import head_of
+
+_OF_TWO_FILES: Final = frozenset(
+    {"question", "contexts", "reference_contexts", "retrieved_ids", "reference_ids"}
+)
+GIVEN: Final = frozenset({"answer", "contexts", "retrieved_ids"})
+"""What a system gives, and a second file is for: nothing of another one stands for a blank."""
+
+_FOUND: Final = frozenset({*NEEDED_FIELDS} - {"question", "doc_name"})
+_FEW: Final = 5
+_WORD: Final = 20
+"""The most characters of a label."""
+
+_MAY_BE_MORE: Final = frozenset({"prompt", *map(name_key, BESIDE_ANSWERS)})
+"""Names that may mean something else beside a column of the field: a whole prompt, gold."""
+
+_QUESTIONS: Final = {
+    "answer": "which one is what your system said",
+    "references": "which one is the right answer",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """What the data leave open of a field, and what to write; it matters if a metric reads it."""
+
+    field: str
+    place: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRows:
+    """The rows, their columns, where they are from, and how the scenario reads them.
+
+    ``joined`` are the columns of a second file, ``theirs``, with the names that they have in it,
+    ``own`` are the columns of the first file.
+    """
+
+    rows: Sequence[Row]
+    columns: Sequence[str]
+    shown: str
+    spec: DatasetSpec
+    likely: Mapping[str, str]
+    fallbacks: Mapping[str, str]
+    joined: Mapping[str, str] = field(default_factory=dict)
+    theirs: str = ""
+    own: frozenset[str] = frozenset()
+
+
+def find_doubts(source: ReadRows) -> list[Doubt]:
+    """Return what the columns leave open: two of one field, a second file that gives nothing."""
+    found = _Columns(source)
+    doubts = [doubt for name in FIELD_ALIASES for doubt in found.rivals_of(name)]
+    return doubts or list(found.unread())
+
+
+def columns_read(source: ReadRows, name: str) -> list[str]:
+    """Return the columns that a field is read from, the one that counts first."""
+    return _Columns(source).read(name)
+
+
+class _Columns:
+    """The columns of the rows, by the field that they speak of."""
+
+    def __init__(self, source: ReadRows) -> None:
+        self._source = source
+        self._columns = source.columns
+        self._key_map = {**source.fallbacks, **source.spec.key_map}
+        mapped = self._key_map.values()
+        self._taken = {*mapped, *map(head_of, mapped)}
+
+    def read(self, name: str) -> list[str]:
+        """Return the columns that a field is read from, the one that counts first."""
+        if name in self._key_map:
+            return [head_of(self._key_map[name])]
+        likely = self._source.likely.get(name)
+        known = [one for one in FIELD_ALIASES[name] if one in self._columns]
+        return [one for one in known if one not in self._taken] or ([likely] if likely else [])
+
+    def rivals_of(self, name: str) -> Iterator[Doubt]:
+        """Yield the columns that may be meant in place of the one that is read."""
+        if name in self._key_map:
+            return
+        used = [column for column in self.read(name) if not self._is_form(column)]
+        for other in self._columns if used else ():
+            if self._is_form(other):
+                continue
+            if other in self._taken or other == used[0] or self._field_of(other) != name:
+                continue
+            if not self._counts(name, used[0], other):
+                continue
+            if self._take_turns(name, used[0], other):
+                continue
+            valid = (row for row in self._source.rows if not row.flaw)
+            apart = [row for row in valid if self._differ(name, row, used, other)]
+            if apart:
+                yield self._doubt(name, used[0], other, apart)
+
+    def unread(self) -> Iterator[Doubt]:
+        """Yield what a second file does not give, and the data would be scored for.
+
+        That is an answer always, and anything else if it gives nothing at all.
+        """
+        source = self._source
+        if not source.theirs:
+            return
+        fields = {column: self._field_of(column) for column in source.joined}
+        given = GIVEN.intersection(fields.values())
+        adds = any(fields[name] in _FOUND for name in fields if name not in source.own)
+        for name in sorted(GIVEN - given - self._key_map.keys()):
+            used = self.read(name)
+            if used and used[0] in source.own and (name == "answer" or not (given or adds)):
+                columns = ", ".join(map(repr, list(source.joined)[:20])) or "none but the key"
+                yield Doubt(
+                    name,
+                    source.theirs,
+                    f"no column of it is read as {name!r}, and {used[0]!r} of {source.shown} would "
+                    f"be scored. Write {self._map(name, 'YOUR_COLUMN')}, or "
+                    f"{self._map(name, used[0])} if that is right (in 'dataset'). "
+                    f"Columns: {columns}",
+                )
+
+    def _field_of(self, column: str) -> str | None:
+        """Return the field that a column speaks of, also by its name in the second file."""
+        mapped = next((name for name, used in self._key_map.items() if head_of(used) == column), "")
+        if mapped:
+            return mapped
+        own = self._source.joined.get(column, column)
+        for name, fields in ((column, FIELD_ALIASES.keys()), (own, GIVEN)):
+            known = FIELD_OF.get(name) or (read_field(name) or (None,))[0]
+            if known in fields:
+                return known
+        return None
+
+    def _counts(self, name: str, used: str, other: str) -> bool:
+        """Return whether two columns with these names may both be meant.
+
+        Of an answer always: whatever is in a column that its name calls the system's.
+        """
+        if name == "answer" or name_key(used) == name_key(other):
+            return True
+        if name == "references":
+            is_label = self._are_labels(other) and not self._are_labels(used)
+            return not is_label and may_hold(name, self._values(other))
+        is_joined = (used in self._source.own) != (other in self._source.own)
+        is_open = is_joined and bool(self._source.theirs) and name in _OF_TWO_FILES
+        return is_open and _MAY_BE_MORE.isdisjoint(name_keys(other))
+
+    def _take_turns(self, name: str, used: str, other: str) -> bool:
+        """Return whether some rows have one documented name and some the other, none both.
+
+        They are of several sources: what a row has is then read, as of any one file.
+        """
+        is_known = {used, other} <= {*FIELD_ALIASES[name]} and not self._source.theirs
+        if not (is_known and self._values(used) and self._values(other)):
+            return False
+        pairs = ((row.fields.get(used), row.fields.get(other)) for row in self._source.rows)
+        return not any(_is_filled(one) and _is_filled(two) for one, two in pairs)
+
+    def _is_form(self, column: str) -> bool:
+        """Return whether a column is to be filled in: blank in data that a file is joined to."""
+        return bool(self._source.theirs) and column in self._source.own and not self._values(column)
+
+    def _are_labels(self, column: str) -> bool:
+        """Return whether few words repeat in a column, as in ``expected: rag`` for a route."""
+        values = [str(value).strip() for value in self._values(column)]
+        are_words = all(len(value) <= _WORD and " " not in value for value in values)
+        return are_words and len(values) >= _FEW and len({*values}) * 4 < len(values)
+
+    def _values(self, column: str) -> list[Any]:
+        values = (row.fields.get(column) for row in self._source.rows)
+        return [value for value in values if _is_filled(value)]
+
+    def _differ(self, name: str, row: Row, used: Sequence[str], other: str) -> bool:
+        """Return whether a row has two values; of what a system gives, a blank is one.
+
+        Of other fields, one value may be a part of the other.
+        """
+        is_given = name == "answer" or (name in GIVEN and bool(self._source.theirs))
+        one = row.fields.get(used[0]) if is_given else _first_filled(row, used)
+        two = row.fields.get(other)
+        if not (_is_filled(one) and _is_filled(two)):
+            return is_given and _is_filled(one) != _is_filled(two)
+        ones, twos = _texts(row, one), _texts(row, two)
+        return ones != twos if is_given else not ({*ones} <= {*twos} or {*twos} <= {*ones})
+
+    def _doubt(self, name: str, used: str, other: str, rows: Sequence[Row]) -> Doubt:
+        count = "1 row has" if len(rows) == 1 else f"{len(rows)} rows have"
+        asked = _QUESTIONS.get(name, "which one is meant")
+        gold = ""
+        if name == "answer" and not self.read("references"):
+            gold = f", or {self._map(name, other, references=used)} if {used!r} is the right answer"
+        blanks = any(not _is_filled(row.fields.get(one)) for row in rows for one in (used, other))
+        said = "a value in one only, or different ones," if blanks else "different values"
+        return Doubt(
+            name,
+            row_place(self._source.shown, rows[0].line, rows[0].number),
+            f"{count} {said} in {self._named(used)} and {self._named(other)}, both names "
+            f"of {name!r}: {asked}? Write {self._map(name, other)} or {self._map(name, used)}"
+            f"{gold} (in 'dataset')",
+        )
+
+    def _named(self, column: str) -> str:
+        source = self._source
+        file = source.shown if column in source.own else source.theirs
+        return f"{column!r} ({file})" if source.theirs else repr(column)
+
+    def _map(self, name: str, column: str, **more: str) -> str:
+        return pair_text("key_map", {**self._source.spec.key_map, name: column, **more})
+
+
+def _first_filled(row: Row, columns: Sequence[str]) -> Any:
+    values = (row.fields.get(column) for column in columns)
+    return next((value for value in values if _is_filled(value)), None)
+
+
+def _is_filled(value: Any) -> bool:
+    return not is_missing(value) and value not in ("", [], {}) and str(value).strip() != ""
+
+
+def _texts(row: Row, value: Any) -> list[str]:
+    if isinstance(value, str):
+        spelled = value_in_text(value) if row.tabular else None
+        value = value if spelled is None else spelled
+    parts = value if isinstance(value, list | tuple) else [value]
+    return [value_text(part).strip() for part in parts]

@@ -1,0 +1,288 @@
+"""The rows of a promptfoo configuration: one for each test, with what its asserts became."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from pytest_rageval.errors import ScenarioError, shorten
+from pytest_rageval.importing.base import Losses, NotTakenError
+from pytest_rageval.importing.files import Folder, Part
+from pytest_rageval.importing.promptfoo_asserts import METRICS, Measured, left_over, take
+from pytest_rageval.importing.promptfoo_tests import Test
+from pytest_rageval.importing.python_target import Call
+from pytest_rageval.importing.templates import as_text
+from pytest_rageval.redaction import SHORTEST_SECRET, looks_secret, names_secret
+from pytest_rageval.stats.wording import counted
+
+CHECKS: Final = ("answer_checks", "must_satisfy")
+"""The fields of a row that hold what its asserts became, each with a metric of that name."""
+
+_QUESTION_NAMES: Final = (
+    *("question", "query", "user_query", "userQuery", "prompt", "message", "input"),
+    *("user_input", "user_message", "user_prompt", "text"),
+)
+
+
+@dataclass(slots=True)
+class Found:
+    """What the tests became. ``metrics`` have the least score of each.
+
+    ``weakened`` rows keep only the checks of ``defaultTest``. ``kept_out`` are rows with the names
+    of variables that look like keys.
+    """
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    checks: int = 0
+    weakened: int = 0
+    metrics: dict[str, float] = field(default_factory=dict)
+    threshold: float = 1.0
+    remarks: list[str] = field(default_factory=list)
+    question: str | None = None
+    module: str = ""
+    calls: list[Call] = field(default_factory=list)
+    kept_out: list[tuple[dict[str, Any], str]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Entry:
+    """A test, its row, and its asserts that are metrics here, by their types, with their places.
+
+    ``own`` are the kinds of what was taken beside the asserts of ``defaultTest``.
+    """
+
+    test: Test
+    row: dict[str, Any]
+    measured: dict[str, list[tuple[str, Measured]]] = field(default_factory=dict)
+    own: set[str] = field(default_factory=set)
+    is_whole: bool = True
+
+
+class Rows:
+    """Collects the rows, and what each of their asserts became."""
+
+    def __init__(self, folder: Folder, losses: Losses) -> None:
+        self._folder = folder
+        self._losses = losses
+        self._entries: list[_Entry] = []
+        self._found = Found()
+
+    def add(self, test: Test) -> None:
+        """Add the row of a test; what cannot be taken of it is noted."""
+        row: dict[str, Any] = {"id": f"test-{len(self._entries) + 1}"}
+        row |= {"description": test.description} if test.description else {}
+        entry = _Entry(test, row, is_whole=test.is_whole)
+        if test.asserts and not {"transform", "postprocess"}.isdisjoint(test.options):
+            why = "its options.transform changes the answer that the asserts are about"
+            self._losses.note(test.where, "asserts", why)
+            entry.is_whole = False
+        else:
+            for at, part in enumerate(test.asserts):
+                self._take(part, entry, is_own=at >= test.shared)
+        self._entries.append(entry)
+        self._found.rows.append(row)
+
+    def lack(self) -> str:
+        """Return why there is no check."""
+        if not self._entries:
+            return "it has no tests that could be taken"
+        asks = any(entry.test.asserts or not entry.is_whole for entry in self._entries)
+        return "none of its asserts could be taken" if asks else "it has no asserts"
+
+    def _take(self, part: Part, entry: _Entry, *, is_own: bool) -> None:
+        given, row = part.value, entry.row
+        kind = given.get("type") if isinstance(given, dict) else None
+        try:
+            if not isinstance(given, dict):
+                raise NotTakenError(f"is no mapping: {shorten(repr(given))}")
+            taken = take(given, entry.test.variables, self._folder)
+        except (NotTakenError, ScenarioError) as error:
+            self._losses.note(part.where, f"assert {kind}", error)
+            entry.is_whole = False
+            return
+        for key, why in left_over(given, taken):
+            self._losses.note(part.where, f"assert {kind}: {key}", why)
+        if isinstance(taken, Measured):
+            entry.measured.setdefault(taken.kind, []).append((part.where, taken))
+        elif isinstance(taken, list):
+            row.setdefault("must_satisfy", []).extend(taken)
+        else:
+            row.setdefault("answer_checks", []).append(taken)
+        entry.own |= {taken.kind if isinstance(taken, Measured) else "check"} if is_own else set()
+
+    def finished(self) -> Found:
+        """Return the rows with their variables and questions, and the metrics of all rows."""
+        found = self._found
+        taken = {"check", *self._take_metrics()}
+        names = Counter(name for entry in self._entries for name in entry.test.variables)
+        found.question = next((name for name in _QUESTION_NAMES if name in names), None)
+        if found.question is None and len(names) == 1:
+            (found.question,) = names
+        for entry in self._entries:
+            self._finish(entry, taken)
+        if found.weakened:
+            rows = counted(found.weakened, "row")
+            keep = "keeps" if found.weakened == 1 else "keep"
+            only = "only the checks of defaultTest, and may be green for nothing; see below"
+            found.remarks.append(f"{rows} {keep} {only}")
+        self._take_outputs()
+        self._take_thresholds()
+        return found
+
+    def _finish(self, entry: _Entry, taken: set[str]) -> None:
+        """Complete a row; say where its test lost what it asked for itself, or all."""
+        test, row, found = entry.test, entry.row, self._found
+        variables = dict(test.variables)
+        question = variables.pop(found.question or "", "")
+        checks: dict[str, Any] = {name: row.pop(name) for name in CHECKS if name in row}
+        row.update({"question": as_text(question)} if found.question else {})
+        row.update({"vars": variables} if variables else {})
+        row.update({"metadata": test.metadata} if test.metadata else {})
+        row.update(checks)
+        self._keep_out(entry)
+        if "skip" in row:
+            return
+        found.checks += sum(map(len, checks.values()))
+        if not checks and not found.metrics:
+            lost = "it has none" if not test.asserts and entry.is_whole else "none could be taken"
+            row["skip"] = f"no check of {test.where}: {lost}"
+        elif test.asks_itself and not entry.own & taken:
+            self._losses.note(test.where, "test", "keeps only the checks of defaultTest")
+            found.weakened += 1
+
+    def _keep_out(self, entry: _Entry) -> None:
+        """Take variables and metadata out that hold what looks like a key; they are noted.
+
+        Of a row that says it elsewhere, too, nothing is left: a check may be about it.
+        """
+        row, where, keys = entry.row, entry.test.where, set[str]()
+        for part in ("vars", "metadata"):
+            given = row.pop(part, {})
+            held = {name: [*keys_in(name, value)] for name, value in given.items()}
+            left = {name: value for name, value in given.items() if not held[name]}
+            row.update({part: left} if left else {})
+            for name in sorted(name for name in held if held[name]):
+                keys.update(held[name])
+                self._losses.note(where, f"{part}: {name}", "looks like a key; it is not copied")
+                self._found.kept_out.append((row, name))
+        texts = [value for name, value in row.items() if name not in ("vars", "metadata")]
+        said = _written(texts)
+        if looks_secret(said) or any(_written(key)[1:-1] in said for key in keys):
+            self._losses.note(where, "test", "its texts hold what looks like a key; none is copied")
+            kept = {"id": row["id"], "skip": f"no check of {where}: its texts hold a key"}
+            row.clear()
+            row.update(kept)
+
+    def _take_outputs(self) -> None:
+        """Take the answers that tests hold, where all of them do."""
+        has_all = all(entry.test.output is not None for entry in self._entries)
+        for entry in self._entries:
+            if has_all:
+                entry.row["answer"] = as_text(entry.test.output)
+            elif entry.test.output is not None:
+                why = "others have none; all are asked"
+                self._losses.note(entry.test.where, "providerOutput", why)
+
+    def _take_metrics(self) -> list[str]:
+        """Take the asserts that are metrics here where every test has them, with one threshold.
+
+        Returns the types of those that were taken.
+        """
+        kinds = []
+        for kind, metric in METRICS.items():
+            asserts = [entry.measured.get(kind, []) for entry in self._entries]
+            if not any(asserts):
+                continue
+            try:
+                measured = [_both(metric, of_test) for of_test in asserts]
+                bounds = {one.threshold for one in measured}
+                if len(bounds) > 1:
+                    raise NotTakenError(f"{metric} {_NOT_SO}")
+                self._add_fields(measured)
+                self._found.metrics[metric] = bounds.pop()
+                kinds.append(kind)
+            except NotTakenError as error:
+                for entry in self._entries:
+                    for where, _ in entry.measured.get(kind, []):
+                        self._losses.note(where, f"assert {kind}", error)
+                        entry.is_whole = False
+        return kinds
+
+    def _add_fields(self, measured: Sequence[Measured]) -> None:
+        """Give each row the gold and the contexts that a metric reads."""
+        fields: list[dict[str, Any]] = []
+        for entry, one in zip(self._entries, measured, strict=True):
+            own: dict[str, Any] = {}
+            if one.gold is not None:
+                own["references"] = [one.gold]
+            if one.kind.startswith("context-"):
+                own["contexts"] = _contexts(entry.test)
+            if any(entry.row.get(name, value) != value for name, value in own.items()):
+                raise NotTakenError("its gold differs from that of another assert of the test")
+            fields.append(own)
+        for entry, own in zip(self._entries, fields, strict=True):
+            entry.row.update(own)
+
+    def _take_thresholds(self) -> None:
+        """Take the threshold of the tests where all have it, and nothing but checks decides."""
+        found, tests = self._found, [entry.test for entry in self._entries]
+        bounds = {_share(test.threshold) for test in tests}
+        only = all("must_satisfy" not in row for row in found.rows) and not found.metrics
+        if only and len(bounds) == 1 and all(entry.is_whole for entry in self._entries):
+            found.threshold = bounds.pop() or 1.0
+        for test in tests:
+            if test.threshold is not None and _share(test.threshold) != found.threshold:
+                why = f"{test.threshold} is not taken: all checks of the test have to hold"
+                self._losses.note(test.where, "threshold", why)
+
+
+_NOT_SO: Final = "measures every row here, with one threshold; not all tests have it so"
+
+
+def _both(metric: str, asserts: Sequence[tuple[str, Measured]]) -> Measured:
+    """Return what all asserts of one type ask of a test: the highest threshold, if gold is one."""
+    if not asserts:
+        raise NotTakenError(f"{metric} {_NOT_SO}")
+    (_, first), *_ = asserts
+    if any(one.gold != first.gold for _, one in asserts):
+        raise NotTakenError(f"{metric} has one score of a row; a test has it for several values")
+    return replace(first, threshold=max(one.threshold for _, one in asserts))
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def keys_in(name: str, value: Any) -> Iterator[str]:
+    """Yield the texts of a value that are keys or passwords, by their names or their looks.
+
+    A text with blanks, or a short one, is none by its name: ``{key: C major}``.
+    """
+    if isinstance(value, dict):
+        yield from (key for own, part in value.items() for key in keys_in(str(own), part))
+    elif isinstance(value, list):
+        yield from (key for part in value for key in keys_in(name, part))
+    elif isinstance(value, str):
+        is_one = len(value) >= SHORTEST_SECRET and not re.search(r"\s|\{\{", value)
+        if looks_secret(value) or (is_one and names_secret(name)):
+            yield value
+
+
+def _share(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if 0.0 < number <= 1.0 else None
+
+
+def _contexts(test: Test) -> list[str]:
+    context = test.variables.get("context")
+    parts = context if isinstance(context, list) else [context]
+    if not all(isinstance(part, str) and part.strip() for part in parts):
+        raise NotTakenError("a test has no variable 'context' with the text of the contexts")
+    return [str(part) for part in parts]

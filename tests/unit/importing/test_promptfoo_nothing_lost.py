@@ -1,0 +1,410 @@
+"""E22: what a promptfoo configuration asks for is taken as it is meant, or listed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from promptfoo_files import imported
+
+from pytest_rageval.errors import ScenarioError
+
+ASKED = 'prompts: ["{{question}}"]\nproviders: [openai:chat:gpt-4o-mini]\n'
+ONE = "tests: [{vars: {question: q}, assert: [{type: contains, value: a}]}]\n"
+
+
+def checks(rows: Any) -> list[Any]:
+    return [row.get("answer_checks") for row in rows]
+
+
+def test_what_stands_after_the_colon_of_a_cell_is_trimmed(tmp_path: Path) -> None:
+    """[E22] As promptfoo does; ``not-contains`` with a blank before it would always hold."""
+    table = """\
+question,__expected
+a,not-contains: sorry
+b, not-regex: ^sorry
+c,not-equals: no
+d,"not-contains-any: x , y"
+e,"contains-all:"
+f,grade
+"""
+    found = imported(tmp_path, f"{ASKED}tests: t.csv\n", t__csv=table)
+    assert checks(found.rows) == [
+        [{"not-contains": "sorry"}],
+        [{"not-regex": "^sorry"}],
+        [{"not-equals": "no"}],
+        [{"not-contains-any": ["x", "y"]}],
+        None,
+        [{"equals": "grade"}],
+    ]
+    assert [where for where, _ in found.losses] == ["t.csv:6"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "taken"),
+    [
+        ("similar, value: one, threshold: 0.9", "similar, value: two, threshold: 0.1", None),
+        ("similar, value: one, threshold: 0.9", "similar, value: one, threshold: 0.1", 0.9),
+        ("answer-relevance, threshold: 0.4", "answer-relevance, threshold: 0.9", 0.9),
+    ],
+)
+def test_two_asserts_of_one_metric_are_the_stricter_one_or_listed(
+    tmp_path: Path, first: str, second: str, taken: float | None
+) -> None:
+    """[E22] The last one does not replace the others."""
+    found = imported(
+        tmp_path,
+        f"""\
+{ASKED}tests:
+  - vars: {{question: a}}
+    assert:
+      - {{type: is-json}}
+      - {{type: {first}}}
+      - {{type: {second}}}
+""",
+    )
+    thresholds = dict(found.scenario["thresholds"])
+    assert thresholds.pop("answer_checks") == 1.0
+    assert list(thresholds.values()) == ([] if taken is None else [taken])
+    assert [where for where, _ in found.losses] == (["bot.yaml:7, 8"] if taken is None else [])
+
+
+def test_a_provider_names_prompts_by_their_group_label_or_file(tmp_path: Path) -> None:
+    """[E22] A name of no prompt is listed, and so is the provider then."""
+    found = imported(
+        tmp_path,
+        """\
+prompts: [{label: p1, raw: "A {{q}}"}, {label: "grp:p2", raw: "B {{q}}"}, file://p3.txt]
+providers:
+  - {id: openai:gpt-4o, prompts: [p1, nope]}
+  - {id: openai:gpt-4.1, prompts: [grp]}
+  - {id: openai:gpt-5, prompts: ["grp:*"]}
+  - {id: openai:o3, prompts: [p3.txt]}
+  - {id: openai:o4, prompts: [none]}
+tests: [{vars: {q: a}, assert: [{type: contains, value: a}]}]
+""",
+        p3__txt="C {{q}}",
+    )
+    shown = {name: one["target"]["prompt"] for name, one in found.scenario["variants"].items()}
+    assert shown == {
+        "gpt-4o": "A {question}",
+        "gpt-4.1": "B {question}",
+        "gpt-5": "B {question}",
+        "o3": "C {question}",
+    }
+    assert found.losses == [
+        ("bot.yaml:3", "provider 'gpt-4o': prompts: no prompt that was taken is called 'nope'"),
+        ("bot.yaml:7", "provider 'o4': prompts: no prompt that was taken is called 'none'"),
+    ]
+
+
+def test_the_configs_of_a_scenario_without_tests_are_tests(tmp_path: Path) -> None:
+    """[E22] One without configs runs nothing there, which is listed; unknown keys are, too."""
+    found = imported(
+        tmp_path,
+        ASKED
+        + """\
+scenarios:
+  - config: [{vars: {question: q1}, assert: [{type: contains, value: a}], provider: x}]
+  - tests: [{vars: {question: q2}, assert: [{type: contains, value: b}]}]
+  - {config: [{vars: {question: q3}}], tests: []}
+""",
+    )
+    assert checks(found.rows) == [[{"contains": "a"}]]
+    assert [where for where, _ in found.losses] == ["bot.yaml:4", "bot.yaml:5"]
+    assert "scenario: config: provider" in found.losses[0][1]
+
+
+def test_sets_and_shared_keys_that_are_not_read_are_listed(tmp_path: Path) -> None:
+    """[E22] With their lines; also a set in a set, which promptfoo does not know."""
+    found = imported(
+        tmp_path,
+        ASKED
+        + """\
+defaultTest:
+  asserts: [{type: contains, value: lost}]
+  assertScoringFunction: file://x.js
+  metadata: {team: a}
+tests:
+  - vars: {question: q0}
+    assert:
+      - {type: contains, value: a}
+      - {type: assert-set, asserts: [{type: contains, value: lost}]}
+      - {type: assert-set, threshold: 0.5, assert: [{type: contains, value: lost}]}
+      - {type: assert-set, assert: []}
+      - {type: assert-set, metric: m, assert: [{type: contains, value: b}]}
+      - type: assert-set
+        assert:
+          - {type: assert-set, assert: [{type: contains, value: lost}]}
+""",
+    )
+    assert checks(found.rows) == [[{"contains": "a"}, {"contains": "b"}]]
+    assert found.rows[0]["metadata"] == {"team": "a"}
+    assert [where for where, _ in found.losses] == [
+        *(f"bot.yaml:{line}" for line in (5, 4, 11, 12, 13, 14, 17)),
+    ]
+
+
+@pytest.mark.parametrize("given", ["[{vars: {question: x}}]", "text.yaml"])
+def test_a_default_test_that_is_no_mapping_is_listed(tmp_path: Path, given: str) -> None:
+    """[E22] In the file or in one of its own."""
+    found = imported(tmp_path, f"{ASKED}defaultTest: {given}\n{ONE}", text__yaml="- a\n")
+    assert [what.partition(":")[0] for _, what in found.losses] == ["defaultTest"]
+
+
+def test_a_set_is_one_part_of_a_score(tmp_path: Path) -> None:
+    """[E22] Its asserts share its weight, where a threshold of the test decides.
+
+    By hand: with weight 0.3 and parts 1, 2 and 0 (which decides nothing) they are 0.1 and 0.2.
+    """
+    text = """\
+tests:
+  - vars: {question: a}
+    threshold: 0.5
+    assert:
+      - {type: contains, value: must}
+      - type: assert-set
+        weight: 0.3
+        assert:
+          - {type: contains, value: x}
+          - {type: contains, value: y, weight: 2}
+"""
+    found = imported(tmp_path, ASKED + text)
+    assert [one["answer_checks"] for one in found.rows] == [
+        [
+            {"contains": "must"},
+            {"contains": "x", "weight": pytest.approx(0.1)},
+            {"contains": "y", "weight": pytest.approx(0.2)},
+        ]
+    ]
+    assert found.scenario["thresholds"] == {"answer_checks": 0.5}
+    # Without a threshold all of them have to hold, and weights mean nothing.
+    whole = imported(tmp_path, ASKED + text.replace("    threshold: 0.5\n", ""))
+    assert whole.rows[0]["answer_checks"][1] == {"contains": "x"}
+    # What is lost of a score is not made up for by the rest.
+    lost = imported(tmp_path, ASKED + text.replace("value: y", "value: y, threshold: 1, x: 1"))
+    assert lost.scenario["thresholds"] == {"answer_checks": 1.0}
+    assert [what.split(":")[0] for _, what in lost.losses] == ["assert contains", "threshold"]
+    other = "  - {vars: {question: b}, threshold: 0.5, assert: [{type: similar, value: c}]}\n"
+    measured = imported(tmp_path, ASKED + text + other)
+    assert measured.scenario["thresholds"] == {"answer_checks": 1.0}
+
+
+def test_an_echo_shows_nothing_for_a_variable_that_a_test_lacks(tmp_path: Path) -> None:
+    """[E22] As promptfoo does, for parts of variables too."""
+    found = imported(
+        tmp_path,
+        """\
+prompts: ["Hi {{user.name}} {{question}}"]
+providers: [echo]
+tests:
+  - {vars: {question: q, user: {name: Bob}}, assert: [{type: contains, value: Bob}]}
+  - {vars: {question: q2}, assert: [{type: contains, value: q2}]}
+""",
+    )
+    assert [row["answer"] for row in found.rows] == ["Hi Bob q", "Hi  q2"]
+
+
+@pytest.mark.parametrize(
+    ("prompts", "what"),
+    [('["A {{q}}", "B {{q}}"]', "2 prompts"), ("[file://chat.json]", "the messages of a chat")],
+)
+def test_an_echo_of_more_than_one_text_is_listed(tmp_path: Path, prompts: str, what: str) -> None:
+    """[E22] A row has one answer; until something can be asked, the import says so."""
+    found = imported(
+        tmp_path,
+        f"prompts: {prompts}\nproviders: [echo]\n"
+        "tests: [{vars: {q: a}, assert: [{type: contains, value: a}]}]\n",
+        chat__json='[{"role": "system", "content": "x"}, {"role": "user", "content": "{{q}}"}]',
+    )
+    assert "answer" not in found.rows[0]
+    ((where, said),) = found.losses
+    assert (where, said.partition(";")[0]) == ("bot.yaml:2", f"provider 'echo': gives back {what}")
+    assert found.remarks == ["nothing can be asked yet: give the scenario a 'target'"]
+
+
+@pytest.mark.parametrize(
+    ("variables", "questions"),
+    [
+        ("{lang: [en, fr], question: 'In {{lang}}'}", ["In en", "In fr"]),
+        ("{name: Bob, question: ['Hi {{name}}', 'Bye {{name}}']}", ["Hi Bob", "Bye Bob"]),
+        ("{question: '{{b}}', b: '{{c}}', c: deep}", ["deep"]),
+        ("{question: 'file://v*.txt'}", ["one", "two"]),
+        ("{question: 'file://v*.yaml'}", ['{"a":1}', '["b"]']),
+        ("{question: [file://v1.txt, other]}", ["one", "other"]),
+        # Only a list whose first part is a text makes several tests there.
+        ("{question: [1, 2]}", ["1,2"]),
+        ("{question: 'a {{question}}'}", ["a " * 32 + "{{question}}"]),
+    ],
+)
+def test_variables_are_filled_in_for_each_of_their_values(
+    tmp_path: Path, variables: str, questions: list[str]
+) -> None:
+    """[E22] Lists and patterns of files make a test of each value, as in promptfoo."""
+    found = imported(
+        tmp_path,
+        f"{ASKED}tests: [{{vars: {variables}, assert: [{{type: contains, value: a}}]}}]\n",
+        v1__txt="one\n",
+        v2__txt="two",
+        v1__yaml="a: 1\n",
+        v2__yaml="- b\n",
+    )
+    assert [row["question"] for row in found.rows] == questions
+    assert found.losses == []
+
+
+def test_variables_that_grow_without_end_stay_as_they_are(tmp_path: Path) -> None:
+    """[E22] They do not fill the memory."""
+    grown = {f"v{at}": f"{{{{v{at + 1}}}}}" * 99 for at in range(6)}
+    tests = [{"vars": {"question": "q", **grown, "v6": "y" * 99}, "assert": [{"type": "is-json"}]}]
+    found = imported(tmp_path, f"{ASKED}tests: {json.dumps(tests)}\n")
+    assert max(len(value) for value in found.rows[0]["vars"].values()) < 2**23
+
+
+@pytest.mark.parametrize(
+    ("table", "where", "what"),
+    [
+        ("question,__expected\na,contains-all: x,y\n", "t.csv:2", "quote a cell that has commas"),
+        ("question,__expected\na\n", "t.csv:2", "has 1 cells, the header 2"),
+        ("question,__expected,__expected\na,b,c\n", "bot.yaml:3", "twice: '__expected'"),
+        ("question;__expected\na;b\n", "bot.yaml:3", "separated by ';'; write it with commas"),
+        ('question,__expected\na,"b\nc,d\n', "bot.yaml:3", "not readable as CSV"),
+    ],
+)
+def test_a_table_that_is_not_whole_is_listed(
+    tmp_path: Path, table: str, where: str, what: str
+) -> None:
+    """[E22] A row is not shifted or cut, a column not replaced by another."""
+    tests = "[{vars: {question: z}, assert: [{type: is-json}]}, t.csv]"
+    found = imported(tmp_path, f"{ASKED}tests: {tests}\n", t__csv=table)
+    assert [row["question"] for row in found.rows] == ["z"]
+    assert [(place, what in said) for place, said in found.losses] == [(where, True)]
+
+
+def test_a_row_that_keeps_only_shared_checks_is_listed(tmp_path: Path) -> None:
+    """[E22] It may become green for nothing; the other rows are not."""
+    found = imported(
+        tmp_path,
+        ASKED
+        + """\
+defaultTest: {assert: [{type: not-contains, value: sorry}]}
+tests:
+  - {vars: {question: a}, assert: [{type: contains, value: b}]}
+  - {vars: {question: c}, assert: [{type: javascript, value: x}]}
+  - {vars: {question: d}, assert: [{type: assert-set, threshold: 1, assert: [{type: is-json}]}]}
+  - {vars: {question: e}}
+""",
+    )
+    said = "test: keeps only the checks of defaultTest"
+    assert [where for where, what in found.losses if what == said] == ["bot.yaml:6, 7"]
+    assert (
+        "2 rows keep only the checks of defaultTest, and may be green for nothing; see below"
+        in found.remarks
+    )
+
+
+@pytest.mark.parametrize(
+    ("description", "name"),
+    [
+        ("Support bot - fees & terms", "support-bot-fees-terms"),
+        ("support bot " * 5 + "fees", "support-bot-" * 4 + "support-bot"),
+        ("退款 助手", "退款-助手"),
+        ("!", None),
+        ("x" * 99, "x" * 60),
+    ],
+)
+def test_the_name_is_the_description_or_the_folders(
+    tmp_path: Path, description: str, name: str | None
+) -> None:
+    """[E22]"""
+    text = f"description: {json.dumps(description)}\n{ASKED}{ONE}"
+    assert imported(tmp_path, text).scenario["name"] == (name or "bot")
+
+
+def test_values_in_files_end_without_a_line_end(tmp_path: Path) -> None:
+    """[E22] As in promptfoo; ``not-contains`` of a text with one would always hold."""
+    found = imported(
+        tmp_path,
+        ASKED
+        + """\
+tests:
+  - vars: {question: a, gold: "x\\n"}
+    assert:
+      - {type: not-contains, value: file://bad.txt}
+      - {type: not-contains, value: "{{gold}}"}
+""",
+        bad__txt="sorry\n",
+    )
+    assert checks(found.rows) == [[{"not-contains": "sorry"}, {"not-contains": "x"}]]
+
+
+def test_a_file_whose_sets_are_all_lost_is_refused_with_their_lines(tmp_path: Path) -> None:
+    """[E22] It does have asserts."""
+    tests = "[{vars: {question: a}, assert: [{type: assert-set, asserts: []}]}]"
+    with pytest.raises(ScenarioError) as found:
+        imported(tmp_path, f"{ASKED}tests: {tests}\n")
+    assert "none of its asserts could be taken" in str(found.value)
+    assert "bot.yaml:3: assert-set: its asserts has no counterpart here" in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("default", "models", "lost"),
+    [
+        ("{options: {provider: openai:embedding:small}}", ("gpt-4.1-2025-04-14", "small"), []),
+        ("{options: {provider: {openai:chat:g5: {}}}}", ("g5", "text-embedding-3-large"), []),
+        ("file://d.yaml", ("g6", "e6"), ["d.yaml:5: options.provider.moderation"]),
+        (
+            "{options: {provider: 'https://u:pw@h.test/x?k=pw'}}",
+            ("gpt-4.1-2025-04-14", "text-embedding-3-large"),
+            ["bot.yaml:3: judge https://h.test/x"],
+        ),
+    ],
+)
+def test_the_graders_of_all_tests_are_taken(
+    tmp_path: Path, default: str, models: tuple[str, str], lost: list[str]
+) -> None:
+    """[E22] However they are written, and from the file of defaultTest, too."""
+    asserts = "[{type: llm-rubric, value: a}, {type: similar, value: b, threshold: 0.8}]"
+    found = imported(
+        tmp_path,
+        f"{ASKED}defaultTest: {default}\ntests: [{{vars: {{question: q}}, assert: {asserts}}}]\n",
+        d__yaml="""\
+options:
+  provider:
+    text: openai:g6
+    embedding: {id: "openai:embeddings:e6"}
+    moderation: x
+""",
+    )
+    assert (found.scenario["judge"]["model"], found.scenario["embedding"]["model"]) == models
+    assert [f"{where}: {what}".rpartition(": ")[0] for where, what in found.losses] == lost
+
+
+def test_only_a_text_file_is_several_prompts(tmp_path: Path) -> None:
+    """[E22] Lines of Markdown separate none; tables of prompts and keys of one are listed."""
+    found = imported(
+        tmp_path,
+        """\
+prompts:
+  - file://two.txt
+  - {id: file://one.md, config: {max_tokens: 1}}
+  - file://table.csv
+providers: [openai:gpt-4o]
+tests: [{vars: {q: a}, assert: [{type: contains, value: a}]}]
+""",
+        two__txt="A {{q}}\n---\nB {{q}}\n",
+        one__md="C\n---\n{{q}}\n",
+        table__csv="prompt\nD {{q}}\n",
+    )
+    shown = [one["target"]["prompt"] for one in found.scenario["variants"].values()]
+    assert shown == ["A {question}", "B {question}", "C\n---\n{question}"]
+    assert [where for where, _ in found.losses] == ["bot.yaml:3", "bot.yaml:4"]
+
+
+def test_keys_of_a_table_that_are_unknown_have_its_lines(tmp_path: Path) -> None:
+    """[E22]"""
+    table = "question,__expected,__prefix\na,b,Say\n"
+    found = imported(tmp_path, f"{ASKED}tests: t.csv\n", t__csv=table)
+    assert found.losses == [("t.csv:2", "test: __prefix: has no counterpart here")]

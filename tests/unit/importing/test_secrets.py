@@ -1,0 +1,212 @@
+"""E22: no key or password of a promptfoo configuration gets into what the import writes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from promptfoo_files import imported
+
+from pytest_rageval.importing.base import Losses
+from pytest_rageval.importing.scenario_text import scenario_text
+from pytest_rageval.importing.secrets import body_without_secrets, without_secrets
+
+TESTS = "tests: [{vars: {q: a}, assert: [{type: contains, value: b}]}]\n"
+
+
+def shown(value: Any, name: str = "") -> Any:
+    return without_secrets(value, "f:1", Losses(), name)
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        ({"api_key": "abc"}, {"api_key": "{{env.API_KEY}}"}),
+        ({"a": [{"accessToken": "abc"}]}, {"a": [{"accessToken": "{{env.ACCESS_TOKEN}}"}]}),
+        ({"password": 1234}, {"password": "{{env.PASSWORD}}"}),
+        ({"max_tokens": 5, "keywords": "a"}, {"max_tokens": 5, "keywords": "a"}),
+        (
+            {"token": "{{t}}", "secret": "", "auth": None},
+            {"token": "{{t}}", "secret": "", "auth": None},
+        ),
+        ({"authorization": "Bearer {{env.T}}"}, {"authorization": "Bearer {{env.T}}"}),
+        ({"authorization": "Bearer abc{{x}}"}, {"authorization": "Bearer {{env.AUTHORIZATION}}"}),
+        ({"X-Id": "sk-0123456789abcdefgh"}, {"X-Id": "{{env.X_ID_KEY}}"}),
+        ({"X-Id": "Bearer abcdefgh"}, {"X-Id": "Bearer {{env.X_ID_KEY}}"}),
+        ({"text": "a basic introduction"}, {"text": "a basic introduction"}),
+        ("http://u:p@h.test/a?x=1", "http://{{env.H_TEST_CREDENTIALS}}@h.test/a?x=1"),
+        ("see http://h.test/?api_key=p&x=1#k", "see http://h.test/?api_key={{env.API_KEY}}&x=1#k"),
+        (
+            "http://h.test/?sv=1&sig=p&pwd=q",
+            "http://h.test/?sv=1&sig={{env.SIG}}&pwd={{env.RAG_PWD}}",
+        ),
+        ("http://h.test/T0/aB3" + "x" * 21, "http://h.test/T0/{{env.PATH_KEY}}"),
+        ("http://h.test/gpt-4o-mini-2024-07-18/chat", "http://h.test/gpt-4o-mini-2024-07-18/chat"),
+        ({"pw": "abc"}, {"pw": "{{env.PW}}"}),
+        ("Server=x;Password=a b;Port=1", "Server=x;Password={{env.PASSWORD}};Port=1"),
+        ("Server=x; Password = '{{ p }}'", "Server=x; Password = '{{ p }}'"),
+        ("Server=x;Password={{ p }};Port=1", "Server=x;Password={{ p }};Port=1"),
+        ("http://h.test/?code=p", "http://h.test/?code={{env.CODE_KEY}}"),
+        ("http://{{env.U}}:{{env.P}}@h.test/", "http://{{env.U}}:{{env.P}}@h.test/"),
+        # Equal names of two secrets are two variables, one secret is one.
+        (
+            [{"key": "a"}, {"key": "b"}, {"key": "a"}],
+            [{"key": "{{env.KEY}}"}, {"key": "{{env.KEY_2}}"}, {"key": "{{env.KEY}}"}],
+        ),
+    ],
+)
+def test_a_variable_stands_for_each_secret(value: Any, kept: Any) -> None:
+    """[E22] By its name or its look; templates, and what is none, stay."""
+    assert shown(value) == kept
+
+
+@pytest.mark.parametrize(
+    ("body", "kept"),
+    [
+        ("q={{prompt}}&token=abc", "q={{prompt}}&token={{env.TOKEN}}"),
+        ('{"q": {{prompt}}, "apiKey": "abc"}', '{"q": {{prompt}}, "apiKey": "{{env.API_KEY}}"}'),
+        ("token={{t}}", "token={{t}}"),
+    ],
+)
+def test_a_body_that_is_text_has_none_either(body: str, kept: str) -> None:
+    """[E22]"""
+    assert body_without_secrets(body, "f:1", Losses()) == kept
+
+
+def test_no_secret_is_written(tmp_path: Path) -> None:
+    """[E22] Neither into the scenario, its comments and the names in it, nor into the module."""
+    found = imported(
+        tmp_path,
+        """\
+prompts: ["{{q}}"]
+providers:
+  - id: https
+    config:
+      url: https://example.test/chat?api_key=HIDDEN-1
+      method: POST
+      headers: {Authorization: "Bearer HIDDEN-2 {{x}}", X-Custom: sk-HIDDEN-34567890abcdef}
+      body: {q: "{{prompt}}", api_key: HIDDEN-4, auth: {token: HIDDEN-5}}
+      queryParams: {access_token: HIDDEN-6}
+  - {id: "https://user:HIDDEN-7@example.test/chat", config: {body: {q: "{{prompt}}"}}}
+  - {id: openai:gpt-4o, config: {apiBaseUrl: "https://user:HIDDEN-8@x.test/v1"}}
+  - {id: "python:ask.py", config: {nested: {api_key: HIDDEN-9}, url: "{{env.HOST}}/a"}}
+  - {id: "https://user:HIDDEN-10@example.test/no", config: {transformResponse: "f(x)"}}
+  - {id: openai:gpt-5, config: {apiKey: HIDDEN-11, apiKeyEnvar: sk-HIDDEN-12}}
+"""
+        + f"{TESTS[:-2]}, https://example.test/t.csv?token=HIDDEN-13]\n",
+        ask__py="",
+    )
+    text = scenario_text(found, "bot.yaml", "pytest x")
+    assert not re.findall(r"HIDDEN\S*", f"{text}{found.module}{found.losses}{found.rows}")
+    assert "{'api_key': os.environ['API_KEY_3']}, 'url': os.environ['HOST'] + '/a'" in found.module
+    http = found.scenario["variants"]["https-example.test-chat"]["target"]
+    assert http == {
+        "url": "https://example.test/chat?api_key=${API_KEY}",
+        "method": "POST",
+        "headers": {"Authorization": "Bearer ${AUTHORIZATION}", "X-Custom": "${X_CUSTOM_KEY}"},
+        "body": {"q": "{question}", "api_key": "${API_KEY_2}", "auth": {"token": "${TOKEN}"}},
+        "query": {"access_token": "${ACCESS_TOKEN}"},
+    }
+    lost = [what for _, what in found.losses if "environment variable" in what]
+    assert len(lost) == 9
+
+
+def test_a_variable_that_the_file_reads_itself_is_another_one(tmp_path: Path) -> None:
+    """[E22] One secret is not sent in place of the other."""
+    found = imported(
+        tmp_path,
+        """\
+prompts: ["{{q}}"]
+providers:
+  - id: https://example.test/
+    config: {body: {q: "{{prompt}}", api_key: a}, headers: {A: "{{env.API_KEY}}"}}
+"""
+        + TESTS,
+    )
+    assert found.scenario["target"]["body"]["api_key"] == "${API_KEY_2}"
+    assert found.scenario["target"]["headers"] == {"A": "${API_KEY}"}
+
+
+KEY = "sk-" + "a1" * 12
+
+
+def of_test(
+    tmp_path: Path, test: str, provider: str = "openai:gpt-4o", prompt: str = "{{question}}"
+) -> Any:
+    text = f"prompts: ['{prompt}']\nproviders: ['{provider}']\ntests: [{test}]\n"
+    return imported(tmp_path, text, ask__py="")
+
+
+NOT = "assert: [{{type: not-contains, value: '{}'}}]"
+CHECK = "assert: [{type: contains, value: b}]"
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        f"t: {KEY}",
+        "api_key: hunter2secret",
+        "nested: {api_key: hunter2secret}",
+        "token: [abcdefgh1]",
+    ],
+)
+def test_a_key_in_a_variable_of_a_test_stays_out(tmp_path: Path, held: str) -> None:
+    """[E22] By its look or its name; the row still runs, as no prompt shows the variable."""
+    name = held.partition(":")[0]
+    found = of_test(tmp_path, f"{{vars: {{question: a, {held}}}, metadata: {{{held}}}, {CHECK}}}")
+    assert found.rows == [{"id": "test-1", "question": "a", "answer_checks": [{"contains": "b"}]}]
+    assert [what for _, what in found.losses] == [
+        f"vars: {name}: looks like a key; it is not copied",
+        f"metadata: {name}: looks like a key; it is not copied",
+    ]
+
+
+@pytest.mark.parametrize("held", ["key: C major", "token: word", "session: '{{question}}'", "n: 5"])
+def test_a_variable_that_is_no_key_is_copied(tmp_path: Path, held: str) -> None:
+    """[E22]"""
+    found = of_test(tmp_path, f"{{vars: {{question: a, {held}}}, {CHECK}}}")
+    assert set(found.rows[0]["vars"]) == {held.partition(":")[0]}
+    assert not found.losses
+
+
+@pytest.mark.parametrize(
+    "more", [{"prompt": "{{question}} {{t}}"}, {"provider": "python:ask.py"},
+             {"prompt": "{{question}} {{t}}", "provider": "echo"}],
+)  # fmt: skip
+def test_a_row_that_would_ask_something_else_is_skipped(tmp_path: Path, more: Any) -> None:
+    """[E22] Without its variable, an answer would be to another question."""
+    (row,) = of_test(tmp_path, f"{{vars: {{question: a, t: {KEY}}}, {CHECK}}}", **more).rows
+    assert row["skip"].startswith("its variable 't' looks like a key, and is not copied; write it")
+    assert KEY not in str(row)
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        f"{{vars: {{question: a, t: {KEY}}}, {NOT.format('{{t}}')}}}",
+        f"{{vars: {{question: 'is {KEY} mine?'}}, {CHECK}}}",
+        f"{{vars: {{question: a, pwd: hunter2secret}}, {NOT.format('hunter2secret')}}}",
+    ],
+)
+def test_of_a_row_that_says_a_key_nothing_is_left(tmp_path: Path, test: str) -> None:
+    """[E22] A check without it would be another check."""
+    whole = f"{test}, {{vars: {{question: a}}, {CHECK}}}"
+    found = of_test(tmp_path, whole)
+    assert found.rows[0] == {
+        "id": "test-1", "skip": "no check of bot.yaml:3: its texts hold a key"
+    }  # fmt: skip
+    assert found.checks == 1
+    assert "test: its texts hold what looks like a key; none is copied" in str(found.losses)
+
+
+def test_of_a_command_line_the_program_alone_is_shown(tmp_path: Path) -> None:
+    """[E22]"""
+    found = imported(
+        tmp_path,
+        "prompts: ['{{q}}']\nproviders: ['exec: ./bot --api-key=HIDDEN', 'exec:a -p HIDDEN']\n"
+        f"{TESTS}",
+    )
+    assert "HIDDEN" not in scenario_text(found, "bot.yaml", "pytest x")
+    assert "provider 'exec: ./bot ...'" in str(found.losses)
