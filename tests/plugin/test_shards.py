@@ -548,3 +548,17 @@ def test_shards_of_which_none_is_whole_are_red(ten: Project) -> None:
         path.write_bytes(path.read_bytes()[:-2])
     for args in ([], ["--collect-only"], ["-p", "no:terminal"], ["-qqq"], ["--setup-plan"]):
         assert merge(ten, parts, *args).ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_merge_that_a_plugin_ends_is_not_green(ten: Project) -> None:
+    """Though the plugin says 0: nothing was judged."""
+    parts = run_shards(ten, ["1/1"])
+    ten.conftest(
+        """
+        import pytest
+
+        def pytest_sessionstart():
+            pytest.exit("enough", returncode=0)
+        """
+    )
+    assert merge(ten, parts).ret == pytest.ExitCode.TESTS_FAILED

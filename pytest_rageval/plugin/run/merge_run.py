@@ -125,6 +125,12 @@ class MergeSession(RagevalSession):
         """Whether there is something to judge: shards of which none is whole are red."""
         return True
 
+    def finish(self, session: pytest.Session) -> None:
+        """Write the run; a merge that was ended before it judged anything is not green."""
+        if not self._summarized and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        super().finish(session)
+
     def usage(self, scenario: str | None = None) -> dict[str, float | None] | None:
         """Return what the shards asked models for, of a scenario or of all."""
         found = [one for one in self._merged if scenario in (None, one.info.nodeid)]
