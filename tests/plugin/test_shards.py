@@ -557,7 +557,9 @@ def test_a_merge_that_a_plugin_ends_is_not_green(ten: Project) -> None:
         """
         import pytest
 
-        def pytest_sessionstart():
+        @pytest.hookimpl(wrapper=True)
+        def pytest_collection():
+            yield
             pytest.exit("enough", returncode=0)
         """
     )
