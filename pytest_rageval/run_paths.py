@@ -42,7 +42,9 @@ class RunPaths:
     answers: Path | None = None
     """The data file to which this session saves the answers, if it does."""
     keeps_expected: bool = False
-    """Whether this session writes a report with the full expected contexts."""
+    """Whether this session writes a report with the full expected contexts, or might."""
+    keeps_rows: bool = False
+    """Whether the answers are kept as rows of a data set, for what saves them later."""
 
     def saves(self, name: str) -> bool:
         """Return whether this session saves its runs under ``name``."""

@@ -37,7 +37,7 @@ from pytest_rageval.model.names import (
     Outcome,
     TestName,
 )
-from pytest_rageval.model.plain import NOTHING, json_plain, plain_cell, value_text
+from pytest_rageval.model.plain import NOTHING, json_plain, plain_cell, value_text, wire_text
 from pytest_rageval.model.result import (
     Comparison,
     Counts,
@@ -133,4 +133,5 @@ __all__ = [
     "plain_cell",
     "title_of",
     "value_text",
+    "wire_text",
 ]

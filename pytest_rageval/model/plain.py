@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any, Final, NoReturn
@@ -107,3 +108,12 @@ def json_plain(value: Any) -> Any:
     if type(value).__name__ in ("bool_", "bool"):  # numpy's: its text would count as true
         return bool(value)
     return str(value)
+
+
+def _named(value: object) -> object:
+    return dict(value) if isinstance(value, Mapping) else str(value)
+
+
+# Made once: json.dumps with these arguments would make an encoder for every value.
+wire_text: Final = json.JSONEncoder(ensure_ascii=True, default=_named).encode
+"""Returns a value as ASCII JSON, as processes send it to each other: any text survives."""

@@ -46,6 +46,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
         take_descriptors()
     named = getattr(known, SCENARIO.dest, None) or os.environ.get(SCENARIO.variable, "").split(";")
     named = [text.partition("::")[0].strip() for text in named if text.strip()]
+    if known.rag_merge:
+        from pytest_rageval.plugin.run.merge_run import files_to_know
+
+        named += files_to_know(early_config)
     if named:
         given = known.file_or_dir or early_config.getini("testpaths") or ["."]
         folder = early_config.invocation_params.dir
@@ -103,14 +107,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(gc.unfreeze)
     overrides(config)  # a mistake in them is a usage error
     conditions(config)
-    if config.getoption("rag_label") is not None:
-        from pytest_rageval.plugin.label import label_instead
-
-        label_instead(config, config.getoption("rag_label"))
-    elif config.getoption("rag_dry_run"):
-        from pytest_rageval.plugin.dry_run import forecast_instead
-
-        forecast_instead(config)
+    _take_another_session(config, settings)
     config.args[:] = without_gates(config.args)
     if config.getoption("lf", False):
         config.pluginmanager.register(LastFailedGates(config), "rageval-last-failed")
@@ -126,13 +123,29 @@ def pytest_configure(config: pytest.Config) -> None:
         config.args_source = pytest.Config.ArgsSource.ARGS
     if config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
         from pytest_rageval.plugin.configuration import path_unknown_to_workers
-        from pytest_rageval.plugin.run.session import ensure_session
+        from pytest_rageval.plugin.run.start_session import ensure_session
 
         lost = path_unknown_to_workers(SCENARIO.values(config), config.getoption("tx", None) or ())
         if lost:
             raise pytest.UsageError(lost)
 
         ensure_session(config, settings)
+
+
+def _take_another_session(config: pytest.Config, settings: Settings) -> None:
+    """Have the session do something else than run tests, if an option asks for that."""
+    if config.getoption("rag_merge"):
+        from pytest_rageval.plugin.run.start_session import merge_instead
+
+        merge_instead(config, settings)
+    elif config.getoption("rag_label") is not None:
+        from pytest_rageval.plugin.label import label_instead
+
+        label_instead(config, config.getoption("rag_label"))
+    elif config.getoption("rag_dry_run"):
+        from pytest_rageval.plugin.dry_run import forecast_instead
+
+        forecast_instead(config)
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
@@ -193,7 +206,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
     ):
         return None
     from pytest_rageval.plugin.collect.scenario_file import scenario_file
-    from pytest_rageval.plugin.run.session import ensure_session
+    from pytest_rageval.plugin.run.start_session import ensure_session
 
     ensure_session(parent.config, settings)
     return scenario_file(file_path, parent)

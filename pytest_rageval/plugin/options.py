@@ -118,6 +118,9 @@ BUDGET = Option("budget", "USD", "stop asking models before the run costs more t
 REPORT = Option(
     "report", "NAME", "also write this report, for instance html (repeatable, or a,b)", True
 )
+SHARD = Option(
+    "shard", "I/N", "run the I-th of N parts of the cases; --rag-merge decides the gates"
+)
 KEEP = Option("keep", "N", "keep the newest N runs of each scenario, and remove older ones")
 STRICT = Option("strict", None, "fail gates that a partial run leaves undecided")
 
@@ -162,6 +165,18 @@ def _add_commands(group: pytest.OptionGroup) -> None:
         "--rag-import",
         metavar="FILE",
         help="write a scenario from a promptfoo configuration, beside it, and exit",
+    )
+    group.addoption(
+        "--rag-merge",
+        metavar="DIR",
+        nargs="+",
+        action="extend",
+        help="bring the shards in DIR together: decide gates, write the run, and exit (repeatable)",
+    )
+    group.addoption(
+        "--rag-merge-commits",
+        action="store_true",
+        help="with --rag-merge: also merge shards of different commits",
     )
     group.addoption(
         "--rag-schema",

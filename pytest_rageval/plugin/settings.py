@@ -22,6 +22,7 @@ from pytest_rageval.run_paths import EVALUATION_ROWS, RunPaths, is_path
 if TYPE_CHECKING:
     from pytest_rageval.engine.planning.where import Condition
     from pytest_rageval.scenario.overrides import Override
+    from pytest_rageval.shards.part import Part
 
 _ANSWER_SUFFIXES = (".jsonl", ".json", ".csv")
 _KEEP_INI = "rageval_keep"
@@ -47,6 +48,8 @@ class Settings:
     """The only variants to run; all of them where none is named."""
     keep: int | None = None
     """How many runs of each scenario are kept, all of them if None."""
+    shard: Part | None = None
+    """Which part of the cases runs; all of them if None."""
 
     @classmethod
     def of(cls, config: pytest.Config) -> Settings:
@@ -66,6 +69,7 @@ class Settings:
             reports=_reports(config),
             variants=tuple(options.VARIANT.values(config)),
             keep=_keep(config),
+            shard=_shard(config),
         )
 
 
@@ -108,6 +112,7 @@ def _variants(path: Path) -> tuple[str, ...]:
 
 def _run_paths(config: pytest.Config) -> RunPaths:
     baselines = config.getini("rageval_baselines")
+    is_shard = bool(options.SHARD.values(config))
     return RunPaths(
         root=config.rootpath,
         output=_output(config),
@@ -116,7 +121,8 @@ def _run_paths(config: pytest.Config) -> RunPaths:
         saves_failed=bool(options.SAVE_FAILED.values(config)),
         import_mode=config.getoption("importmode", "prepend"),
         answers=_answers(config),
-        keeps_expected=EVALUATION_ROWS in _reports(config),
+        keeps_expected=is_shard or EVALUATION_ROWS in _reports(config),
+        keeps_rows=is_shard or bool(options.SAVE_ANSWERS.values(config)),
     )
 
 
@@ -197,6 +203,39 @@ def _keep(config: pytest.Config) -> int | None:
     if not (text.isascii() and text.isdigit() and int(text)):
         raise pytest.UsageError(f"{source} {text}: expected how many runs to keep, 1 at least")
     return int(text)
+
+
+# What is saved or written once, for the whole run.
+_OF_THE_MERGE = (
+    options.SAVE,
+    options.SAVE_FAILED,
+    options.SAVE_ANSWERS,
+    options.REPORT,
+    options.KEEP,
+)
+
+
+def _shard(config: pytest.Config) -> Part | None:
+    """Return which part of the run this is; raises pytest.UsageError."""
+    given = options.SHARD.values(config)
+    if not given:
+        return None
+    # Not at the top: most runs are no shards.
+    from pytest_rageval.shards.part import Part
+
+    source = options.SHARD.source(config)
+    try:
+        part = Part.parse(given[0])
+    except ValueError:
+        message = f"{source} {given[0]}: expected I/N with I from 1 to N, for instance 2/5"
+        raise pytest.UsageError(message) from None
+    late = [option.source(config) for option in _OF_THE_MERGE if option.values(config)]
+    if late:
+        message = f"{', '.join(late)}: a shard is a part of a run; give it to pytest --rag-merge"
+        raise pytest.UsageError(message)
+    if config.getoption("rag_merge"):
+        raise pytest.UsageError(f"{source} {given[0]}: a merge runs no cases; leave it out")
+    return part
 
 
 def _reports(config: pytest.Config) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from pytest_rageval import __version__
 from pytest_rageval.model import RunInfo, ScenarioResult
 
 _COMMIT_VARIABLES = ("GITHUB_SHA", "CI_COMMIT_SHA")
+_RUN_VARIABLES = ("GITHUB_RUN_ID", "CI_PIPELINE_ID")
 _COMMIT = re.compile(r"[0-9a-fA-F]{7,64}")
 
 
@@ -48,6 +49,12 @@ def ci_commit(environ: Mapping[str, str] = os.environ) -> str | None:
         if _COMMIT.fullmatch(commit):
             return commit.lower()
     return None
+
+
+def ci_run(environ: Mapping[str, str] = os.environ) -> str | None:
+    """Return the run of all jobs that GitHub or GitLab names in the environment, else None."""
+    found = (environ.get(variable, "") for variable in _RUN_VARIABLES)
+    return next((one for one in found if one), None)
 
 
 def _answer_latencies(result: ScenarioResult) -> dict[str, float] | None:

@@ -36,7 +36,7 @@ def write_run(
     is set when all files are written, and a link to the page if the run has one; later runs without
     a page leave that link. Raises OSError.
     """
-    base = _base(result, output)
+    base = _base(result.info.title, output)
     folder = RunFolder(_new_folder(base, run.id), root)
     for report in REPORT_REGISTRY:
         if not report.on_request or report.name in requested:
@@ -47,6 +47,11 @@ def write_run(
         _point_page(base, folder.path.name)
     _clean(output, base)
     return folder.path
+
+
+def new_run_folder(title: str, run_id: str, output: Path) -> Path:
+    """Make and return a run folder of the scenario called ``title``. Raises OSError."""
+    return _new_folder(_base(title, output), run_id)
 
 
 def latest_remark(folder: Path) -> list[str]:
@@ -75,20 +80,20 @@ def save_baseline(result: ScenarioResult, run: RunInfo, path: Path, output: Path
     ``output`` is the base of the run folders, which are kept out of version control.
     """
     if path.is_relative_to(output / run_folder(result.info.title)):
-        _base(result, output)
+        _base(result.info.title, output)
     elif path.is_relative_to(output):
         _mark(output)
     write_atomically(path, results_chunks(result, run))
     remove_leftovers(path.parent, path.name)
 
 
-def _base(result: ScenarioResult, output: Path) -> Path:
+def _base(title: str, output: Path) -> Path:
     """Return the folder of a scenario's runs, marked so that version control ignores it.
 
     All of ``output`` is marked, or only the scenario's folder if the user has other files in
     ``output``.
     """
-    base = output / run_folder(result.info.title)
+    base = output / run_folder(title)
     if not _mark(output):
         _mark(base)
     return base

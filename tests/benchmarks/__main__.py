@@ -2,10 +2,10 @@
 
     python -m tests.benchmarks [--repeat N] [NAME ...]
 
-Names: startup, rows, many-rows, rouge, xdist, variants, trec, permutation, judge, target, ragas,
-others; all when none is given. Every figure that is not called otherwise is CPU time of a whole
-process (user + system, children included) as the operating system counts it. The commands of a
-comparison run in turn, and ``median`` is the median of the pairwise ratios, ``best`` the ratio of
+Names: startup, rows, many-rows, rouge, xdist, shards, variants, trec, permutation, judge, target,
+ragas, others; all when none is given. Every figure that is not called otherwise is CPU time of a
+whole process (user + system, children included) as the operating system counts it. The commands of
+a comparison run in turn, and ``median`` is the median of the pairwise ratios, ``best`` the ratio of
 the two smallest times. Nothing here is part of the test suite: machines are noisy.
 """
 
@@ -25,6 +25,7 @@ from tests.benchmarks.others import others
 from tests.benchmarks.permutation import permutation
 from tests.benchmarks.ragas_calls import ragas
 from tests.benchmarks.rows import write_rows
+from tests.benchmarks.shards import shards
 from tests.benchmarks.target import target
 from tests.benchmarks.trec_scale import trec
 
@@ -160,6 +161,7 @@ _ALL: dict[str, Callable[[Path, int], None]] = {
     "many-rows": many_rows,
     "rouge": rouge,
     "xdist": xdist,
+    "shards": shards,
     "variants": variants,
     "trec": trec,
     "permutation": permutation,

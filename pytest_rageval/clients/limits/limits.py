@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 
 from pytest_rageval.clients.errors import RateLimitError
 from pytest_rageval.clients.file_locks import ByteLocks, open_locks
@@ -86,16 +87,17 @@ class Limits:
 def open_limits(settings: ClientSettings, run: RunSettings, window_s: float = WINDOW_S) -> Limits:
     """Return the limits that ``settings`` ask for, over all processes of ``run``.
 
-    Without a shared folder, or on a file system without locks, each process gets its part of every
-    limit, one request in flight at least.
+    A shard gets its part of every limit, and so does each process without a shared folder, or on a
+    file system without locks: one request in flight at least.
     """
+    settings = replace(settings, concurrency=max(settings.concurrency // run.shards, 1))
     locks = open_locks(run.shared_dir, _name(settings)) if run.processes > 1 else None
-    parts = run.processes if locks is None else 1
+    parts = run.shards * (run.processes if locks is None else 1)
     rates = None
     if settings.rpm is not None or settings.tpm is not None:
         rates = Rates(_part(settings.rpm, parts), _part(settings.tpm, parts), locks, window_s)
     if locks is None:
-        return Limits(Slots(LocalPool(max(settings.concurrency // parts, 1))), rates)
+        return Limits(Slots(LocalPool(max(settings.concurrency // run.processes, 1))), rates)
     return Limits(Slots(SharedPool(locks, settings.concurrency)), rates, locks)
 
 

@@ -180,7 +180,7 @@ def _bind(
 
             human = bind_labels(binding, metrics, dataset, cases, is_answered=is_answered)
             info = replace(info, human=human)
-    left_out = dataset.left_out if dataset is not None else 0
+    left_out, paths = dataset.left_out if dataset is not None else 0, binding.run_paths
     plan = Plan(
         info=info,
         metrics=metrics,
@@ -192,8 +192,8 @@ def _bind(
         empty_answer=scenario.empty_answer,
         left_out=1 if left_out is None else left_out,
         target=target,
-        saved_columns=columns_of(scenario.dataset.key_map) if binding.run_paths.answers else None,
-        keeps_expected=binding.run_paths.keeps_expected,
+        saved_columns=columns_of(scenario.dataset.key_map) if paths.keeps_rows else None,
+        keeps_expected=paths.keeps_expected,
         own_names=own_names(dataset, scenario.dataset.key_map) if dataset is not None else {},
     )
     plan = _with_gates(binding, plan, compares=dataset is not None and not answers_given)

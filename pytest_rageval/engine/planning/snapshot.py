@@ -36,8 +36,13 @@ def snapshot_text(scenario: Scenario) -> str:
     plain["thresholds"] = {
         name: spec.get("value", spec) for name, spec in plain["thresholds"].items()
     }
+    return dumped(_printable(plain))
+
+
+def dumped(plain: Any) -> str:
+    """Return YAML as snapshots are written: keys in the order that they have."""
     text: str = yaml.safe_dump(
-        _printable(plain), allow_unicode=True, sort_keys=False, width=100, default_flow_style=False
+        plain, allow_unicode=True, sort_keys=False, width=100, default_flow_style=False
     )
     return text
 

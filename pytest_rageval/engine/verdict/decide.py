@@ -24,7 +24,7 @@ class Extent:
     """How much of a scenario ran: ``ran`` of the ``selected`` cases of ``total``.
 
     ``stopped``: the run was ended early on purpose. ``lost`` names selected samples without a
-    result, for instance after a worker crashed.
+    result, for instance after a worker crashed; ``missing`` says which shards are not there.
     """
 
     total: int
@@ -32,11 +32,12 @@ class Extent:
     ran: int
     stopped: bool = False
     lost: Sequence[str] = ()
+    missing: Sequence[str] = ()
 
     @property
     def complete(self) -> bool:
         """Whether every case of the data set has a result."""
-        return self.ran >= self.total
+        return self.ran >= self.total and not self.missing
 
     @property
     def partial_by_choice(self) -> bool:
@@ -175,7 +176,7 @@ def within_extent(
     if extent.complete:
         message = f"the budget is spent: {spent} of {extent.total} samples not asked for{figure}"
         return GateResult(so_far.name, "failed", so_far.observed, so_far.bound, message)
-    if extent.lost or not extent.partial_by_choice:
+    if extent.lost or extent.missing or not extent.partial_by_choice:
         message = f"{ran}; {_lost(extent)}"
         return GateResult(so_far.name, "failed", so_far.observed, so_far.bound, message)
     message = f"{ran} (strict: undecided fails)" if strict else ran
@@ -184,6 +185,8 @@ def within_extent(
 
 
 def _lost(extent: Extent) -> str:
-    count = max(extent.selected - extent.ran, len(extent.lost))
     names = ", ".join(extent.lost[:5]) + (", …" if len(extent.lost) > 5 else "")
+    if extent.missing:
+        return "; ".join(extent.missing) + (f"; not run: {names}" if names else "")
+    count = max(extent.selected - extent.ran, len(extent.lost))
     return f"{count} lost (a worker crashed?){': ' + names if names else ''}"

@@ -15,7 +15,7 @@ import pytest
 from pytest_rageval.model import SampleResult, ScenarioView
 from pytest_rageval.plugin.child.output import end_with_parent, is_worker, write_line
 from pytest_rageval.plugin.run.contests import CONTESTS
-from pytest_rageval.plugin.run.session import WRITTEN
+from pytest_rageval.plugin.run.run_files import WRITTEN
 
 EVERY_S: Final = 0.2
 """How often counts are written at most."""

@@ -36,7 +36,7 @@ from pytest_rageval.plugin.collect.scenario_file import (
 )
 from pytest_rageval.plugin.node_ids import Names
 from pytest_rageval.plugin.run.items import CASE, JUDGE_SAMPLE, check_judged, check_thresholds
-from pytest_rageval.plugin.run.session import ensure_session
+from pytest_rageval.plugin.run.start_session import ensure_session
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.stats.verdict import shortfalls
 from pytest_rageval.targets.answers import answer_of

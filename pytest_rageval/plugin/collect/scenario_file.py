@@ -36,7 +36,7 @@ from pytest_rageval.plugin.options import VARIANT
 from pytest_rageval.plugin.run.garbage import garbage_kept
 from pytest_rageval.plugin.run.items import FixtureItem, SampleItem
 from pytest_rageval.plugin.run.run_settings import UNMET, UNMET_OUTPUT, run_settings, shows_warnings
-from pytest_rageval.plugin.run.session import note_refusal
+from pytest_rageval.plugin.run.start_session import note_refusal
 from pytest_rageval.plugin.settings import SETTINGS, conditions, overrides
 from pytest_rageval.scenario.loader import variants_in
 from pytest_rageval.scenario.variants import matching_variants, unknown_variant

@@ -25,6 +25,12 @@ CONTESTS = pytest.StashKey[Sequence[Contested]]()
 """The variants of each scenario against each other, once they are judged."""
 
 
+def best_of(config: pytest.Config, info: ScenarioInfo) -> GateResult | None:
+    """Return the gate that compares a variant with the others; None without one."""
+    nodeid = scenario_nodeid(info)
+    return next((one.gate for one in config.stash[CONTESTS] if one.nodeid == nodeid), None)
+
+
 class Contests:
     """Compares the variants of each scenario once all of them ran; most scenarios have none."""
 
@@ -49,11 +55,6 @@ class Contests:
         ]
         self._config.stash[CONTESTS] = self.found
         return with_rankings(results, self.found, strict=strict)
-
-    def gate_of(self, info: ScenarioInfo) -> GateResult | None:
-        """Return the gate that compares a variant with the others; None without one."""
-        nodeid = scenario_nodeid(info)
-        return next((one.gate for one in self.found if one.nodeid == nodeid), None)
 
     def write(self) -> None:
         """Write the files that compare variants."""

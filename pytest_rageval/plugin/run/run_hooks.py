@@ -34,6 +34,10 @@ _LOST = (
     "was not called: with xdist, the main process does not load that file. Name its folder on the "
     "command line, or move the hook to the conftest.py of the rootdir"
 )
+_LOST_BY_MERGE = (
+    "was not called: the shards had it, and this process has not. Merge in the same project, with "
+    "the same plugins"
+)
 
 
 class RunHooks:
@@ -41,12 +45,17 @@ class RunHooks:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
+        self._is_merge = bool(config.getoption("rag_merge"))
         self._found: dict[tuple[str, str], list[Implementation]] = {}
         self._failed: dict[str, dict[str, str]] = {}
 
+    def follows_samples(self, info: ScenarioInfo) -> bool:
+        """Return whether a hook wants each result of a scenario."""
+        return bool(self._implementations(info, SAMPLE_SCORED))
+
     def sample_scored(self, info: ScenarioInfo, result: SampleResult) -> None:
         """Call ``pytest_rageval_sample_scored`` with a result."""
-        if self._implementations(info, SAMPLE_SCORED):
+        if self.follows_samples(info):
             self._call(info, SAMPLE_SCORED, lambda _, __: None, result=result)
 
     def gates(self, result: ScenarioResult) -> list[GateResult]:
@@ -97,9 +106,14 @@ class RunHooks:
             known = implementations(self._config.hook, hook, self._config, path)
             self._found[info.nodeid, hook] = known
             for shown in sorted(set(info.hooks) - {one.shown for one in known}):
-                if shown.startswith(f"{hook} of ") and shown.endswith("conftest.py"):
-                    self._note(info, hook, HookError(f"{shown} {_LOST}"))
+                if shown.startswith(f"{hook} of ") and self._is_lost(shown):
+                    why = _LOST_BY_MERGE if self._is_merge else _LOST
+                    self._note(info, hook, HookError(f"{shown} {why}"))
         return known
+
+    def _is_lost(self, shown: str) -> bool:
+        """Return whether a hook that cases ran with has to be here, too."""
+        return self._is_merge or shown.endswith("conftest.py")
 
     def _note(self, info: ScenarioInfo, hook: str, error: HookError) -> None:
         self._failed.setdefault(info.nodeid, {}).setdefault(hook, str(error))

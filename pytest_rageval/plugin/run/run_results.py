@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_rageval.engine.verdict.contests import has_best, in_file_order, scenario_nodeid
@@ -32,6 +32,8 @@ class Results:
         self._scenarios: dict[str, _ScenarioCases] = {}
         self._collected: set[str] = set()
         self._left_out: dict[str, ScenarioInfo] = {}
+        self._missing: dict[str, Sequence[str]] = {}
+        self._lost_elsewhere: dict[str, Sequence[str]] = {}
 
     def open(self, info: ScenarioInfo) -> None:
         """Note a scenario that is about to run, or that has no selected case."""
@@ -47,6 +49,23 @@ class Results:
     def record(self, scenario: str, nodeid: str, result: SampleResult) -> None:
         """Keep the result of the item ``nodeid`` of the scenario with the node id ``scenario``."""
         self._scenarios[scenario].results[nodeid] = result
+
+    def lack(self, scenario: str, missing: Sequence[str], lost: Sequence[str]) -> None:
+        """Note the shards of a scenario that are not there, and the items that were lost in one."""
+        self._missing[scenario] = missing
+        self._lost_elsewhere[scenario] = lost
+
+    def rows_of(self, scenario: str) -> Mapping[str, SampleResult]:
+        """Return the results of a scenario by node id, none of one without a selected case."""
+        found = self._scenarios.get(scenario)
+        return {} if found is None else found.results
+
+    def own_cases(self, scenario: str) -> set[str]:
+        """Return the items of a scenario that some process collected."""
+        found = (
+            one for one in self._collected if one.startswith((f"{scenario}::", f"{scenario}["))
+        )
+        return set(found)
 
     @property
     def has_results(self) -> bool:
@@ -68,7 +87,7 @@ class Results:
 
     def count_of(self, scenario: str, nodeids: Collection[str]) -> int:
         """Return how many of these items are cases of the scenario."""
-        return sum(nodeid in nodeids for nodeid in self._scenarios[scenario].results)
+        return sum(nodeid in nodeids for nodeid in self.rows_of(scenario))
 
     def info(self, scenario: str) -> ScenarioInfo:
         """Return the facts about the scenario with the node id ``scenario``."""
@@ -95,6 +114,7 @@ class Results:
             ran=len(cases.results),
             stopped=stopped,
             lost=[] if stopped else self._lost(cases),
+            missing=self._missing.get(cases.info.nodeid, ()),
         )
         result = summarize_scenario(cases.info, cases.results.values(), extent.complete)
         result = decide_gates(result, extent, strict=strict)
@@ -102,10 +122,6 @@ class Results:
 
     def _lost(self, cases: _ScenarioCases) -> list[str]:
         """Return the names of the items that were collected and never reported."""
-        # An item of a scenario file is x.rageval.yaml::q1, one of a test function test_it[q1].
         prefix = cases.info.nodeid
-        return sorted(
-            nodeid.removeprefix(prefix).removeprefix("::")
-            for nodeid in self._collected
-            if nodeid.startswith((f"{prefix}::", f"{prefix}[")) and nodeid not in cases.results
-        )
+        lost = {*self.own_cases(prefix), *self._lost_elsewhere.get(prefix, ())} - {*cases.results}
+        return sorted(nodeid.removeprefix(prefix).removeprefix("::") for nodeid in lost)

@@ -10,6 +10,7 @@ import tempfile
 import time
 import uuid
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
@@ -53,6 +54,24 @@ def pass_to_worker(config: pytest.Config, workerinput: dict[str, Any]) -> None:
     workerinput[_INPUT] = {"shared_dir": str(run.shared_dir), "started_at": run.started_at}
     workerinput[_WARNS] = not config.stash.get(_HAS_WARNER, False)
     config.stash[_HAS_WARNER] = True
+
+
+def usage_so_far(
+    config: pytest.Config, scenario: str | None = None
+) -> dict[str, float | None] | None:
+    """Return what the models cost, over all processes; None if no model was asked.
+
+    For all scenarios, or for the one with the node id ``scenario``.
+    """
+    folder = run_settings(config).shared_dir
+    if folder is None or not folder.is_dir():
+        return None
+    from pytest_rageval.clients.accounting.ledger import is_counted, run_usage, scenario_usage
+
+    if not is_counted(folder):  # only a target was asked, no model
+        return None
+    used = run_usage(folder) if scenario is None else scenario_usage(folder, scenario)
+    return None if used is None else asdict(used)
 
 
 def shows_warnings(config: pytest.Config) -> bool:
@@ -107,6 +126,7 @@ def _new_name() -> str:
 
 def _make(config: pytest.Config) -> RunSettings:
     settings = config.stash[SETTINGS]
+    shards = settings.shard.of if settings.shard is not None else 1
     workerinput: dict[str, Any] = getattr(config, "workerinput", {})
     given = workerinput.get(_INPUT, {})
     # Only a name: most runs ask no model, and need no folder.
@@ -116,7 +136,8 @@ def _make(config: pytest.Config) -> RunSettings:
         cache_mode=cast("CacheMode", settings.cache_mode),
         shared_dir=Path(folder),
         processes=int(workerinput.get("workercount", 1)),
-        budget_usd=settings.budget_usd,
+        shards=shards,
+        budget_usd=None if settings.budget_usd is None else settings.budget_usd / shards,
         is_dry=bool(config.getoption("rag_dry_run")),
         started_at=float(given.get("started_at", time.time())),
     )

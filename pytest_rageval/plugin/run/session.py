@@ -8,31 +8,24 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import suppress
-from dataclasses import asdict, replace
+from collections.abc import Generator, Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_rageval.model import (
-    GateResult,
-    Outcome,
-    RunInfo,
-    SampleResult,
-    ScenarioInfo,
-    ScenarioResult,
-)
+from pytest_rageval.model import Outcome, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.plugin.claimed_names import collected_scenarios
 from pytest_rageval.plugin.options import STRICT
-from pytest_rageval.plugin.quality_options import refuse_empty_run, scenarios_below
+from pytest_rageval.plugin.quality_options import refuse_empty_run
 from pytest_rageval.plugin.run import transport
 from pytest_rageval.plugin.run.contests import Contests
 from pytest_rageval.plugin.run.garbage import garbage_kept
-from pytest_rageval.plugin.run.gate_reports import report_failure, report_gates
+from pytest_rageval.plugin.run.gate_reports import report_gates
 from pytest_rageval.plugin.run.last_failed import deselected
+from pytest_rageval.plugin.run.report_outcome import is_of_a_part, outcome_of
+from pytest_rageval.plugin.run.run_files import RunFiles
 from pytest_rageval.plugin.run.run_hooks import RunHooks
 from pytest_rageval.plugin.run.run_results import Results
 from pytest_rageval.plugin.run.run_settings import (
@@ -42,51 +35,24 @@ from pytest_rageval.plugin.run.run_settings import (
     UNMET_OUTPUT,
     pass_to_worker,
     remove_shared,
-    run_settings,
+    usage_so_far,
 )
-from pytest_rageval.plugin.run.save_answers import AnswerFile
-from pytest_rageval.plugin.run.save_baseline import BaselineSaver
 from pytest_rageval.plugin.settings import Settings
-from pytest_rageval.plugin.show.history_and_ci import Publisher
 from pytest_rageval.plugin.show.junit import JunitProperties
 from pytest_rageval.plugin.show.last_lines import overridden_lines, undecided_lines
-from pytest_rageval.plugin.show.next_steps import Ended, NextSteps, is_red
-from pytest_rageval.plugin.show.score_words import SCORE_ATTRIBUTE, ScoreWords
+from pytest_rageval.plugin.show.next_steps import Ended, is_red
+from pytest_rageval.plugin.show.score_words import SCORE_ATTRIBUTE
 from pytest_rageval.plugin.show.table_lines import terminal_width
 from pytest_rageval.plugin.show.terminal import ScenarioTable, usage_line
-from pytest_rageval.reports.run_info import run_info
-from pytest_rageval.reports.write_run import write_run
 from pytest_rageval.text.printable import printable
 
 if TYPE_CHECKING:
     from pytest_rageval.plugin.run.items import RunsCase
 
-WRITTEN = pytest.StashKey[list[tuple[ScenarioResult, Path | str]]]()
-"""Key in the config: each result with the folder of its files, or a sentence why there is none."""
-
-_PLUGIN = "rageval-session"
 _REFUSED = "rageval_refused"
 _OF_SCENARIO = "rageval_scenario"
 # Results, and the reports that pytest keeps, live until the end of the run, too.
 _FREEZE_EVERY = 10_000
-
-
-def ensure_session(config: pytest.Config, settings: Settings) -> None:
-    """Register the session of this process, once."""
-    if not config.pluginmanager.has_plugin(_PLUGIN):
-        session = RagevalSession(config, settings)
-        config.pluginmanager.register(session, _PLUGIN)
-        config.pluginmanager.register(NextSteps(config, session.ended), "rageval-next-steps")
-        # Not get_verbosity(): before pytest 9 it needs the terminal plugin.
-        if config.getoption("verbose", 0) > 0:
-            config.pluginmanager.register(ScoreWords())
-
-
-def note_refusal(config: pytest.Config) -> None:
-    """Have the run end with a usage error: a baseline, or a scenario's name, is refused."""
-    found = config.pluginmanager.get_plugin(_PLUGIN)
-    if found is not None:
-        found.refuse()
 
 
 class RagevalSession:
@@ -108,17 +74,12 @@ class RagevalSession:
         self._is_stopped = False
         self._refusals: list[str] = []
         self._recorded = 0
-        self._baselines = BaselineSaver(settings.run_paths)
-        self._remarks: dict[str, list[str]] = {}
         self._unsent: list[ScenarioInfo] = []
         self._workers: set[str] = set()
         self._summarized: list[ScenarioResult] = []
         self._contests = Contests(config, settings)
-        self._infos: dict[str, RunInfo] = {}
-        self._written = config.stash.setdefault(WRITTEN, [])
+        self._files = RunFiles(config, settings, self._started, self.workers, self.usage)
         self._junit = JunitProperties.wanted(config)
-        self._publisher = Publisher(config)
-        self._answers = AnswerFile(settings.run_paths)
         self._hooks = RunHooks(config)
 
     # Before the run
@@ -132,17 +93,21 @@ class RagevalSession:
 
         found = ((item.nodeid, case_of(item)) for item in session.items)
         self._items = {nodeid: case for nodeid, case in found if case is not None}
-        infos = [case.plan.info for case in self._items.values()]
-        selected = Counter(info.nodeid for info in infos)
-        scenarios = {info.nodeid: info for info in infos}
-        others = [one for one in collected_scenarios(self._config) if one.nodeid not in scenarios]
-        self._unsent = [
-            replace(info, selected=selected[info.nodeid]) for info in (*scenarios.values(), *others)
-        ]
+        self._unsent = self.selected_scenarios()
         for info in self._unsent:
             self._results.open(info)
         if self._items:
             gc.freeze()  # hides the samples from the collector, until hooks.py calls gc.unfreeze()
+
+    def selected_scenarios(self) -> list[ScenarioInfo]:
+        """Return the collected scenarios, each with how many cases are selected."""
+        infos = [case.plan.info for case in self._items.values()]
+        selected = Counter(info.nodeid for info in infos)
+        scenarios = {info.nodeid: info for info in infos}
+        others = [one for one in collected_scenarios(self._config) if one.nodeid not in scenarios]
+        return [
+            replace(info, selected=selected[info.nodeid]) for info in (*scenarios.values(), *others)
+        ]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -201,11 +166,11 @@ class RagevalSession:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the result of a report; in a worker, attach it to the report."""
-        if _is_of_a_part(report):
+        if is_of_a_part(report):
             if report.failed:
                 self._failed_parts.add(report.nodeid)
             return
-        outcome = _outcome(report)
+        outcome = outcome_of(report)
         if outcome is None:
             if report.failed:
                 self._broken.add(report.nodeid)
@@ -230,7 +195,7 @@ class RagevalSession:
             setattr(report, transport.ATTRIBUTE, transport.encode(message))
             self._unsent = []
         else:
-            self._record(nodeid, report, result)
+            self.record(nodeid, report, result)
         item.result = None
 
     def _receive(self, report: pytest.TestReport) -> None:
@@ -238,19 +203,24 @@ class RagevalSession:
         delattr(report, transport.ATTRIBUTE)  # the terminal keeps every report until the end
         for info in message.scenarios:
             self._results.open(info)
-        self._record(message.nodeid, report, message.result)
+        self.record(message.nodeid, report, message.result)
         self._workers.add(str(getattr(report, "worker_id", "")))
 
-    def _record(self, scenario: str, report: pytest.TestReport, result: SampleResult) -> None:
+    def record(self, scenario: str, report: pytest.TestReport, result: SampleResult) -> None:
+        """Take the result of a case, in the process that has those of all workers."""
         self._results.record(scenario, report.nodeid, result)
         self._recorded += 1
         if self._recorded % _FREEZE_EVERY == 0:
             gc.freeze()
         # For the words of -v.
         setattr(report, SCORE_ATTRIBUTE, result.weighted_score)
-        self._hooks.sample_scored(self._results.info(scenario), result)
         if self._junit is not None:
             self._junit.note(report, result)
+        self.sample_scored(scenario, result)
+
+    def sample_scored(self, scenario: str, result: SampleResult) -> None:
+        """Call the hook of that name."""
+        self._hooks.sample_scored(self._results.info(scenario), result)
 
     # After the run
 
@@ -269,24 +239,43 @@ class RagevalSession:
             interrupted = type(error) is KeyboardInterrupt
             raise
         finally:
-            if not self._is_worker and self._results.has_results:
-                stopped = stopped or bool(session.shouldfail or session.shouldstop)
-                self._is_stopped = stopped
-                named = self._config.getoption("deselect", None) or ()
-                strict = self._settings.strict
-                with garbage_kept():
-                    self._summarized = [
-                        deselected(self._hooks.with_failures(result), named, strict=strict)
-                        for result in self._results.summarized(
-                            stopped=stopped, strict=strict, more_gates=self._hooks.gates
-                        )
-                    ]
-                    self._summarized = self._contests.judge(
-                        self._summarized, named, stopped=stopped
-                    )
-                if not interrupted:
-                    report_gates(session, self._summarized, announced, self._contests.found)
-                self._save(session, is_reported=not interrupted)
+            stopped = stopped or bool(session.shouldfail or session.shouldstop)
+            if not self._is_worker:
+                self.judge(session, announced, stopped=stopped, interrupted=interrupted)
+
+    def judge(
+        self, session: pytest.Session, announced: int, *, stopped: bool, interrupted: bool
+    ) -> None:
+        """Decide the gates of all scenarios and report them; nothing without a result."""
+        if not self.has_cases:
+            return
+        self._is_stopped = stopped
+        named = self._config.getoption("deselect", None) or ()
+        strict = self._settings.strict
+        with garbage_kept():
+            self._summarized = [
+                deselected(self._hooks.with_failures(result), named, strict=strict)
+                for result in self._results.summarized(
+                    stopped=stopped, strict=strict, more_gates=self._hooks.gates
+                )
+            ]
+            self._summarized = self._contests.judge(self._summarized, named, stopped=stopped)
+        if not interrupted:
+            report_gates(session, self._summarized, announced, self._contests.found)
+        self._summarized = [
+            self._files.with_saved(
+                session, result, self._broken_of(result), is_reported=not interrupted
+            )
+            for result in self._summarized
+        ]
+
+    @property
+    def has_cases(self) -> bool:
+        """Whether there is something to judge."""
+        return self._results.has_results
+
+    def _broken_of(self, result: ScenarioResult) -> int:
+        return self._results.count_of(result.info.nodeid, self._broken)
 
     def _announce_gates(self, session: pytest.Session) -> int:
         """Add the gates to pytest's number of tests, by which the progress display divides.
@@ -302,87 +291,29 @@ class RagevalSession:
         """Write the files of every scenario with results."""
         if self._is_refused:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR
-        refuse_empty_run(session, has_scenario=self._results.has_results)
+        if not self._is_worker:
+            self.finish(session)
+
+    def finish(self, session: pytest.Session) -> None:
+        """Write the files of a run whose gates are decided."""
+        refuse_empty_run(session, has_scenario=self.has_cases)
         if session.exitstatus == pytest.ExitCode.OK and any(map(is_red, self._summarized)):
             # A hook may call pytest.exit(returncode=0); what failed has failed all the same.
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         with garbage_kept():
             for result in self._summarized:
                 if result.samples:
-                    self._written.append((result, self._write(result)))
+                    self._files.write(result, self._summarized)
             self._contests.write()
-        self._publisher.finish(self._contests.found)
+        self._files.publisher.finish(self._contests.found)
 
-    def _write(self, result: ScenarioResult) -> Path | str:
-        info, settings, run = result.info, self._settings, self._run_info(result)
-        output, root = settings.run_paths.run_base(info.output_dir), settings.run_paths.root
-        try:
-            folder: Path | str = write_run(result, run, root, output, settings.reports)
-        except OSError as error:
-            folder = f"not written: {error}"
-        remarks = self._remarks.setdefault(info.nodeid, [])
-        remarks.extend(self._answers.add(result))
-        remarks.extend(self._publisher.add(result, run, folder))
-        if settings.keep is not None and isinstance(folder, Path):
-            remarks.extend(self._without_old(result.info, folder, settings.keep))
-        return folder
+    def usage(self, scenario: str | None = None) -> dict[str, float | None] | None:
+        """Return what the models cost, of all scenarios or of the one with this node id."""
+        return usage_so_far(self._config, scenario)
 
-    def _without_old(self, info: ScenarioInfo, folder: Path, keep: int) -> list[str]:
-        """Remove older runs; a file that is compared or saved may be in the folder of one."""
-        # Not at the top: most runs have no such option.
-        from pytest_rageval.reports.keep_runs import remove_old_runs
-
-        paths = self._settings.run_paths
-        names = [*info.baselines, *([paths.saving] if paths.saving else [])]
-        spared = [paths.known_baseline_file(name, info.title, info.output_dir) for name in names]
-        spared += [paths.answers] if paths.answers else []
-        return list(remove_old_runs(folder, info.title, keep, spared, self._scenario_texts()))
-
-    def _scenario_texts(self) -> Iterator[str]:
-        """Yield the scenarios as they ran, and the files of others, which may name a run."""
-        yield from (one.info.snapshot for one in self._summarized)
-        for file in scenarios_below(self._config.rootpath, self._settings.patterns):
-            with suppress(OSError):
-                yield file.read_text("utf-8", "replace")
-
-    def _usage(self, scenario: str | None = None) -> dict[str, float | None] | None:
-        """Return what the models cost, over all processes; None if no model was asked.
-
-        For all scenarios, or for the one with the node id ``scenario``.
-        """
-        folder = run_settings(self._config).shared_dir
-        if folder is None or not folder.is_dir():
-            return None
-        from pytest_rageval.clients.accounting.ledger import is_counted, run_usage, scenario_usage
-
-        if not is_counted(folder):  # only a target was asked, no model
-            return None
-        used = run_usage(folder) if scenario is None else scenario_usage(folder, scenario)
-        return None if used is None else asdict(used)
-
-    def _save(self, session: pytest.Session, *, is_reported: bool) -> None:
-        """Save the runs as baselines if requested; a run that cannot be saved is a failure."""
-        if self._baselines.name is None:
-            return
-        for at, result in enumerate(self._summarized):
-            broken = self._results.count_of(result.info.nodeid, self._broken)
-            best = self._contests.gate_of(result.info)
-            done = self._baselines.save(result, self._run_info(result), broken, best)
-            self._remarks.setdefault(result.info.nodeid, []).append(done.remark)
-            if done.is_failure:
-                name = f"save:{self._baselines.name}"
-                if is_reported:
-                    report_failure(session, result, name, done.remark)
-                gate = GateResult(name, "failed", None, None, done.remark)
-                self._summarized[at] = replace(result, gates=(*result.gates, gate))
-
-    def _run_info(self, result: ScenarioResult) -> RunInfo:
-        """Return the run's facts, the same for the scenario's baseline and its run folder."""
-        nodeid = result.info.nodeid
-        if nodeid not in self._infos:
-            workers, usage, now = len(self._workers), self._usage(nodeid), datetime.now(UTC)
-            self._infos[nodeid] = run_info(result, self._started, now, workers=workers, usage=usage)
-        return self._infos[nodeid]
+    def workers(self, scenario: str) -> int:
+        """Return how many workers of xdist ran the cases."""
+        return len(self._workers)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -395,11 +326,11 @@ class RagevalSession:
     def ended(self) -> Ended:
         """Return how the run ended, once it is over."""
         return Ended(
-            self._written,
+            self._files.written,
             [one.gate for one in self._contests.found if one.gate is not None],
             self._is_stopped,
             self._refusals,
-            any(self._results.count_of(one.info.nodeid, self._broken) for one, _ in self._written),
+            any(self._broken_of(result) for result, _ in self._files.written),
         )
 
     def pytest_unconfigure(self) -> None:
@@ -409,51 +340,29 @@ class RagevalSession:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print the tables of all scenarios and the remarks about the run."""
         is_quiet = self._config.option.no_summary or self._config.get_verbosity() < -1
-        self._publisher.write(terminalreporter, is_quiet=is_quiet)
+        self.show(terminalreporter, is_quiet=is_quiet)
+
+    def show(self, terminal: pytest.TerminalReporter, *, is_quiet: bool) -> None:
+        """Print what is to be known of the run."""
+        self._files.publisher.write(terminal, is_quiet=is_quiet)
         if is_quiet:
             return
-        for result, folder in self._written:
-            remarks = [
-                *overridden_lines(result.info),
-                *result.info.remarks,
-                *self._remarks.get(result.info.nodeid, ()),
-            ]
+        for result, folder in self._files.written:
+            said = self._files.remarks_on(result.info)
+            remarks = [*overridden_lines(result.info), *result.info.remarks, *said]
             table = ScenarioTable(result, folder, self._config.rootpath, remarks)
-            table.write(terminalreporter, terminal_width(self._config))
+            table.write(terminal, terminal_width(self._config))
             for line in self._hooks.summary(result):
-                terminalreporter.write_line(printable(line))
-        self._contests.show(terminalreporter)
-        usage = self._usage()
+                terminal.write_line(printable(line))
+        self._contests.show(terminal)
+        usage = self.usage()
         if usage is not None:
-            terminalreporter.write_line(usage_line(usage))
+            terminal.write_line(usage_line(usage))
         for problem in self._config.stash.get(PROBLEMS, ()):
-            terminalreporter.write_line(f"models: {printable(problem)}", yellow=True)
+            terminal.write_line(f"models: {printable(problem)}", yellow=True)
         for line in self._config.stash.get(UNMET, ()):
-            terminalreporter.write_line(f"NOT DECIDED: {printable(line)}", yellow=True)
+            terminal.write_line(f"NOT DECIDED: {printable(line)}", yellow=True)
         is_over = self._is_broken_off and not self._results.has_results  # nothing was to be judged
         left_out = () if is_over else self._results.left_out
         for line in undecided_lines(self._summarized, left_out, self._contests.found):
-            terminalreporter.write_line(printable(line), yellow=True)
-
-
-def _is_of_a_part(report: pytest.TestReport) -> bool:
-    """Return whether a report belongs to a subtest, which has the node id of its test.
-
-    Subtests come from pytest 9 or the plugin pytest-subtests; both set ``context``.
-    """
-    return type(report) is not pytest.TestReport and hasattr(report, "context")
-
-
-def _outcome(report: pytest.TestReport) -> Outcome | None:
-    """Return the outcome of a case according to a report, None if the report does not decide it.
-
-    Outcomes that pytest does not know decide nothing: after ``rerun``, a plugin repeats the item.
-    """
-    when, outcome = report.when, str(report.outcome)
-    if when == "teardown" or (when == "setup" and outcome == "passed"):
-        return None
-    if outcome == "skipped":
-        return "xfailed" if hasattr(report, "wasxfail") else "skipped"
-    if outcome == "failed":
-        return "error" if when == "setup" else "failed"
-    return "passed" if outcome == "passed" else None
+            terminal.write_line(printable(line), yellow=True)

@@ -6,21 +6,13 @@ execnet cannot send numpy scalars or lone surrogates; ``ensure_ascii`` escapes t
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_rageval.model import SampleResult, ScenarioInfo
+from pytest_rageval.model import SampleResult, ScenarioInfo, wire_text
 
 ATTRIBUTE = "rageval"
 """The attribute of a report that holds the message."""
-
-
-def _plain(value: object) -> object:
-    return dict(value) if isinstance(value, Mapping) else str(value)
-
-
-# Made once: json.dumps with these arguments would make an encoder for every report.
-_dump = json.JSONEncoder(ensure_ascii=True, default=_plain).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +31,7 @@ def encode(message: Message) -> str:
         "result": message.result.to_row(),
         "scenarios": [info.to_dict() for info in message.scenarios],
     }
-    return _dump(plain)
+    return wire_text(plain)
 
 
 def decode(text: str) -> Message:

@@ -17,6 +17,23 @@ def limits() -> Limits:
     return open_limits(ClientSettings("m"), RunSettings())
 
 
+@pytest.mark.parametrize(
+    ("run", "slots", "a_minute"),
+    [
+        (RunSettings(), 12, 600.0),
+        (RunSettings(shards=3), 4, 200.0),
+        (RunSettings(shards=3, processes=2), 2, 100.0),
+        (RunSettings(shards=60), 1, 10.0),
+    ],
+)
+def test_a_shard_has_its_part(run: RunSettings, slots: int, a_minute: float) -> None:
+    """[E17] Of 12 slots, one at least, and of 600 requests a minute."""
+    found = open_limits(ClientSettings("m", concurrency=12, rpm=600), run)
+    assert len(found._slots._pool._free) == slots  # type: ignore[attr-defined]
+    assert found._rates is not None
+    assert found._rates._windows._capacities[0] == a_minute
+
+
 def test_a_pause_is_no_longer_than_the_patience_of_a_call() -> None:
     """[R1] Others may make the pause longer and longer; what this call waits is bounded."""
 

@@ -280,3 +280,25 @@ def test_a_run_that_names_no_other_is_not_compared(result: Result) -> None:
     assert decide_gates(result(good(3)), Extent(3, 3, 3)).comparison is None
     absent = {"compare": Comparing("main"), "baselines": {}}
     assert decide_gates(result(good(3), **absent), Extent(3, 3, 3)).comparison is None
+
+
+@pytest.mark.parametrize(
+    ("extent", "said"),
+    [
+        (Extent(10, 10, 7, missing=["shard 2/3 is missing"]), "shard 2/3 is missing"),
+        # Chosen on purpose, and a part of the choice is missing.
+        (Extent(10, 6, 3, missing=["shard 2/2 is missing"]), "shard 2/2 is missing"),
+        # All cases are here, but nobody knows what else it had to say.
+        (Extent(3, 3, 3, missing=["shard 4/4 is missing"]), "shard 4/4 is missing"),
+        (
+            Extent(10, 10, 3, lost=["q4", "q7"], missing=["shard 1/2 is unfinished, 3 of 5 ran"]),
+            "shard 1/2 is unfinished, 3 of 5 ran; not run: q4, q7",
+        ),
+    ],
+)
+def test_a_missing_shard_fails_every_gate(result: Result, extent: Extent, said: str) -> None:
+    """[E17] Also of a scenario that has no gates."""
+    for gates in ({"f1": 0.5}, {}):
+        found = decide_gates(result(good(3), gates=gates), extent)
+        assert set(outcomes(found).values()) == {"failed"}
+        assert found.gates[0].message.endswith(f"; {said}")

@@ -72,3 +72,11 @@ def test_workers_share_the_run_of_their_controller_and_one_of_them_warns(tmp_pat
         shared = run_settings(worker)
         assert (shared.shared_dir, shared.started_at) == (run.shared_dir, run.started_at)
         assert (shared.processes, shared.budget_usd, shared.cache_mode) == (2, 2.0, "off")
+
+
+def test_a_shard_has_its_part_of_the_budget(tmp_path: Path) -> None:
+    """[E17] And knows of how many it is, for the limits."""
+    run = run_settings(configured(tmp_path, "--rag-shard=2/4", "--rag-budget=6"))
+    assert (run.budget_usd, run.shards) == (1.5, 4)
+    whole = run_settings(configured(tmp_path, "--rag-budget=6"))
+    assert (whole.budget_usd, whole.shards) == (6.0, 1)

@@ -1,0 +1,84 @@
+"""Makes pytest's reports of cases that ran in shards, for the terminal, ``--lf`` and JUnit XML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from pytest_rageval.model import ScenarioInfo
+from pytest_rageval.plugin.show.scenario_lines import placed
+from pytest_rageval.shards.shard_file import CaseRow, Failure
+from pytest_rageval.text.printable import one_line
+
+Location = tuple[str, int | None, str]
+
+
+def reports_of(
+    row: CaseRow, info: ScenarioInfo, root: Path, torn: Failure | None
+) -> Sequence[pytest.TestReport]:
+    """Return the report that decides a case, and that of its teardown, which may have failed."""
+    location = (info.nodeid, 0, f"{one_line(info.title)}: {row.nodeid.rpartition('::')[2]} ")
+    return _deciding(row, info, root, location), _report(row.nodeid, location, "teardown", torn)
+
+
+def _deciding(
+    row: CaseRow, info: ScenarioInfo, root: Path, location: Location
+) -> pytest.TestReport:
+    outcome = row.result.outcome
+    if outcome in ("failed", "error"):
+        when: Any = "call" if outcome == "failed" else "setup"
+        text = _failure(row.text, root / info.path)
+        return pytest.TestReport(row.nodeid, location, {}, "failed", text, when)
+    if outcome == "passed":
+        return pytest.TestReport(row.nodeid, location, {}, "passed", None, "call")
+    said = (str(root / info.nodeid.partition("::")[0]), 1, row.text)
+    report = pytest.TestReport(row.nodeid, location, {}, "skipped", said, "setup")
+    if outcome == "xfailed":
+        report.wasxfail = row.text
+    return report
+
+
+def log_case(config: pytest.Config, reports: Sequence[pytest.TestReport]) -> None:
+    """Send the reports of a case through pytest's own hooks."""
+    nodeid, location = reports[0].nodeid, reports[0].location
+    config.hook.pytest_runtest_logstart(nodeid=nodeid, location=location)
+    for report in reports:
+        config.hook.pytest_runtest_logreport(report=report)
+    config.hook.pytest_runtest_logfinish(nodeid=nodeid, location=location)
+
+
+def log_failure(config: pytest.Config, failure: Failure) -> None:
+    """Send what was red beside the cases: a file that was not collected, or another test."""
+    if failure.when == "collect":
+        shown = _failure(failure.text, Path(failure.nodeid))
+        report = pytest.CollectReport(failure.nodeid, "failed", shown, [])
+        config.hook.pytest_collectreport(report=report)
+        return
+    path, _, name = failure.nodeid.partition("::")
+    location = (path, None, name or path)
+    reports = [_report(failure.nodeid, location, failure.when, failure)]
+    if failure.when != "teardown":
+        reports.append(_report(failure.nodeid, location, "teardown", None))
+    log_case(config, reports)
+
+
+def _report(
+    nodeid: str, location: Location, when: str, failure: Failure | None
+) -> pytest.TestReport:
+    phase = cast("Any", when)
+    if failure is None:
+        return pytest.TestReport(nodeid, location, {}, "passed", None, phase)
+    shown = _failure(failure.text, Path(location[0]))
+    return pytest.TestReport(nodeid, location, {}, "failed", shown, phase)
+
+
+def _failure(text: str, path: Path) -> Any:
+    """Return pytest's representation of a failure with this text."""
+    try:
+        pytest.fail(text or "no text was kept", pytrace=False)
+    except pytest.fail.Exception:
+        shown = pytest.ExceptionInfo.from_current().getrepr(style="value")
+        return placed(shown, path, 1)

@@ -1,0 +1,219 @@
+"""``--rag-shard``: runs every N-th case, and writes what happened for the merge to judge."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_rageval import __version__
+from pytest_rageval.engine.verdict.contests import in_file_order
+from pytest_rageval.model import Outcome, SampleResult, ScenarioInfo, wire_text
+from pytest_rageval.plugin.claimed_names import collected_scenarios
+from pytest_rageval.plugin.quality_options import refuse_empty_run
+from pytest_rageval.plugin.run.items import case_of
+from pytest_rageval.plugin.run.session import RagevalSession
+from pytest_rageval.plugin.settings import Settings
+from pytest_rageval.plugin.show.table_lines import terminal_width
+from pytest_rageval.reports.base import write_atomically
+from pytest_rageval.reports.run_info import ci_commit, ci_run, run_id
+from pytest_rageval.reports.write_run import new_run_folder
+from pytest_rageval.shards.part import Part
+from pytest_rageval.shards.shard_file import SHARD_FILE, CaseRow, End, Failure, Head, shard_lines
+from pytest_rageval.text.cells import wrapped
+from pytest_rageval.text.printable import one_line, printable
+
+_OUTPUT = "rageval_scenarios"
+"""The key under which an xdist worker sends the scenarios of the whole run to its controller."""
+
+_FAILED = pytest.ExitCode.TESTS_FAILED
+_JUDGED = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+_RUN_NOTHING = ("collectonly", "setuponly", "setupplan", "rag_dry_run")
+
+
+class ShardSession(RagevalSession):
+    """Follows a part of a run: it chooses its cases, and writes them in place of a run."""
+
+    def __init__(self, config: pytest.Config, settings: Settings, part: Part) -> None:
+        super().__init__(config, settings)
+        self._part = part
+        self._infos: dict[str, ScenarioInfo] = {}
+        self._failures: dict[tuple[str, str], str] = {}
+        self._reasons: dict[str, str] = {}
+        self._lines: list[str] = []
+        self._status: int = pytest.ExitCode.OK
+        self._problem = ""
+
+    # Before the run
+
+    # The outermost wrapper ends last: after all other selection, that of --lf too.
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, items: list[pytest.Item]
+    ) -> Generator[None, object, object]:
+        """Keep the cases of this shard, and every test that is no case."""
+        outcome = yield
+        found = [(item, case) for item in items if (case := case_of(item)) is not None]
+        counts = Counter(case.plan.info.nodeid for _, case in found)
+        infos = {one.nodeid: one for one in collected_scenarios(self._config)}
+        infos |= {case.plan.info.nodeid: case.plan.info for _, case in found}
+        self._infos = {
+            nodeid: replace(info, selected=counts[nodeid]) for nodeid, info in infos.items()
+        }
+        places = {nodeid: in_file_order(info) for nodeid, info in infos.items()}
+        # Not by their order in the session: plugins shuffle it, and each shard would be dealt anew.
+        found.sort(
+            key=lambda one: (places[one[1].plan.info.nodeid], one[1].case.index, one[0].nodeid)
+        )
+        others = {item for at, (item, _) in enumerate(found) if not self._part.takes(at)}
+        if others:
+            self._config.hook.pytest_deselected(items=[item for item in items if item in others])
+            items[:] = [item for item in items if item not in others]
+        return outcome
+
+    def selected_scenarios(self) -> list[ScenarioInfo]:
+        """Return the scenarios, each with how many cases the whole run has."""
+        self._results.expect(self._items)
+        return list(self._infos.values())
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Keep what is reported of a file that cannot be collected."""
+        super().pytest_collectreport(report)
+        if report.failed:
+            self._failures[report.nodeid, "collect"] = str(report.longrepr)
+
+    # During the run
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep what is reported of all that is red, and why a case is skipped."""
+        super().pytest_runtest_logreport(report)
+        if report.failed:
+            self._failures[report.nodeid, str(report.when)] = str(report.longrepr)
+        elif report.skipped:
+            said = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+            self._reasons[report.nodeid] = getattr(report, "wasxfail", said)
+
+    def sample_scored(self, scenario: str, result: SampleResult) -> None:
+        """Call no hook: the merge does, with the results of all shards."""
+
+    # After the run
+
+    def _announce_gates(self, session: pytest.Session) -> int:
+        return 0
+
+    def judge(
+        self, session: pytest.Session, announced: int, *, stopped: bool, interrupted: bool
+    ) -> None:
+        """Decide nothing: gates need the cases of all shards."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Send the scenarios to the controller: this worker may have no case of some."""
+        output = getattr(session.config, "workeroutput", None)
+        if output is not None:
+            output[_OUTPUT] = wire_text([info.to_dict() for info in self._infos.values()])
+        super().pytest_sessionfinish(session)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take the scenarios from a worker."""
+        super().pytest_testnodedown(node)
+        for plain in json.loads(getattr(node, "workeroutput", {}).get(_OUTPUT, "[]")):
+            info = ScenarioInfo.from_dict(plain)
+            self._infos.setdefault(info.nodeid, info)
+
+    def finish(self, session: pytest.Session) -> None:
+        """Write the files of the shard; an empty one is green, one that is not written is red."""
+        if any(session.config.getoption(name, False) for name in _RUN_NOTHING):
+            return
+        if not any(info.selected for info in self._infos.values()):
+            refuse_empty_run(session, has_scenario=False)
+            return
+        self._status = session.exitstatus
+        if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+            session.exitstatus = pytest.ExitCode.OK
+        try:
+            for info in sorted(self._infos.values(), key=in_file_order):
+                self._write(info)
+        except OSError as error:
+            self._problem = f"shard NOT written: {error}"
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _write(self, info: ScenarioInfo) -> None:
+        """Write the file of a scenario; raises OSError."""
+        self._results.open(info)
+        rows, own = self._results.rows_of(info.nodeid), self._results.own_cases(info.nodeid)
+        end = End(
+            finished_at=datetime.now(UTC).isoformat(),
+            rows=len(rows),
+            selected=max(len(own), len(rows)),
+            lost=tuple(nodeid for nodeid in sorted(own) if nodeid not in rows),
+            failures=tuple(self._failures_beside(rows, is_whole=len(rows) >= len(own))),
+            workers=len(self._workers),
+            usage=self.usage(info.nodeid),
+        )
+        head = Head(
+            part=self._part,
+            version=__version__,
+            commit=ci_commit(),
+            ci_run=ci_run(),
+            started_at=self._started.isoformat(),
+            strict=self._settings.strict,
+            scenarios=tuple(sorted(self._infos)),
+            info=info,
+        )
+        output = self._settings.run_paths.run_base(info.output_dir)
+        folder = new_run_folder(info.title, run_id(self._started), output)
+        path = write_atomically(folder / SHARD_FILE, shard_lines(head, self._rows(rows), end))
+        self._lines += self._said(info, end, path)
+
+    def _rows(self, rows: Mapping[str, SampleResult]) -> Iterator[CaseRow]:
+        for nodeid, result in sorted(rows.items(), key=lambda one: one[1].index):
+            yield CaseRow(nodeid, result, self._text(nodeid, result.outcome))
+
+    def _text(self, nodeid: str, outcome: Outcome) -> str:
+        if outcome in ("skipped", "xfailed"):
+            return self._reasons.get(nodeid, "")
+        when = {"failed": "call", "error": "setup"}.get(outcome, "")
+        return self._failures.get((nodeid, when), "")
+
+    def _failures_beside(
+        self, rows: Mapping[str, SampleResult], *, is_whole: bool
+    ) -> Iterator[Failure]:
+        """Yield what went wrong but for the outcomes of cases; other tests are in each file."""
+        cases = {nodeid for info in self._infos for nodeid in self._results.rows_of(info)}
+        for (nodeid, when), text in self._failures.items():
+            if nodeid not in cases or (when == "teardown" and nodeid in rows):
+                yield Failure(nodeid, when, text)
+        is_said = self._status == _FAILED and self._failures
+        if self._status not in _JUDGED and not is_said and is_whole:
+            text = f"the session of this shard ended with exit status {int(self._status)}"
+            yield Failure(f"shard {self._part}", "setup", text)
+
+    def _said(self, info: ScenarioInfo, end: End, path: Path) -> Iterator[str]:
+        yield f"{one_line(info.title)}: {end.rows} of {info.selected} cases ran"
+        if not end.is_whole:
+            yield f"UNFINISHED: {end.selected - end.rows} cases of this shard did not run"
+        yield f"written  {self._settings.run_paths.shown(path)}"
+
+    def show(self, terminal: pytest.TerminalReporter, *, is_quiet: bool) -> None:
+        """Say what was written, and who decides."""
+        if not self._problem and (is_quiet or not self._lines):
+            return
+        terminal.ensure_newline()
+        terminal.section(f"rageval: shard {self._part}", sep="=")
+        for line in self._lines:
+            terminal.write_line(printable(line))
+        if self._problem:
+            terminal.write_line(printable(self._problem), red=True)
+        else:
+            said = "gates are not decided: pytest --rag-merge=DIR does that, from all shards"
+            for line in wrapped(said, terminal_width(self._config)):
+                terminal.write_line(line, yellow=True)

@@ -1,0 +1,48 @@
+"""Starts the session of a process: of a run, of a shard, or of a merge of shards."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_rageval.plugin.run.session import RagevalSession
+from pytest_rageval.plugin.settings import Settings
+from pytest_rageval.plugin.show.next_steps import NextSteps
+from pytest_rageval.plugin.show.score_words import ScoreWords
+
+_PLUGIN = "rageval-session"
+
+
+def ensure_session(config: pytest.Config, settings: Settings) -> None:
+    """Register the session of this process, once."""
+    if not config.pluginmanager.has_plugin(_PLUGIN):
+        session = _session(config, settings)
+        config.pluginmanager.register(session, _PLUGIN)
+        config.pluginmanager.register(NextSteps(config, session.ended), "rageval-next-steps")
+        # Not get_verbosity(): before pytest 9 it needs the terminal plugin.
+        if config.getoption("verbose", 0) > 0:
+            config.pluginmanager.register(ScoreWords())
+
+
+def _session(config: pytest.Config, settings: Settings) -> RagevalSession:
+    if settings.shard is None:
+        return RagevalSession(config, settings)
+    # Not at the top: most runs are no shards.
+    from pytest_rageval.plugin.run.shard_run import ShardSession
+
+    return ShardSession(config, settings, settings.shard)
+
+
+def merge_instead(config: pytest.Config, settings: Settings) -> None:
+    """Have the session of this process judge shards, and run no test; raises UsageError."""
+    # Not at the top: most runs merge nothing.
+    from pytest_rageval.plugin.run.merge_run import MergeSession, refuse_other_options
+
+    refuse_other_options(config)
+    config.pluginmanager.register(MergeSession(config, settings), _PLUGIN)
+
+
+def note_refusal(config: pytest.Config) -> None:
+    """Have the run end with a usage error: a baseline, or a scenario's name, is refused."""
+    found = config.pluginmanager.get_plugin(_PLUGIN)
+    if found is not None:
+        found.refuse()

@@ -1,0 +1,88 @@
+"""Gates that are given to the merge, not to the shards: ``--rag-gate`` and its like."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+import yaml
+
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.planning.binding import resolve_metric
+from pytest_rageval.engine.planning.snapshot import dumped
+from pytest_rageval.engine.verdict.green import reasons_unjudged
+from pytest_rageval.errors import OptionError, Problem
+from pytest_rageval.gates.base import GateOptionError, each_gate, gate_targets
+from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.model import SampleResult, ScenarioInfo
+from pytest_rageval.scenario.overrides import Override
+from pytest_rageval.scenario.short_forms import metric_step
+from pytest_rageval.scenario.yaml.tree import YamlTree
+
+
+class LateGates:
+    """A scenario with gates that its shards did not know of.
+
+    ``info`` is what a whole run with these options has. Raises OptionError for gates that cannot
+    be made.
+    """
+
+    def __init__(self, info: ScenarioInfo, overrides: Sequence[Override]) -> None:
+        names = [column.name for column in info.metrics]
+        self._names = names
+        tree = YamlTree({"gates": deepcopy(dict(info.gates))}, info.path)
+        snapshot = YamlTree(yaml.safe_load(info.snapshot), info.path)
+        for override in overrides:
+            self._resolved(override).apply(tree)
+            override.apply(snapshot, self._name)
+        known = dict(zip(info.overridden, info.overridden_by, strict=True))
+        known |= {".".join(override.path): override.source for override in overrides}
+        text = dumped(snapshot.data)
+        self.info = replace(
+            info,
+            gates=tree.data["gates"],
+            overridden=tuple(known),
+            overridden_by=tuple(known.values()),
+            snapshot=text,
+            snapshot_sha256=hashlib.sha256(text.encode()).hexdigest(),
+        )
+        self._refuse_tolerance(info, overrides)
+        self._plan = Plan(self.info, (), (), frozenset(self._gated(overrides)))
+
+    def _refuse_tolerance(self, info: ScenarioInfo, overrides: Sequence[Override]) -> None:
+        """Refuse what changes which scores a case may lack: the cases are judged already."""
+        if self.info.tolerated != info.tolerated:
+            flags = ", ".join(dict.fromkeys(override.flag for override in overrides))
+            message = (
+                "gates.unscored for one metric says how cases are judged: give it to the shards"
+            )
+            raise OptionError([Problem(flags, message)])
+
+    def _gated(self, overrides: Sequence[Override]) -> set[str]:
+        """Return the metrics that a gate or a threshold is about; raises OptionError."""
+        gated = set(self.info.thresholds)
+        for made in each_gate(self.info.gates, self.info):
+            if isinstance(made, GateOptionError):
+                flags = ", ".join(dict.fromkeys(override.flag for override in overrides))
+                where = ".".join(("gates", *made.path))
+                raise OptionError([Problem(flags, f"{where}: {made}")])
+            gated.update(target for gate in made for target in gate_targets(gate))
+        return gated
+
+    def _name(self, written: str) -> str:
+        """Return the name that results use for a metric; other names as written."""
+        return resolve_metric(written, self._names, METRIC_REGISTRY) or written
+
+    def _resolved(self, override: Override) -> Override:
+        path: list[Any] = list(override.path)
+        at = metric_step(override.path)
+        if at:
+            path[at] = self._name(path[at])
+        return replace(override, path=tuple(path))
+
+    def reasons_unjudged(self, result: SampleResult) -> list[str]:
+        """Return why a sample is an ERROR now that these gates ask about it; [] if it is none."""
+        return reasons_unjudged(self._plan, result)

@@ -1,0 +1,261 @@
+"""Brings shards together: which of them count, what is missing, and what may not be merged."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pytest_rageval.model import ScenarioInfo, wire_text
+from pytest_rageval.shards.part import Part
+from pytest_rageval.shards.shard_file import (
+    SHARD_FILE,
+    CaseRow,
+    Failure,
+    Shard,
+    ShardError,
+    case_rows,
+    read_shard,
+)
+
+# What messages call the facts that all shards of a run have in common.
+_SAID: Final = {
+    "snapshot": "another scenario, or other options",
+    "snapshot_sha256": "another scenario, or other options",
+    "dataset_sha256": "other data",
+    "judgements_sha256": "other judgements of documents",
+    "metrics": "other definitions of the metrics",
+    "baselines": "another saved run to compare with",
+    "human": "other labels",
+    "hooks": "other hooks of plugins or conftest.py",
+    "total": "other data: another number of rows",
+    "selected": "another selection of cases (-k, -m, --rag-where, --lf)",
+}
+# They may differ from machine to machine without a difference in any score.
+_LOCAL: Final = frozenset({"warnings", "overridden_by"})
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """The shards of one scenario, or of one variant of it, that count.
+
+    ``missing`` says which are not there or did not finish, ``remarks`` which others count in their
+    place.
+    """
+
+    info: ScenarioInfo
+    shards: tuple[Shard, ...]
+    missing: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    def rows(self) -> Iterator[CaseRow]:
+        """Yield the cases of all shards; raises ShardError if two have the same one."""
+        seen: dict[str, Shard] = {}
+        for shard in self.shards:
+            if shard.end is None:
+                continue
+            for row in case_rows(shard):
+                other = seen.get(row.nodeid)
+                if other is not None:
+                    message = (
+                        f"shard {shard.part} has the case {row.nodeid}, and so has shard "
+                        f"{other.part}, {other.path}: merge shards of one run only"
+                    )
+                    raise ShardError(str(shard.path), message)
+                seen[row.nodeid] = shard
+                yield row
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """The cases that were lost in a shard, for instance because a worker crashed."""
+        return tuple(name for shard in self.shards if shard.end for name in shard.end.lost)
+
+    @property
+    def failures(self) -> dict[tuple[str, str], Failure]:
+        """What was red and is no outcome of a case, each once."""
+        ends = [shard.end for shard in self.shards if shard.end is not None]
+        return {(one.nodeid, one.when): one for end in ends for one in end.failures}
+
+    @property
+    def workers(self) -> int:
+        """How many workers of xdist the shards had together."""
+        return sum(shard.end.workers for shard in self.shards if shard.end is not None)
+
+    @property
+    def usage(self) -> dict[str, float | None] | None:
+        """What all shards asked models for, None if no model was asked."""
+        return sum_usage(shard.end.usage for shard in self.shards if shard.end is not None)
+
+
+def sum_usage(
+    parts: Iterable[Mapping[str, float | None] | None],
+) -> dict[str, float | None] | None:
+    """Return the sums of what was used; a figure that one part does not know is not known."""
+    known = [part for part in parts if part is not None]
+    if not known:
+        return None
+    found: dict[str, float | None] = {}
+    for name in known[0]:
+        values = [part.get(name) for part in known]
+        numbers = [value for value in values if value is not None]
+        found[name] = sum(numbers) if len(numbers) == len(values) else None
+    return found
+
+
+def find_shards(places: Sequence[Path]) -> list[Shard]:
+    """Return the shards in these folders, at any depth; raises ShardError.
+
+    A place may also be the file of a shard itself.
+    """
+    files: dict[Path, Path] = {}
+    for place in places:
+        if not place.exists():
+            raise ShardError(str(place), "no such folder")
+        found = [place] if place.is_file() else sorted(_below(place))
+        if not found:
+            raise ShardError(
+                str(place),
+                f"no {SHARD_FILE} in it. A run with --rag-shard=I/N writes one into its run folder",
+            )
+        files |= {one.resolve(): one for one in found}
+    return [read_shard(path) for path in files.values()]
+
+
+def _below(place: Path) -> Iterator[Path]:
+    """Yield the files of shards at any depth; a folder that cannot be read may hide one."""
+
+    def refuse(error: OSError) -> None:
+        raise ShardError(str(error.filename), error.strerror or str(error)) from error
+
+    for folder, _, names in os.walk(place, onerror=refuse):
+        if SHARD_FILE in names:
+            yield Path(folder, SHARD_FILE)
+
+
+def merged(shards: Sequence[Shard]) -> list[Merged]:
+    """Return the scenarios of these shards; raises ShardError for shards of different runs."""
+    _check_scenarios(shards)
+    by_scenario: dict[str, list[Shard]] = defaultdict(list)
+    for shard in shards:
+        by_scenario[shard.head.info.nodeid].append(shard)
+    _check_names(by_scenario.values())
+    return [_merged(found) for found in by_scenario.values()]
+
+
+def _check_scenarios(shards: Sequence[Shard]) -> None:
+    """Refuse shards of a run of several scenarios if nothing is there of one of them."""
+    here = {shard.head.info.nodeid for shard in shards}
+    for shard in shards:
+        lacking = [nodeid for nodeid in shard.head.scenarios if nodeid not in here]
+        if lacking:
+            message = (
+                f"the same run had the scenario {lacking[0]}, and no shard of it is here: give "
+                "--rag-merge the whole output folder of each shard"
+            )
+            raise ShardError(str(shard.path), message)
+
+
+def _check_names(groups: Iterable[Sequence[Shard]]) -> None:
+    """Refuse two scenarios of one name: they would share the run folder."""
+    known: dict[tuple[str, str | None], Shard] = {}
+    for first, *_ in groups:
+        info = first.head.info
+        other = known.setdefault((info.title, info.output_dir), first)
+        if other.head.info.path != info.path:
+            message = (
+                f"another scenario of the name {info.name!r} ({info.path}) than {other.path} "
+                f"({other.head.info.path}): merge them one after the other"
+            )
+            raise ShardError(str(first.path), message)
+
+
+def _merged(shards: Sequence[Shard]) -> Merged:
+    _check_same(shards)
+    by_part: dict[Part, list[Shard]] = defaultdict(list)
+    for shard in shards:
+        by_part[shard.part].append(shard)
+    chosen, remarks = [], []
+    for part, found in sorted(by_part.items()):
+        *replaced, counted = sorted(found, key=_finished)
+        chosen.append(counted)
+        remarks += [f"shard {part}: {counted.path} counts, not {one.path}" for one in replaced]
+    return Merged(shards[0].head.info, tuple(chosen), tuple(_missing(chosen)), tuple(remarks))
+
+
+def _finished(shard: Shard) -> tuple[str, str]:
+    """Return what sorts shards of one part: the later finished one counts, even if it is not whole.
+
+    An older one in its place could be of another state of the system under test.
+    """
+    return shard.end.finished_at if shard.end else shard.head.started_at, str(shard.path)
+
+
+def _check_same(shards: Sequence[Shard]) -> None:
+    first, *others = shards
+    for other in others:
+        if (one := first.head.version) != (two := other.head.version):
+            why = f"version {two} of pytest-rageval wrote it, and version {one}"
+            raise ShardError(str(other.path), f"{why} {first.path}")
+        found = _difference(first.head.info, other.head.info)
+        if found:
+            raise ShardError(str(other.path), f"{found} than {first.path}. {_HINT}")
+
+
+_HINT: Final = "Merge the shards of one run only; delete those of other runs"
+
+
+def _difference(one: ScenarioInfo, two: ScenarioInfo) -> str:
+    """Return what two shards do not have in common, in words, "" if they are of one run."""
+    plain_one, plain_two = one.to_dict(), two.to_dict()
+    # As texts: NaN is not equal to itself.
+    differing = {
+        name
+        for name, value in plain_one.items()
+        if name not in _LOCAL and wire_text(value) != wire_text(plain_two[name])
+    }
+    if not differing:
+        return ""
+    told = [_SAID[name] for name in ("dataset_sha256", *_SAID) if name in differing]
+    name = min(differing)
+    return told[0] if told else f"another {name.replace('_', ' ')}"
+
+
+def check_commits(shards: Sequence[Shard]) -> None:
+    """Raise ShardError for shards of different commits or CI runs; one that names none is of any.
+
+    A shard of an earlier run would take the place of one that is missing.
+    """
+    for name, what in (("commit", "commit"), ("ci_run", "CI run")):
+        of = {shard.path: value for shard in shards if (value := getattr(shard.head, name))}
+        known = next(iter(of), None)
+        for path, value in of.items():
+            if known is not None and value != of[known]:
+                message = (
+                    f"of {what} {value[:12]}, and {known} of {of[known][:12]}. {_HINT}, or allow "
+                    "it: --rag-merge-commits"
+                )
+                raise ShardError(str(path), message)
+
+
+def _missing(shards: Sequence[Shard]) -> Iterator[str]:
+    """Yield which shards are not there, cut off, or stopped early.
+
+    Shards of several divisions may make up one run: then what counts is that no case is missing.
+    """
+    for shard in shards:
+        if shard.end is None:
+            yield f"shard {shard.part} is cut off ({shard.path})"
+        elif not shard.end.is_whole:
+            yield f"shard {shard.part} is unfinished, {shard.end.rows} of {shard.end.selected} ran"
+    present = {shard.part for shard in shards}
+    ran = sum(shard.end.rows for shard in shards if shard.end is not None)
+    divisions = {part.of for part in present}
+    if len(divisions) > 1 and ran >= shards[0].head.info.selected:
+        return
+    for of in sorted(divisions):
+        for index in range(1, of + 1):
+            if Part(index, of) not in present:
+                yield f"shard {index}/{of} is missing"

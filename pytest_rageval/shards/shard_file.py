@@ -1,0 +1,201 @@
+"""``shard.jsonl``, the file of a shard: a head, one line for each case that ran, and an end.
+
+It has all that judging and reporting needs, as ``results.json`` has not: thresholds, ranges and
+gates as they were bound, rows and lines of the cases.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from pytest_rageval.errors import Problem, UserError
+from pytest_rageval.model import NOTHING, SampleResult, ScenarioInfo, wire_text
+from pytest_rageval.shards.part import Part
+
+SHARD_FILE: Final = "shard.jsonl"
+
+_KIND: Final = "pytest-rageval shard"
+_SCHEMA: Final = 1
+_BLOCK: Final = 1 << 16
+_FIELDS: Final = [found.name for found in fields(SampleResult)]
+_OUTCOME: Final = _FIELDS.index("outcome")
+_MAPPINGS: Final = tuple(
+    _FIELDS.index(name)
+    for name in ("metadata", "scores", "reasons", "details", "errors", "judged_by")
+)
+
+
+class ShardError(UserError):
+    """Shards that cannot be merged."""
+
+    def __init__(self, where: str, message: str) -> None:
+        super().__init__([Problem(where, message)])
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What a shard is a part of. ``info.selected`` counts the cases of the whole run.
+
+    ``ci_run`` is the run of all jobs, where a CI service names it; ``strict`` whether undecided
+    gates fail; ``scenarios`` are the node ids of all scenarios that ran, each with its own file.
+    """
+
+    part: Part
+    version: str
+    commit: str | None
+    ci_run: str | None
+    started_at: str
+    strict: bool
+    scenarios: tuple[str, ...]
+    info: ScenarioInfo
+
+
+class Failure(NamedTuple):
+    """What was red and is no outcome of a case: a teardown, another test, a file (``collect``)."""
+
+    nodeid: str
+    when: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a shard ended: it ran ``rows`` of the ``selected`` cases that are its own.
+
+    ``lost`` names cases without a result.
+    """
+
+    finished_at: str
+    rows: int
+    selected: int
+    lost: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    workers: int = 0
+    usage: Mapping[str, float | None] | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every case of the shard has a result."""
+        return self.rows >= self.selected
+
+
+class CaseRow(NamedTuple):
+    """A case as it ran: its node id, its result, and what was reported of one that did not pass."""
+
+    nodeid: str
+    result: SampleResult
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A shard as its file says; ``end`` is None when the file is cut off."""
+
+    path: Path
+    head: Head
+    end: End | None
+
+    @property
+    def part(self) -> Part:
+        """Which part of the run it is."""
+        return self.head.part
+
+
+def shard_lines(head: Head, rows: Iterable[CaseRow], end: End) -> Iterator[str]:
+    """Yield the lines of the file: ASCII, so that any text survives."""
+    info = head.info
+    said = {"kind": _KIND, "schema": _SCHEMA}
+    said |= {found.name: getattr(head, found.name) for found in fields(head)}
+    yield wire_text({**said, "part": str(head.part), "info": info.to_dict()}) + "\n"
+    for row in rows:
+        below = row.nodeid.removeprefix(info.nodeid)
+        yield wire_text([below, row.result.to_row(), *([row.text] if row.text else [])]) + "\n"
+    yield wire_text({"end": asdict(end)}) + "\n"
+
+
+def read_shard(path: Path) -> Shard:
+    """Return what a file says of itself, its cases unread; raises ShardError."""
+    try:
+        with path.open("rb") as stream:
+            head = _head(json.loads(stream.readline()), path)
+            return Shard(path, head, _end(_last_line(path)))
+    except ShardError:
+        raise
+    except OSError as error:
+        raise ShardError(str(path), error.strerror or str(error)) from error
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        message = "is not the file of a shard, or its first line is damaged"
+        raise ShardError(str(path), message) from error
+
+
+def case_rows(shard: Shard) -> Iterator[CaseRow]:
+    """Yield the cases of a shard whose file is whole; raises ShardError for a line that is not."""
+    assert shard.end is not None
+    prefix, number = shard.head.info.nodeid, 1
+    with shard.path.open("rb") as stream:
+        stream.readline()
+        for number, line in enumerate(stream, start=2):
+            try:
+                plain = json.loads(line)
+                if isinstance(plain, dict):
+                    break
+                below, row, *text = plain
+                yield CaseRow(prefix + below, SampleResult.from_row(_shared(row)), *text)
+            except (ValueError, TypeError, AttributeError) as error:
+                raise ShardError(f"{shard.path}:{number}", "the line is damaged") from error
+    if number - 2 != shard.end.rows:
+        message = f"expected {shard.end.rows} cases, as its end says, found {number - 2}"
+        raise ShardError(str(shard.path), message)
+
+
+def _shared(row: list[Any]) -> list[Any]:
+    """Return the row with what is the same in many rows kept once: it halves their memory."""
+    if len(row) != len(_FIELDS):
+        raise ValueError(len(row))
+    row[_OUTCOME] = sys.intern(row[_OUTCOME])
+    for at in _MAPPINGS:
+        row[at] = {sys.intern(key): value for key, value in row[at].items()} or NOTHING
+    return row
+
+
+def _head(plain: Mapping[str, Any], path: Path) -> Head:
+    if plain["kind"] != _KIND:
+        raise ValueError(plain["kind"])
+    if plain["schema"] != _SCHEMA:
+        message = (
+            f"is of schema {plain['schema']}, written by version {plain.get('version')}; expected "
+            f"schema {_SCHEMA}. Use one version of pytest-rageval for the shards and the merge"
+        )
+        raise ShardError(str(path), message)
+    known = {found.name: plain[found.name] for found in fields(Head)}
+    known["part"] = Part.parse(plain["part"])
+    known["scenarios"] = tuple(plain["scenarios"])
+    known["info"] = ScenarioInfo.from_dict(plain["info"])
+    return Head(**known)
+
+
+def _end(line: bytes) -> End | None:
+    """Return what the last line says, None if it is not an end."""
+    try:
+        plain = json.loads(line)["end"]
+        failures = tuple(Failure(*one) for one in plain["failures"])
+        return End(**{**plain, "lost": tuple(plain["lost"]), "failures": failures})
+    except (ValueError, LookupError, TypeError):
+        return None
+
+
+def _last_line(path: Path) -> bytes:
+    """Return the last line, b"" if it does not end: the file is cut off there."""
+    with path.open("rb") as stream:
+        at = stream.seek(0, 2)
+        tail = b""
+        while at > 0 and b"\n" not in tail[:-1]:
+            at = max(0, at - _BLOCK)
+            stream.seek(at)
+            tail = stream.read()
+    return tail.rstrip(b"\n").rpartition(b"\n")[2] if tail.endswith(b"\n") else b""

@@ -1,0 +1,204 @@
+"""[E17] What a shard or a merge is given that it cannot use: one message, and never green."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from shard_rows import INFO, write_shard
+from sharded import copied, merge, run_shards, shard_files
+
+if TYPE_CHECKING:
+    from tests.plugin.conftest import Project
+
+PLAIN = """
+    name: qa
+    dataset: qa.jsonl
+    metrics: [em]
+    gates: {em: 0.5}
+"""
+
+
+@pytest.fixture
+def four(project: Project) -> Project:
+    """Return a project with four samples that all score 1."""
+    project.scenario(PLAIN)
+    project.rows([{"id": f"q{at}", "answer": "x", "references": ["x"]} for at in range(4)])
+    return project
+
+
+def refused(result: pytest.RunResult, *said: str) -> None:
+    """Check that pytest ends with a usage error that says this, in one line and without trace."""
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    lines = [line for line in result.stderr.lines if line.startswith("ERROR: ")]
+    assert len(lines) == 1
+    for part in said:
+        assert part in lines[0]
+    assert "Traceback" not in result.stderr.str() + result.stdout.str()
+
+
+@pytest.mark.parametrize("text", ["0/2", "3/2", "2", "x/y", "1/2/3"])
+def test_what_is_no_part(four: Project, text: str) -> None:
+    refused(four.pytest(f"--rag-shard={text}"), f"--rag-shard {text}: expected I/N", "2/5")
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--rag-save=main",
+        "--rag-save-failed=main",
+        "--rag-save-answers=a.jsonl",
+        "--rag-report=html",
+        "--rag-keep=3",
+    ],
+)
+def test_what_belongs_to_the_merge_is_refused_on_a_shard(four: Project, option: str) -> None:
+    name = option.partition("=")[0]
+    refused(four.pytest("--rag-shard=1/2", option), f"{name}: ", "give it to pytest --rag-merge")
+    assert four.wrote_nothing
+
+
+def test_what_the_shards_decided_is_refused_at_the_merge(four: Project) -> None:
+    parts = run_shards(four, ["1/2", "2/2"])
+    for option in ("--rag-threshold=em=0.5", "--rag-set=dataset.limit=1", "--rag-compare=main"):
+        name = option.partition("=")[0]
+        refused(
+            merge(four, parts, option), f"{name}: a merge judges what ran; give it to the shards"
+        )
+    refused(
+        merge(four, parts, "qa.rageval.yaml"),
+        "--rag-merge runs no tests; leave out qa.rageval.yaml",
+    )
+
+
+def test_a_variable_that_the_shards_had_not_is_refused(
+    four: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a threshold would seem to hold that nobody looked at; one of all jobs does hold."""
+    parts = run_shards(four, ["1/2", "2/2"])
+    monkeypatch.setenv("RAGEVAL_THRESHOLD", "em=0.5")
+    refused(merge(four, parts), "RAGEVAL_THRESHOLD em=0.5: the shards ran without it")
+    for path in shard_files(*parts):
+        path.unlink()
+    assert merge(four, run_shards(four, ["1/2", "2/2"])).ret == pytest.ExitCode.OK
+
+
+def test_a_gate_that_cannot_be_made_is_refused_at_the_merge(four: Project) -> None:
+    parts = run_shards(four, ["1/1"])
+    refused(merge(four, parts, "--rag-gate=bleu=0.5"), "--rag-gate bleu=0.5", "gates.bleu")
+    refused(merge(four, parts, "--rag-compare-fail=em:0.1"), "--rag-compare-fail em:0.1")
+
+
+def test_no_input(four: Project) -> None:
+    refused(four.pytest("--rag-merge=nowhere"), f"{four.path / 'nowhere'}: no such folder")
+    (four.path / "empty").mkdir()
+    refused(four.pytest("--rag-merge=empty"), f"{four.path / 'empty'}: no shard.jsonl in it")
+    four.file("empty/shard.jsonl", "")
+    refused(four.pytest("--rag-merge=empty"), "empty/shard.jsonl: is not the file of a shard")
+
+
+def test_a_whole_run_is_no_shard(four: Project) -> None:
+    """Nor is what a merge wrote."""
+    four.pytest("-q")
+    refused(four.pytest("--rag-merge=.rageval"), "no shard.jsonl in it")
+    merge(four, run_shards(four, ["1/1"]), "--rag-output=merged")
+    refused(four.pytest("--rag-merge=merged"), "no shard.jsonl in it")
+
+
+def test_a_merge_in_the_folder_of_old_runs(four: Project) -> None:
+    """Where whole runs, merged ones and shards of one output folder lie side by side."""
+    four.pytest("-q")
+    for part in ("1/2", "2/2"):
+        four.pytest("-q", f"--rag-shard={part}")
+    for _ in range(2):
+        assert four.pytest("--rag-merge=.rageval", "--rag-keep=2").ret == pytest.ExitCode.OK
+    assert len(four.folders()) == 4  # two shards, two merged runs; --rag-keep spares shards
+    assert len(shard_files(four.path / ".rageval")) == 2
+
+
+@pytest.mark.full
+def test_shards_of_two_divisions_overlap(four: Project) -> None:
+    parts = run_shards(four, ["1/2", "2/2", "1/3"])
+    refused(merge(four, parts), "has the case qa.rageval.yaml::q0", "merge shards of one run only")
+    assert four.wrote_nothing
+
+
+@pytest.mark.full
+def test_other_data(four: Project) -> None:
+    first = run_shards(four, ["1/2"])
+    four.rows([{"id": f"q{at}", "answer": "x", "references": ["x"]} for at in range(5)])
+    refused(merge(four, [*first, *run_shards(four, ["2/2"])]), "other data than", "shard-1-of-2")
+
+
+@pytest.mark.full
+def test_another_scenario(four: Project) -> None:
+    first = run_shards(four, ["1/2"])
+    four.scenario(PLAIN.replace("0.5", "0.1"))
+    refused(merge(four, [*first, *run_shards(four, ["2/2"])]), "another scenario, or other options")
+
+
+def test_another_commit_unless_it_is_allowed(
+    four: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_SHA", "a" * 40)
+    first = run_shards(four, ["1/2"])
+    monkeypatch.setenv("GITHUB_SHA", "b" * 40)
+    parts = [*first, *run_shards(four, ["2/2"])]
+    refused(merge(four, parts), f"of commit {'b' * 12}", "--rag-merge-commits")
+    assert merge(four, parts, "--rag-merge-commits").ret == pytest.ExitCode.OK
+
+
+def test_a_shard_of_an_earlier_run_of_ci(four: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would take the place of one that this run has lost."""
+    monkeypatch.setenv("GITHUB_RUN_ID", "1")
+    old = run_shards(four, ["1/2"])
+    monkeypatch.setenv("GITHUB_RUN_ID", "2")
+    refused(merge(four, [*old, *run_shards(four, ["2/2"])]), "of CI run 2", "of 1.")
+
+
+def test_a_scenario_whose_shards_were_left_behind(four: Project) -> None:
+    four.scenario(PLAIN.replace("name: qa", "name: other"), "other")
+    (folder,) = run_shards(four, ["1/1"])
+    refused(
+        four.pytest(f"--rag-merge={folder / 'qa'}"),
+        "the same run had the scenario other.rageval.yaml, and no shard of it is here",
+    )
+    assert four.pytest(f"--rag-merge={folder}").ret == pytest.ExitCode.OK
+
+
+def test_a_scenario_that_is_gone_is_merged_from_its_shards(four: Project) -> None:
+    parts = run_shards(four, ["1/2", "2/2"])
+    (four.path / "qa.rageval.yaml").unlink()
+    (four.path / "qa.jsonl").unlink()
+    assert merge(four, parts).ret == pytest.ExitCode.OK
+    assert merge(four, parts[1:]).ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_folders_after_a_blank_that_move_the_rootdir(four: Project) -> None:
+    (part,) = run_shards(four, ["1/1"])
+    elsewhere = copied(part, "elsewhere")
+    (elsewhere / "pytest.ini").write_text("[pytest]\n")
+    refused(four.pytest("--rag-merge", str(elsewhere)), f"Write --rag-merge={elsewhere}")
+    assert merge(four, [elsewhere]).ret == pytest.ExitCode.OK
+
+
+def test_workers_are_not_started_for_a_merge(four: Project) -> None:
+    found = merge(four, run_shards(four, ["1/2", "2/2"]), "-n", "2", "-x")
+    assert found.ret == pytest.ExitCode.OK
+    assert "gw0" not in found.stdout.str()
+
+
+def test_many_folders_are_searched(project: Project) -> None:
+    """And all that is no shard passed over."""
+    for at in range(300):
+        (project.path / "many" / f"{at:05}").mkdir(parents=True)
+    write_shard(project.path / "many" / "00299", "1/1", info=INFO)
+    assert project.pytest("--rag-merge=many").ret == pytest.ExitCode.OK
+
+
+def test_a_shard_that_cannot_be_written_is_red(four: Project) -> None:
+    Path(four.path, "taken").write_text("")
+    found = four.pytest("--rag-shard=1/2", "--rag-output=taken")
+    assert found.ret == pytest.ExitCode.TESTS_FAILED
+    found.stdout.fnmatch_lines(["shard NOT written: *"])

@@ -1,0 +1,62 @@
+"""[E17] Gates that are given to a merge."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+
+import pytest
+from shard_rows import INFO, row
+
+from pytest_rageval.errors import OptionError
+from pytest_rageval.scenario.overrides import (
+    compare_fail_override,
+    fail_under_override,
+    number_override,
+)
+from pytest_rageval.shards.late_gates import LateGates
+
+
+def gate(text: str):  # type: ignore[no-untyped-def]
+    return number_override("gates")("--rag-gate", text)
+
+
+def test_they_join_those_of_the_shards() -> None:
+    info = replace(INFO, gates={"em": 0.1}, overridden=("x",), overridden_by=("--rag-set",))
+    found = LateGates(info, [gate("f1=0.5"), fail_under_override("--rag-fail-under", "0.4")]).info
+    assert found.gates == {"em": 0.1, "f1": 0.5, "fail_under": 0.4}
+    assert found.overridden == ("x", "gates.f1", "gates.fail_under")
+    assert found.overridden_by == ("--rag-set", "--rag-gate", "--rag-fail-under")
+    assert (
+        found.snapshot == "name: qa\nmetrics:\n- em\n- f1\ngates:\n  f1: 0.5\n  fail_under: 0.4\n"
+    )
+    assert found.snapshot_sha256 == hashlib.sha256(found.snapshot.encode()).hexdigest()
+
+
+def test_a_short_name_means_the_metric_of_the_results() -> None:
+    assert LateGates(INFO, [gate("exact_match=0.5")]).info.gates == {"em": 0.5}
+
+
+@pytest.mark.parametrize("text", ["bleu=0.5", "f1.median=0.5", "by.doc_name.rouge-l=0.1"])
+def test_a_gate_that_cannot_be_made_is_refused(text: str) -> None:
+    with pytest.raises(OptionError, match=f"--rag-gate {text}: gates"):
+        LateGates(INFO, [gate(text)])
+
+
+def test_a_comparison_needs_the_saved_run_in_the_shards() -> None:
+    with pytest.raises(OptionError, match="--rag-compare-fail f1:0.02"):
+        LateGates(INFO, [compare_fail_override("--rag-compare-fail", "f1:0.02")])
+
+
+def test_what_a_case_may_lack_is_for_the_shards_to_know() -> None:
+    with pytest.raises(OptionError, match="how cases are judged: give it to the shards"):
+        LateGates(INFO, [gate("unscored.f1=0.5")])
+
+
+def test_a_case_without_a_score_that_they_need_cannot_be_judged() -> None:
+    late = LateGates(INFO, [gate("f1=0.5")])
+    whole, without = row(0).result, row(1).result
+    without = replace(without, scores={"em": 1.0, "f1": None}, reasons={"f1": "no words"})
+    assert late.reasons_unjudged(whole) == []
+    assert late.reasons_unjudged(without) == ["f1 unscored: no words"]
+    assert LateGates(INFO, [gate("em=0.5")]).reasons_unjudged(without) == []

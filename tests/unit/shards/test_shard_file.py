@@ -1,0 +1,132 @@
+"""[E17] The file of a shard: any text comes back, and what is cut off is never taken for whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from shard_rows import INFO, row, write_shard
+
+from pytest_rageval.model import SampleResult
+from pytest_rageval.shards.part import Part
+from pytest_rageval.shards.shard_file import (
+    CaseRow,
+    End,
+    Failure,
+    Head,
+    ShardError,
+    case_rows,
+    read_shard,
+    shard_lines,
+)
+
+TEXTS = st.text(st.characters(exclude_categories=())) | st.sampled_from(
+    ["\ud800", "\x00", "\u2028\n"]
+)
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+RESULTS = st.builds(
+    SampleResult,
+    TEXTS,
+    st.integers(0, 99),
+    st.sampled_from(["passed", "failed", "error", "skipped", "xfailed"]),
+    sample_weight=st.floats(0, 9),
+    weighted_score=st.none() | st.floats(0, 1),
+    question=st.none() | TEXTS,
+    contexts=st.none() | st.lists(TEXTS, max_size=3),
+    metadata=st.dictionaries(TEXTS, PLAIN, max_size=3),
+    scores=st.dictionaries(TEXTS, st.none() | st.floats(0, 1), max_size=3),
+    xfail=st.none() | TEXTS,
+)
+HEAD = Head(Part(2, 3), "0.1.0", "c0ffee1", "77", "2026", True, ("qa.rageval.yaml",), INFO)
+
+
+@given(st.lists(st.builds(CaseRow, TEXTS, RESULTS, TEXTS), max_size=5), TEXTS)
+def test_all_comes_back(tmp_path_factory: Any, rows: list[CaseRow], text: str) -> None:
+    """Lone surrogates and line separators too."""
+    path = tmp_path_factory.mktemp("shard") / "shard.jsonl"
+    named = [one._replace(nodeid=INFO.nodeid + one.nodeid) for one in rows]
+    failures = (Failure(text, "teardown", text),)
+    end = End("2026", len(rows), len(rows), (text,), failures, 2, {"calls": 1.0, "cost_usd": None})
+    path.write_text("".join(shard_lines(HEAD, named, end)), "ascii")
+    shard = read_shard(path)
+    assert (shard.head, shard.end) == (HEAD, end)
+    assert list(case_rows(shard)) == named
+
+
+def test_numbers_that_json_lacks_come_back(tmp_path: Path) -> None:
+    path = tmp_path / "shard.jsonl"
+    odd = row(0, metadata={"nan": float("nan"), "inf": float("-inf")})
+    path.write_text("".join(shard_lines(HEAD, [odd], End("2026", 1, 1))), "ascii")
+    (found,) = case_rows(read_shard(path))
+    assert repr(found.result.metadata) == "{'nan': nan, 'inf': -inf}"
+
+
+def test_a_file_cut_at_any_byte_is_not_whole(tmp_path: Path) -> None:
+    """Either its head is damaged, or it has no end."""
+    path = write_shard(tmp_path, "1/5")
+    content = path.read_bytes()
+    head = content.index(b"\n") + 1
+    for at in [*range(0, head, 97), *range(head - 2, len(content))]:
+        path.write_bytes(content[:at])
+        if at < head - 1:
+            with pytest.raises(ShardError, match="is not the file of a shard, or its first line"):
+                read_shard(path)
+        else:
+            assert read_shard(path).end is None
+
+
+def test_lines_that_are_gone_from_the_middle_are_missed(tmp_path: Path) -> None:
+    path = write_shard(tmp_path, "1/2")
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines[:2], *lines[3:]]))
+    with pytest.raises(ShardError, match="expected 5 cases, as its end says, found 4"):
+        list(case_rows(read_shard(path)))
+
+
+@pytest.mark.parametrize(
+    "line", ["[", "null", "3", '["x"]', '["x", []]', '["x", ["a"]]', '["x", 5, 6, 7]']
+)
+def test_a_damaged_line_is_named(tmp_path: Path, line: str) -> None:
+    path = write_shard(tmp_path, "1/2")
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:2], line, *lines[3:]]) + "\n")
+    with pytest.raises(ShardError, match=r"shard.jsonl:3: the line is damaged"):
+        list(case_rows(read_shard(path)))
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\n", b"{}\n", b"[]\n", b"\xff\xfe", b"\x1f\x8b\x08\x00gzip", b"null\n"]
+)
+def test_another_file_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "shard.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(ShardError, match="is not the file of a shard"):
+        read_shard(path)
+
+
+def test_another_schema_is_refused(tmp_path: Path) -> None:
+    path = write_shard(tmp_path, "1/2")
+    path.write_text(path.read_text().replace('"schema": 1', '"schema": 2', 1))
+    with pytest.raises(ShardError, match="is of schema 2.*expected schema 1. Use one version"):
+        read_shard(path)
+
+
+def test_windows_line_ends_do_no_harm(tmp_path: Path) -> None:
+    path = write_shard(tmp_path, "1/2")
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert len(list(case_rows(read_shard(path)))) == 5
+
+
+def test_a_long_last_line_is_read_whole(tmp_path: Path) -> None:
+    """Longer than the block that is read at a time."""
+    names = tuple(f"case {at}" for at in range(20_000))
+    shard = read_shard(write_shard(tmp_path, "1/2", end={"lost": names}))
+    assert shard.end is not None
+    assert shard.end.lost == names
