@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from pytest_rageval.errors import RagevalError
-from pytest_rageval.redaction import shown_url
 from pytest_rageval.registry import Registry, UnknownNameError
 
 UNKNOWN_COUNT: Final = 32
@@ -106,8 +105,3 @@ class GivenWorkers:
 
     def close(self) -> None:
         """Leave it open."""
-
-
-def shown_place(url: str) -> str:
-    """Return the URL of an engine as it may be printed: without credentials."""
-    return shown_url(url) if "@" in url or "?" in url else url

@@ -9,7 +9,8 @@ from typing import Any
 
 from pytest_rageval import extras
 from pytest_rageval.errors import shorten
-from pytest_rageval.executors.base import EngineError, ExecutorKind, Workers, shown_place
+from pytest_rageval.executors.base import EngineError, ExecutorKind, Workers
+from pytest_rageval.redaction import without_credentials
 
 _CONNECT_S = 5.0
 _WORKERS_S = 10.0
@@ -75,10 +76,10 @@ def _open(place: str) -> Workers:
         client = distributed.Client(address, timeout=_CONNECT_S)
     except (OSError, ValueError, TypeError) as error:
         raise EngineError(
-            f"no scheduler of Dask answers at {shown_place(address)} ({_text(error)}); start one "
-            "with 'dask scheduler', or give the address that it prints"
+            f"no scheduler of Dask answers at {without_credentials(address)} ({_text(error)}); "
+            "start one with 'dask scheduler', or give the address that it prints"
         ) from error
-    return _with_workers(client, f"dask://{shown_place(place)}")
+    return _with_workers(client, f"dask://{without_credentials(place)}")
 
 
 def _with_workers(client: Any, shown: str) -> DaskWorkers:

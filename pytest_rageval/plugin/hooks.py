@@ -102,14 +102,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(gc.unfreeze)
     overrides(config)  # a mistake in them is a usage error
     conditions(config)
-    if config.getoption("rag_label") is not None:
-        from pytest_rageval.plugin.label import label_instead
-
-        label_instead(config, config.getoption("rag_label"))
-    elif config.getoption("rag_dry_run"):
-        from pytest_rageval.plugin.dry_run import forecast_instead
-
-        forecast_instead(config)
+    _prepare_mode(config, settings)
     config.args[:] = without_gates(config.args)
     if config.getoption("lf", False):
         config.pluginmanager.register(LastFailedGates(config), "rageval-last-failed")
@@ -132,6 +125,22 @@ def pytest_configure(config: pytest.Config) -> None:
             raise pytest.UsageError(lost)
 
         ensure_session(config, settings)
+
+
+def _prepare_mode(config: pytest.Config, settings: Settings) -> None:
+    """Prepare to score nothing, where an option says so, or to score in other processes."""
+    if config.getoption("rag_label") is not None:
+        from pytest_rageval.plugin.label import label_instead
+
+        label_instead(config, config.getoption("rag_label"))
+    elif config.getoption("rag_dry_run"):
+        from pytest_rageval.plugin.dry_run import forecast_instead
+
+        forecast_instead(config)
+    elif settings.engine is not None and not config.getoption("collectonly"):
+        from pytest_rageval.plugin.run.engine_run import ensure_engine
+
+        ensure_engine(config, settings.engine)
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:

@@ -17,6 +17,7 @@ from pytest_rageval.plugin import options
 from pytest_rageval.plugin.named_files import matching
 from pytest_rageval.plugin.node_ids import WHOLE_PREFIXES, item_name
 from pytest_rageval.plugin.options import Option
+from pytest_rageval.redaction import without_credentials
 from pytest_rageval.run_paths import EVALUATION_ROWS, RunPaths, is_path
 
 if TYPE_CHECKING:
@@ -24,8 +25,20 @@ if TYPE_CHECKING:
     from pytest_rageval.scenario.overrides import Override
 
 _ANSWER_SUFFIXES = (".jsonl", ".json", ".csv")
+_ENGINE_INI = "rageval_engine"
 _KEEP_INI = "rageval_keep"
 _TRUE_WORDS = ("1", "true", "yes", "on")
+
+
+@dataclass(frozen=True, slots=True)
+class EngineUrl:
+    """The URL of an engine, and the option, variable or ini value that gave it."""
+
+    url: str
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.source} {without_credentials(self.url)}"
 
 
 @dataclass(frozen=True)
@@ -47,6 +60,8 @@ class Settings:
     """The only variants to run; all of them where none is named."""
     keep: int | None = None
     """How many runs of each scenario are kept, all of them if None."""
+    engine: EngineUrl | None = None
+    """Where metrics are computed; None for this process."""
 
     @classmethod
     def of(cls, config: pytest.Config) -> Settings:
@@ -66,6 +81,7 @@ class Settings:
             reports=_reports(config),
             variants=tuple(options.VARIANT.values(config)),
             keep=_keep(config),
+            engine=_engine(config),
         )
 
 
@@ -197,6 +213,15 @@ def _keep(config: pytest.Config) -> int | None:
     if not (text.isascii() and text.isdigit() and int(text)):
         raise pytest.UsageError(f"{source} {text}: expected how many runs to keep, 1 at least")
     return int(text)
+
+
+def _engine(config: pytest.Config) -> EngineUrl | None:
+    """Return the engine; the option comes before the ini value."""
+    given = options.ENGINE.values(config)
+    if given:
+        return EngineUrl(given[0], options.ENGINE.source(config))
+    ini = config.getini(_ENGINE_INI)
+    return EngineUrl(ini, _ENGINE_INI) if ini else None
 
 
 def _reports(config: pytest.Config) -> tuple[str, ...]:

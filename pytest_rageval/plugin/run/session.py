@@ -129,6 +129,7 @@ class RagevalSession:
 
         found = ((item.nodeid, case_of(item)) for item in session.items)
         self._items = {nodeid: case for nodeid, case in found if case is not None}
+        self._results.expect(nodeid for nodeid, case in self._items.items() if case.plan.elsewhere)
         infos = [case.plan.info for case in self._items.values()]
         selected = Counter(info.nodeid for info in infos)
         scenarios = {info.nodeid: info for info in infos}
@@ -219,6 +220,8 @@ class RagevalSession:
         if outcome == "passed" and report.nodeid in self._failed_parts:
             outcome = "failed"  # pytest itself changes it later, when it shows the report
         outcome = item.case_outcome(outcome)
+        if item.lost:
+            return  # without a result: the gates fail, and name it
         scored = item.result or item.unscored(outcome)
         result = scored if scored.outcome == outcome else replace(scored, outcome=outcome)
         nodeid = item.plan.info.nodeid
