@@ -187,6 +187,7 @@ def run_case(plan: Plan, case: Case, judgement: Judgement | None = None) -> Samp
             return replace(result, outcome="skipped" if plan.on_invalid == "skip" else "xfailed")
         return replace(result, outcome="xfailed" if result.xfail is not None else "error")
     if not shortfalls(result, plan.info.thresholds):
-        return replace(result, outcome="xfailed" if reasons_tolerated(plan, result) else "passed")
+        is_tolerated = bool(reasons_tolerated(plan, result))
+        return replace(result, outcome="xfailed") if is_tolerated else result
     tolerated = plan.info.tolerates_shortfalls or result.xfail is not None
     return replace(result, outcome="xfailed" if tolerated else "failed")

@@ -6,14 +6,15 @@ from math import ceil
 from typing import Final
 
 _FIRST: Final = 16
-_MOST: Final = 1024
+_MOST: Final = 2048
+_GROWTH: Final = 8
 _SECONDS: Final = 0.25
 # Dask warns of more than 10 MB at once; a lost chunk is done again from its beginning.
 _BYTES: Final = 500_000
 
 
 class ChunkSize:
-    """The size of the next chunk, learned from those that are done; never more than doubled."""
+    """The size of the next chunk, learned from those that are done; the first ones may mislead."""
 
     def __init__(self) -> None:
         self._size = _FIRST
@@ -31,4 +32,4 @@ class ChunkSize:
             return
         by_time = int(samples * _SECONDS / seconds) if seconds > 0.0 else _MOST
         by_bytes = samples * _BYTES // max(1, packed)
-        self._size = max(1, min(2 * samples, by_time, by_bytes, _MOST))
+        self._size = max(1, min(_GROWTH * samples, by_time, by_bytes, _MOST))

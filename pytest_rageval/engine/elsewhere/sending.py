@@ -131,6 +131,8 @@ class SentAhead:
     def _go_on(self) -> None:
         """Send what there is room for, and take in the next reply."""
         self._fill()
+        if not self._under_way:
+            return  # what was to be sent has failed at once
         try:
             chunk, future = self._arrived.get(timeout=_POLL_S)
         except Empty:
