@@ -2,10 +2,10 @@
 
     python -m tests.benchmarks [--repeat N] [NAME ...]
 
-Names: startup, rows, many-rows, rouge, xdist, variants, trec, permutation, judge, target, ragas,
-others; all when none is given. Every figure that is not called otherwise is CPU time of a whole
-process (user + system, children included) as the operating system counts it. The commands of a
-comparison run in turn, and ``median`` is the median of the pairwise ratios, ``best`` the ratio of
+Names: startup, rows, many-rows, rouge, xdist, variants, engine, trec, permutation, judge, target,
+ragas, others; all when none is given. Every figure that is not called otherwise is CPU time of a
+whole process (user + system, children included) as the operating system counts it. The commands of
+a comparison run in turn, and ``median`` is the median of the pairwise ratios, ``best`` the ratio of
 the two smallest times. Nothing here is part of the test suite: machines are noisy.
 """
 
@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tests.benchmarks.engine import engine
 from tests.benchmarks.judge import judge
 from tests.benchmarks.measure import Command, Comparison, compare, run
 from tests.benchmarks.others import others
@@ -161,6 +162,7 @@ _ALL: dict[str, Callable[[Path, int], None]] = {
     "rouge": rouge,
     "xdist": xdist,
     "variants": variants,
+    "engine": engine,
     "trec": trec,
     "permutation": permutation,
     "judge": judge,
