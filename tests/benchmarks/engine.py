@@ -31,7 +31,7 @@ def engine(folder: Path, repeat: int) -> None:
 def _heavy(folder: Path, repeat: int) -> None:
     rows = [json.loads(line) for line in _LONG.read_text("utf-8").splitlines()]
     rows = [row for row in rows if row["references"]]
-    made = [{**row, "id": f"{at}-{row['id']}"} for at in range(4) for row in rows]
+    made = [{**row, "id": f"{at}-{row['id']}"} for at in range(8) for row in rows]
     _write(folder / "long.jsonl", ({**row, "answer": row["contexts"][0]} for row in made))
     _scenario(folder, "long", "rouge-1, rouge-2, rouge-l")
     ratios, walls = [], []

@@ -34,6 +34,7 @@ from pytest_rageval.model import Sample
 _POLL_S: Final = 0.5
 # The next chunk is there when a worker has done one.
 _CHUNKS_PER_WORKER: Final = 2
+_ASKED_AT_FIRST: Final = 16
 
 
 class LostSampleError(RagevalError):
@@ -55,7 +56,7 @@ def prepared(plan: Plan, workers: Workers) -> Plan:
     metrics = plan.runs_elsewhere
     if not metrics:
         return plan
-    reason = _refusal(_recipe(plan), workers)
+    reason = _refusal(plan, workers)
     if reason:
         message = (
             f"{reason} (so the workers of {workers.shown}). They import this package and all "
@@ -71,14 +72,18 @@ def _recipe(plan: Plan) -> bytes:
     return Recipe.of(plan.source, plan.runs_elsewhere, plan.empty_answer).pack()
 
 
-def _refusal(recipe: bytes, workers: Workers) -> str:
-    """Return why a worker cannot make the metrics, "" if it can."""
+def _refusal(plan: Plan, workers: Workers) -> str:
+    """Return why a worker cannot make the metrics, "" if it can.
+
+    Several are asked, so that they load what they need at the same time; the first reply counts.
+    """
     arrived: SimpleQueue[Future[bytes]] = SimpleQueue()
+    given = pytest_rageval.__version__, _recipe(plan), pack_samples([])
     try:
-        future = workers.submit(score_packed, pytest_rageval.__version__, recipe, pack_samples([]))
+        for _ in range(max(1, min(workers.count, _ASKED_AT_FIRST, len(plan.asked_samples)))):
+            workers.submit(score_packed, *given).add_done_callback(arrived.put)
     except Exception as error:  # noqa: BLE001  (whatever an executor raises)
         return _why(error)
-    future.add_done_callback(arrived.put)
     while True:
         try:
             reply = _reply(arrived.get(timeout=_POLL_S))

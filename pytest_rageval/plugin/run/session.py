@@ -220,8 +220,9 @@ class RagevalSession:
         if outcome == "passed" and report.nodeid in self._failed_parts:
             outcome = "failed"  # pytest itself changes it later, when it shows the report
         outcome = item.case_outcome(outcome)
-        if item.lost:
-            return  # without a result: the gates fail, and name it
+        if item.lost:  # without a result: the gates fail, and name it
+            self._results.note_lost()
+            return
         scored = item.result or item.unscored(outcome)
         result = scored if scored.outcome == outcome else replace(scored, outcome=outcome)
         nodeid = item.plan.info.nodeid

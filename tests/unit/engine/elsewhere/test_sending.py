@@ -239,6 +239,20 @@ def test_a_worker_of_another_version_makes_the_run_red(
 # Before the first sample
 
 
+def test_workers_load_what_they_need_at_the_same_time(four: Plan) -> None:
+    """As many are asked as there are samples to score: three of 1,000."""
+    asked = 0
+
+    class Counting(ScriptedWorkers):
+        def submit(self, function: Callable[..., bytes], *given: object) -> Future[bytes]:
+            nonlocal asked
+            asked += 1
+            return super().submit(function, *given)
+
+    prepared(four, Counting(3))
+    assert asked == 3
+
+
 def test_metrics_that_workers_lack_are_an_error_with_what_to_write(
     four: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -287,7 +301,7 @@ class BreaksLater(ThreadPoolExecutor):
 
     def submit(self, *given: Any, **named: Any) -> Any:
         BreaksLater.asked += 1
-        if BreaksLater.asked > 1:
+        if BreaksLater.asked > 1:  # of one worker, so it is asked once
             raise BrokenProcessPool("a child ended")
         return super().submit(*given, **named)
 
