@@ -91,8 +91,11 @@ class GivenWorkers:
     @property
     def count(self) -> int:
         """How many workers there are, or may be."""
-        # concurrent.futures and loky have it; there is no public name.
+        # There is no public name: this is that of concurrent.futures and loky, and Dask's way.
         count: Any = getattr(self.executor, "_max_workers", None)
+        client: Any = getattr(self.executor, "_client", None)
+        if hasattr(client, "nthreads"):
+            count = sum(client.nthreads().values())
         return count if isinstance(count, int) and count > 0 else UNKNOWN_COUNT
 
     def submit(self, function: Callable[..., bytes], *given: object) -> Future[bytes]:

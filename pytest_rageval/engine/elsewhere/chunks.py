@@ -22,9 +22,9 @@ class ChunkSize:
     def next(self, left: int, workers: int) -> int:
         """Return how many of the samples that are ``left`` the next chunk has.
 
-        At the end, no worker is to have much more than another.
+        At the end, no worker is to have much more than another; nor are there to be many chunks.
         """
-        return max(1, min(self._size, ceil(left / workers)))
+        return min(self._size, max(ceil(self._size / 4), ceil(left / workers)), max(1, left))
 
     def learn(self, samples: int, seconds: float, packed: int) -> None:
         """Take in what a chunk took, and how many bytes it was; a small rest teaches nothing."""

@@ -9,6 +9,7 @@ import pickle
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Final
 
@@ -87,11 +88,19 @@ class Scored:
 
     def scores(self, at: int, names: Sequence[str]) -> dict[str, Score]:
         """Return the scores of sample ``at`` by the ``names`` of the metrics."""
-        found = {}
-        for place, (name, value) in enumerate(zip(names, self.values[at], strict=True)):
-            remark = self.remarks.get((at, place))
-            found[name] = Score(name, value) if remark is None else Score(name, value, *remark)
-        return found
+        remarks = self.remarks
+        return {
+            name: Score(name, value, *remarks[at, place])
+            if (at, place) in remarks
+            else _bare(name, value)
+            for place, (name, value) in enumerate(zip(names, self.values[at], strict=True))
+        }
+
+
+@lru_cache(maxsize=4096)
+def _bare(name: str, value: float | None) -> Score:
+    """Return a score without remarks; most values come again and again, and making one is slow."""
+    return Score(name, value)
 
 
 _row_of: Final = attrgetter(*(found.name for found in fields(Sample)))

@@ -104,6 +104,7 @@ class SentAhead:
         self._waiting = deque(samples)
         self._owed = {sample.index for sample in self._waiting}
         self._size = ChunkSize()
+        self._count = workers.count
         self._again: deque[_Chunk] = deque()
         self._under_way: dict[_Chunk, Future[bytes]] = {}
         self._arrived: SimpleQueue[tuple[_Chunk, Future[bytes]]] = SimpleQueue()
@@ -152,12 +153,12 @@ class SentAhead:
             self._send(self._again.popleft())
         if self._again or any(chunk.is_repeated for chunk in self._under_way):
             return
-        room = _CHUNKS_PER_WORKER * self._workers.count
+        room = _CHUNKS_PER_WORKER * self._count
         while self._waiting and len(self._under_way) < room:
             self._send_next()
 
     def _send_next(self) -> None:
-        count = self._size.next(len(self._waiting), self._workers.count)
+        count = self._size.next(len(self._waiting), self._count)
         samples = list(islice(self._waiting, count))
         for _ in samples:
             self._waiting.popleft()

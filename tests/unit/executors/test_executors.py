@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import Executor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from types import SimpleNamespace
 
 import pytest
 
@@ -69,6 +70,14 @@ def test_of_a_given_executor_nothing_is_closed() -> None:
         workers.close()
         assert workers.submit(os.urandom, 2).result()
         assert workers.trouble() == ""
+
+
+def test_the_threads_of_a_cluster_count() -> None:
+    """As the executor of Dask's client has it: two workers with one and three threads."""
+    executor = Executor()
+    client = SimpleNamespace(nthreads=lambda: {"tcp://a": 1, "tcp://b": 3})
+    executor._client = client  # type: ignore[attr-defined]
+    assert GivenWorkers(executor).count == 4
 
 
 def test_an_executor_need_not_say_how_many_workers_it_has() -> None:

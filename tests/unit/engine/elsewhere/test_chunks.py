@@ -32,9 +32,10 @@ def test_a_small_rest_teaches_nothing() -> None:
 
 
 def test_at_the_end_no_worker_has_much_more_than_another() -> None:
-    """Of 9 samples, one of 4 workers gets 3."""
-    assert ChunkSize().next(9, 4) == 3
-    assert ChunkSize().next(1, 4) == 1
+    """Of 40 samples, one of 4 workers gets 10; of 9 a quarter of a chunk, 4, and not 3."""
+    assert ChunkSize().next(40, 4) == 10
+    assert ChunkSize().next(9, 4) == 4
+    assert ChunkSize().next(3, 4) == 3
 
 
 def test_chunks_grow_no_further_than_2048() -> None:

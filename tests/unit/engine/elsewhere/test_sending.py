@@ -47,8 +47,8 @@ def four(plan: MakePlan) -> Plan:
     return plan(TEXT)
 
 
-@pytest.fixture
-def singly(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True)
+def _singly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have every sample be a chunk of its own."""
     monkeypatch.setattr(sending.ChunkSize, "next", lambda *_: 1)
 
@@ -122,7 +122,7 @@ def test_a_part_of_the_data_that_loses_a_sample_is_red_as_well(four: Plan) -> No
     assert {gate.outcome for gate in lost.gates} == {"failed"}
 
 
-def test_chunks_are_repeated_alone(four: Plan, singly: None) -> None:
+def test_chunks_are_repeated_alone(four: Plan) -> None:
     """One of them may end the worker: the next goes once the one before has failed again."""
 
     class Watched(ScriptedWorkers):
@@ -178,7 +178,7 @@ def test_an_exception_in_progress_cancels_too(four: Plan) -> None:
         scored(four, workers, progress=stop)
 
 
-def test_progress_counts_what_has_arrived(four: Plan, singly: None) -> None:
+def test_progress_counts_what_has_arrived(four: Plan) -> None:
     """From 0 to all, never back: three arrive, though the first is still waited for."""
     seen: list[int] = []
     scored(four, ScriptedWorkers(3, order=[2, 1, 0]), progress=lambda done, _: seen.append(done))
@@ -187,7 +187,7 @@ def test_progress_counts_what_has_arrived(four: Plan, singly: None) -> None:
     assert seen[-1] == 5
 
 
-def test_a_sample_that_cannot_be_packed_is_scored_here(four: Plan, singly: None) -> None:
+def test_a_sample_that_cannot_be_packed_is_scored_here(four: Plan) -> None:
     """A hook may have put anything into it; its score is as good."""
     odd = [
         replace(case, metadata={"held": lambda: 1}) if case.id == "b" else case
