@@ -142,6 +142,26 @@ def test_chunks_are_repeated_alone(four: Plan) -> None:
     assert under_way == [0, 1, 2, 0, 0]
 
 
+def test_nothing_is_sent_beside_a_chunk_that_is_repeated(four: Plan) -> None:
+    """One worker has room for two: a and b. While a goes again, d waits."""
+    workers = SilentWorkers()
+    workers.count = 1
+    ahead = SentAhead(four, workers, four.asked_samples)
+    ahead._fill()
+    assert workers.sent == [["a"], ["b"]]
+    workers.waiting[0].set_exception(ConnectionError("gone"))
+    ahead._go_on()
+    ahead._fill()
+    assert workers.sent == [["a"], ["b"]]  # b is under way
+    workers.waiting[1].set_exception(ConnectionError("gone"))
+    ahead._go_on()
+    workers._known.clear()  # else it would reply at once
+    ahead._fill()
+    ahead._fill()
+    assert workers.sent == [["a"], ["b"], ["a"]]
+    ahead.close()
+
+
 def test_an_engine_that_is_gone_loses_all_that_is_left(four: Plan) -> None:
     result = scored(four, SilentWorkers("no worker is left"))
     assert [sample.sample_id for sample in result.samples] == ["c", "e"]
