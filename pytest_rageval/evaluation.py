@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from operator import methodcaller
@@ -16,6 +17,7 @@ from pytest_rageval.engine.evaluate import Evaluated, Progress, evaluate_plan
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.errors import OptionError, Problem, ScenarioError, UserError
+from pytest_rageval.executors.base import GivenWorkers, Workers
 from pytest_rageval.model import ScenarioResult, title_of
 from pytest_rageval.notebooks.frames import given_rows, is_frame, library_of
 from pytest_rageval.notebooks.progress import shown_progress
@@ -53,8 +55,9 @@ def evaluate(  # noqa: PLR0913  (all but the scenario are options)
     run: RunSettings | None = None,
     write_to: str | os.PathLike[str] | None = None,
     reports: Iterable[str] = (),
+    executor: Executor | None = None,
 ) -> EvaluationResult:
-    """Score every case of a scenario in this process, decide its gates, and return the result.
+    """Score every case of a scenario, decide its gates, and return the result.
 
     ``scenario`` is the path of a file, a Scenario, or a mapping with the content of a file. The
     data files of a Scenario or mapping are relative to ``folder`` (default: the working directory).
@@ -69,21 +72,34 @@ def evaluate(  # noqa: PLR0913  (all but the scenario are options)
     stderr, at a terminal or in a notebook. ``run`` says where replies are cached and what
     they may cost; without it nothing is cached. ``write_to`` is a folder for the files of the run,
     as for ``--rag-output``; ``reports`` names additional ones, as for ``--rag-report``.
+    ``executor`` is one of ``concurrent.futures``, or of Dask, loky or mpi4py, whose workers compute
+    the metrics that ask no model; it is left open. Without one all is done in this process.
 
     It may be called while an event loop runs. Raises ScenarioError, which lists all problems, when
     the scenario or its data cannot be used, and OptionError for other arguments.
     """
     __tracebackhide__ = methodcaller("errisinstance", UserError)
     requested = requested_of(reports, write_to)
-    run = run or RunSettings()
+    run, workers = run or RunSettings(), workers_of(executor)
     try:
         scenario, handed = taken_out(scenario, target, dataset)
         plan = plan_of(scenario, overrides_of(overrides), folder, handed, run, variant)
     except UserError as error:
         # Without our own frames and causes: --showlocals would print the whole scenario.
         raise error.with_traceback(None) from None
-    result = evaluate_planned(plan, run, progress, write_to, requested)
+    result = evaluate_planned(plan, run, progress, write_to, requested, workers)
     return EvaluationResult.of(result, handed.library)
+
+
+def workers_of(executor: Executor | None) -> Workers | None:
+    """Return the workers of an executor; raises OptionError for another object."""
+    if executor is None:
+        return None
+    if not isinstance(executor, Executor):
+        kind = type(executor).__name__
+        message = f"expected an Executor of concurrent.futures, found a value of type {kind}"
+        raise OptionError([Problem("executor", message)])
+    return GivenWorkers(executor)
 
 
 def evaluate_planned(
@@ -92,12 +108,13 @@ def evaluate_planned(
     progress: bool | Progress | None,
     write_to: str | os.PathLike[str] | None,
     requested: tuple[str, ...],
+    workers: Workers | None = None,
 ) -> ScenarioResult:
     """Score every case of a plan, write the files if wanted, and return the result."""
     started = datetime.now(UTC)
     plan = replace(plan, keeps_expected=EVALUATION_ROWS in requested)
     with shown_progress(progress, plan.info.title) as listener:
-        evaluated = evaluate_plan(plan, run, listener)
+        evaluated = evaluate_plan(plan, run, listener, workers)
     if write_to is not None:
         _write(evaluated, started, Path(write_to), requested)
     return evaluated.result

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from operator import methodcaller
@@ -27,6 +28,7 @@ from pytest_rageval.evaluation import (
     plan_of,
     requested_of,
     taken_out,
+    workers_of,
 )
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
@@ -94,8 +96,9 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
     run: RunSettings | None = None,
     write_to: str | os.PathLike[str] | None = None,
     reports: Iterable[str] = (),
+    executor: Executor | None = None,
 ) -> VariantResults:
-    """Evaluate the variants of a scenario in this process and rank them.
+    """Evaluate the variants of a scenario and rank them.
 
     ``variants`` are the names of some variants of the scenario (default: all), or a mapping of
     names to keys, as in a file, which takes the place of the scenario's own. A function that
@@ -109,7 +112,7 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
     """
     __tracebackhide__ = methodcaller("errisinstance", UserError)
     requested = requested_of(reports, write_to)
-    given = overrides_of(overrides)
+    given, workers = overrides_of(overrides), workers_of(executor)
     own = variants if isinstance(variants, Mapping) else _of_mapping(scenario)
     scenario, shared = taken_out(scenario, None, dataset)
     taken = {name: _of_variant(name, keys, shared) for name, keys in (own or {}).items()}
@@ -133,7 +136,10 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
             names,
             lambda name: plan_of(scenario, given, folder, handed.get(name, shared), settings, name),
         )
-        found = [evaluate_planned(plan, settings, progress, write_to, requested) for plan in plans]
+        found = [
+            evaluate_planned(plan, settings, progress, write_to, requested, workers)
+            for plan in plans
+        ]
     judged = contested(found)[0]
     assert judged.ranking is not None  # there are two at least
     results = {

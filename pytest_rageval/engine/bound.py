@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.metrics.base import BatchScorer, JudgedMetric, Metric, MetricInfo
 from pytest_rageval.model import MetricColumn
+from pytest_rageval.run_paths import ImportMode
+from pytest_rageval.scenario.metric_specs import MetricSpec
+from pytest_rageval.scenario.schema import MatchName
 from pytest_rageval.targets.base import Identified, Target
 
 
@@ -27,6 +31,22 @@ class BoundMetric:
     batch: BatchScorer | None = None
     preload: Callable[[], None] = _nothing
     """Begins to load what the metric needs, in the background."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSource:
+    """All that the metrics of a scenario are made from: another process can make them again.
+
+    ``specs`` are as the scenario lists them; ``path`` is that of its file, and ``root`` what else
+    import paths are looked up in.
+    """
+
+    specs: Sequence[MetricSpec]
+    options: Mapping[str, Any]
+    match: MatchName | None
+    path: Path
+    root: Path
+    import_mode: ImportMode = "prepend"
 
 
 @dataclass(frozen=True, slots=True)

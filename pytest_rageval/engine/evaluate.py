@@ -1,9 +1,10 @@
-"""Runs a plan without pytest: every case is scored in this process."""
+"""Runs a plan without pytest: every case in this process, or computed by an executor's workers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pytest_rageval.clients.settings import RunSettings
@@ -18,8 +19,10 @@ from pytest_rageval.stats.verdict import shortfalls
 
 if TYPE_CHECKING:
     from pytest_rageval.clients.base import Usage
+    from pytest_rageval.engine.elsewhere.sending import SentAhead
     from pytest_rageval.engine.scoring.live_run import LiveScenario
     from pytest_rageval.engine.scoring.window import Judgement
+    from pytest_rageval.executors.base import Workers
 
 Progress = Callable[[int, int], object]
 """Called with the number of finished samples and the number of all samples."""
@@ -33,34 +36,93 @@ class Evaluated:
     usage: Usage | None = None
 
 
-def evaluate_plan(plan: Plan, run: RunSettings, progress: Progress | None = None) -> Evaluated:
+def evaluate_plan(
+    plan: Plan, run: RunSettings, progress: Progress | None = None, workers: Workers | None = None
+) -> Evaluated:
     """Return the result of a scenario with its gates decided.
 
-    An exception of ``progress``, or Ctrl-C, ends the evaluation; connections and files are closed.
+    ``workers`` compute the metrics that they can. A sample that they lose has no result, and every
+    gate fails. An exception of ``progress``, or Ctrl-C, ends the evaluation; connections and files
+    are closed, and what the workers still have is cancelled. Raises ScenarioError for a metric that
+    they do not have.
     """
-    reporter = _Reporter(progress, len(plan.cases))
-    if not plan.is_asked:
-        return Evaluated(
-            _summed(plan, [reporter.after(run_case(plan, case)) for case in plan.cases])
-        )
-    # Not at the top: scenarios that ask no model or target need no event loop.
-    from pytest_rageval.engine.scoring.live_run import LiveRun
+    with _scorer(plan, workers) as scorer:
+        reporter = _Reporter(progress, len(plan.cases))
+        if not plan.is_asked:
+            return Evaluated(_summed(plan, _computed(scorer, reporter), scorer))
+        # Not at the top: scenarios that ask no model or target need no event loop.
+        from pytest_rageval.engine.scoring.live_run import LiveRun
 
-    live = LiveRun(run)
+        live = LiveRun(run)
+        try:
+            samples = _asked(scorer, live.scenario(scorer.plan), reporter)
+            usage = live.usage
+        finally:
+            live.close()
+        remarks = (*plan.info.remarks, *(f"models: {problem}" for problem in live.problems))
+        plan = replace(plan, info=replace(plan.info, remarks=remarks))
+        return Evaluated(_summed(plan, samples, scorer), usage)
+
+
+@dataclass
+class _Scorer:
+    """Scores the cases of a plan, with what workers have computed where there are some.
+
+    ``lost`` are the names of samples without a result, and ``why`` the reasons.
+    """
+
+    plan: Plan
+    ahead: SentAhead | None = None
+    lost: list[str] = field(default_factory=list)
+    why: list[str] = field(default_factory=list)
+
+    def run(
+        self, case: Case, reporter: _Reporter, judgement: Judgement | None = None
+    ) -> SampleResult | None:
+        """Return the result of a case; None for a sample that is lost."""
+        if self.ahead is not None and isinstance(case, Sample) and case.skip is None:
+            from pytest_rageval.engine.elsewhere.sending import LostSampleError, with_scores
+
+            ahead = self.ahead
+            try:
+                computed = ahead.take(case, lambda: reporter.at_least(ahead.finished))
+            except LostSampleError as error:
+                self.lost.append(case.id)
+                self.why.append(str(error))
+                return None
+            judgement = with_scores(judgement, computed)
+        return reporter.after(run_case(self.plan, case, judgement))
+
+
+@contextmanager
+def _scorer(plan: Plan, workers: Workers | None) -> Iterator[_Scorer]:
+    if workers is None:
+        yield _Scorer(plan)
+        return
+    # Not at the top: most evaluations need no other process.
+    from pytest_rageval.engine.elsewhere.sending import SentAhead, prepared
+
+    plan = prepared(plan, workers)
+    if not plan.elsewhere:
+        yield _Scorer(plan)
+        return
+    ahead = SentAhead(plan, workers, plan.asked_samples)
     try:
-        samples = _asked(plan, live.scenario(plan), reporter)
-        usage = live.usage
+        yield _Scorer(plan, ahead)
     finally:
-        live.close()
-    remarks = (*plan.info.remarks, *(f"models: {problem}" for problem in live.problems))
-    return Evaluated(
-        _summed(replace(plan, info=replace(plan.info, remarks=remarks)), samples), usage
-    )
+        ahead.close()
 
 
-def _summed(plan: Plan, samples: list[SampleResult]) -> ScenarioResult:
-    extent = Extent(plan.info.total, len(samples), len(samples))
-    return decide_gates(summarize_scenario(plan.info, samples, extent.complete), extent)
+def _computed(scorer: _Scorer, reporter: _Reporter) -> list[SampleResult]:
+    results = (scorer.run(case, reporter) for case in scorer.plan.cases)
+    return [result for result in results if result is not None]
+
+
+def _summed(plan: Plan, samples: list[SampleResult], scorer: _Scorer) -> ScenarioResult:
+    reasons = [f"{len(scorer.lost)} samples {why}" for why in dict.fromkeys(scorer.why)]
+    info = replace(plan.info, remarks=(*plan.info.remarks, *reasons))
+    extent = Extent(info.total, len(plan.cases), len(samples), lost=scorer.lost)
+    return decide_gates(summarize_scenario(info, samples, extent.complete), extent)
 
 
 class _Reporter:
@@ -86,11 +148,13 @@ class _Reporter:
             self._progress(done, self._total)
 
 
-def _asked(plan: Plan, live: LiveScenario, reporter: _Reporter) -> list[SampleResult]:
+def _asked(scorer: _Scorer, live: LiveScenario, reporter: _Reporter) -> list[SampleResult]:
     """Return the results of all cases; many samples are answered and judged concurrently."""
+    plan = scorer.plan
     cases, certainty = in_asking_order(plan), certainty_of(plan)
     live.feed([case for case in cases if isinstance(case, Sample) and case.skip is None])
-    results, is_certain = [], False
+    results: list[SampleResult] = []
+    is_certain = False
     for case in cases:
         judgement = None
         if isinstance(case, Sample) and case.skip is None:
@@ -98,9 +162,12 @@ def _asked(plan: Plan, live: LiveScenario, reporter: _Reporter) -> list[SampleRe
                 results.append(reporter.after(left_out_result(plan, case)))
                 continue
             judgement = live.wait(case, lambda: reporter.at_least(live.finished))
-        results.append(reporter.after(run_case(plan, case, judgement)))
+        result = scorer.run(case, reporter, judgement)
+        if result is None:
+            continue
+        results.append(result)
         if certainty is not None and judgement is not None and not is_certain:
-            certainty.add(results[-1])
+            certainty.add(result)
             is_certain = certainty.is_reached
             if is_certain:
                 live.cut()
@@ -120,6 +187,7 @@ def run_case(plan: Plan, case: Case, judgement: Judgement | None = None) -> Samp
             return replace(result, outcome="skipped" if plan.on_invalid == "skip" else "xfailed")
         return replace(result, outcome="xfailed" if result.xfail is not None else "error")
     if not shortfalls(result, plan.info.thresholds):
-        return replace(result, outcome="xfailed" if reasons_tolerated(plan, result) else "passed")
+        is_tolerated = bool(reasons_tolerated(plan, result))
+        return replace(result, outcome="xfailed") if is_tolerated else result
     tolerated = plan.info.tolerates_shortfalls or result.xfail is not None
     return replace(result, outcome="xfailed" if tolerated else "failed")

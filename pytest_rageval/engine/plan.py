@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from pytest_rageval.engine.batch_scores import BatchScores
-from pytest_rageval.engine.bound import BoundMetric, ModelPlan, TargetPlan
+from pytest_rageval.engine.bound import BoundMetric, MetricSource, ModelPlan, TargetPlan
 from pytest_rageval.model import Case, Sample, ScenarioInfo
 from pytest_rageval.scenario.schema import EmptyAnswer
 
@@ -36,6 +36,10 @@ class Plan:
     """How many rows of the data ``dataset.limit`` left out, 1 at least where it did."""
     own_names: Mapping[str, str] = field(default_factory=dict)
     """The field of each column of the data that became one."""
+    source: MetricSource | None = None
+    """What its metrics are made from."""
+    elsewhere: frozenset[str] = frozenset()
+    """The names of the metrics whose scores an engine computes."""
     rename: Callable[[Plan, str, str], Plan] | None = None
     """What gives it the name and node id of its run, if they are not known yet: see ``named``."""
 
@@ -61,6 +65,17 @@ class Plan:
     def is_asked(self) -> bool:
         """Whether the system under test or a model is asked about the samples."""
         return self.target is not None or bool(self.judged)
+
+    @property
+    def runs_elsewhere(self) -> tuple[BoundMetric, ...]:
+        """The metrics that another process can compute.
+
+        Not those that wait for something, nor those that are cheaper for all samples at once. None
+        of a scenario with a target: here an answer is scored as soon as it is there.
+        """
+        if self.target is not None or self.source is None:
+            return ()
+        return tuple(one for one in self.metrics if not one.info.is_judged and one.batch is None)
 
     @property
     def asked_samples(self) -> list[Sample]:

@@ -107,7 +107,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(gc.unfreeze)
     overrides(config)  # a mistake in them is a usage error
     conditions(config)
-    _take_another_session(config, settings)
+    _prepare_mode(config, settings)
     config.args[:] = without_gates(config.args)
     if config.getoption("lf", False):
         config.pluginmanager.register(LastFailedGates(config), "rageval-last-failed")
@@ -132,8 +132,8 @@ def pytest_configure(config: pytest.Config) -> None:
         ensure_session(config, settings)
 
 
-def _take_another_session(config: pytest.Config, settings: Settings) -> None:
-    """Have the session do something else than run tests, if an option asks for that."""
+def _prepare_mode(config: pytest.Config, settings: Settings) -> None:
+    """Have the session do something else than run tests, or score in other processes, if asked."""
     if config.getoption("rag_merge"):
         from pytest_rageval.plugin.run.start_session import merge_instead
 
@@ -146,6 +146,10 @@ def _take_another_session(config: pytest.Config, settings: Settings) -> None:
         from pytest_rageval.plugin.dry_run import forecast_instead
 
         forecast_instead(config)
+    elif settings.engine is not None and not config.getoption("collectonly"):
+        from pytest_rageval.plugin.run.engine_run import ensure_engine
+
+        ensure_engine(config, settings.engine)
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:

@@ -122,6 +122,9 @@ SHARD = Option(
     "shard", "I/N", "run the I-th of N parts of the cases; --rag-merge decides the gates"
 )
 KEEP = Option("keep", "N", "keep the newest N runs of each scenario, and remove older ones")
+ENGINE = Option(
+    "engine", "URL", "compute metrics in other processes: processes://4, dask://host:8786"
+)
 STRICT = Option("strict", None, "fail gates that a partial run leaves undecided")
 
 ALL_OPTIONS = tuple(value for value in list(globals().values()) if isinstance(value, Option))
@@ -227,6 +230,9 @@ def _add_ini_values(parser: pytest.Parser) -> None:
     parser.addini("rageval_output", "base folder of the run folders, relative to the rootdir")
     parser.addini("rageval_baselines", "folder of the saved runs, relative to the rootdir")
     parser.addini("rageval_cache_dir", "folder of the reply cache, relative to the rootdir")
+    parser.addini(
+        "rageval_engine", "other processes that compute metrics, for instance processes://4"
+    )
     parser.addini("rageval_keep", "how many runs of each scenario are kept (default: all)")
     parser.addini("rageval_reports", "reports to write as well", "args", [])
     parser.addini("rageval_github", on_github, "bool", default=True)

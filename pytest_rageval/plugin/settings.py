@@ -17,6 +17,7 @@ from pytest_rageval.plugin import options
 from pytest_rageval.plugin.named_files import matching
 from pytest_rageval.plugin.node_ids import WHOLE_PREFIXES, item_name
 from pytest_rageval.plugin.options import Option
+from pytest_rageval.redaction import without_credentials
 from pytest_rageval.run_paths import EVALUATION_ROWS, RunPaths, is_path
 
 if TYPE_CHECKING:
@@ -25,8 +26,20 @@ if TYPE_CHECKING:
     from pytest_rageval.shards.part import Part
 
 _ANSWER_SUFFIXES = (".jsonl", ".json", ".csv")
+_ENGINE_INI = "rageval_engine"
 _KEEP_INI = "rageval_keep"
 _TRUE_WORDS = ("1", "true", "yes", "on")
+
+
+@dataclass(frozen=True, slots=True)
+class EngineUrl:
+    """The URL of an engine, and the option, variable or ini value that gave it."""
+
+    url: str
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.source} {without_credentials(self.url)}"
 
 
 @dataclass(frozen=True)
@@ -50,6 +63,8 @@ class Settings:
     """How many runs of each scenario are kept, all of them if None."""
     shard: Part | None = None
     """Which part of the cases runs; all of them if None."""
+    engine: EngineUrl | None = None
+    """Where metrics are computed; None for this process."""
 
     @classmethod
     def of(cls, config: pytest.Config) -> Settings:
@@ -70,6 +85,7 @@ class Settings:
             variants=tuple(options.VARIANT.values(config)),
             keep=_keep(config),
             shard=_shard(config),
+            engine=_engine(config),
         )
 
 
@@ -236,6 +252,15 @@ def _shard(config: pytest.Config) -> Part | None:
     if config.getoption("rag_merge"):
         raise pytest.UsageError(f"{source} {given[0]}: a merge runs no cases; leave it out")
     return part
+
+
+def _engine(config: pytest.Config) -> EngineUrl | None:
+    """Return the engine; the option comes before the ini value."""
+    given = options.ENGINE.values(config)
+    if given:
+        return EngineUrl(given[0], options.ENGINE.source(config))
+    ini = config.getini(_ENGINE_INI)
+    return EngineUrl(ini, _ENGINE_INI) if ini else None
 
 
 def _reports(config: pytest.Config) -> tuple[str, ...]:

@@ -2,11 +2,11 @@
 
     python -m tests.benchmarks [--repeat N] [NAME ...]
 
-Names: startup, rows, many-rows, rouge, xdist, shards, variants, trec, permutation, judge, target,
-ragas, others; all when none is given. Every figure that is not called otherwise is CPU time of a
-whole process (user + system, children included) as the operating system counts it. The commands of
-a comparison run in turn, and ``median`` is the median of the pairwise ratios, ``best`` the ratio of
-the two smallest times. Nothing here is part of the test suite: machines are noisy.
+Names: startup, rows, many-rows, rouge, xdist, shards, variants, engine, trec, permutation, judge,
+target, ragas, others; all when none is given. Every figure that is not called otherwise is CPU
+time of a whole process (user + system, children included) as the operating system counts it. The
+commands of a comparison run in turn, and ``median`` is the median of the pairwise ratios, ``best``
+the ratio of the two smallest times. Nothing here is part of the test suite: machines are noisy.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tests.benchmarks.engine import engine
 from tests.benchmarks.judge import judge
 from tests.benchmarks.measure import Command, Comparison, compare, run
 from tests.benchmarks.others import others
@@ -163,6 +164,7 @@ _ALL: dict[str, Callable[[Path, int], None]] = {
     "xdist": xdist,
     "shards": shards,
     "variants": variants,
+    "engine": engine,
     "trec": trec,
     "permutation": permutation,
     "judge": judge,

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-_SHARED = Path(__file__).resolve().parents[3] / "shared"
+SHARED = Path(__file__).resolve().parents[3] / "shared"
 _WORDS = (
     "the river returns after a long winter and opens into wide fields where people build small "
     "houses of stone and wood near an old bridge that carries trade from one coast to another"
@@ -17,9 +17,9 @@ _WORDS = (
 
 def write_rows(count: int, path: Path) -> str:
     """Write ``count`` rows as JSON Lines and return what they are."""
-    tool = _SHARED / "tools" / "make_scale.py"
+    tool = SHARED / "tools" / "make_scale.py"
     if tool.is_file():
-        arguments = [str(tool), str(_SHARED / "data"), str(count), str(path)]
+        arguments = [str(tool), str(SHARED / "data"), str(count), str(path)]
         subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
         return "real predictions (OpenQA-eval); above 36,100 rows they repeat"
     chance = random.Random(7)

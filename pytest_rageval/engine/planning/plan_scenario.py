@@ -16,6 +16,7 @@ from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.datasets.base import GivenRows
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.datasets.save import columns_of
+from pytest_rageval.engine.bound import MetricSource
 from pytest_rageval.engine.empty_answer import without_empty_answers
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.bind_baselines import bind_baselines
@@ -195,6 +196,7 @@ def _bind(
         saved_columns=columns_of(scenario.dataset.key_map) if paths.keeps_rows else None,
         keeps_expected=paths.keeps_expected,
         own_names=own_names(dataset, scenario.dataset.key_map) if dataset is not None else {},
+        source=_source(binding),
     )
     plan = _with_gates(binding, plan, compares=dataset is not None and not answers_given)
     if plan.info.human and not is_answered:  # else it shows when the target has answered
@@ -202,6 +204,18 @@ def _bind(
 
         refuse_stale(binding, plan)
     return plan if dataset is not None else None
+
+
+def _source(binding: Binding) -> MetricSource:
+    scenario, paths = binding.scenario, binding.run_paths
+    return MetricSource(
+        tuple(scenario.metrics),
+        scenario.metric_options,
+        scenario.match,
+        binding.loaded.path.absolute(),
+        paths.root.absolute(),
+        paths.import_mode,
+    )
 
 
 def _dataset(binding: Binding, view: ScenarioView) -> Dataset | None:

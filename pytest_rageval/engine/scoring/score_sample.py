@@ -84,6 +84,17 @@ def _scores(
     ]
 
 
+def computed_scores(plan: Plan, sample: Sample) -> list[Score]:
+    """Return the scores of all metrics of a plan that asks nobody, without a result.
+
+    None for a sample whose answer the scenario refuses: ``score_case`` does, too.
+    """
+    accepted = admitted(plan, sample)
+    if accepted is None:
+        return [Score(metric.column.name, None) for metric in plan.metrics]
+    return _scores(plan, accepted, NOTHING, ScoringContext())
+
+
 def unanswered_result(plan: Plan, sample: Sample, latency_s: float = 0.0) -> SampleResult:
     """Return the result of a sample that the system under test gave no answer to.
 

@@ -35,6 +35,8 @@ def warm_up(plan: Plan, case: Case) -> None:
     ``case`` is about to run. Metrics of others see only the user's samples: a call may cost money.
     """
     for bound in plan.metrics:
+        if bound.column.name in plan.elsewhere:
+            continue
         if isinstance(case, Sample) and plan.target is None and _is_in_batch(plan, bound, case):
             plan.batches.make(bound)
         elif not bound.info.is_judged and _is_ours(bound.metric):

@@ -34,7 +34,7 @@ from pytest_rageval.plugin.collect.collection_hooks import (
 from pytest_rageval.plugin.node_ids import Names
 from pytest_rageval.plugin.options import VARIANT
 from pytest_rageval.plugin.run.garbage import garbage_kept
-from pytest_rageval.plugin.run.items import FixtureItem, SampleItem
+from pytest_rageval.plugin.run.items import ENGINE, FixtureItem, SampleItem
 from pytest_rageval.plugin.run.run_settings import UNMET, UNMET_OUTPUT, run_settings, shows_warnings
 from pytest_rageval.plugin.run.start_session import note_refusal
 from pytest_rageval.plugin.settings import SETTINGS, conditions, overrides
@@ -85,6 +85,7 @@ def case_items(parent: pytest.Collector, plan: Plan) -> list[SampleItem]:
     """Return the items of a scenario, or of a variant, below ``parent``."""
     if plan.is_asked:
         prepare_live_run(parent.config, plan)
+    plan = _with_engine(plan, parent)
     names = Names()
     named = {case.index: names.give(case.id) for case in plan.cases}
     kind = SampleItem if plan.target is None or plan.target.fixture is None else FixtureItem
@@ -103,6 +104,17 @@ class FixtureScenarioFile(ScenarioFile, pytest.Module):
     def _getobj(self) -> ModuleType:
         """Return an empty module, for plugins that inspect every module."""
         return ModuleType(self.path.name.partition(".")[0])
+
+
+def _with_engine(plan: Plan, parent: pytest.Collector) -> Plan:
+    """Return the plan as that of a run whose engine, if it has one, computes the metrics."""
+    engine = parent.config.stash.get(ENGINE, None)
+    if engine is None:
+        return plan
+    try:
+        return engine.prepare(plan)
+    except UserError as error:
+        raise _refused(error, parent) from error
 
 
 def chosen_cases(plan: Plan, config: pytest.Config) -> list[Case]:

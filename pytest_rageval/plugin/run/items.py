@@ -24,17 +24,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pytest_rageval.engine.scoring.window import Judgement
+    from pytest_rageval.plugin.run.engine_run import EngineRun
 
 
 class RunsCase(Protocol):
     """An object that runs a case: an item of the scenario file, or a user's test function.
 
-    ``result`` is None until the case was scored.
+    ``result`` is None until the case was scored; ``lost`` says why it never can be.
     """
 
     plan: Plan
     case: Case
     result: SampleResult | None
+    lost: str
 
     def begin(self) -> None:
         """Forget the result: the case runs, for the first time or again."""
@@ -59,6 +61,9 @@ JUDGE_ITEM: pytest.StashKey[Callable[[SampleItem], Judgement]] = pytest.StashKey
 JUDGE_SAMPLE: pytest.StashKey[Callable[[Plan, Sample], Judgement]] = pytest.StashKey()
 """Key in the config: the same for a sample of a test function."""
 
+ENGINE: pytest.StashKey[EngineRun] = pytest.StashKey()
+"""Key in the config: what has scores computed in other processes, where the run has an engine."""
+
 
 _UNWRITTEN: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 """Key in the config: what a target that is not written yet said, and of which sample first."""
@@ -73,6 +78,7 @@ class SampleItem(pytest.Item):
         self.plan = plan
         self.case = case
         self.result: SampleResult | None = None
+        self.lost = ""
         self._is_left_out = False
         self._is_repeated = False
 
@@ -85,9 +91,30 @@ class SampleItem(pytest.Item):
         """Score the case; if it cannot be judged, fail here, so that pytest reports an ERROR."""
         if self.config.getoption("setuponly", False) or self.config.getoption("setupplan", False):
             return
-        self.result = self._score()
+        judgement = self.config.stash[JUDGE_ITEM](self) if self.is_asked else None
+        if self.is_computed_elsewhere:
+            judgement = self._computed(judgement)
+        self.result = score_case(self.plan, self.case, judgement)
         self._say_once(self.result)
         check_judged(self.plan, self.result)
+
+    def _computed(self, judgement: Judgement | None) -> Judgement | None:
+        """Return what was asked about the case, and the scores that the engine computed."""
+        # Not at the top: most runs have no engine.
+        from pytest_rageval.engine.elsewhere.sending import LostSampleError
+
+        try:
+            return self.config.stash[ENGINE].scores(self, judgement)
+        except LostSampleError as error:
+            self.lost = str(error)
+        pytest.fail(self.lost, pytrace=False)  # outside the handler, whose exception is not shown
+
+    @property
+    def is_computed_elsewhere(self) -> bool:
+        """Whether an engine computes scores of this case."""
+        return (
+            bool(self.plan.elsewhere) and isinstance(self.case, Sample) and self.case.skip is None
+        )
 
     def _say_once(self, result: SampleResult) -> None:
         """Have pytest skip the case if its target is not written yet, and an earlier one said so.
@@ -103,11 +130,6 @@ class SampleItem(pytest.Item):
             self._is_repeated = True
             pytest.skip(wrappable(f"as {first}: not answered: {said}"))
 
-    def _score(self) -> SampleResult:
-        if not self.is_asked:
-            return score_case(self.plan, self.case)
-        return score_case(self.plan, self.case, self.config.stash[JUDGE_ITEM](self))
-
     @property
     def is_asked(self) -> bool:
         """Whether the system under test or a model is asked about this case."""
@@ -116,6 +138,7 @@ class SampleItem(pytest.Item):
     def begin(self) -> None:
         self.result = None
         self._is_repeated = False
+        self.lost = ""
 
     def leave_out(self) -> None:
         """Have pytest skip the case: the verdict is certain without it."""

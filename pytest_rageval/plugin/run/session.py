@@ -93,6 +93,7 @@ class RagevalSession:
 
         found = ((item.nodeid, case_of(item)) for item in session.items)
         self._items = {nodeid: case for nodeid, case in found if case is not None}
+        self._results.expect(nodeid for nodeid, case in self._items.items() if case.plan.elsewhere)
         self._unsent = self.selected_scenarios()
         for info in self._unsent:
             self._results.open(info)
@@ -187,6 +188,9 @@ class RagevalSession:
         if outcome == "passed" and report.nodeid in self._failed_parts:
             outcome = "failed"  # pytest itself changes it later, when it shows the report
         outcome = item.case_outcome(outcome)
+        if item.lost:  # without a result: the gates fail, and name it
+            self._results.note_lost()
+            return
         scored = item.result or item.unscored(outcome)
         result = scored if scored.outcome == outcome else replace(scored, outcome=outcome)
         nodeid = item.plan.info.nodeid

@@ -1,0 +1,137 @@
+"""What travels between this process and a worker, packed into bytes: metrics, samples, scores.
+
+Both sides have the same version of this package: the first thing that a worker compares.
+"""
+
+from __future__ import annotations
+
+import pickle
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import lru_cache
+from operator import attrgetter
+from typing import Any, Final
+
+from pytest_rageval.engine.bound import BoundMetric, MetricSource
+from pytest_rageval.model import Sample, Score, json_plain
+from pytest_rageval.scenario.schema import EmptyAnswer
+
+Remark = tuple[str | None, Any, str | None]
+"""Of a score: its reason, details and error."""
+
+# More would save little and cost much: this is done for every sample.
+_LEVEL: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What a worker makes metrics from: all of a scenario that they depend on, and no data.
+
+    ``definitions`` are what their scores mean here, by name: there they must mean the same.
+    """
+
+    source: MetricSource
+    positions: tuple[int, ...]
+    definitions: Mapping[str, str]
+    empty_answer: EmptyAnswer | None
+
+    @classmethod
+    def of(
+        cls,
+        source: MetricSource,
+        metrics: Iterable[BoundMetric],
+        empty_answer: EmptyAnswer | None,
+    ) -> Recipe:
+        """Return the recipe of these metrics."""
+        metrics = tuple(metrics)
+        definitions = {metric.column.name: metric.column.definition for metric in metrics}
+        return cls(source, tuple(one.position for one in metrics), definitions, empty_answer)
+
+    def pack(self) -> bytes:
+        """Return it as bytes."""
+        return pickle.dumps(self)
+
+    @staticmethod
+    def unpack(packed: bytes) -> Recipe:
+        """Return what ``pack`` packed."""
+        return _loaded(packed, Recipe)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """What a worker answers that cannot score: why."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The scores of a chunk: for each sample its time in seconds, and a value for each metric.
+
+    ``remarks`` are those of the scores that have any, by the places of sample and metric.
+    """
+
+    seconds: list[float] = field(default_factory=list)
+    values: list[list[float | None]] = field(default_factory=list)
+    remarks: dict[tuple[int, int], Remark] = field(default_factory=dict)
+
+    def add(self, scores: Sequence[Score], seconds: float) -> None:
+        """Add the scores of the next sample, each as JSON can say it."""
+        at = len(self.seconds)
+        self.seconds.append(seconds)
+        self.values.append([score.value for score in scores])
+        for place, score in enumerate(scores):
+            if score.reason is not None or score.details is not None or score.error is not None:
+                details = None if score.details is None else json_plain(score.details)
+                self.remarks[at, place] = (score.reason, details, score.error)
+
+    def scores(self, at: int, names: Sequence[str]) -> dict[str, Score]:
+        """Return the scores of sample ``at`` by the ``names`` of the metrics."""
+        remarks = self.remarks
+        return {
+            name: Score(name, value, *remarks[at, place])
+            if (at, place) in remarks
+            else _bare(name, value)
+            for place, (name, value) in enumerate(zip(names, self.values[at], strict=True))
+        }
+
+
+@lru_cache(maxsize=4096)
+def _bare(name: str, value: float | None) -> Score:
+    """Return a score without remarks; most values come again and again, and making one is slow."""
+    return Score(name, value)
+
+
+_row_of: Final = attrgetter(*(found.name for found in fields(Sample)))
+
+
+def pack_samples(samples: Iterable[Sample]) -> bytes:
+    """Return samples as bytes; raises what pickle raises for an object that cannot travel."""
+    rows = [_row_of(sample) for sample in samples]
+    return zlib.compress(pickle.dumps(rows, pickle.HIGHEST_PROTOCOL), _LEVEL)
+
+
+def unpack_samples(packed: bytes) -> list[Sample]:
+    """Return what ``pack_samples`` packed."""
+    return [Sample(*row) for row in pickle.loads(zlib.decompress(packed))]  # noqa: S301  (our own)
+
+
+def pack_reply(reply: Scored | Refused) -> bytes:
+    """Return a worker's reply as bytes."""
+    plain = (
+        reply.reason if isinstance(reply, Refused) else (reply.seconds, reply.values, reply.remarks)
+    )
+    return pickle.dumps(plain, pickle.HIGHEST_PROTOCOL)
+
+
+def unpack_reply(packed: bytes) -> Scored | Refused:
+    """Return what ``pack_reply`` packed."""
+    plain = pickle.loads(packed)  # noqa: S301  (of our own worker)
+    return Refused(plain) if isinstance(plain, str) else Scored(*plain)
+
+
+def _loaded(packed: bytes, kind: type[Recipe]) -> Recipe:
+    found = pickle.loads(packed)  # noqa: S301  (of our own main process)
+    assert isinstance(found, kind)
+    return found

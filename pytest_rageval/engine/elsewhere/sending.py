@@ -1,0 +1,247 @@
+"""Sends samples ahead to the workers of an engine, and hands over each one's scores.
+
+A chunk that fails is sent once more, alone: a sample that ends its worker takes no other along.
+What fails again is lost, and said to be.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from queue import Empty, SimpleQueue
+from typing import Final
+
+import pytest_rageval
+from pytest_rageval.engine.elsewhere.chunks import ChunkSize
+from pytest_rageval.engine.elsewhere.packing import (
+    Recipe,
+    Refused,
+    Scored,
+    pack_samples,
+    unpack_reply,
+)
+from pytest_rageval.engine.elsewhere.worker import score_packed
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.scoring.window import Judgement
+from pytest_rageval.errors import Problem, RagevalError, ScenarioError, shorten
+from pytest_rageval.executors.base import Workers
+from pytest_rageval.model import Sample
+
+_POLL_S: Final = 0.5
+# The next chunk is there when a worker has done one.
+_CHUNKS_PER_WORKER: Final = 2
+_ASKED_AT_FIRST: Final = 16
+
+
+class LostSampleError(RagevalError):
+    """A sample whose scores never came; the text says why."""
+
+
+@dataclass(eq=False, slots=True)
+class _Chunk:
+    samples: Sequence[Sample]
+    packed: bytes
+    is_repeated: bool = False
+
+
+def prepared(plan: Plan, workers: Workers) -> Plan:
+    """Return the plan as that of a run whose metrics the workers compute, as far as they can.
+
+    A worker has made these metrics then. Raises ScenarioError for what cannot travel.
+    """
+    metrics = plan.runs_elsewhere
+    if not metrics:
+        return plan
+    reason = _refusal(plan, workers)
+    if reason:
+        message = (
+            f"{reason} (so the workers of {workers.shown}). They import this package and all "
+            "metrics anew: put a metric of your own into a module that they can import, and name "
+            "it by {use: 'module:function'}; or run without the engine"
+        )
+        raise ScenarioError([Problem(plan.info.path, message)])
+    return replace(plan, elsewhere=frozenset(metric.column.name for metric in metrics))
+
+
+def _recipe(plan: Plan) -> bytes:
+    assert plan.source is not None
+    return Recipe.of(plan.source, plan.runs_elsewhere, plan.empty_answer).pack()
+
+
+def _refusal(plan: Plan, workers: Workers) -> str:
+    """Return why a worker cannot make the metrics, "" if it can.
+
+    Several are asked, so that they load what they need at the same time; the first reply counts.
+    """
+    arrived: SimpleQueue[Future[bytes]] = SimpleQueue()
+    given = pytest_rageval.__version__, _recipe(plan), pack_samples([])
+    try:
+        for _ in range(max(1, min(workers.count, _ASKED_AT_FIRST, len(plan.asked_samples)))):
+            workers.submit(score_packed, *given).add_done_callback(arrived.put)
+    except Exception as error:  # noqa: BLE001  (whatever an executor raises)
+        return _why(error)
+    while True:
+        try:
+            reply = _reply(arrived.get(timeout=_POLL_S))
+        except Empty:
+            if trouble := workers.trouble():
+                return trouble
+        else:
+            return reply.reason if isinstance(reply, Refused) else ""
+
+
+class SentAhead:
+    """The samples of a plan on their way to the workers, in the order in which they are needed."""
+
+    def __init__(self, plan: Plan, workers: Workers, samples: Iterable[Sample]) -> None:
+        self._workers = workers
+        self._recipe = _recipe(plan)
+        self._names = [metric.column.name for metric in plan.runs_elsewhere]
+        self._waiting = deque(samples)
+        self._owed = {sample.index for sample in self._waiting}
+        self._size = ChunkSize()
+        self._count = workers.count
+        self._again: deque[_Chunk] = deque()
+        self._under_way: dict[_Chunk, Future[bytes]] = {}
+        self._arrived: SimpleQueue[tuple[_Chunk, Future[bytes]]] = SimpleQueue()
+        self._found: dict[int, Judgement] = {}
+        self._lost: dict[int, str] = {}
+        self.finished = 0
+        """How many samples have their scores."""
+
+    def take(self, sample: Sample, meanwhile: Callable[[], None]) -> Judgement | None:
+        """Wait for the scores of a sample, and return and forget them; Ctrl-C gets through.
+
+        ``meanwhile`` is called whenever something has arrived, and about twice a second. None for a
+        sample to be scored here: it could not be packed, or runs again. Raises LostSampleError.
+        """
+        while sample.index in self._owed:
+            self._go_on()
+            meanwhile()
+        if sample.index in self._lost:
+            raise LostSampleError(self._lost[sample.index])
+        return self._found.pop(sample.index, None)
+
+    def close(self) -> None:
+        """Cancel what is under way."""
+        self._waiting.clear()
+        self._again.clear()
+        for future in list(self._under_way.values()):
+            future.cancel()
+        self._under_way.clear()
+
+    def _go_on(self) -> None:
+        """Send what there is room for, and take in the next reply."""
+        self._fill()
+        if not self._under_way:
+            return  # what was to be sent has failed at once
+        try:
+            chunk, future = self._arrived.get(timeout=_POLL_S)
+        except Empty:
+            if trouble := self._workers.trouble():
+                self._give_up(trouble)
+            return
+        if self._under_way.pop(chunk, None) is not None:
+            self._take_in(chunk, _reply(future))
+
+    def _fill(self) -> None:
+        while self._again and not self._under_way:
+            self._send(self._again.popleft())
+        if self._again or any(chunk.is_repeated for chunk in self._under_way):
+            return
+        room = _CHUNKS_PER_WORKER * self._count
+        while self._waiting and len(self._under_way) < room:
+            self._send_next()
+
+    def _send_next(self) -> None:
+        count = self._size.next(len(self._waiting), self._count)
+        samples = list(islice(self._waiting, count))
+        for _ in samples:
+            self._waiting.popleft()
+        try:
+            packed = pack_samples(samples)
+        except Exception:  # noqa: BLE001  (objects that a hook put into a sample: scored here)
+            self._owed.difference_update(sample.index for sample in samples)
+            return
+        self._send(_Chunk(samples, packed))
+
+    def _send(self, chunk: _Chunk) -> None:
+        version = pytest_rageval.__version__
+        try:
+            future = self._workers.submit(score_packed, version, self._recipe, chunk.packed)
+        except Exception as error:  # noqa: BLE001  (whatever an executor raises)
+            self._failed(chunk, _why(error))
+            return
+        self._under_way[chunk] = future
+        future.add_done_callback(partial(self._note, chunk))
+
+    def _note(self, chunk: _Chunk, future: Future[bytes]) -> None:
+        """Note that a future is done; in any thread."""
+        self._arrived.put((chunk, future))
+
+    def _take_in(self, chunk: _Chunk, reply: Scored | Refused) -> None:
+        if isinstance(reply, Refused):
+            self._failed(chunk, reply.reason)
+        elif not len(chunk.samples) == len(reply.seconds) == len(reply.values):
+            self._failed(chunk, "the engine returned another number of samples")
+        else:
+            self._size.learn(len(chunk.samples), sum(reply.seconds), len(chunk.packed))
+            self.finished += len(chunk.samples)
+            for at, sample in enumerate(chunk.samples):
+                scores = reply.scores(at, self._names)
+                self._found[sample.index] = Judgement(scores, reply.seconds[at])
+                self._owed.discard(sample.index)
+
+    def _failed(self, chunk: _Chunk, reason: str) -> None:
+        """Send a chunk once more; the second time, its samples are lost."""
+        if chunk.is_repeated:
+            self._lose(chunk.samples, reason)
+        else:
+            chunk.is_repeated = True
+            self._again.append(chunk)
+
+    def _lose(self, samples: Iterable[Sample], reason: str) -> None:
+        for sample in samples:
+            self._lost[sample.index] = f"lost by {self._workers.shown}: {reason}"
+            self._owed.discard(sample.index)
+
+    def _give_up(self, reason: str) -> None:
+        """Lose all that is under way or still waiting."""
+        self._lose(self._waiting, reason)
+        for chunk in (*self._again, *self._under_way):
+            self._lose(chunk.samples, reason)
+        self.close()
+
+
+def with_scores(judgement: Judgement | None, computed: Judgement | None) -> Judgement | None:
+    """Return what was asked about a sample together with what was computed of it elsewhere."""
+    if judgement is None or computed is None:
+        return judgement or computed
+    scores = {**judgement.scores, **computed.scores}
+    latency_s = judgement.latency_s + computed.latency_s
+    return replace(judgement, scores=scores, latency_s=latency_s)
+
+
+def _reply(future: Future[bytes]) -> Scored | Refused:
+    """Return what a worker replied; an exception is a refusal."""
+    if future.cancelled():
+        return Refused("it was cancelled")
+    error = future.exception()
+    if error is not None:
+        return Refused(_why(error))
+    try:
+        return unpack_reply(future.result())
+    except Exception as unreadable:  # noqa: BLE001  (whatever another version sent)
+        return Refused(_why(unreadable))
+
+
+def _why(error: BaseException) -> str:
+    text = f"{type(error).__name__}: {shorten(' '.join(str(error).split()), 200)}"
+    if isinstance(error, ImportError | AttributeError):
+        own = f"pytest-rageval {pytest_rageval.__version__}"
+        return f"{text} (a worker needs {own}, too, and the modules of all metrics)"
+    return text

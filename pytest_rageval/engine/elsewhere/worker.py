@@ -1,0 +1,122 @@
+"""What a worker does: it makes the metrics once, and scores chunks of samples with them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from typing import Final
+
+import pytest_rageval
+from pytest_rageval.engine.bound import BoundMetric
+from pytest_rageval.engine.elsewhere.packing import (
+    Recipe,
+    Refused,
+    Scored,
+    pack_reply,
+    unpack_samples,
+)
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.planning.bind_metrics import bind_metrics
+from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.engine.scoring.score_sample import computed_scores
+from pytest_rageval.engine.scoring.warm_up import warm_up
+from pytest_rageval.model import Sample, ScenarioInfo
+from pytest_rageval.run_paths import RunPaths
+from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.scenario.loader import LoadedScenario
+from pytest_rageval.scenario.schema import Scenario
+from pytest_rageval.scenario.yaml.tree import YamlTree
+
+_KEPT: Final = 16
+
+
+class _Made(threading.local):
+    """The plans of a thread by their recipes, the last ones used.
+
+    Each thread has its own: metrics need not be safe for several.
+    """
+
+    def __init__(self) -> None:
+        self.plans: OrderedDict[bytes, Plan | Refused] = OrderedDict()
+
+
+_MADE: Final = _Made()
+
+
+def score_packed(version: str, recipe: bytes, samples: bytes) -> bytes:
+    """Return the packed scores of packed samples, or why they cannot be scored here.
+
+    ``version`` is that of this package where the ``recipe`` was packed.
+    """
+    own = pytest_rageval.__version__
+    if version != own:
+        reason = f"the worker has pytest-rageval {own}, this process {version}; install the same"
+        return pack_reply(Refused(reason))
+    plan = _plan(recipe)
+    if isinstance(plan, Refused):
+        return pack_reply(plan)
+    return pack_reply(_scored(plan, unpack_samples(samples)))
+
+
+def _scored(plan: Plan, samples: list[Sample]) -> Scored:
+    found = Scored()
+    for sample in samples:
+        started = time.perf_counter()
+        scores = computed_scores(plan, sample)
+        found.add(scores, time.perf_counter() - started)
+    return found
+
+
+def _plan(packed: bytes) -> Plan | Refused:
+    """Return the plan of a recipe, made at the first chunk and kept."""
+    plans = _MADE.plans
+    if packed not in plans:
+        plans[packed] = _make(Recipe.unpack(packed))
+        while len(plans) > _KEPT:
+            plans.popitem(last=False)
+    plans.move_to_end(packed)
+    return plans[packed]
+
+
+def _make(recipe: Recipe) -> Plan | Refused:
+    binding = _binding(recipe)
+    metrics = bind_metrics(binding)
+    reasons = [problem.message for problem in binding.problems]
+    lacking = recipe.definitions.keys() - {metric.column.name for metric in metrics}
+    if lacking:
+        return Refused("; ".join(reasons) or f"no metric {', '.join(sorted(lacking))}")
+    other = [text for metric in metrics if (text := _difference(metric, recipe))]
+    if other:
+        return Refused("; ".join(other))
+    info = ScenarioInfo(
+        "", binding.loaded.path.name, "", metrics=tuple(one.column for one in metrics)
+    )
+    plan = Plan(info, metrics, (), frozenset(), empty_answer=recipe.empty_answer)
+    warm_up(plan, Sample("warm-up"))
+    return plan
+
+
+def _difference(metric: BoundMetric, recipe: Recipe) -> str:
+    """Return how a metric differs from the one of the same name where the recipe was packed."""
+    there, here = recipe.definitions[metric.column.name], metric.column.definition
+    return "" if there == here else f"{there!r} is {here!r} in the worker"
+
+
+def _binding(recipe: Recipe) -> Binding:
+    source = recipe.source
+    scenario = Scenario.model_construct(
+        name="",
+        dataset=DatasetSpec.model_construct(),
+        metrics=[source.specs[at] for at in recipe.positions],
+        metric_options=dict(source.options),
+        match=source.match,
+    )
+    loaded = LoadedScenario(
+        scenario,
+        source.path,
+        YamlTree({}, source.path.name),
+        positions={"metrics": list(recipe.positions)},
+    )
+    paths = RunPaths(source.root, import_mode=source.import_mode)
+    return Binding(loaded, run_paths=paths)

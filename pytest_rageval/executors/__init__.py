@@ -1,0 +1,1 @@
+"""Other processes and machines that compute scores: one module for each scheme of a URL."""

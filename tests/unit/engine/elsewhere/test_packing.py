@@ -1,0 +1,120 @@
+"""E19: what travels to a worker and back is the same when it arrives."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from dataclasses import fields
+
+import pytest
+
+from pytest_rageval.engine.elsewhere.packing import (
+    Recipe,
+    Refused,
+    Scored,
+    pack_reply,
+    pack_samples,
+    unpack_reply,
+    unpack_samples,
+)
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.model import NOTHING, Sample, Score
+
+FULL = Sample(
+    "双 \ud800",
+    3,
+    4,
+    "why?",
+    "because",
+    ("one", "two"),
+    ("ref",),
+    (("a", "b"),),
+    ("expected",),
+    "doc.md",
+    ("doc.md", None),
+    ("d1",),
+    {"d1": 2},
+    {"lang": "zh", "n": 1.5, "deep": [None, {"x": True}]},
+    ("tag",),
+    None,
+    "known",
+    ("a", ("b", "c")),
+    ("d",),
+    ("e",),
+    ({"type": "equals"},),
+    ("f",),
+)
+
+
+def test_a_sample_arrives_with_all_of_its_fields() -> None:
+    """Each field of FULL differs from its default but ``skip``, as only what runs travels."""
+    (bare, full) = unpack_samples(pack_samples([Sample("x"), FULL]))
+    assert full == FULL
+    assert bare == Sample("x")
+    assert bare.metadata is NOTHING
+    same = [f.name for f in fields(Sample) if getattr(FULL, f.name) == getattr(bare, f.name)]
+    assert same == ["skip"]
+
+
+def test_scores_arrive_with_reasons_details_and_errors() -> None:
+    sent = Scored()
+    sent.add([Score("em", 1.0), Score("m", None, "no claim", {1: {"b", "a"}})], 0.25)
+    sent.add([Score("em", 0.0), Score("m", None, error="ValueError: x")], 0.5)
+    arrived = unpack_reply(pack_reply(sent))
+    assert isinstance(arrived, Scored)
+    assert arrived.seconds == [0.25, 0.5]
+    assert arrived.scores(0, ["em", "m"]) == {
+        "em": Score("em", 1.0),
+        "m": Score("m", None, "no claim", {"1": ["a", "b"]}),
+    }
+    assert arrived.scores(1, ["em", "m"])["m"] == Score("m", None, error="ValueError: x")
+
+
+def test_a_refusal_arrives_as_one() -> None:
+    assert unpack_reply(pack_reply(Refused("no module"))) == Refused("no module")
+
+
+def test_a_recipe_holds_what_metrics_depend_on_and_neither_rows_nor_keys(
+    plan: Callable[..., Plan],
+) -> None:
+    """The path, the options and notation; nothing of the judge, the headers or the data."""
+    made = plan(
+        "name: s\ndataset: [{id: SECRET-ROW, question: q, answer: x, references: [x]}]\n"
+        "metrics: [em, {f1: {normalizer: squad}}, rubric]\n"
+        "judge: {model: m, base_url: 'http://127.0.0.1:9/v1', headers: {X-Key: SECRET-KEY}}\n"
+    )
+    assert made.source is not None
+    assert [metric.column.name for metric in made.runs_elsewhere] == ["em", "f1"]
+    packed = Recipe.of(made.source, made.runs_elsewhere, made.empty_answer).pack()
+    assert b"SECRET" not in packed
+    recipe = Recipe.unpack(packed)
+    assert recipe.positions == (0, 1)
+    assert recipe.definitions == {m.column.name: m.column.definition for m in made.runs_elsewhere}
+
+
+def test_a_thousand_rows_with_four_passages_pack_to_under_two_megabytes() -> None:
+    """Made words, which pack worse than those of a language; 3,000 characters a row."""
+    chance = random.Random(5)
+    words = ["".join(chance.choices("abcdefghijklmnopqrst", k=6)) for _ in range(5000)]
+    samples = [
+        Sample(
+            f"q{at}",
+            at,
+            at + 1,
+            " ".join(chance.choices(words, k=10)),
+            " ".join(chance.choices(words, k=50)),
+            tuple(" ".join(chance.choices(words, k=100)) for _ in range(4)),
+            (" ".join(chance.choices(words, k=40)),),
+        )
+        for at in range(1000)
+    ]
+    assert len(json.dumps([sample.contexts for sample in samples])) > 2_700_000
+    chunks = [pack_samples(samples[at : at + 100]) for at in range(0, 1000, 100)]
+    assert sum(map(len, chunks)) < 2_000_000
+
+
+def test_what_cannot_travel_raises() -> None:
+    """A function without a name, that a hook put into a sample."""
+    with pytest.raises(Exception, match="pickle"):
+        pack_samples([Sample("x", metadata={"held": lambda: 1})])

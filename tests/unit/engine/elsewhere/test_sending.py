@@ -1,0 +1,354 @@
+"""E19: samples go ahead, scores come back in any order, and what is lost is said to be."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from scripted_workers import ScriptedWorkers, SilentWorkers
+
+from pytest_rageval import ScenarioResult, UserError, evaluate
+from pytest_rageval.clients.settings import RunSettings
+from pytest_rageval.engine.elsewhere import sending
+from pytest_rageval.engine.elsewhere.packing import (
+    Refused,
+    Scored,
+    pack_reply,
+    unpack_samples,
+)
+from pytest_rageval.engine.elsewhere.sending import LostSampleError, SentAhead, prepared
+from pytest_rageval.engine.evaluate import evaluate_plan
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.executors.base import Workers
+from pytest_rageval.model import Sample
+
+MakePlan = Callable[..., Plan]
+TEXT = """
+name: s
+metrics: [em, {use: 'worker_metrics:moody'}]
+gates: {em: 0.1}
+dataset:
+  - {id: a, answer: x, references: [x]}
+  - {id: b, answer: y, references: [x]}
+  - {id: c, answer: x, references: [x], skip: later}
+  - {id: d, answer: x, references: [x]}
+  - {id: e, answer: [not, text], references: [x]}
+"""
+
+
+@pytest.fixture
+def four(plan: MakePlan) -> Plan:
+    """Return a plan of three samples that are scored, one skipped, one row invalid."""
+    return plan(TEXT)
+
+
+@pytest.fixture(autouse=True)
+def _singly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have every sample be a chunk of its own."""
+    monkeypatch.setattr(sending.ChunkSize, "next", lambda *_: 1)
+
+
+def scored(plan: Plan, workers: Workers, **options: Any) -> ScenarioResult:
+    return evaluate_plan(plan, RunSettings(), workers=workers, **options).result
+
+
+def test_only_what_is_scored_is_sent_and_only_once(four: Plan) -> None:
+    workers = ScriptedWorkers(3)
+    result = scored(four, workers)
+    assert workers.sent == [["a"], ["b"], ["d"]]
+    assert [sample.outcome for sample in result.samples] == ["passed"] * 2 + [
+        "skipped",
+        "passed",
+        "error",
+    ]
+    assert result.metrics["em"].mean == pytest.approx(2 / 3)
+    assert result.complete
+    assert workers.closed == 0  # it is the caller's
+
+
+def test_scores_are_the_workers_and_not_computed_again(
+    four: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers that give every sample 0.125 and 0.25."""
+
+    def made_up(_: str, __: bytes, samples: bytes) -> bytes:
+        count = len(unpack_samples(samples))
+        return pack_reply(Scored([0.5] * count, [[0.125, 0.25]] * count))
+
+    monkeypatch.setattr(sending, "score_packed", made_up)
+    result = scored(four, ScriptedWorkers(3))
+    assert result.metrics["em"].mean == 0.125
+    assert result.samples[0].scores == {"em": 0.125, "moody": 0.25}
+    assert result.samples[0].latency_s == pytest.approx(0.5, abs=0.1)
+
+
+def test_a_chunk_that_fails_is_sent_again(four: Plan) -> None:
+    workers = ScriptedWorkers(3, failing=[1])
+    assert scored(four, workers).complete
+    assert workers.sent == [["a"], ["b"], ["d"], ["b"]]
+
+
+def test_what_stays_lost_is_named_and_fails_every_gate(four: Plan) -> None:
+    """The others have their figures: em 1 for a and d."""
+    result = scored(four, ScriptedWorkers(3, lost=[1]))
+    assert [sample.sample_id for sample in result.samples] == ["a", "c", "d", "e"]
+    assert not result.complete
+    assert {gate.name: gate.outcome for gate in result.gates} == {
+        "em.mean": "failed",
+        "unscored": "failed",
+    }
+    assert "4 of 5 samples ran" in result.gates[0].message
+    assert result.gates[0].message.endswith("1 lost (a worker crashed?): b")
+    assert result.info.remarks == (
+        "1 samples lost by scripted://: ConnectionError: the worker is gone",
+    )
+
+
+def test_a_scenario_without_gates_is_red_too(plan: MakePlan) -> None:
+    result = scored(plan(TEXT.replace("gates: {em: 0.1}\n", "")), ScriptedWorkers(3, lost=[0]))
+    assert [gate.outcome for gate in result.gates] == ["failed"]
+
+
+def test_a_part_of_the_data_that_loses_a_sample_is_red_as_well(four: Plan) -> None:
+    """With ``--rag-limit`` gates are skipped; not where a sample was lost."""
+    part = replace(four, left_out=7).as_part()
+    assert {gate.outcome for gate in scored(part, ScriptedWorkers(3)).gates} == {"skipped"}
+    lost = scored(part, ScriptedWorkers(3, lost=[0]))
+    assert {gate.outcome for gate in lost.gates} == {"failed"}
+
+
+def test_chunks_are_repeated_alone(four: Plan) -> None:
+    """One of them may end the worker: the next goes once the one before has failed again."""
+
+    class Watched(ScriptedWorkers):
+        def submit(self, function: Callable[..., bytes], *given: object) -> Future[bytes]:
+            future = super().submit(function, *given)
+            under_way.append(len(ahead._under_way))
+            return future
+
+    under_way: list[int] = []
+    ahead = SentAhead(four, Watched(3, lost=[0, 2]), four.asked_samples)
+    for sample in four.asked_samples:
+        if sample.id == "b":
+            assert ahead.take(sample, lambda: None) is not None
+        else:
+            with pytest.raises(LostSampleError):
+                ahead.take(sample, lambda: None)
+    assert under_way == [0, 1, 2, 0, 0]
+
+
+def test_nothing_is_sent_beside_a_chunk_that_is_repeated(four: Plan) -> None:
+    """One worker has room for two: a and b. While a goes again, d waits."""
+    workers = SilentWorkers()
+    workers.count = 1
+    ahead = SentAhead(four, workers, four.asked_samples)
+    ahead._fill()
+    assert workers.sent == [["a"], ["b"]]
+    workers.waiting[0].set_exception(ConnectionError("gone"))
+    ahead._go_on()
+    ahead._fill()
+    assert workers.sent == [["a"], ["b"]]  # b is under way
+    workers.waiting[1].set_exception(ConnectionError("gone"))
+    ahead._go_on()
+    workers._known.clear()  # else it would reply at once
+    ahead._fill()
+    ahead._fill()
+    assert workers.sent == [["a"], ["b"], ["a"]]
+    ahead.close()
+
+
+def test_an_engine_that_is_gone_loses_all_that_is_left(four: Plan) -> None:
+    result = scored(four, SilentWorkers("no worker is left"))
+    assert [sample.sample_id for sample in result.samples] == ["c", "e"]
+    assert {gate.outcome for gate in result.gates} == {"failed"}
+    assert result.info.remarks == ("3 samples lost by scripted://: no worker is left",)
+
+
+def test_ctrl_c_cancels_what_is_under_way(four: Plan) -> None:
+    """It comes while nothing arrives: within the half second after which is looked again."""
+    workers = SilentWorkers()
+
+    class Interrupting(SentAhead):
+        def _go_on(self) -> None:
+            self._fill()
+            raise KeyboardInterrupt
+
+    ahead = Interrupting(four, workers, four.asked_samples)
+    with pytest.raises(KeyboardInterrupt):
+        ahead.take(four.asked_samples[0], lambda: None)
+    ahead.close()
+    assert len(workers.waiting) == 3
+    assert all(future.cancelled() for future in workers.waiting)
+
+
+def test_an_exception_in_progress_cancels_too(four: Plan) -> None:
+    """What evaluate promises of progress holds for workers."""
+    workers = ScriptedWorkers(3)
+
+    def stop(done: int, total: int) -> None:
+        if done:
+            raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        scored(four, workers, progress=stop)
+
+
+def test_progress_counts_what_has_arrived(four: Plan) -> None:
+    """From 0 to all, never back: three arrive, though the first is still waited for."""
+    seen: list[int] = []
+    scored(four, ScriptedWorkers(3, order=[2, 1, 0]), progress=lambda done, _: seen.append(done))
+    assert seen == sorted(set(seen))
+    assert seen[0] == 0
+    assert seen[-1] == 5
+
+
+def test_a_sample_that_cannot_be_packed_is_scored_here(four: Plan) -> None:
+    """A hook may have put anything into it; its score is as good."""
+    odd = [
+        replace(case, metadata={"held": lambda: 1}) if case.id == "b" else case
+        for case in four.cases
+    ]
+    workers = ScriptedWorkers(2)
+    result = scored(replace(four, cases=odd), workers)
+    assert workers.sent == [["a"], ["d"]]
+    assert result.metrics["em"].mean == pytest.approx(2 / 3)
+    assert result.complete
+
+
+def test_scores_are_handed_over_once(four: Plan) -> None:
+    """A plugin may run a case again: it is scored here then."""
+    samples = four.asked_samples
+    ahead = SentAhead(four, ScriptedWorkers(3), samples)
+    assert ahead.take(samples[2], lambda: None) is not None
+    assert ahead.take(samples[2], lambda: None) is None
+    assert ahead.take(Sample("new", 99), lambda: None) is None
+    assert ahead.finished == 3
+
+
+def test_a_reply_of_another_length_is_none(four: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scores would belong to other samples."""
+    monkeypatch.setattr(sending, "score_packed", lambda *_: pack_reply(Scored()))
+    result = scored(four, ScriptedWorkers(3))
+    assert "another number of samples" in result.info.remarks[0]
+    assert {gate.outcome for gate in result.gates} == {"failed"}
+
+
+def test_a_reply_that_cannot_be_read_is_none(four: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    ahead = SentAhead(four, ScriptedWorkers(3), four.asked_samples)
+    monkeypatch.setattr(sending, "score_packed", lambda *_: b"\x80garbage")
+    with pytest.raises(LostSampleError, match="unsupported pickle protocol"):
+        ahead.take(four.asked_samples[0], lambda: None)
+
+
+def test_a_worker_of_another_version_makes_the_run_red(
+    four: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that came later than the first question, for instance."""
+    ahead = SentAhead(four, ScriptedWorkers(3), four.asked_samples)
+    refused = pack_reply(Refused("the worker has pytest-rageval 0.9"))
+    monkeypatch.setattr(sending, "score_packed", lambda *_: refused)
+    with pytest.raises(LostSampleError, match=r"the worker has pytest-rageval 0\.9"):
+        ahead.take(four.asked_samples[0], lambda: None)
+
+
+# Before the first sample
+
+
+def test_workers_load_what_they_need_at_the_same_time(four: Plan) -> None:
+    """As many are asked as there are samples to score: three of 1,000."""
+    asked = 0
+
+    class Counting(ScriptedWorkers):
+        def submit(self, function: Callable[..., bytes], *given: object) -> Future[bytes]:
+            nonlocal asked
+            asked += 1
+            return super().submit(function, *given)
+
+    prepared(four, Counting(3))
+    assert asked == 3
+
+
+def test_metrics_that_workers_lack_are_an_error_with_what_to_write(
+    four: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = pack_reply(Refused("metrics[0]: unknown metric 'mine'"))
+    monkeypatch.setattr(sending, "score_packed", lambda *_: refused)
+    with pytest.raises(UserError) as caught:
+        prepared(four, ScriptedWorkers(3))
+    message = str(caught.value)
+    assert message.startswith("s.yaml: metrics[0]: unknown metric 'mine'")
+    assert "scripted://" in message
+    assert "{use: 'module:function'}" in message
+
+
+def test_a_scenario_that_a_target_answers_is_scored_here(plan: MakePlan) -> None:
+    """As soon as an answer is there; nothing is asked of the workers."""
+    made = plan(
+        "name: s\nmetrics: [em]\ntarget: 'fake_app:answered'\n"
+        "dataset: [{references: [x], question: q}]\n"
+    )
+    assert prepared(made, SilentWorkers()) is made
+
+
+def test_metrics_of_all_samples_at_once_stay_here(plan: MakePlan) -> None:
+    """Ranking: no sample is sent for it."""
+    made = plan(
+        "name: s\nmetrics: [recall@1, em]\n"
+        "dataset: [{answer: x, references: [x], retrieved_ids: [a], reference_ids: {a: 1}}]\n"
+    )
+    assert prepared(made, ScriptedWorkers(1)).elsewhere == {"em"}
+
+
+# Any executor
+
+
+class Broken(Executor):
+    """A pool of the user's whose worker is gone."""
+
+    def submit(self, *_: Any, **__: Any) -> Any:
+        raise BrokenProcessPool("a child ended")
+
+
+class BreaksLater(ThreadPoolExecutor):
+    """Answers whether the metrics are there, and then breaks."""
+
+    asked = 0
+
+    def submit(self, *given: Any, **named: Any) -> Any:
+        BreaksLater.asked += 1
+        if BreaksLater.asked > 1:  # of one worker, so it is asked once
+            raise BrokenProcessPool("a child ended")
+        return super().submit(*given, **named)
+
+
+def test_threads_score_as_this_process_does(four: Plan, write: Callable[..., Any]) -> None:
+    plain = evaluate(write(TEXT))
+    with ThreadPoolExecutor(2) as executor:
+        found = evaluate(write(TEXT), executor=executor)
+        assert executor.submit(os.getpid).result() == os.getpid()  # it is left open
+    assert found.gates == plain.gates
+    assert [one.scores for one in found.samples] == [one.scores for one in plain.samples]
+
+
+def test_a_broken_pool_is_named_before_the_first_sample(write: Callable[..., Any]) -> None:
+    with pytest.raises(UserError, match="BrokenProcessPool: a child ended.*workers of Broken"):
+        evaluate(write(TEXT), executor=Broken())
+
+
+def test_a_pool_that_breaks_makes_the_run_red(write: Callable[..., Any]) -> None:
+    with BreaksLater(1) as executor:
+        result = evaluate(write(TEXT), executor=executor)
+    assert {gate.outcome for gate in result.gates} == {"failed"}
+    assert result.info.remarks == (
+        "3 samples lost by BreaksLater: BrokenProcessPool: a child ended",
+    )
+
+
+def test_something_else_is_no_executor(write: Callable[..., Any]) -> None:
+    with pytest.raises(UserError, match="executor: expected an Executor .* found .* type str"):
+        evaluate(write(TEXT), executor="processes://2")  # type: ignore[arg-type]

@@ -1,0 +1,115 @@
+"""E19: a worker makes the metrics once, or says why it cannot."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import pytest_rageval
+from pytest_rageval.engine.elsewhere import worker
+from pytest_rageval.engine.elsewhere.packing import Recipe, Refused, Scored, pack_samples
+from pytest_rageval.engine.elsewhere.packing import unpack_reply as unpack
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.model import Sample
+
+MakePlan = Callable[..., Plan]
+VERSION = pytest_rageval.__version__
+SAMPLE = Sample("q", answer="x y", references=("x",))
+
+
+def recipe_of(plan: Plan) -> Recipe:
+    assert plan.source is not None
+    return Recipe.of(plan.source, plan.runs_elsewhere, plan.empty_answer)
+
+
+def score(recipe: Recipe, *samples: Sample, version: str = VERSION) -> Scored | Refused:
+    return unpack(worker.score_packed(version, recipe.pack(), pack_samples(samples)))
+
+
+def refusal(recipe: Recipe, version: str = VERSION) -> str:
+    found = score(recipe, version=version)
+    assert isinstance(found, Refused)
+    return found.reason
+
+
+@pytest.fixture
+def recipe(plan: MakePlan) -> Recipe:
+    return recipe_of(
+        plan(
+            "name: s\ndataset: [{answer: x, references: [x]}]\n"
+            "metrics: [em, {f1: {name: mine}}, {use: 'worker_metrics:moody'}]\n"
+        )
+    )
+
+
+def test_scores_are_those_of_the_metrics_in_their_order(recipe: Recipe) -> None:
+    """f1 of "x y" against "x": precision 1/2, recall 1, so 2/3."""
+    found = score(recipe, SAMPLE, replace(SAMPLE, answer="raise"))
+    assert isinstance(found, Scored)
+    assert found.values == [[0.0, pytest.approx(2 / 3), 1.0], [0.0, 0.0, None]]
+    assert found.remarks == {(1, 2): (None, None, "RuntimeError: no score for q")}
+
+
+def test_the_metrics_are_made_once(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    score(recipe, SAMPLE)
+    monkeypatch.setattr(worker, "_make", lambda _: pytest.fail("made again"))
+    score(recipe, SAMPLE)
+
+
+def test_old_recipes_are_forgotten(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = worker._Made()
+    monkeypatch.setattr(worker, "_MADE", made)
+    for at in range(20):
+        score(replace(recipe, source=replace(recipe.source, path=Path(f"/none/{at}.yaml"))))
+    assert len(made.plans) == 16
+
+
+def test_another_version_of_the_package_is_refused(recipe: Recipe) -> None:
+    """Before anything is unpacked, which another version may not be able to."""
+    reply = unpack(worker.score_packed("9.9", b"not a recipe", b"not samples"))
+    assert isinstance(reply, Refused)
+    assert reply.reason == (
+        f"the worker has pytest-rageval {VERSION}, this process 9.9; install the same"
+    )
+
+
+def test_a_module_that_the_worker_lacks_is_named(recipe: Recipe) -> None:
+    (em, mine, moody) = recipe.source.specs
+    other = moody.model_copy(update={"use": "gone_metrics:moody"})
+    lacking = replace(recipe, source=replace(recipe.source, specs=(em, mine, other)))
+    assert refusal(lacking).startswith("metrics[2]: no module named 'gone_metrics'")
+
+
+def test_a_metric_of_another_process_is_named_with_its_place(recipe: Recipe) -> None:
+    (em, _, moody) = recipe.source.specs
+    unknown = em.model_copy(update={"metric": "only_here"})
+    specs = (em, unknown, moody)
+    lacking = replace(recipe, source=replace(recipe.source, specs=specs), positions=(1,))
+    assert refusal(lacking).startswith("metrics[1]: unknown metric 'only_here'")
+
+
+def test_a_metric_that_means_something_else_there_is_refused(recipe: Recipe) -> None:
+    """As of another version of a user's package."""
+    changed = {**recipe.definitions, "em": "em v7 ()"}
+    assert refusal(replace(recipe, definitions=changed)).startswith("'em v7 ()' is 'em v1 (")
+
+
+def test_an_empty_answer_counts_as_the_scenario_says(plan: MakePlan) -> None:
+    """``error``: no score at all, as ``score_case`` would refuse the sample."""
+    rows = "[{answer: x, references: [x]}, {answer: '', references: [x]}]"
+    text = f"name: s\nmetrics: [em]\ndataset: {rows}\nempty_answer: "
+    empty = Sample("q", answer=" ", references=("x",))
+    for word, expected in (("error", None), ("worst", 0.0)):
+        found = score(recipe_of(plan(text + word)), empty)
+        assert isinstance(found, Scored)
+        assert found.values == [[expected]]
+
+
+def test_a_recipe_is_no_larger_than_a_few_rows(recipe: Recipe) -> None:
+    """It travels with every chunk."""
+    assert len(recipe.pack()) < 4000
+    assert pickle.loads(recipe.pack()) == recipe
