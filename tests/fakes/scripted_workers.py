@@ -79,6 +79,26 @@ class ScriptedWorkers:
         self.closed += 1
 
 
+class PromptWorkers(ScriptedWorkers):
+    """Reply to each chunk at once; what the function raises is the future's exception."""
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+    def submit(self, function: Callable[..., bytes], *given: object) -> Future[bytes]:
+        """Call the function."""
+        packed = given[2]
+        assert isinstance(packed, bytes)
+        names = [sample.id for sample in unpack_samples(packed)]
+        future: Future[bytes] = Future()
+        self.sent += [names] if names else []
+        try:
+            future.set_result(function(*given))
+        except ConnectionError as error:
+            future.set_exception(error)
+        return future
+
+
 class SilentWorkers(ScriptedWorkers):
     """Never reply to a chunk; after a while they are known to be gone, if ``trouble_text`` is."""
 

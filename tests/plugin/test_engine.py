@@ -117,7 +117,7 @@ def test_the_scores_come_from_other_processes(project: Project) -> None:
 def test_a_sample_that_ends_its_worker_is_lost_and_every_gate_fails(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """[E19] The other chunks are asked for again, of a pool made anew."""
+    """[E19] All others are scored, also that of its chunk, by a pool made anew."""
     from pytest_rageval.engine.elsewhere import sending
 
     monkeypatch.setattr(sending.ChunkSize, "next", lambda *_: 2)
@@ -128,15 +128,28 @@ def test_a_sample_that_ends_its_worker_is_lost_and_every_gate_fails(
     project.rows([{"id": name, "answer": "die" if name == "c" else "x"} for name in "abcdef"])
     result = project.pytest(TWO)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.assert_outcomes(passed=4, errors=2, failed=2)
+    result.assert_outcomes(passed=5, errors=1, failed=2)
     result.stdout.fnmatch_lines(
         [
             "lost by processes://2: BrokenProcessPool: *",
-            "FAILED *::gate:deadly.mean*4 of 6 samples ran*2 lost*: c, d",
+            "FAILED *::gate:deadly.mean*5 of 6 samples ran*1 lost*: c",
         ]
     )
     assert project.gates() == {"deadly.mean": "failed", "unscored": "failed"}
-    assert sorted(project.outcomes()) == ["a", "b", "e", "f"]
+    assert sorted(project.outcomes()) == ["a", "b", "d", "e", "f"]
+
+
+@pytest.mark.full
+def test_a_run_that_lost_all_samples_has_files(project: Project) -> None:
+    """[E19] They say that nothing is known; without them the run before would seem the latest."""
+    project.file("mine.py", METRICS)
+    project.scenario(
+        "name: qa\nmetrics: [{use: 'mine:deadly'}]\ngates: {deadly: 0.5}\ndataset: qa.jsonl\n"
+    )
+    project.rows([{"id": "a", "answer": "die"}])
+    assert project.pytest(ONE).ret == pytest.ExitCode.TESTS_FAILED
+    assert project.gates() == {"deadly.mean": "failed", "unscored": "failed"}
+    assert project.results()["samples"] == []
 
 
 @pytest.mark.parametrize("how", ["hook", pytest.param("registry", marks=pytest.mark.full)])
@@ -211,8 +224,8 @@ def test_a_selection_loses_by_name_and_is_red(project: Project) -> None:
     project.rows([{"id": name, "answer": "die" if name == "c" else "x"} for name in "abcdef"])
     result = project.pytest(TWO, "-k", "c or d", "--lf")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.assert_outcomes(errors=2, failed=2, deselected=4)
-    result.stdout.fnmatch_lines(["FAILED *gate:deadly.mean*0 of 6 samples ran*2 lost*: c, d"])
+    result.assert_outcomes(passed=1, errors=1, failed=2, deselected=4)
+    result.stdout.fnmatch_lines(["FAILED *gate:deadly.mean*1 of 6 samples ran*1 lost*: c"])
 
 
 @pytest.mark.full

@@ -1,7 +1,7 @@
 """Sends samples ahead to the workers of an engine, and hands over each one's scores.
 
-A chunk that fails is sent once more, alone: a sample that ends its worker takes no other along.
-What fails again is lost, and said to be.
+A chunk that fails is sent once more, alone, and then its halves: a sample that ends its worker
+takes no other along. What fails by itself is lost, and said to be.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ from pytest_rageval.model import Sample
 _POLL_S: Final = 0.5
 # The next chunk is there when a worker has done one.
 _CHUNKS_PER_WORKER: Final = 2
+# Enough to find some samples that end their workers; where every chunk fails, enough to give up.
+_MOST_HALVINGS: Final = 64
 _ASKED_AT_FIRST: Final = 16
 
 
@@ -106,6 +108,7 @@ class SentAhead:
         self._size = ChunkSize()
         self._count = workers.count
         self._again: deque[_Chunk] = deque()
+        self._halvings = 0
         self._under_way: dict[_Chunk, Future[bytes]] = {}
         self._arrived: SimpleQueue[tuple[_Chunk, Future[bytes]]] = SimpleQueue()
         self._found: dict[int, Judgement] = {}
@@ -197,12 +200,18 @@ class SentAhead:
                 self._owed.discard(sample.index)
 
     def _failed(self, chunk: _Chunk, reason: str) -> None:
-        """Send a chunk once more; the second time, its samples are lost."""
-        if chunk.is_repeated:
-            self._lose(chunk.samples, reason)
-        else:
+        """Send a chunk once more, then its halves; a sample that fails alone is lost."""
+        if not chunk.is_repeated:
             chunk.is_repeated = True
             self._again.append(chunk)
+        elif len(chunk.samples) > 1 and self._halvings < _MOST_HALVINGS:
+            self._halvings += 1
+            middle = len(chunk.samples) // 2
+            halves = chunk.samples[:middle], chunk.samples[middle:]
+            parts = [_Chunk(half, pack_samples(half), is_repeated=True) for half in halves]
+            self._again.extendleft(reversed(parts))
+        else:
+            self._lose(chunk.samples, reason)
 
     def _lose(self, samples: Iterable[Sample], reason: str) -> None:
         for sample in samples:

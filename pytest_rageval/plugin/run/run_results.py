@@ -29,7 +29,7 @@ class Results:
     def __init__(self, *, judges_all: bool = False) -> None:
         """``judges_all``: also judge scenarios without a selected case; they are undecided."""
         self._judges_all = judges_all
-        self._has_lost = False
+        self._losing: set[str] = set()
         self._scenarios: dict[str, _ScenarioCases] = {}
         self._collected: set[str] = set()
         self._left_out: dict[str, ScenarioInfo] = {}
@@ -51,9 +51,13 @@ class Results:
         """Keep the result of the item ``nodeid`` of the scenario with the node id ``scenario``."""
         self._scenarios[scenario].results[nodeid] = result
 
-    def note_lost(self) -> None:
-        """Note that a case ran whose result can never be known."""
-        self._has_lost = True
+    def note_lost(self, scenario: str) -> None:
+        """Note that a case of the scenario with this node id ran, and its result is lost."""
+        self._losing.add(scenario)
+
+    def ran(self, result: ScenarioResult) -> bool:
+        """Return whether any case of a scenario ran, also where all results were lost."""
+        return bool(result.samples) or result.info.nodeid in self._losing
 
     def lack(self, scenario: str, missing: Sequence[str], lost: Sequence[str]) -> None:
         """Note the shards of a scenario that are not there, and the items that were lost in one."""
@@ -75,7 +79,7 @@ class Results:
     @property
     def has_results(self) -> bool:
         """Whether any case of any scenario ran, also where all results were lost."""
-        return self._has_lost or any(cases.results for cases in self._scenarios.values())
+        return bool(self._losing) or any(cases.results for cases in self._scenarios.values())
 
     @property
     def left_out(self) -> list[ScenarioInfo]:

@@ -189,7 +189,7 @@ class RagevalSession:
             outcome = "failed"  # pytest itself changes it later, when it shows the report
         outcome = item.case_outcome(outcome)
         if item.lost:  # without a result: the gates fail, and name it
-            self._results.note_lost()
+            self._results.note_lost(item.plan.info.nodeid)
             return
         scored = item.result or item.unscored(outcome)
         result = scored if scored.outcome == outcome else replace(scored, outcome=outcome)
@@ -306,7 +306,7 @@ class RagevalSession:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
         with garbage_kept():
             for result in self._summarized:
-                if result.samples:
+                if self._results.ran(result):
                     self._files.write(result, self._summarized)
             self._contests.write()
         self._files.publisher.finish(self._contests.found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -10,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from scripted_workers import ScriptedWorkers, SilentWorkers
+from scripted_workers import PromptWorkers, ScriptedWorkers, SilentWorkers
 
 from pytest_rageval import ScenarioResult, UserError, evaluate
 from pytest_rageval.clients.settings import RunSettings
@@ -22,6 +23,7 @@ from pytest_rageval.engine.elsewhere.packing import (
     unpack_samples,
 )
 from pytest_rageval.engine.elsewhere.sending import LostSampleError, SentAhead, prepared
+from pytest_rageval.engine.elsewhere.worker import score_packed
 from pytest_rageval.engine.evaluate import evaluate_plan
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.executors.base import Workers
@@ -140,6 +142,46 @@ def test_chunks_are_repeated_alone(four: Plan) -> None:
             with pytest.raises(LostSampleError):
                 ahead.take(sample, lambda: None)
     assert under_way == [0, 1, 2, 0, 0]
+
+
+def test_a_sample_that_ends_its_worker_takes_no_other_along(
+    plan: MakePlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eight samples in one chunk, of which the sixth is deadly: found by halves of it."""
+    monkeypatch.setattr(sending.ChunkSize, "next", lambda *_: 8)
+    monkeypatch.setattr(sending, "score_packed", _deadly)
+    rows = [{"id": name, "answer": "x", "references": ["x"]} for name in "abcdefgh"]
+    workers = PromptWorkers()
+    result = scored(plan(json.dumps({"name": "s", "metrics": ["em"], "dataset": rows})), workers)
+    assert [sample.sample_id for sample in result.samples] == list("abcdegh")
+    assert [len(chunk) for chunk in workers.sent] == [8, 8, 4, 4, 2, 1, 1, 2]
+    assert workers.sent[5:7] == [["e"], ["f"]]
+
+
+def test_where_every_chunk_fails_the_halving_ends(
+    plan: MakePlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two chunks of 100: each is sent twice, and 64 times halves are."""
+    monkeypatch.setattr(sending.ChunkSize, "next", lambda *_: 100)
+    monkeypatch.setattr(sending, "score_packed", _gone)
+    rows = [{"id": f"q{at}", "answer": "x", "references": ["x"]} for at in range(200)]
+    workers = PromptWorkers()
+    result = scored(plan(json.dumps({"name": "s", "metrics": ["em"], "dataset": rows})), workers)
+    assert not result.samples
+    assert len(workers.sent) == 2 + 2 + 2 * 64
+    assert {gate.outcome for gate in result.gates} == {"failed"}
+
+
+def _deadly(version: str, recipe: bytes, samples: bytes) -> bytes:
+    if any(sample.id == "f" for sample in unpack_samples(samples)):
+        raise ConnectionError("the worker is gone")
+    return score_packed(version, recipe, samples)
+
+
+def _gone(version: str, recipe: bytes, samples: bytes) -> bytes:
+    if unpack_samples(samples):
+        raise ConnectionError("the worker is gone")
+    return score_packed(version, recipe, samples)
 
 
 def test_nothing_is_sent_beside_a_chunk_that_is_repeated(four: Plan) -> None:
