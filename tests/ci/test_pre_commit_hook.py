@@ -36,8 +36,10 @@ def hook() -> dict[str, Any]:
 
 
 @pytest.fixture
-def project(pytester: pytest.Pytester) -> Path:
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project whose own configuration names plugins that the hook's environment lacks."""
+    # pytest warns of a plugin that was imported before; a test of its own may have done so.
+    monkeypatch.delitem(sys.modules, "pytest_rageval.plugin.sound_rows", raising=False)
     (pytester.path / "pytest.ini").write_text(ODD_CONFIG, "utf-8")
     (pytester.path / "garden.rageval.yaml").write_text(SCENARIO, "utf-8")
     (pytester.path / "nowhere.py").write_text("def answer(q): raise SystemExit(9)\n", "utf-8")
