@@ -20,6 +20,10 @@ def _nothing() -> None:
     pass
 
 
+_OURS = "pytest_rageval.metrics."
+_OF_OTHERS = ("pytest_rageval.metrics.custom.", "pytest_rageval.metrics.ragas.")
+
+
 @dataclass(frozen=True, slots=True)
 class BoundMetric:
     """A metric of the scenario: what its scores are called, how it is measured, what it weighs."""
@@ -31,6 +35,12 @@ class BoundMetric:
     batch: BatchScorer | None = None
     preload: Callable[[], None] = _nothing
     """Begins to load what the metric needs, in the background."""
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether only code of this package computes it."""
+        module = type(self.metric).__module__
+        return module.startswith(_OURS) and not module.startswith(_OF_OTHERS)
 
 
 @dataclass(frozen=True, slots=True)

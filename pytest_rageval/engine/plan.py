@@ -67,6 +67,11 @@ class Plan:
         return self.target is not None or bool(self.judged)
 
     @property
+    def is_plain(self) -> bool:
+        """Whether scoring a sample runs this package's own code only, here, and asks nobody."""
+        return not (self.is_asked or self.elsewhere) and all(one.is_ours for one in self.metrics)
+
+    @property
     def runs_elsewhere(self) -> tuple[BoundMetric, ...]:
         """The metrics that another process can compute.
 

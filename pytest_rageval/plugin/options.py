@@ -125,6 +125,7 @@ KEEP = Option("keep", "N", "keep the newest N runs of each scenario, and remove 
 ENGINE = Option(
     "engine", "URL", "compute metrics in other processes: processes://4, dask://host:8786"
 )
+NO_FAST = Option("no-fast", None, "run each case through all of pytest's hooks (slower)")
 STRICT = Option("strict", None, "fail gates that a partial run leaves undecided")
 
 ALL_OPTIONS = tuple(value for value in list(globals().values()) if isinstance(value, Option))
@@ -232,6 +233,9 @@ def _add_ini_values(parser: pytest.Parser) -> None:
     parser.addini("rageval_cache_dir", "folder of the reply cache, relative to the rootdir")
     parser.addini(
         "rageval_engine", "other processes that compute metrics, for instance processes://4"
+    )
+    parser.addini(
+        "rageval_fast", "cases that need nothing of pytest take a short way", "bool", default=True
     )
     parser.addini("rageval_keep", "how many runs of each scenario are kept (default: all)")
     parser.addini("rageval_reports", "reports to write as well", "args", [])

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _ANSWER_SUFFIXES = (".jsonl", ".json", ".csv")
 _ENGINE_INI = "rageval_engine"
+_FAST_INI = "rageval_fast"
 _KEEP_INI = "rageval_keep"
 _TRUE_WORDS = ("1", "true", "yes", "on")
 
@@ -65,6 +66,8 @@ class Settings:
     """Which part of the cases runs; all of them if None."""
     engine: EngineUrl | None = None
     """Where metrics are computed; None for this process."""
+    no_fast: str = ""
+    """What switches the fast protocol off, "" if nothing does."""
 
     @classmethod
     def of(cls, config: pytest.Config) -> Settings:
@@ -86,6 +89,7 @@ class Settings:
             keep=_keep(config),
             shard=_shard(config),
             engine=_engine(config),
+            no_fast=_no_fast(config),
         )
 
 
@@ -303,6 +307,13 @@ def _output(config: pytest.Config) -> Path | None:
         return config.invocation_params.dir / given[0]
     ini = config.getini("rageval_output")
     return config.rootpath / ini if ini else None
+
+
+def _no_fast(config: pytest.Config) -> str:
+    given = options.NO_FAST.values(config)
+    if given and given[0].lower() in _TRUE_WORDS:
+        return options.NO_FAST.source(config)
+    return "" if config.getini(_FAST_INI) else f"{_FAST_INI} = false"
 
 
 def _strict(config: pytest.Config) -> bool:

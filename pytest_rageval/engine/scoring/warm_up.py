@@ -10,8 +10,6 @@ from pytest_rageval.engine.plan import Plan
 from pytest_rageval.metrics.base import ScoringContext, missing_fields
 from pytest_rageval.model import Case, Sample
 
-_OURS = "pytest_rageval.metrics."
-_OF_OTHERS = "pytest_rageval.metrics.custom."
 _RETRIEVED = Sample(
     "warm-up",
     doc_name="a.md",
@@ -39,18 +37,13 @@ def warm_up(plan: Plan, case: Case) -> None:
             continue
         if isinstance(case, Sample) and plan.target is None and _is_in_batch(plan, bound, case):
             plan.batches.make(bound)
-        elif not bound.info.is_judged and _is_ours(bound.metric):
+        elif not bound.info.is_judged and bound.is_ours:
             _use(bound.metric)
 
 
 def _is_in_batch(plan: Plan, bound: BoundMetric, sample: Sample) -> bool:
     is_whole = not missing_fields(sample, bound.info)
     return bound.batch is not None and is_whole and plan.batches.has(sample)
-
-
-def _is_ours(metric: object) -> bool:
-    module = type(metric).__module__
-    return module.startswith(_OURS) and not module.startswith(_OF_OTHERS)
 
 
 def _use(metric: Any) -> None:

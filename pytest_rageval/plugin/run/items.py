@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
@@ -65,6 +66,9 @@ ENGINE: pytest.StashKey[EngineRun] = pytest.StashKey()
 """Key in the config: what has scores computed in other processes, where the run has an engine."""
 
 
+_PLACE: pytest.StashKey[str] = pytest.StashKey()
+"""Key in the parent of items: the path that pytest's reports show."""
+
 _UNWRITTEN: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 """Key in the config: what a target that is not written yet said, and of which sample first."""
 
@@ -79,6 +83,7 @@ class SampleItem(pytest.Item):
         self.case = case
         self.result: SampleResult | None = None
         self.lost = ""
+        self.is_set_up = False
         self._is_left_out = False
         self._is_repeated = False
 
@@ -87,8 +92,19 @@ class SampleItem(pytest.Item):
         """The hooks of the file. pytest looks them up at each call, which costs 5 % of a run."""
         return self._ihook
 
+    @cached_property
+    def location(self) -> tuple[str, int | None, str]:
+        """Where the case is, as pytest says it, which looks up the same file for each of them."""
+        assert self.parent is not None
+        known = self.parent.stash.get(_PLACE, None)
+        if known is None:
+            known = self.parent.stash[_PLACE] = super().location[0]
+        _, line, heading = self.reportinfo()
+        return known, line, heading
+
     def setup(self) -> None:
         """Score the case; if it cannot be judged, fail here, so that pytest reports an ERROR."""
+        self.is_set_up = True  # and so is all that holds it
         if self.config.getoption("setuponly", False) or self.config.getoption("setupplan", False):
             return
         judgement = self.config.stash[JUDGE_ITEM](self) if self.is_asked else None

@@ -18,9 +18,22 @@ def ensure_session(config: pytest.Config, settings: Settings) -> None:
         session = _session(config, settings)
         config.pluginmanager.register(session, _PLUGIN)
         config.pluginmanager.register(NextSteps(config, session.ended), "rageval-next-steps")
+        config.pluginmanager.register(_fast(config), "rageval-fast")
         # Not get_verbosity(): before pytest 9 it needs the terminal plugin.
         if config.getoption("verbose", 0) > 0:
             config.pluginmanager.register(ScoreWords())
+
+
+def _fast(config: pytest.Config) -> object:
+    """Return what runs cases, or in an xdist controller what receives their reports."""
+    # Not at the top: a controller scores nothing.
+    if config.getoption("dist", "no") == "no" or hasattr(config, "workerinput"):
+        from pytest_rageval.plugin.run.fast_protocol import FastProtocol
+
+        return FastProtocol(config)
+    from pytest_rageval.plugin.run.fast_reports import FastReports
+
+    return FastReports(config)
 
 
 def _session(config: pytest.Config, settings: Settings) -> RagevalSession:

@@ -1,0 +1,146 @@
+"""The fast protocol: a case that passes and needs nothing of pytest takes a short way.
+
+pytest sets up, calls and tears down an item through some thirty hook calls, which cost ten times
+what scoring does. A case of this package's own metrics uses none of what they offer. So it is
+scored first. If it passes, the same reports are sent in the same order; whatever else it is goes
+pytest's way, as if nothing had been scored. Wherever somebody could tell the difference, all cases
+go pytest's way.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, Final
+
+import pytest
+
+from pytest_rageval.engine.evaluate import run_case
+from pytest_rageval.model import SampleResult
+from pytest_rageval.plugin.run.fast_reports import (
+    HARMLESS,
+    PHASES,
+    reason_against,
+    reason_lines,
+    strangers,
+)
+from pytest_rageval.plugin.run.items import SampleItem
+
+_CURRENT: Final = "PYTEST_CURRENT_TEST"
+_LOGGED: Final = (
+    "pytest_runtest_logstart",
+    "pytest_runtest_logreport",
+    "pytest_runtest_logfinish",
+)
+_RAISED: Final = (KeyboardInterrupt, pytest.exit.Exception)
+_MEANT: Final = frozenset({"skip", "skipif", "xfail"})
+
+
+class FastProtocol:
+    """Runs cases of a process: all of it, or an xdist worker."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._first: SampleItem | None = None
+        self._is_fast = False
+        self._is_worker = hasattr(config, "workerinput")
+        self._is_heard = True
+
+    def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> list[str]:
+        """Say why cases go pytest's own way, where they do."""
+        parents = {item.parent: item for item in items if type(item) is SampleItem}
+        return reason_lines(
+            self._config, [reason_against(self._config, item.ihook) for item in parents.values()]
+        )
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> bool | None:
+        """Run a case, if it is neither the first nor the last of its file, and passes.
+
+        The first one sets up what the others share, the last one tears it down.
+        """
+        first = self._first
+        if first is None or first.parent is not item.parent:
+            self._begin(item)
+            return None
+        if (
+            self._is_fast
+            and first.is_set_up
+            and type(item) is SampleItem
+            and nextitem is not None
+            and nextitem.parent is item.parent
+            and not any(mark.name in _MEANT for mark in item.own_markers)
+        ):
+            return self._run(item)
+        return None
+
+    def _begin(self, item: pytest.Item) -> None:
+        """Find out whether the cases of a file, or of a variant, may go the short way."""
+        self._first = item if type(item) is SampleItem else None
+        self._is_fast = (
+            self._first is not None
+            and self._first.plan.is_plain
+            and not any(mark.name in _MEANT for mark in item.iter_markers())
+            and not reason_against(self._config, item.ihook)
+        )
+        self._is_heard = not self._is_worker or any(
+            giver
+            for hook in _LOGGED
+            for giver in strangers(item.ihook, hook, (*HARMLESS, "xdist."))
+        )
+
+    def _run(self, item: SampleItem) -> bool | None:
+        """Run a case, and return True; None if it does not pass."""
+        nodeid = item.nodeid
+        os.environ[_CURRENT] = f"{nodeid} (setup)".replace("\x00", "(null)")
+        results: list[SampleResult] = []
+        setup = pytest.CallInfo.from_call(
+            lambda: results.append(run_case(item.plan, item.case)), "setup", _RAISED
+        )
+        if not results or results[0].outcome != "passed":
+            return None
+        item.begin()
+        item.result = results[0]
+        first = pytest.TestReport.from_item_and_call(item, setup)
+        if self._is_heard:
+            self._log(item, first)
+        else:
+            self._send(item, first)
+        return True
+
+    def _log(self, item: SampleItem, setup: pytest.TestReport) -> None:
+        """Send the reports of a case through the hooks, as pytest does."""
+        log, location = item.ihook.pytest_runtest_logreport, setup.location
+        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=location)
+        log(report=setup)
+        os.environ[_CURRENT] = f"{item.nodeid} (call)".replace("\x00", "(null)")
+        log(report=_after(setup, "call"))
+        del os.environ[_CURRENT]
+        log(report=_after(setup, "teardown"))
+        item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=location)
+
+    def _send(self, item: SampleItem, setup: pytest.TestReport) -> None:
+        """Send one report to the xdist controller, which makes all of them."""
+        call = _after(setup, "call")
+        setattr(call, PHASES, (setup.start, setup.stop, setup.duration))
+        item.ihook.pytest_runtest_logreport(report=call)
+        del os.environ[_CURRENT]
+
+
+def _after(setup: pytest.TestReport, when: Any) -> pytest.TestReport:
+    """Return the report of a later phase, in which nothing happened."""
+    return pytest.TestReport(
+        setup.nodeid,
+        setup.location,
+        setup.keywords,
+        "passed",
+        None,
+        when,
+        setup.sections,
+        0.0,
+        setup.stop,
+        setup.stop,
+        setup.user_properties,
+    )

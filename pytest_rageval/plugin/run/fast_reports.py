@@ -1,0 +1,104 @@
+"""What lets cases take the fast protocol, and an xdist controller's part in it.
+
+A worker sends one message for a case that took it: the report of its call. The controller makes the
+others from it, so that its plugins see all of them, in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any, Final
+
+import pytest
+
+from pytest_rageval.plugin.run import transport
+from pytest_rageval.plugin.settings import SETTINGS
+
+PHASES: Final = "rageval_phases"
+"""The attribute of a worker's report that stands for a case: start, stop, duration."""
+
+_PASSED_OVER: Final = (
+    "pytest_runtest_protocol",
+    "pytest_runtest_setup",
+    "pytest_runtest_call",
+    "pytest_runtest_teardown",
+    "pytest_runtest_makereport",
+)
+# They do nothing for items that are no functions; hypothesis comes with other tools.
+HARMLESS: Final = ("_pytest.", "pytest_rageval.", "_hypothesis_pytestplugin", "langsmith.")
+_SHOWING: Final = {
+    "setuponly": "--setup-only",
+    "setupplan": "--setup-plan",
+    "setupshow": "--setup-show",
+}
+
+
+def reason_against(config: pytest.Config, hooks: Any) -> str:
+    """Return why the cases that meet these hooks go pytest's own way, "" if they need not."""
+    refused = config.stash[SETTINGS].no_fast
+    if refused:
+        return refused
+    for name, option in _SHOWING.items():
+        if config.getoption(name, False):
+            return option
+    for hook in _PASSED_OVER:
+        for giver in strangers(hooks, hook):
+            return f"{hook} of {giver}"
+    return ""
+
+
+def strangers(hooks: Any, hook: str, known: Sequence[str] = HARMLESS) -> Iterator[str]:
+    """Yield the plugins that implement a hook and are not known to do nothing for our items."""
+    for found in getattr(hooks, hook).get_hookimpls():
+        module = found.function.__module__ or ""
+        if not module.startswith(tuple(known)):
+            yield module
+
+
+def reason_lines(config: pytest.Config, reasons: Sequence[str]) -> list[str]:
+    """Return what ``-v`` says about the reasons against the fast protocol."""
+    # Not get_verbosity(): before pytest 9 it needs the terminal plugin.
+    if config.getoption("verbose", 0) <= 0:
+        return []
+    return [f"rageval: no fast protocol ({one})" for one in dict.fromkeys(reasons) if one]
+
+
+class FastReports:
+    """Makes all reports of a case from the one that an xdist worker sent, in the controller."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._hook = config.hook
+
+    def pytest_report_header(self) -> list[str]:
+        """Say why cases go pytest's own way, where they do."""
+        return reason_lines(self._config, [reason_against(self._config, self._hook)])
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(
+        self, report: pytest.TestReport
+    ) -> Generator[None, object, object]:
+        """Send what comes before the report of a call, and what comes after it."""
+        phases = report.__dict__.pop(PHASES, None)
+        if phases is None:
+            return (yield)
+        setup, teardown = _copy(report, "setup"), _copy(report, "teardown")
+        setup.start, setup.stop, setup.duration = phases
+        where = {"nodeid": report.nodeid, "location": report.location}
+        self._hook.pytest_runtest_logstart(**where)
+        self._hook.pytest_runtest_logreport(report=setup)
+        outcome = yield
+        self._hook.pytest_runtest_logreport(report=teardown)
+        self._hook.pytest_runtest_logfinish(**where)
+        return outcome
+
+
+def _copy(report: pytest.TestReport, when: Any) -> pytest.TestReport:
+    """Return the report of another phase, in which nothing happened, from the same worker."""
+    made = pytest.TestReport.__new__(pytest.TestReport)
+    made.__dict__.update(report.__dict__)
+    made.__dict__.pop(transport.ATTRIBUTE, None)
+    made.when = when
+    made.sections = list(report.sections)
+    made.user_properties = list(report.user_properties)
+    return made
