@@ -1,0 +1,354 @@
+"""E18: what takes the fast protocol cannot be told apart from what does not."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import xml.etree.ElementTree as ET
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_rageval.plugin.run.fast_protocol import FastProtocol
+from pytest_rageval.plugin.run.items import SampleItem
+
+if TYPE_CHECKING:
+    from tests.plugin.conftest import Project
+
+SCENARIO = """\
+name: garden
+metrics: [em, f1, rouge-l]
+metric_weights: {em: 1, f1: 2, rouge-l: 1}
+doc_weights: {b.md: 3}
+thresholds: {em: 1}
+gates: {em: 0.5, pass_rate: 0.1, unscored: 0.4, by: {kind: {f1: 0.1}}}
+dataset: {path: garden.jsonl, on_invalid: fail}
+"""
+ROWS = [
+    {"id": "first", "answer": "a rose", "references": ["rose"]},
+    {"id": "right", "answer": "oak", "references": ["oak"], "doc_name": "b.md", "kind": "tree"},
+    {"id": "tagged", "answer": "elm", "references": ["elm"], "tags": ["smoke"]},
+    {"id": "wrong", "answer": "fir", "references": ["oak"], "kind": "tree"},
+    {"id": "again", "answer": "ash", "references": ["ash"]},
+    {"id": "没有", "answer": "月季", "references": ["月季"]},
+    {"id": "skipped", "answer": "x", "references": ["x"], "skip": "later"},
+    {"id": "known", "answer": "x", "references": ["y"], "xfail": "known"},
+    {"id": "broken", "answer": ["no", "text"], "references": ["y"]},
+    {"id": "silent", "references": ["y"]},
+    {"id": "well", "answer": "yew", "references": ["yew"]},
+    {"id": "unexpected", "answer": "yes", "references": ["yes"], "xfail": "known"},
+    {"id": "fine", "answer": "box", "references": ["box"]},
+    {"id": "last", "answer": "bay", "references": ["bay"]},
+]
+VARIANTS = """\
+name: shed
+metrics: [em]
+variants:
+  old: {}
+  new: {metrics: [em, f1]}
+dataset:
+  - {id: a, answer: x, references: [x]}
+  - {id: b, answer: x, references: [x]}
+  - {id: c, answer: y, references: [x]}
+  - {id: d, answer: x, references: [x]}
+"""
+OWN = """\
+name: own
+metrics: [em, {use: 'mine:loud'}]
+dataset:
+  - {id: a, answer: x, references: [x]}
+  - {id: b, answer: x, references: [x]}
+  - {id: c, answer: x, references: [x]}
+"""
+MINE = """\
+import logging
+def loud(sample):
+    print("heard", sample.id)
+    logging.getLogger("mine").warning("logged %s", sample.id)
+    return 1.0
+"""
+TESTS = """\
+import os
+def test_before():
+    pass
+def test_current():
+    assert "test_current (call)" in os.environ["PYTEST_CURRENT_TEST"]
+def test_red():
+    assert 1 == 2
+"""
+# What a plugin sees, in the process that shows it.
+WITNESS = """
+    import os
+    import pytest
+
+    SEEN = []
+
+    def pytest_configure(config):
+        if not hasattr(config, "workerinput"):
+            config.pluginmanager.register(Witness())
+
+    def pytest_rageval_sample_scored(result):
+        SEEN.append(["scored", result.sample_id, os.environ.get("PYTEST_CURRENT_TEST")])
+
+    class Witness:
+        def pytest_runtest_logstart(self, nodeid, location):
+            SEEN.append(["start", nodeid, location])
+
+        @pytest.hookimpl(trylast=True)
+        def pytest_runtest_logreport(self, report):
+            facts = {name: value for name, value in vars(report).items() if name not in VARY}
+            facts["sections"] = [title for title, _ in report.sections]
+            SEEN.append(["report", report.nodeid, report.when, sorted(facts.items(), key=str)])
+
+        def pytest_runtest_logfinish(self, nodeid, location):
+            SEEN.append(["finish", nodeid, location])
+
+        def pytest_unconfigure(self):
+            text = os.linesep.join(map(repr, SEEN))
+            with open(os.environ["WITNESS"], "w", encoding="utf-8") as file:
+                file.write(text)
+
+    VARY = {"start", "stop", "duration", "longrepr", "node", "worker_id", "testrun_uid",
+            "item_index", "rageval_score"}
+"""
+
+LIGHT = ["", "-v -rA", "-q -x", "--junitxml=j.xml --durations=0 -vv", "--sw -m smoke"]
+FULL = [
+    "-q",
+    "-vv -rP",
+    "-s -v",
+    "--lf",
+    "--ff",
+    "--maxfail=2",
+    "--tb=no --no-summary",
+    "-k 'not wrong' --rag-strict",
+    "--deselect garden.rageval.yaml::right",
+    "garden.rageval.yaml::right garden.rageval.yaml::again",
+    "-o console_output_style=count",
+    "-o console_output_style=classic",
+    "-o console_output_style=times",
+    "-p no:terminal",
+    "-p no:logging",
+    "-p no:cacheprovider --junitxml=j.xml -o junit_family=xunit1 -o junit_logging=all",
+    "--setup-show",
+    "--setup-only",
+    "--setup-plan",
+    "--collect-only",
+    "--log-cli-level=DEBUG",
+    "-W error",
+    "--rag-shard=1/2",
+    "--rag-limit=6",
+    "--rag-report=html",
+    "-n 2",
+    "-n 2 -v --junitxml=j.xml",
+    "-n 2 --dist loadfile -v",
+]
+OTHERS = {
+    "pytest_sugar": "",
+    "pytest_html": "--html=page.html",
+    "allure_pytest": "--alluredir=allure",
+    "pytest_randomly": "-p randomly -p 'no:xdist'",
+    "pytest_rerunfailures": "--reruns 1",
+    "pytest_timeout": "--timeout 60",
+    "pytest_cov": "--cov=mine",
+}
+
+
+@pytest.fixture
+def mixed(project: Project) -> Project:
+    """A project with cases of every kind, variants, and tests that are no cases."""
+    project.rows(ROWS, "garden.jsonl")
+    project.scenario(SCENARIO, "garden")
+    project.scenario(VARIANTS, "shed")
+    project.scenario(OWN, "own")
+    project.file("mine.py", MINE)
+    project.file("test_z.py", TESTS)
+    project.file("pytest.ini", "[pytest]\nmarkers = smoke\n")
+    project.conftest(WITNESS)
+    return project
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *LIGHT,
+        *(pytest.param(one, marks=pytest.mark.full) for one in FULL),
+        *(
+            pytest.param(
+                options,
+                marks=[
+                    pytest.mark.full,
+                    pytest.mark.skipif(find_spec(name) is None, reason=f"needs {name}"),
+                ],
+            )
+            for name, options in OTHERS.items()
+        ),
+    ],
+)
+def test_nothing_differs(
+    options: str,
+    mixed: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """[E18] Output, reports in their order, JUnit XML, the cache, files and exit status."""
+    words = shlex.split(options)
+    if {"--lf", "--ff", "--sw"} & {*words}:
+        mixed.pytest()  # what failed before
+    start = tmp_path_factory.mktemp("start")
+    shutil.copytree(mixed.path, start, dirs_exist_ok=True, symlinks=True)
+    monkeypatch.setenv("WITNESS", str(mixed.path / "seen.txt"))
+    monkeypatch.setenv("RAGEVAL_NO_FAST", "0")
+    fast = _traces(mixed, words)
+    for path in mixed.path.iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    shutil.copytree(start, mixed.path, dirs_exist_ok=True, symlinks=True)
+    monkeypatch.setenv("RAGEVAL_NO_FAST", "1")
+    slow = _traces(mixed, words)
+    for name in slow:
+        assert fast[name] == slow[name], name
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the cases that took the fast protocol, in their order."""
+    found: list[str] = []
+    run = FastProtocol._run
+
+    def counted(self: FastProtocol, item: SampleItem) -> bool | None:
+        outcome = run(self, item)
+        if outcome:
+            found.append(item.nodeid.partition(".rageval.yaml::")[2])
+        return outcome
+
+    monkeypatch.setattr(FastProtocol, "_run", counted)
+    return found
+
+
+def test_what_passes_and_is_neither_first_nor_last_is_fast(
+    mixed: Project, quick: list[str]
+) -> None:
+    """[E18] Nothing of own.rageval.yaml, with a metric of the user, nor what fails or is marked."""
+    mixed.pytest()
+    garden = ["right", "tagged", "again", "没有", "well", "fine"]
+    assert quick == [*garden, "old::b", "old::c", "new::b", "new::c"]
+
+
+@pytest.mark.parametrize(
+    ("hook", "name"),
+    [
+        ("def pytest_runtest_setup(item): pass", "pytest_runtest_setup of conftest"),
+        ("def pytest_runtest_call(item): pass", "pytest_runtest_call of conftest"),
+        ("def pytest_runtest_teardown(item): pass", "pytest_runtest_teardown of conftest"),
+        ("def pytest_runtest_makereport(item): pass", "pytest_runtest_makereport of conftest"),
+        ("def pytest_runtest_protocol(item): pass", "pytest_runtest_protocol of conftest"),
+    ],
+)
+def test_a_hook_that_it_would_pass_over_switches_it_off(
+    hook: str, name: str, mixed: Project, quick: list[str]
+) -> None:
+    """[E18] For the cases that meet the hook; ``-v`` says so."""
+    mixed.file("other/conftest.py", hook)
+    text = SCENARIO.replace("name: garden", "name: other").replace("path: ", "path: ../")
+    mixed.file("other/qa.rageval.yaml", text)
+    result = mixed.pytest("-v")
+    assert "old::b" in quick
+    assert quick.count("right") == 1
+    result.stdout.fnmatch_lines([f"rageval: no fast protocol ({name})"])
+
+
+@pytest.mark.parametrize("how", ["option", "variable", "ini"])
+def test_it_can_be_switched_off(
+    how: str, mixed: Project, quick: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[E18] ``-v`` says by what."""
+    said = {"option": "--rag-no-fast", "variable": "RAGEVAL_NO_FAST", "ini": "rageval_fast = false"}
+    if how == "variable":
+        monkeypatch.setenv("RAGEVAL_NO_FAST", "yes")
+    words = {"option": ["--rag-no-fast"], "ini": ["-o", "rageval_fast=false"]}.get(how, [])
+    result = mixed.pytest("-v", *words)
+    assert quick == []
+    result.stdout.fnmatch_lines([f"rageval: no fast protocol ({said[how]})"])
+
+
+def test_a_package_that_cannot_be_set_up_is_an_error_of_each_case(
+    project: Project, quick: list[str]
+) -> None:
+    """[E18] As pytest has it for all that is in a package; nothing of it passes."""
+    project.file("__init__.py", "def setup_module(module):\n    raise OSError('no disk')\n")
+    project.rows(ROWS[:5], "garden.jsonl")
+    project.scenario("name: a\nmetrics: [em]\ndataset: garden.jsonl\n", "a")
+    project.pytest().assert_outcomes(errors=5, failed=1)
+    assert quick == []
+
+
+def _traces(project: Project, words: list[str]) -> dict[str, Any]:
+    """Run pytest, and return all that comes out, by names."""
+    result = project.pytest(*words)
+    out = [_steady(line) for line in result.outlines if "RAGEVAL_NO_FAST" not in line]
+    seen = (project.path / "seen.txt").read_text("utf-8").splitlines()
+    in_order = not {"-n", "--durations=0"} & {*words}
+    junit, cache = project.path / "j.xml", project.path / ".pytest_cache"
+    return {
+        "status": result.ret,
+        "out": out if in_order else sorted("".join(sorted(line)) for line in out),
+        "err": [_steady(line) for line in result.errlines],
+        "seen": seen if in_order else _by_case(seen),
+        "cache": {
+            path.name: sorted(_steady(path.read_text()).replace(",", "").splitlines())
+            for path in cache.rglob("*")
+            if path.is_file()
+        },
+        "files": _files(project.path),
+        "junit": _junit(junit, in_order=in_order) if junit.exists() else [],
+    }
+
+
+_RUN = r"\d{8}T\d{6}-\d+"
+_TIME = r"\bin [\d.]+s|\b[\d.]+s (?=setup|call|teardown)|\d+ms|\b[\d.]+s$"
+_ADDRESS = r"0x[0-9a-f]+"
+_PROGRESS = r"\[gw\d\]( \[ *\d+%\])?|\[ *\d+%\]|[\d.]+(us|μs|ms|s|m)? *$"
+_DATE = r"\d{4}-\d\d-\d\dT[\d:.]+"
+_VARYING = re.compile(f"{_RUN}|{_TIME}|{_PROGRESS}|{_DATE}|{_ADDRESS}")
+
+
+def _steady(line: str) -> str:
+    """Return a line of the output without times and names of runs."""
+    return re.sub(r"=+", "=", _VARYING.sub("#", line))
+
+
+def _by_case(lines: list[str]) -> list[list[str]]:
+    """Return what was seen of each case in its order, whichever worker ran it and when."""
+    cases: dict[str, list[str]] = {}
+    for line in lines:
+        found = re.search(r"[\w.]+::[^'\"]+", line) if "'scored'" not in line else None
+        cases.setdefault(found[0] if found else line, []).append(line)
+    return [cases[name] for name in sorted(cases)]
+
+
+def _files(root: Path) -> dict[str, str]:
+    """Return the files of the newest runs, without what a run is."""
+    found = {}
+    for name in ("garden", "shed/old", "shed/new", "own"):
+        runs = [run for run in sorted((root / ".rageval" / name).glob("2*")) if run.is_dir()]
+        for path in runs[-1].rglob("*") if runs else ():
+            text = path.read_text("utf-8")
+            if path.name == "results.json":
+                text = re.sub(r'(?m)^"run": .*$', "", text)
+            elif path.name in ("metadata.json", "report.html", "shard.jsonl", "summary.md"):
+                text = ""
+            found[f"{name}/{path.name}"] = re.sub(r",[\d.]+e?-?\d*$", "", text, flags=re.MULTILINE)
+    return found
+
+
+def _junit(path: Path, *, in_order: bool) -> list[str]:
+    """Return the test cases of JUnit XML, without times."""
+    root = ET.parse(path).getroot()
+    for one in root.iter():
+        for name in ("time", "timestamp", "hostname"):
+            one.attrib.pop(name, None)
+    cases = [ET.tostring(one, "unicode") for one in root.iter("testcase")]
+    return cases if in_order else sorted(cases)
