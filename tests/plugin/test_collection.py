@@ -84,3 +84,15 @@ def test_without_scenarios_pytest_is_as_without_the_plugin(project: Project) -> 
     assert result.ret == pytest.ExitCode.OK
     result.stdout.no_fnmatch_line("*rageval: *")
     assert project.wrote_nothing
+
+
+@pytest.mark.parametrize("option", ["--rag-no-fast", "-q"])
+def test_hooks_of_another_folder_are_not_called(option: str, project: Project) -> None:
+    """[A1] Also where its conftest.py is loaded after the scenario was collected."""
+    project.scenario("name: qa\nmetrics: [em]\ndataset: [{answer: x, references: [x]}]\n")
+    project.file("z/conftest.py", "def pytest_runtest_logstart(nodeid): print('met', nodeid)\n")
+    project.file("z/test_it.py", "def test_it(): pass\n")
+    result = project.pytest("-s", option)
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.fnmatch_lines(["*met z/test_it.py::test_it"])
+    result.stdout.no_fnmatch_line("*met qa*")

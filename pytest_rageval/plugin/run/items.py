@@ -66,6 +66,9 @@ ENGINE: pytest.StashKey[EngineRun] = pytest.StashKey()
 """Key in the config: what has scores computed in other processes, where the run has an engine."""
 
 
+_HOOKS: pytest.StashKey[Any] = pytest.StashKey()
+"""Key in the parent of items: the hooks that are called for them."""
+
 _PLACE: pytest.StashKey[str] = pytest.StashKey()
 """Key in the parent of items: the path that pytest's reports show."""
 
@@ -78,7 +81,7 @@ class SampleItem(pytest.Item):
 
     def __init__(self, *, plan: Plan, case: Case, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._ihook = self.parent.ihook if self.parent is not None else self.session.ihook
+        self._ihook: Any = None
         self.plan = plan
         self.case = case
         self.result: SampleResult | None = None
@@ -89,7 +92,16 @@ class SampleItem(pytest.Item):
 
     @property
     def ihook(self) -> Any:
-        """The hooks of the file. pytest looks them up at each call, which costs 5 % of a run."""
+        """The hooks of the file. pytest looks them up at each call, which costs 5 % of a run.
+
+        Until all is collected, there may come a conftest.py of another folder, which is none of it.
+        """
+        if self._ihook is None:
+            assert self.parent is not None
+            if not self.session.testscollected:
+                return self.parent.ihook
+            known = self.parent.stash.get(_HOOKS, None)
+            self._ihook = known or self.parent.stash.setdefault(_HOOKS, self.parent.ihook)
         return self._ihook
 
     @cached_property
