@@ -33,6 +33,8 @@ _LOGGED: Final = (
     "pytest_runtest_logfinish",
 )
 _RAISED: Final = (KeyboardInterrupt, pytest.exit.Exception)
+# In a worker, execnet runs the module xdist.remote under another name.
+_OF_XDIST: Final = ("xdist.", "__channelexec__")
 _MEANT: Final = frozenset({"skip", "skipif", "xfail"})
 
 
@@ -88,7 +90,7 @@ class FastProtocol:
         self._is_heard = not self._is_worker or any(
             giver
             for hook in _LOGGED
-            for giver in strangers(item.ihook, hook, (*HARMLESS, "xdist."))
+            for giver in strangers(item.ihook, hook, (*HARMLESS, *_OF_XDIST))
         )
 
     def _run(self, item: SampleItem) -> bool | None:
