@@ -6,6 +6,7 @@ import gc
 
 import pytest
 
+from pytest_rageval.plugin.run import garbage
 from pytest_rageval.plugin.run.garbage import garbage_kept
 
 
@@ -56,3 +57,13 @@ def test_a_run_freezes_its_samples_and_leaves_nothing_frozen(project, run):
     lines = project.path.joinpath("log.txt").read_text().splitlines()
     assert set(lines) == {"call True True"}
     assert gc.get_freeze_count() < 1000
+
+
+def test_at_exit_the_interpreter_does_not_look_through_a_run(monkeypatch):
+    registered = []
+    monkeypatch.setattr(garbage.atexit, "register", registered.append)
+    garbage._hide_at_exit.cache_clear()
+    garbage.hide_samples()
+    garbage.hide_samples()
+    assert registered == [gc.freeze]
+    assert gc.get_freeze_count() > 1000

@@ -10,7 +10,7 @@ go pytest's way.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import pytest
@@ -32,6 +32,16 @@ _LOGGED: Final = (
     "pytest_runtest_logreport",
     "pytest_runtest_logfinish",
 )
+# Of a setup or teardown that passed, these keep the report for --durations, or do nothing.
+_KEEP_OR_DO_NOTHING: Final = (
+    "_pytest.cacheprovider.LFPlugin.",
+    "_pytest.logging.LoggingPlugin.",
+    "_pytest.main.Session.",
+    "_pytest.stepwise.StepwisePlugin.",
+    "_pytest.terminal.TerminalReporter.",
+    "_pytest.terminalprogress.TerminalProgressPlugin.",
+    "pytest_rageval.",
+)
 _RAISED: Final = (KeyboardInterrupt, pytest.exit.Exception)
 # In a worker, execnet runs the module xdist.remote under another name.
 _OF_XDIST: Final = ("xdist.", "__channelexec__")
@@ -46,7 +56,8 @@ class FastProtocol:
         self._first: SampleItem | None = None
         self._is_fast = False
         self._is_worker = hasattr(config, "workerinput")
-        self._is_heard = True
+        self._log: Callable[[SampleItem, pytest.TestReport], None] = self._log_all
+        self._kept: list[Any] | None = None
 
     def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> list[str]:
         """Say why cases go pytest's own way, where they do."""
@@ -87,11 +98,19 @@ class FastProtocol:
             and not any(mark.name in _MEANT for mark in item.iter_markers())
             and not reason_against(self._config, item.ihook)
         )
-        self._is_heard = not self._is_worker or any(
-            giver
-            for hook in _LOGGED
-            for giver in strangers(item.ihook, hook, (*HARMLESS, *_OF_XDIST))
-        )
+        if self._is_fast:
+            self._log = self._way(item.ihook)
+
+    def _way(self, hooks: Any) -> Callable[[SampleItem, pytest.TestReport], None]:
+        """Return how the reports of cases are sent to whoever listens."""
+        if self._is_worker:
+            known = (*HARMLESS, *_OF_XDIST)
+            is_alone = not any([*strangers(hooks, hook, known)] for hook in _LOGGED)
+            return self._send if is_alone else self._log_all
+        terminal: Any = self._config.pluginmanager.get_plugin("terminalreporter")
+        self._kept = None if terminal is None else terminal.stats.setdefault("", [])
+        is_alone = not list(strangers(hooks, "pytest_runtest_logreport", _KEEP_OR_DO_NOTHING))
+        return self._log_call if is_alone else self._log_all
 
     def _run(self, item: SampleItem) -> bool | None:
         """Run a case, and return True; None if it does not pass."""
@@ -106,13 +125,10 @@ class FastProtocol:
         item.begin()
         item.result = results[0]
         first = pytest.TestReport.from_item_and_call(item, setup)
-        if self._is_heard:
-            self._log(item, first)
-        else:
-            self._send(item, first)
+        self._log(item, first)
         return True
 
-    def _log(self, item: SampleItem, setup: pytest.TestReport) -> None:
+    def _log_all(self, item: SampleItem, setup: pytest.TestReport) -> None:
         """Send the reports of a case through the hooks, as pytest does."""
         log, location = item.ihook.pytest_runtest_logreport, setup.location
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=location)
@@ -121,6 +137,18 @@ class FastProtocol:
         log(report=_after(setup, "call"))
         del os.environ[_CURRENT]
         log(report=_after(setup, "teardown"))
+        item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=location)
+
+    def _log_call(self, item: SampleItem, setup: pytest.TestReport) -> None:
+        """Send the report of the call through the hooks, and keep the others as the terminal would.
+
+        Nobody else wants them.
+        """
+        location = setup.location
+        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=location)
+        item.ihook.pytest_runtest_logreport(report=_after(setup, "call"))
+        if self._kept is not None:
+            self._kept += (setup, _after(setup, "teardown"))
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=location)
 
     def _send(self, item: SampleItem, setup: pytest.TestReport) -> None:

@@ -25,7 +25,7 @@ _PASSED_OVER: Final = (
     "pytest_runtest_makereport",
 )
 # They do nothing for items that are no functions; hypothesis comes with other tools.
-HARMLESS: Final = ("_pytest.", "pytest_rageval.", "_hypothesis_pytestplugin", "langsmith.")
+HARMLESS: Final = ("_pytest.", "pytest_rageval.", "_hypothesis_pytestplugin.", "langsmith.")
 _SHOWING: Final = {
     "setuponly": "--setup-only",
     "setupplan": "--setup-plan",
@@ -50,8 +50,8 @@ def reason_against(config: pytest.Config, hooks: Any) -> str:
 def strangers(hooks: Any, hook: str, known: Sequence[str] = HARMLESS) -> Iterator[str]:
     """Yield the plugins that implement a hook and are not known to do nothing for our items."""
     for found in getattr(hooks, hook).get_hookimpls():
-        module = found.function.__module__ or ""
-        if not module.startswith(tuple(known)):
+        module, name = found.function.__module__ or "", found.function.__qualname__
+        if not f"{module}.{name}".startswith(tuple(known)):
             yield module
 
 

@@ -6,9 +6,11 @@ live until the end of the run, and scanning them took a quarter of a run over 10
 
 from __future__ import annotations
 
+import atexit
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 
 @contextmanager
@@ -21,3 +23,15 @@ def garbage_kept() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def hide_samples() -> None:
+    """Hide all that is there from the collector, until hooks.py calls ``gc.unfreeze()``."""
+    gc.freeze()
+    _hide_at_exit()
+
+
+@cache
+def _hide_at_exit() -> None:
+    """Have the interpreter not look through a whole run twice when it ends; once a process."""
+    atexit.register(gc.freeze)
