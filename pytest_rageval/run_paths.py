@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from pytest_rageval.model import SEPARATOR
-
 DEFAULT_OUTPUT = ".rageval"
 
 EVALUATION_ROWS: Final = "evaluation_rows.json"
@@ -105,6 +103,9 @@ def run_folder(title: str) -> Path:
     >>> run_folder("support-bot::gpt: 4o").as_posix()
     'support-bot/gpt_ 4o-5729d0'
     """
+    # Not at the top: every start of pytest loads this module.
+    from pytest_rageval.model import SEPARATOR
+
     return Path(*(folder_name(part) for part in title.split(SEPARATOR, 1)))
 
 

@@ -17,7 +17,7 @@ from pytest_rageval.plugin.quality_options import where_scenarios_are
 from pytest_rageval.plugin.run.items import case_of
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.plugin.show.label_lines import label_lines
-from pytest_rageval.reports.draw_labels import DrawnLabels, Wanted, draw_labels
+from pytest_rageval.reports.labels.draw_labels import DrawnLabels, Wanted, draw_labels
 from pytest_rageval.text.printable import printable
 
 

@@ -11,12 +11,37 @@ if TYPE_CHECKING:
 
 HEAVY = ("yaml", "pydantic", "numpy", "rouge_score", "nltk", "ragas", "jieba", "ir_measures")
 
+# Packages of ours that a scenario needs which uses them, and no other.
+SPARED = (
+    "clients.http",
+    "clients.limits",
+    "clients.providers",
+    "datasets.trec",
+    "engine.elsewhere",
+    "engine.planning.bind_labels",
+    "engine.planning.bind_stop",
+    "executors",
+    "notebooks",
+    "engine.scoring.live_run",
+    "metrics.ragas.backend",
+    "plugin.show.variants_table",
+    "reports.labels.draw_labels",
+    "reports.page.assemble",
+    "serving",
+    "shards",
+    "stats.corrected",
+    "targets.frames",
+)
+
 LOADED = """
 def pytest_unconfigure(config):
     import sys
+    ours = sorted(name for name in SPARED if "pytest_rageval." + name in sys.modules)
+    print("spared:", *ours, file=sys.stderr)
+    print("model:", "pytest_rageval.model" in sys.modules, file=sys.stderr)
     print("loaded:", *sorted(set(HEAVY) & set(sys.modules)), file=sys.stderr)
     print("plugin:", "pytest_rageval.plugin.hooks" in sys.modules, file=sys.stderr)
-""".replace("HEAVY", repr(HEAVY))
+""".replace("HEAVY", repr(HEAVY)).replace("SPARED", repr(SPARED))
 
 
 def _loaded(project: Project, *args: str) -> set[str]:
@@ -25,8 +50,10 @@ def _loaded(project: Project, *args: str) -> set[str]:
     # ragas brings langsmith along, whose plugin loads pydantic.
     result = project.pytester.runpytest_subprocess("-p", "no:langsmith_plugin", *args)
     result.stderr.fnmatch_lines(["plugin: True"])
-    (line,) = (line for line in result.errlines if line.startswith("loaded:"))
-    return set(line.split()[1:])
+    lines = [line for line in result.errlines if line.startswith(("loaded:", "spared:", "model:"))]
+    spared, model, loaded = (line.split()[1:] for line in lines)
+    assert spared == []
+    return {*loaded, *(["model"] if model == ["True"] else [])}
 
 
 @pytest.mark.parametrize("args", [("--collect-only",), ("--help",), ()], ids=" ".join)
@@ -53,7 +80,7 @@ def test_lexical_metrics_load_nothing_numeric(project: Project) -> None:
           - {answer: in Paris, references: [Paris]}
         """
     )
-    assert _loaded(project) == {"yaml", "pydantic"}
+    assert _loaded(project) == {"yaml", "pydantic", "model"}
     assert project.gates()["em.mean"] == "passed"
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_rageval.datasets.trec import load_trec
 from pytest_rageval.engine.planning.binding import Binding, resolve_metric
 from pytest_rageval.engine.reference_digests import NEEDED_AS, reference_digests
 from pytest_rageval.engine.scoring.score_sample import score_case, weigh_scores
@@ -24,11 +23,11 @@ from pytest_rageval.model import (
     SignificanceTest,
     answer_digest,
 )
-from pytest_rageval.results.saved_run import SavedRun, load_baseline, out_of_range
 from pytest_rageval.run_paths import is_path
 
 if TYPE_CHECKING:
     from pytest_rageval.engine.plan import Plan
+    from pytest_rageval.results.saved_run import SavedRun
 
 
 def bind_comparison(binding: Binding, names: Sequence[str]) -> Comparing | None:
@@ -153,6 +152,9 @@ def _entries(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _saved(binding: Binding, use: _Use) -> SavedRun | None:
+    # Here and below, not at the top: most scenarios are compared with nothing.
+    from pytest_rageval.results.saved_run import load_baseline
+
     scenario, run_paths, name = binding.scenario, binding.run_paths, use.name
     file = run_paths.known_baseline_file(name, binding.title, scenario.output_dir)
     beside = binding.loaded.path.parent / name
@@ -180,6 +182,8 @@ def _stems(folder: Path) -> list[str]:
 
 def _check(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> None:
     """Refuse a baseline whose scores mean something else, unless ``anyway`` is set."""
+    from pytest_rageval.results.saved_run import out_of_range
+
     where = binding.loaded.where(*use.path)
     name = f"baseline {saved.name!r} ({saved.shown})"
     if odd := out_of_range(saved, plan.info.metrics):
@@ -345,6 +349,8 @@ def _failed(saved: SavedRun, names: Collection[str]) -> dict[str, list[str]]:
 
 def _older_run(binding: Binding, plan: Plan, run_path: str) -> Baseline | None:
     """Return the scores of another TREC run over the same queries."""
+    from pytest_rageval.datasets.trec import load_trec
+
     spec = binding.scenario.dataset.model_copy(update={"run_path": run_path})
     place = binding.loaded.where("compare", "run_old_path")
     try:

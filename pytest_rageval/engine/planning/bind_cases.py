@@ -9,7 +9,6 @@ from dataclasses import replace
 from pytest_rageval.datasets.base import row_place
 from pytest_rageval.datasets.corpus import Corpus, load_corpus
 from pytest_rageval.datasets.load import Dataset, load_dataset
-from pytest_rageval.datasets.trec import load_trec
 from pytest_rageval.engine.bound import BoundMetric
 from pytest_rageval.engine.planning.bind_columns import NAMED, check_columns
 from pytest_rageval.engine.planning.binding import Binding
@@ -70,6 +69,9 @@ def _load(binding: Binding, spec: DatasetSpec) -> Dataset:
             raise ScenarioError([Problem(where, _unused(binding.loaded.variant))])
         given = None
     if spec.qrels_path is not None:
+        # Not at the top: most scenarios have rows.
+        from pytest_rageval.datasets.trec import load_trec
+
         return load_trec(spec, folder, lambda key: binding.loaded.where("dataset", key))
     row_lines = None
     if spec.rows is not None:

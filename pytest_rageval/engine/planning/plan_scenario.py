@@ -30,7 +30,6 @@ from pytest_rageval.engine.planning.bind_diagnosis import check_diagnosed
 from pytest_rageval.engine.planning.bind_keys import bind_keys, with_snapshot
 from pytest_rageval.engine.planning.bind_models import bind_models
 from pytest_rageval.engine.planning.bind_samples import bind_samples
-from pytest_rageval.engine.planning.bind_stop import bind_stop
 from pytest_rageval.engine.planning.bind_target import bind_target
 from pytest_rageval.engine.planning.binding import (
     Binding,
@@ -278,7 +277,10 @@ def _with_gates(binding: Binding, plan: Plan, *, compares: bool) -> Plan:
     if compares and not binding.problems:
         info = replace(info, baselines=bind_baselines(binding, plan))
     gated = bind_gates(binding, info)
-    if plan.rename is None:
+    if plan.rename is None and binding.scenario.stop is not None:
+        # Not at the top: most scenarios do not stop early.
+        from pytest_rageval.engine.planning.bind_stop import bind_stop
+
         stop = bind_stop(binding, replace(plan, info=info), is_tested=not compares)
         info = replace(info, stop=stop)
     warnings = tuple(dict.fromkeys(f"{info.path}: {warning}" for warning in binding.warnings))

@@ -17,8 +17,6 @@ from pytest_rageval.model import GateResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.plugin.run.last_failed import deselected_best
 from pytest_rageval.plugin.settings import Settings
 from pytest_rageval.plugin.show.table_lines import terminal_width, write_lines
-from pytest_rageval.plugin.show.variants_table import variant_lines, variants_heading
-from pytest_rageval.reports.write_variants import write_variants
 from pytest_rageval.run_paths import run_folder
 
 CONTESTS = pytest.StashKey[Sequence[Contested]]()
@@ -65,6 +63,9 @@ class Contests:
         """Return the page, None without one, or a sentence why there are no files."""
         if found.ranking is None:
             return None
+        # Here and below, not at the top: most scenarios have no variants.
+        from pytest_rageval.reports.write_variants import write_variants
+
         base = self._settings.run_paths.run_base(found.info.output_dir)
         folder = base / run_folder(found.info.name)
         try:
@@ -76,6 +77,10 @@ class Contests:
 
     def show(self, terminal: pytest.TerminalReporter) -> None:
         """Print the ranked tables."""
+        if not self.found:
+            return
+        from pytest_rageval.plugin.show.variants_table import variant_lines, variants_heading
+
         width = terminal_width(self._config)
         for found in self.found:
             page = self._pages.get(found.nodeid)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any, Final
 
-from pytest_rageval.reports.label_sheet import LabelSheet
+from pytest_rageval.reports.labels.label_sheet import LabelSheet
 from pytest_rageval.reports.page.assemble import page_of
 
 LABEL_SCRIPTS: Final = ("words.js", "elements.js", "frame.js", "label.js", "label_start.js")

@@ -27,7 +27,7 @@ from pytest_rageval.model import (
     answer_digest,
 )
 from pytest_rageval.plugin.show.label_lines import label_lines
-from pytest_rageval.reports.draw_labels import DrawnLabels, Wanted, draw_labels
+from pytest_rageval.reports.labels.draw_labels import DrawnLabels, Wanted, draw_labels
 from pytest_rageval.results.draws import read_records
 from pytest_rageval.results.layout import results_chunks
 from pytest_rageval.run_paths import RunPaths

@@ -16,7 +16,7 @@ from pytest_rageval.model import (
     ScenarioInfo,
     answer_digest,
 )
-from pytest_rageval.reports.label_sheet import LabelRow
+from pytest_rageval.reports.labels.label_sheet import LabelRow
 from pytest_rageval.stats.drawing import Candidate
 from pytest_rageval.stats.label_scale import Scale, column_of
 from pytest_rageval.stats.weights import is_scored

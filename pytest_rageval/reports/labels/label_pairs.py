@@ -9,14 +9,14 @@ from datetime import datetime
 from typing import Final
 
 from pytest_rageval.model import WEIGHTED_SCORE, HumanLabels, ScenarioInfo
-from pytest_rageval.reports.label_population import (
+from pytest_rageval.reports.labels.label_population import (
     SavedSample,
     digest_of,
     drawn_labels,
     is_answered,
     label_row,
 )
-from pytest_rageval.reports.label_sheet import LabelRow
+from pytest_rageval.reports.labels.label_sheet import LabelRow
 from pytest_rageval.results.draws import DrawRecord, StratumRecord
 from pytest_rageval.results.saved_run import load_baseline
 from pytest_rageval.run_paths import RunPaths

@@ -1,0 +1,1 @@
+"""Answers drawn for people to label: which ones, and the sheet to fill in."""
