@@ -56,7 +56,10 @@ class Head:
 
 
 class Failure(NamedTuple):
-    """What was red and is no outcome of a case: a teardown, another test, a file (``collect``)."""
+    """What was red and no outcome of a case shows.
+
+    A teardown, a subtest, an earlier attempt, another test, a file (``when`` is ``collect``).
+    """
 
     nodeid: str
     when: str
@@ -85,11 +88,21 @@ class End:
 
 
 class CaseRow(NamedTuple):
-    """A case as it ran: its node id, its result, and what was reported of one that did not pass."""
+    """A case as it ran: its node id, its result, and what was reported of one that did not pass.
+
+    ``reported`` is the outcome that pytest showed, where it is not that of the case: the test of a
+    case that cannot be judged FAILED at its call, for instance.
+    """
 
     nodeid: str
     result: SampleResult
     text: str = ""
+    reported: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The outcome that pytest shows."""
+        return self.reported or self.result.outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +127,8 @@ def shard_lines(head: Head, rows: Iterable[CaseRow], end: End) -> Iterator[str]:
     yield wire_text({**said, "part": str(head.part), "info": info.to_dict()}) + "\n"
     for row in rows:
         below = row.nodeid.removeprefix(info.nodeid)
-        yield wire_text([below, row.result.to_row(), *([row.text] if row.text else [])]) + "\n"
+        told = [row.text, row.reported] if row.reported else [row.text] if row.text else []
+        yield wire_text([below, row.result.to_row(), *told]) + "\n"
     yield wire_text({"end": asdict(end)}) + "\n"
 
 

@@ -17,17 +17,23 @@ Location = tuple[str, int | None, str]
 
 
 def reports_of(
-    row: CaseRow, info: ScenarioInfo, root: Path, torn: Failure | None
+    row: CaseRow, info: ScenarioInfo, root: Path, beside: Sequence[Failure]
 ) -> Sequence[pytest.TestReport]:
-    """Return the report that decides a case, and that of its teardown, which may have failed."""
+    """Return the reports of a case: last the one that decides it, and that of its teardown.
+
+    ``beside`` is what else failed in it: its teardown, a subtest, or an earlier attempt.
+    """
     location = (info.nodeid, 0, f"{one_line(info.title)}: {row.nodeid.rpartition('::')[2]} ")
-    return _deciding(row, info, root, location), _report(row.nodeid, location, "teardown", torn)
+    torn = next((one for one in beside if one.when == "teardown"), None)
+    others = [_report(row.nodeid, location, one.when, one) for one in beside if one is not torn]
+    last = _report(row.nodeid, location, "teardown", torn)
+    return *others, _deciding(row, info, root, location), last
 
 
 def _deciding(
     row: CaseRow, info: ScenarioInfo, root: Path, location: Location
 ) -> pytest.TestReport:
-    outcome = row.result.outcome
+    outcome = row.shown
     if outcome in ("failed", "error"):
         when: Any = "call" if outcome == "failed" else "setup"
         text = _failure(row.text, root / info.path)

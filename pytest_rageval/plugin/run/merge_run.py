@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from operator import itemgetter
@@ -96,7 +97,9 @@ class MergeSession(RagevalSession):
         self._results.open(info)
         self._results.lack(info.nodeid, found.missing, found.lost)
         self._files.remark(info, found.remarks)
-        failures = found.failures
+        beside: dict[str, list[Failure]] = defaultdict(list)
+        for failure in found.failures.values():
+            beside[failure.nodeid].append(failure)
         is_followed = self._hooks.follows_samples(info)
         for row in found.rows():
             case = row if late is None else _judged_late(row, late)
@@ -104,20 +107,20 @@ class MergeSession(RagevalSession):
             self._results.record(info.nodeid, case.nodeid, result)
             if is_followed:
                 self.sample_scored(info.nodeid, result)
-            torn = failures.get((case.nodeid, "teardown"))
-            if torn or self._junit is not None or result.outcome in ("failed", "error"):
-                reports = reports_of(case, info, self._config.rootpath, torn)
+            more = beside.get(case.nodeid, ())
+            if more or self._junit is not None or case.shown in ("failed", "error"):
+                reports = reports_of(case, info, self._config.rootpath, more)
                 if self._junit is not None:
-                    self._junit.note(reports[0], result)
+                    self._junit.note(reports[-2], result)
                 told.append((result.index, reports))
         return [reports for _, reports in sorted(told, key=itemgetter(0))]
 
     def _beside_cases(self) -> Iterator[Failure]:
         """Yield what was red in the shards beside the cases, each once."""
         failures = {key: one for found in self._merged for key, one in found.failures.items()}
-        counts = self._results.count_of
+        rows = [self._results.rows_of(found.info.nodeid) for found in self._merged]
         for one in failures.values():
-            if not any(counts(found.info.nodeid, [one.nodeid]) for found in self._merged):
+            if not any(one.nodeid in cases for cases in rows):
                 yield one
 
     @property
@@ -244,4 +247,6 @@ def _judged_late(row: CaseRow, late: LateGates) -> CaseRow:
     if result.xfail is not None and info.is_of_file:
         return CaseRow(row.nodeid, replace(result, outcome="xfailed"), result.xfail)
     result = replace(result, outcome="error")
-    return CaseRow(row.nodeid, result, unjudged_text(info, result, reasons))
+    # A test function asks at its call.
+    reported = "" if info.is_of_file else "failed"
+    return CaseRow(row.nodeid, result, unjudged_text(info, result, reasons), reported)

@@ -18,6 +18,7 @@ from pytest_rageval.model import Outcome, SampleResult, ScenarioInfo, wire_text
 from pytest_rageval.plugin.claimed_names import collected_scenarios
 from pytest_rageval.plugin.quality_options import refuse_empty_run
 from pytest_rageval.plugin.run.items import case_of
+from pytest_rageval.plugin.run.report_outcome import is_of_a_part, outcome_of
 from pytest_rageval.plugin.run.session import RagevalSession
 from pytest_rageval.plugin.settings import Settings
 from pytest_rageval.plugin.show.table_lines import terminal_width
@@ -34,6 +35,8 @@ _OUTPUT = "rageval_scenarios"
 
 _FAILED = pytest.ExitCode.TESTS_FAILED
 _JUDGED = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+_PHASE_OF: Mapping[str, str] = {"failed": "call", "error": "setup"}
+"""In which phase a test fails that pytest shows as FAILED, or as an ERROR."""
 _RUN_NOTHING = ("collectonly", "setuponly", "setupplan", "rag_dry_run")
 
 
@@ -46,6 +49,7 @@ class ShardSession(RagevalSession):
         self._infos: dict[str, ScenarioInfo] = {}
         self._failures: dict[tuple[str, str], str] = {}
         self._reasons: dict[str, str] = {}
+        self._told: dict[str, Outcome] = {}
         self._lines: list[str] = []
         self._status: int = pytest.ExitCode.OK
         self._problem = ""
@@ -99,6 +103,9 @@ class ShardSession(RagevalSession):
         elif report.skipped:
             said = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
             self._reasons[report.nodeid] = getattr(report, "wasxfail", said)
+        told = None if is_of_a_part(report) else outcome_of(report)
+        if told is not None:
+            self._told[report.nodeid] = told
 
     def sample_scored(self, scenario: str, result: SampleResult) -> None:
         """Call no hook: the merge does, with the results of all shards."""
@@ -139,12 +146,18 @@ class ShardSession(RagevalSession):
         self._status = session.exitstatus
         if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
             session.exitstatus = pytest.ExitCode.OK
+        if session.exitstatus == pytest.ExitCode.OK and self._has_red_case():
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED  # a test may hide what its case is
         try:
             for info in sorted(self._infos.values(), key=in_file_order):
                 self._write(info)
         except OSError as error:
             self._problem = f"shard NOT written: {error}"
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _has_red_case(self) -> bool:
+        rows = (self._results.rows_of(nodeid).values() for nodeid in self._infos)
+        return any(row.outcome in ("failed", "error") for found in rows for row in found)
 
     def _write(self, info: ScenarioInfo) -> None:
         """Write the file of a scenario; raises OSError."""
@@ -176,21 +189,27 @@ class ShardSession(RagevalSession):
 
     def _rows(self, rows: Mapping[str, SampleResult]) -> Iterator[CaseRow]:
         for nodeid, result in sorted(rows.items(), key=lambda one: one[1].index):
-            yield CaseRow(nodeid, result, self._text(nodeid, result.outcome))
+            told = self._reported(nodeid)
+            if told in ("skipped", "xfailed"):
+                text = self._reasons.get(nodeid, "")
+            else:
+                text = self._failures.get((nodeid, _PHASE_OF.get(told, "")), "")
+            yield CaseRow(nodeid, result, text, "" if told == result.outcome else told)
 
-    def _text(self, nodeid: str, outcome: Outcome) -> str:
-        if outcome in ("skipped", "xfailed"):
-            return self._reasons.get(nodeid, "")
-        when = {"failed": "call", "error": "setup"}.get(outcome, "")
-        return self._failures.get((nodeid, when), "")
+    def _reported(self, nodeid: str) -> Outcome:
+        """Return the outcome of a case as pytest shows it."""
+        told = self._told.get(nodeid, "passed")
+        return "failed" if told == "passed" and nodeid in self._failed_parts else told
 
     def _failures_beside(
         self, rows: Mapping[str, SampleResult], *, is_whole: bool
     ) -> Iterator[Failure]:
-        """Yield what went wrong but for the outcomes of cases; other tests are in each file."""
+        """Yield every failure that no row tells of; those of other tests are in each file."""
         cases = {nodeid for info in self._infos for nodeid in self._results.rows_of(info)}
         for (nodeid, when), text in self._failures.items():
-            if nodeid not in cases or (when == "teardown" and nodeid in rows):
+            is_here = nodeid in rows or nodeid not in cases
+            is_told = nodeid in rows and when == _PHASE_OF.get(self._reported(nodeid))
+            if is_here and not is_told:
                 yield Failure(nodeid, when, text)
         is_said = self._status == _FAILED and self._failures
         if self._status not in _JUDGED and not is_said and is_whole:

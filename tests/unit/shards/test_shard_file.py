@@ -47,7 +47,12 @@ RESULTS = st.builds(
 HEAD = Head(Part(2, 3), "0.1.0", "c0ffee1", "77", "2026", True, ("qa.rageval.yaml",), INFO)
 
 
-@given(st.lists(st.builds(CaseRow, TEXTS, RESULTS, TEXTS), max_size=5), TEXTS)
+@given(
+    st.lists(
+        st.builds(CaseRow, TEXTS, RESULTS, TEXTS, st.sampled_from(["", "failed"])), max_size=5
+    ),
+    TEXTS,
+)
 def test_all_comes_back(tmp_path_factory: Any, rows: list[CaseRow], text: str) -> None:
     """Lone surrogates and line separators too."""
     path = tmp_path_factory.mktemp("shard") / "shard.jsonl"

@@ -1,0 +1,111 @@
+"""[E17] What is red in a whole run is red in the merge of its shards, in the same words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from sharded import junit_cases, merge, run_shards
+
+if TYPE_CHECKING:
+    from tests.plugin.conftest import Project
+
+SCENARIO = """
+    name: qa
+    dataset: qa.jsonl
+    metrics: [em]
+    gates: {em: 0.1}
+"""
+MARKED = "import pytest\n\n@pytest.mark.rag_scenario('qa.rageval.yaml')\n"
+
+
+@pytest.fixture
+def four(project: Project) -> Project:
+    """Return a project with four samples that all score 1."""
+    project.scenario(SCENARIO)
+    project.rows([{"id": f"q{at}", "answer": "x", "references": ["x"]} for at in range(4)])
+    return project
+
+
+class TestFailuresBesideTheOutcome:
+    """A case that passed, or was skipped, may have failed on its way."""
+
+    def test_an_earlier_attempt(self, four: Project) -> None:
+        """Of a plugin that reports both."""
+        four.scenario(
+            SCENARIO + "    target: {type: python, use: bot:ask}\n    thresholds: {em: 1}\n"
+        )
+        four.file(
+            "bot.py",
+            "ASKED = []\n\n\ndef ask(question):\n    ASKED.append(question)\n"
+            "    return 'y' if ASKED.count('b') == 1 and question == 'b' else 'x'\n",
+        )
+        four.rows([{"id": one, "question": one, "references": ["x"]} for one in "abc"])
+        four.conftest(
+            """
+            from _pytest.runner import runtestprotocol
+
+            def pytest_runtest_protocol(item, nextitem):
+                item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+                if any(one.failed for one in runtestprotocol(item, nextitem=nextitem)):
+                    runtestprotocol(item, nextitem=nextitem)
+                item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+                return True
+            """
+        )
+        parts = run_shards(four, ["1/2", "2/2"])
+        found = merge(four, parts, "-rf")
+        assert four.outcomes() == {"a": "passed", "b": "passed", "c": "passed"}
+        assert found.ret == pytest.ExitCode.TESTS_FAILED
+        found.stdout.fnmatch_lines(["FAILED qa.rageval.yaml::b - *"])
+
+    def test_a_subtest_of_a_case_that_is_skipped(self, four: Project) -> None:
+        pytest.importorskip("_pytest.subtests", reason="pytest 9 brings subtests")
+        four.file(
+            "test_bot.py",
+            MARKED + "def test_bot(rag_sample, rageval, subtests):\n"
+            "    if rag_sample.id == 'q1':\n"
+            "        with subtests.test('polite'):\n"
+            "            assert False, 'it is not polite'\n"
+            "        pytest.skip('enough')\n"
+            "    rageval.check()\n",
+        )
+        whole = four.pytest("test_bot.py")
+        parts = run_shards(four, ["1/2", "2/2"], "test_bot.py")
+        found = merge(four, parts)
+        assert found.ret == whole.ret == pytest.ExitCode.TESTS_FAILED
+        found.stdout.fnmatch_lines(["*it is not polite*"])
+        assert "ended with exit status" not in found.stdout.str()
+
+
+def test_a_test_whose_case_is_an_error_failed_at_its_call(four: Project) -> None:
+    """As in a whole run; and one that hides the failure of its check is red in its shard, too."""
+    four.scenario(SCENARIO.replace("[em]", "[em, raises]") + "    thresholds: {em: 1}\n")
+    four.with_broken_metrics()
+    four.file(
+        "test_bot.py",
+        MARKED + "def test_bot(rag_sample, rageval):\n"
+        "    if rag_sample.id == 'q1':\n"
+        "        rageval.check(None)\n"
+        "    elif rag_sample.id == 'q2':\n"
+        "        rageval.check('raise')\n"
+        "    elif rag_sample.id == 'q3':\n"
+        "        try:\n"
+        "            rageval.check('y')\n"
+        "        except pytest.fail.Exception:\n"
+        "            pytest.skip('hidden')\n"
+        "    rageval.check()\n",
+    )
+    four.pytest("test_bot.py", "--junitxml=whole.xml")
+    parts = run_shards(four, ["1/1"], "test_bot.py")
+    found = merge(four, parts, "-rfs", "--junitxml=merged.xml")
+    assert "no text was kept" not in found.stdout.str()
+    found.stdout.fnmatch_lines(["FAILED test_bot.py::test_bot?q1? - *"])
+    names = [
+        [(case[1], [part[0] for part in case[3]]) for case in junit_cases(four.path / name)]
+        for name in ("whole.xml", "merged.xml")
+    ]
+    assert names[0] == names[1]
+    alone = four.pytest("--rag-shard=4/4", "test_bot.py")
+    alone.assert_outcomes(skipped=1, deselected=3)
+    assert alone.ret == pytest.ExitCode.TESTS_FAILED
