@@ -41,17 +41,20 @@ class ShardError(UserError):
 class Head:
     """What a shard is a part of. ``info.selected`` counts the cases of the whole run.
 
-    ``ci_run`` is the run of all jobs, where a CI service names it; ``strict`` whether undecided
-    gates fail; ``scenarios`` are the node ids of all scenarios that ran, each with its own file.
+    ``ci_run`` is the run of all jobs, where a CI service names it, and ``attempt`` which one of it;
+    ``strict`` whether undecided gates fail; ``scenarios`` are the node ids of all scenarios that
+    ran, each with its own file; ``selection`` is a digest of all the cases that were dealt out.
     """
 
     part: Part
     version: str
     commit: str | None
     ci_run: str | None
+    attempt: int
     started_at: str
     strict: bool
     scenarios: tuple[str, ...]
+    selection: str
     info: ScenarioInfo
 
 
@@ -121,15 +124,21 @@ class Shard:
 
 def shard_lines(head: Head, rows: Iterable[CaseRow], end: End) -> Iterator[str]:
     """Yield the lines of the file: ASCII, so that any text survives."""
-    info = head.info
+    yield head_line(head)
+    for row in rows:
+        # A test function with other parameters is several scenarios: their ids are no beginnings.
+        is_below = row.nodeid.startswith(head.info.nodeid)
+        named = row.nodeid.removeprefix(head.info.nodeid) if is_below else [row.nodeid]
+        told = [row.text, row.reported] if row.reported else [row.text] if row.text else []
+        yield wire_text([named, row.result.to_row(), *told]) + "\n"
+    yield wire_text({"end": asdict(end)}) + "\n"
+
+
+def head_line(head: Head) -> str:
+    """Return the first line: alone, it is the file of a shard that runs, or was killed."""
     said = {"kind": _KIND, "schema": _SCHEMA}
     said |= {found.name: getattr(head, found.name) for found in fields(head)}
-    yield wire_text({**said, "part": str(head.part), "info": info.to_dict()}) + "\n"
-    for row in rows:
-        below = row.nodeid.removeprefix(info.nodeid)
-        told = [row.text, row.reported] if row.reported else [row.text] if row.text else []
-        yield wire_text([below, row.result.to_row(), *told]) + "\n"
-    yield wire_text({"end": asdict(end)}) + "\n"
+    return wire_text({**said, "part": str(head.part), "info": head.info.to_dict()}) + "\n"
 
 
 def read_shard(path: Path) -> Shard:
@@ -158,8 +167,9 @@ def case_rows(shard: Shard) -> Iterator[CaseRow]:
                 plain = json.loads(line)
                 if isinstance(plain, dict):
                     break
-                below, row, *text = plain
-                yield CaseRow(prefix + below, SampleResult.from_row(_shared(row)), *text)
+                named, row, *text = plain
+                nodeid = prefix + named if isinstance(named, str) else named[0]
+                yield CaseRow(nodeid, SampleResult.from_row(_shared(row)), *text)
             except (ValueError, TypeError, AttributeError) as error:
                 raise ShardError(f"{shard.path}:{number}", "the line is damaged") from error
     if number - 2 != shard.end.rows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from sharded import junit_cases, merge, run_shards
+from sharded import files, junit_cases, merge, run_shards
 
 if TYPE_CHECKING:
     from tests.plugin.conftest import Project
@@ -109,3 +109,99 @@ def test_a_test_whose_case_is_an_error_failed_at_its_call(four: Project) -> None
     alone = four.pytest("--rag-shard=4/4", "test_bot.py")
     alone.assert_outcomes(skipped=1, deselected=3)
     assert alone.ret == pytest.ExitCode.TESTS_FAILED
+
+
+PARAMETRISED = (
+    "@pytest.mark.parametrize('k', ['gpt', 'big[1]'])\n"
+    "def test_bot(rag_sample, rageval, k):\n"
+    "    rageval.check('y' if k == 'gpt' and rag_sample.id == 'q2' else 'x')\n"
+)
+
+
+class TestFunctionsWithOtherParameters:
+    """Their cases' node ids do not begin with that of their scenario."""
+
+    def test_what_failed_keeps_its_name(self, four: Project) -> None:
+        four.scenario(SCENARIO + "    thresholds: {em: 1}\n")
+        four.file("test_bot.py", MARKED + PARAMETRISED)
+        whole = four.pytest("test_bot.py", "--junitxml=whole.xml", "-rf", "--rag-output=whole")
+        parts = run_shards(four, ["1/2", "2/2"], "test_bot.py")
+        found = merge(four, parts, "--junitxml=merged.xml", "-rf", "--rag-output=merged")
+        assert files(four.path / "whole") == files(four.path / "merged")
+        one, two = (sorted(junit_cases(four.path / f"{name}.xml")) for name in ("whole", "merged"))
+        assert one == two
+        (line,) = [one for one in whole.outlines if one.startswith("FAILED")]
+        assert "test_bot[q2-gpt]" in line
+        assert line in found.outlines
+
+    def test_a_red_run_is_not_saved(self, four: Project) -> None:
+        torn = "    yield\n    assert request.node.name != 'test_bot[q3-gpt]'\n"
+        torn = f"@pytest.fixture(autouse=True)\ndef torn(request):\n{torn}\n\n"
+        mark = MARKED.partition("@")[2]
+        four.file("test_bot.py", f"import pytest\n\n{torn}@{mark}{PARAMETRISED}")
+        parts = run_shards(four, ["1/2", "2/2"], "test_bot.py")
+        found = merge(four, parts, "--rag-save=main")
+        found.stdout.fnmatch_lines(["*NOT saved*1 ended with an error*"])
+
+    @pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)])
+    def test_one_that_did_not_run_is_missed(self, four: Project, workers: tuple[str, ...]) -> None:
+        """Also where gates stay undecided, because a part of the cases was selected."""
+        four.file("test_bot.py", MARKED + PARAMETRISED)
+        four.conftest(
+            """
+            def pytest_runtest_protocol(item):
+                return True if item.name == "test_bot[q1-gpt]" else None
+            """
+        )
+        chosen = ("test_bot.py", "--rag-where=id!=q0", *workers)
+        found = merge(four, run_shards(four, ["1/2", "2/2"], *chosen))
+        assert found.ret == pytest.ExitCode.TESTS_FAILED
+        found.stdout.fnmatch_lines(["*shard 2/2 is unfinished, 1 of 2 ran*q1-gpt*"])
+
+
+class TestOtherCases:
+    """As many cases, and others: some would run twice, and some never."""
+
+    def test_another_selection_is_refused(self, four: Project) -> None:
+        one = run_shards(four, ["1/2"], "-k", "q0 or q1")
+        found = merge(four, [*one, *run_shards(four, ["2/2"], "-k", "q2 or q3")])
+        assert found.ret == pytest.ExitCode.USAGE_ERROR
+        found.stderr.fnmatch_lines(["*another selection of cases*"])
+
+    def test_a_hook_that_draws_is_refused(self, four: Project) -> None:
+        four.conftest(
+            """
+            def pytest_rageval_samples(config, samples):
+                at = config.getoption("rag_shard")[0]
+                return samples[:2] if at == ["1/2"] or at == "1" else samples[2:]
+            """
+        )
+        found = merge(four, run_shards(four, ["1/2", "2/2"]))
+        assert found.ret == pytest.ExitCode.USAGE_ERROR
+        found.stderr.fnmatch_lines(["*another selection of cases*hook that draws*"])
+
+
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)])
+def test_a_shard_that_is_killed_leaves_its_head(four: Project, workers: tuple[str, ...]) -> None:
+    """Which takes the place of an older one, of the same run of CI as well."""
+    four.conftest(
+        """
+        import shutil
+        from pathlib import Path
+
+        def pytest_runtest_logreport(report):
+            if "q3" in report.nodeid and report.when == "teardown":
+                for path in Path("running").rglob("shard.jsonl"):
+                    Path("killed").mkdir(exist_ok=True)
+                    shutil.copy(path, "killed")
+        """
+    )
+    parts = run_shards(four, ["1/2", "2/2"])
+    assert merge(four, parts).ret == pytest.ExitCode.OK
+    four.pytest("-q", "--rag-shard=2/2", "--rag-output=running", *workers)
+    killed = four.path / "killed"
+    found = merge(four, [*parts, killed])
+    assert found.ret == pytest.ExitCode.TESTS_FAILED
+    found.stdout.fnmatch_lines([f"*shard 2/2 is cut off ({killed / 'shard.jsonl'})*"])
+    four.pytest("-q", "--rag-shard=2/2", "--rag-output=running")
+    assert merge(four, [*parts, killed, four.path / "running"]).ret == pytest.ExitCode.OK

@@ -32,6 +32,7 @@ class Results:
         self._losing: set[str] = set()
         self._scenarios: dict[str, _ScenarioCases] = {}
         self._collected: set[str] = set()
+        self._scenario_of: dict[str, str] = {}
         self._left_out: dict[str, ScenarioInfo] = {}
         self._missing: dict[str, Sequence[str]] = {}
         self._lost_elsewhere: dict[str, Sequence[str]] = {}
@@ -46,6 +47,11 @@ class Results:
     def expect(self, nodeids: Iterable[str]) -> None:
         """Note the items that some process collected, to name those that get lost."""
         self._collected.update(nodeids)
+
+    def expect_odd(self, scenarios: Mapping[str, str]) -> None:
+        """Note items whose node id does not begin with that of their scenario, each with it."""
+        self._collected.update(scenarios)
+        self._scenario_of.update(scenarios)
 
     def record(self, scenario: str, nodeid: str, result: SampleResult) -> None:
         """Keep the result of the item ``nodeid`` of the scenario with the node id ``scenario``."""
@@ -71,10 +77,9 @@ class Results:
 
     def own_cases(self, scenario: str) -> set[str]:
         """Return the items of a scenario that some process collected."""
-        found = (
-            one for one in self._collected if one.startswith((f"{scenario}::", f"{scenario}["))
-        )
-        return set(found)
+        odd, begins = self._scenario_of, (f"{scenario}::", f"{scenario}[")
+        found = {one for one in self._collected if one not in odd and one.startswith(begins)}
+        return found | {one for one, of in odd.items() if of == scenario}
 
     @property
     def has_results(self) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,15 +25,23 @@ from pytest_rageval.plugin.run.session import RagevalSession
 from pytest_rageval.plugin.settings import Settings
 from pytest_rageval.plugin.show.table_lines import terminal_width
 from pytest_rageval.reports.base import write_atomically
-from pytest_rageval.reports.run_info import ci_commit, ci_run, run_id
+from pytest_rageval.reports.run_info import ci_attempt, ci_commit, ci_run, run_id
 from pytest_rageval.reports.write_run import new_run_folder
 from pytest_rageval.shards.part import Part
-from pytest_rageval.shards.shard_file import SHARD_FILE, CaseRow, End, Failure, Head, shard_lines
+from pytest_rageval.shards.shard_file import (
+    SHARD_FILE,
+    CaseRow,
+    End,
+    Failure,
+    Head,
+    head_line,
+    shard_lines,
+)
 from pytest_rageval.text.cells import wrapped
 from pytest_rageval.text.printable import one_line, printable
 
 _OUTPUT = "rageval_scenarios"
-"""The key under which an xdist worker sends the scenarios of the whole run to its controller."""
+"""The key under which an xdist worker sends what the whole run has to its controller."""
 
 _FAILED = pytest.ExitCode.TESTS_FAILED
 _JUDGED = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
@@ -47,6 +57,8 @@ class ShardSession(RagevalSession):
         super().__init__(config, settings)
         self._part = part
         self._infos: dict[str, ScenarioInfo] = {}
+        self._folders: dict[str, Path] = {}
+        self._odd: dict[str, str] = {}
         self._failures: dict[tuple[str, str], str] = {}
         self._reasons: dict[str, str] = {}
         self._told: dict[str, Outcome] = {}
@@ -75,6 +87,8 @@ class ShardSession(RagevalSession):
         found.sort(
             key=lambda one: (places[one[1].plan.info.nodeid], one[1].case.index, one[0].nodeid)
         )
+        dealt = "".join(f"{one.case.index} {item.nodeid}\n" for item, one in found)
+        self._selection = hashlib.sha256(dealt.encode("utf-8", "surrogatepass")).hexdigest()
         others = {item for at, (item, _) in enumerate(found) if not self._part.takes(at)}
         if others:
             self._config.hook.pytest_deselected(items=[item for item in items if item in others])
@@ -84,7 +98,25 @@ class ShardSession(RagevalSession):
     def selected_scenarios(self) -> list[ScenarioInfo]:
         """Return the scenarios, each with how many cases the whole run has."""
         self._results.expect(self._items)
+        of = ((nodeid, case.plan.info.nodeid) for nodeid, case in self._items.items())
+        self._odd = {nodeid: scenario for nodeid, scenario in of if not nodeid.startswith(scenario)}
+        self._results.expect_odd(self._odd)
         return list(self._infos.values())
+
+    def begin(self, scenarios: Iterable[ScenarioInfo]) -> None:
+        """Write the heads: a shard that is killed must not leave an older one in its place."""
+        super().begin(scenarios)
+        self._infos |= {info.nodeid: info for info in scenarios}
+        if self._is_worker or self._runs_nothing or self._folders:
+            return
+        with suppress(OSError):  # the end tells
+            for info in self._infos.values():
+                write_atomically(self._folder(info) / SHARD_FILE, [head_line(self._head(info))])
+
+    @property
+    def _runs_nothing(self) -> bool:
+        is_off = any(self._config.getoption(name, False) for name in _RUN_NOTHING)
+        return is_off or not any(info.selected for info in self._infos.values())
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Keep what is reported of a file that cannot be collected."""
@@ -125,23 +157,26 @@ class ShardSession(RagevalSession):
         """Send the scenarios to the controller: this worker may have no case of some."""
         output = getattr(session.config, "workeroutput", None)
         if output is not None:
-            output[_OUTPUT] = wire_text([info.to_dict() for info in self._infos.values()])
+            infos = [info.to_dict() for info in self._infos.values()]
+            output[_OUTPUT] = wire_text([infos, self._selection, self._odd])
         super().pytest_sessionfinish(session)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Take the scenarios from a worker."""
         super().pytest_testnodedown(node)
-        for plain in json.loads(getattr(node, "workeroutput", {}).get(_OUTPUT, "[]")):
-            info = ScenarioInfo.from_dict(plain)
-            self._infos.setdefault(info.nodeid, info)
+        sent = getattr(node, "workeroutput", {}).get(_OUTPUT)
+        if sent is not None:
+            infos, self._selection, odd = json.loads(sent)
+            for info in map(ScenarioInfo.from_dict, infos):
+                self._infos.setdefault(info.nodeid, info)
+            self._results.expect_odd(odd)
 
     def finish(self, session: pytest.Session) -> None:
         """Write the files of the shard; an empty one is green, one that is not written is red."""
-        if any(session.config.getoption(name, False) for name in _RUN_NOTHING):
-            return
         if not any(info.selected for info in self._infos.values()):
             refuse_empty_run(session, has_scenario=False)
+        if self._runs_nothing:
             return
         self._status = session.exitstatus
         if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
@@ -172,20 +207,32 @@ class ShardSession(RagevalSession):
             workers=len(self._workers),
             usage=self.usage(info.nodeid),
         )
-        head = Head(
+        lines = shard_lines(self._head(info), self._rows(rows), end)
+        self._lines += self._said(
+            info, end, write_atomically(self._folder(info) / SHARD_FILE, lines)
+        )
+
+    def _head(self, info: ScenarioInfo) -> Head:
+        return Head(
             part=self._part,
             version=__version__,
             commit=ci_commit(),
             ci_run=ci_run(),
+            attempt=ci_attempt(),
             started_at=self._started.isoformat(),
             strict=self._settings.strict,
             scenarios=tuple(sorted(self._infos)),
+            selection=self._selection,
             info=info,
         )
-        output = self._settings.run_paths.run_base(info.output_dir)
-        folder = new_run_folder(info.title, run_id(self._started), output)
-        path = write_atomically(folder / SHARD_FILE, shard_lines(head, self._rows(rows), end))
-        self._lines += self._said(info, end, path)
+
+    def _folder(self, info: ScenarioInfo) -> Path:
+        """Return the run folder of a scenario, made when it is first asked for; raises OSError."""
+        if info.nodeid not in self._folders:
+            output = self._settings.run_paths.run_base(info.output_dir)
+            folder = new_run_folder(info.title, run_id(self._started), output)
+            self._folders[info.nodeid] = folder
+        return self._folders[info.nodeid]
 
     def _rows(self, rows: Mapping[str, SampleResult]) -> Iterator[CaseRow]:
         for nodeid, result in sorted(rows.items(), key=lambda one: one[1].index):

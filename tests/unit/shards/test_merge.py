@@ -245,3 +245,22 @@ def test_usage_is_summed_and_unknown_where_a_part_is_unknown() -> None:
         "calls": 3.0,
         "cost_usd": None,
     }
+
+
+def test_as_many_cases_and_others_are_refused(tmp_path: Path) -> None:
+    one = write_shard(tmp_path / "a", "1/2", head={"selection": "ab"})
+    two = write_shard(tmp_path / "b", "2/2", head={"selection": "cd"})
+    assert "another selection of cases" in refusal(one, two)
+
+
+def test_an_older_attempt_of_the_same_run_of_ci_is_told(tmp_path: Path) -> None:
+    """Its job did not run again, or what it wrote the second time was lost."""
+    one = write_shard(tmp_path / "a", "1/3", head={"ci_run": "7", "attempt": 2})
+    two = write_shard(tmp_path / "b", "2/3", head={"ci_run": "7", "attempt": 1})
+    three = write_shard(tmp_path / "c", "3/3")
+    found = merge(one, two, three)
+    assert found.missing == ()
+    assert found.remarks == (
+        "shard 2/3 is of attempt 1 of the CI run, and others of 2: if it ran again, what it wrote "
+        "is not here",
+    )

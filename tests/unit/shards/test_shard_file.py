@@ -44,7 +44,7 @@ RESULTS = st.builds(
     scores=st.dictionaries(TEXTS, st.none() | st.floats(0, 1), max_size=3),
     xfail=st.none() | TEXTS,
 )
-HEAD = Head(Part(2, 3), "0.1.0", "c0ffee1", "77", "2026", True, ("qa.rageval.yaml",), INFO)
+HEAD = Head(Part(2, 3), "0.1.0", "c0ffee1", "77", 2, "2026", True, ("qa.rageval.yaml",), "ab", INFO)
 
 
 @given(
@@ -57,8 +57,11 @@ def test_all_comes_back(tmp_path_factory: Any, rows: list[CaseRow], text: str) -
     """Lone surrogates and line separators too."""
     path = tmp_path_factory.mktemp("shard") / "shard.jsonl"
     named = [one._replace(nodeid=INFO.nodeid + one.nodeid) for one in rows]
+    named += rows  # of a test function with other parameters
     failures = (Failure(text, "teardown", text),)
-    end = End("2026", len(rows), len(rows), (text,), failures, 2, {"calls": 1.0, "cost_usd": None})
+    end = End(
+        "2026", len(named), len(named), (text,), failures, 2, {"calls": 1.0, "cost_usd": None}
+    )
     path.write_text("".join(shard_lines(HEAD, named, end)), "ascii")
     shard = read_shard(path)
     assert (shard.head, shard.end) == (HEAD, end)
