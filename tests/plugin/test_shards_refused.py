@@ -98,6 +98,21 @@ def test_no_input(four: Project) -> None:
     refused(four.pytest("--rag-merge=empty"), "empty/shard.jsonl: is not the file of a shard")
 
 
+@pytest.mark.parametrize("place", ["addopts in *pytest.ini", "PYTEST_ADDOPTS"])
+def test_a_merge_in_addopts(four: Project, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    """Every run would merge the same old shards, run no test, and be green."""
+    (part,) = run_shards(four, ["1/1"])
+    given = f"--rag-merge={part.name}"
+    if place == "PYTEST_ADDOPTS":
+        monkeypatch.setenv(place, given)
+    else:
+        four.file("pytest.ini", f"[pytest]\naddopts = {given}\n")
+    found = four.pytest()
+    refused(found, "every run would judge nothing", "write it on the command line")
+    found.stderr.fnmatch_lines([f"*--rag-merge: found in {place}: *"])
+    assert four.pytest(given).ret == pytest.ExitCode.OK
+
+
 def test_a_whole_run_is_no_shard(four: Project) -> None:
     """Nor is what a merge wrote."""
     four.pytest("-q")

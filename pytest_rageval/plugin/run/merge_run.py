@@ -17,6 +17,7 @@ from pytest_rageval.errors import UserError
 from pytest_rageval.model import ScenarioInfo
 from pytest_rageval.plugin import options
 from pytest_rageval.plugin.configuration import configuration_of
+from pytest_rageval.plugin.quality_options import refuse_left_over
 from pytest_rageval.plugin.run.case_reports import log_case, log_failure, reports_of
 from pytest_rageval.plugin.run.garbage import garbage_kept
 from pytest_rageval.plugin.run.session import RagevalSession
@@ -146,6 +147,7 @@ class MergeSession(RagevalSession):
 
 def refuse_other_options(config: pytest.Config) -> None:
     """Refuse what a merge would not obey, and have it run in this process."""
+    refuse_left_over(config, "--rag-merge", "--rag-merge=DIR")
     if config.getoption("rag_label") is not None or config.getoption("rag_dry_run"):
         message = "--rag-merge judges what ran; leave out --rag-label and --rag-dry-run"
         raise pytest.UsageError(message)
