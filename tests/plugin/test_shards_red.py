@@ -205,3 +205,41 @@ def test_a_shard_that_is_killed_leaves_its_head(four: Project, workers: tuple[st
     found.stdout.fnmatch_lines([f"*shard 2/2 is cut off ({killed / 'shard.jsonl'})*"])
     four.pytest("-q", "--rag-shard=2/2", "--rag-output=running")
     assert merge(four, [*parts, killed, four.path / "running"]).ret == pytest.ExitCode.OK
+
+
+class TestTheExitStatusOfAShard:
+    """It is the only trace of what a plugin found wrong."""
+
+    def test_no_tests_collected_after_cases(self, four: Project) -> None:
+        four.conftest(
+            """
+            import pytest
+
+            def pytest_runtest_logfinish(nodeid):
+                if "q3" in nodeid:
+                    pytest.exit("enough", returncode=5)
+            """
+        )
+        parts = run_shards(four, ["1/2", "2/2"])
+        (four.path / "conftest.py").unlink()
+        found = merge(four, parts)
+        assert found.ret == pytest.ExitCode.TESTS_FAILED
+        found.stdout.fnmatch_lines(["*the session of this shard ended with exit status 5*"])
+
+    @pytest.mark.parametrize("order", ["trylast=True", "wrapper=True"])
+    def test_one_that_a_plugin_sets_at_the_end(self, four: Project, order: str) -> None:
+        four.conftest(
+            f"""
+            import pytest
+
+            @pytest.hookimpl({order})
+            def pytest_sessionfinish(session):
+                {"yield" if "wrapper" in order else "pass"}
+                session.exitstatus = 1
+            """
+        )
+        parts = run_shards(four, ["1/1"])
+        (four.path / "conftest.py").unlink()
+        found = merge(four, parts)
+        assert found.ret == pytest.ExitCode.TESTS_FAILED
+        found.stdout.fnmatch_lines(["*the session of this shard ended with exit status 1*"])

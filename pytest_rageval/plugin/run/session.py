@@ -298,7 +298,7 @@ class RagevalSession:
         return expected
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session) -> Any:
         """Write the files of every scenario with results."""
         if self._is_refused:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR

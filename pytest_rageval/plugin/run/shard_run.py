@@ -44,7 +44,6 @@ _OUTPUT = "rageval_scenarios"
 """The key under which an xdist worker sends what the whole run has to its controller."""
 
 _FAILED = pytest.ExitCode.TESTS_FAILED
-_JUDGED = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 _PHASE_OF: Mapping[str, str] = {"failed": "call", "error": "setup"}
 """In which phase a test fails that pytest shows as FAILED, or as an ERROR."""
 _RUN_NOTHING = ("collectonly", "setuponly", "setupplan", "rag_dry_run")
@@ -64,6 +63,7 @@ class ShardSession(RagevalSession):
         self._told: dict[str, Outcome] = {}
         self._lines: list[str] = []
         self._status: int = pytest.ExitCode.OK
+        self._ended: tuple[pytest.Session, int] | None = None
         self._problem = ""
 
     # Before the run
@@ -152,14 +152,17 @@ class ShardSession(RagevalSession):
     ) -> None:
         """Decide nothing: gates need the cases of all shards."""
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+    # The innermost wrapper ends after all plugins that may change the exit status.
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
         """Send the scenarios to the controller: this worker may have no case of some."""
+        outcome = yield
         output = getattr(session.config, "workeroutput", None)
         if output is not None:
             infos = [info.to_dict() for info in self._infos.values()]
             output[_OUTPUT] = wire_text([infos, self._selection, self._odd])
         super().pytest_sessionfinish(session)
+        return outcome
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -178,11 +181,24 @@ class ShardSession(RagevalSession):
             refuse_empty_run(session, has_scenario=False)
         if self._runs_nothing:
             return
-        self._status = session.exitstatus
-        if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+        if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and not session.testscollected:
             session.exitstatus = pytest.ExitCode.OK
+        self._status = session.exitstatus
         if session.exitstatus == pytest.ExitCode.OK and self._has_red_case():
             session.exitstatus = pytest.ExitCode.TESTS_FAILED  # a test may hide what its case is
+        self._write_files(session)
+        self._ended = session, session.exitstatus
+
+    def pytest_unconfigure(self) -> None:
+        """Write again if the exit status changed after all: it is the only trace of why."""
+        if self._ended is not None:
+            session, status = self._ended
+            if session.exitstatus != status:
+                self._status = session.exitstatus
+                self._write_files(session)
+        super().pytest_unconfigure()
+
+    def _write_files(self, session: pytest.Session) -> None:
         try:
             for info in sorted(self._infos.values(), key=in_file_order):
                 self._write(info)
@@ -259,7 +275,7 @@ class ShardSession(RagevalSession):
             if is_here and not is_told:
                 yield Failure(nodeid, when, text)
         is_said = self._status == _FAILED and self._failures
-        if self._status not in _JUDGED and not is_said and is_whole:
+        if self._status != pytest.ExitCode.OK and not is_said and is_whole:
             text = f"the session of this shard ended with exit status {int(self._status)}"
             yield Failure(f"shard {self._part}", "setup", text)
 
