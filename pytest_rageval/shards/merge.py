@@ -125,14 +125,26 @@ def find_shards(places: Sequence[Path]) -> list[Shard]:
 
 
 def _below(place: Path) -> Iterator[Path]:
-    """Yield the files of shards at any depth; a folder that cannot be read may hide one."""
+    """Yield the files of shards at any depth, each folder once; links are followed.
+
+    A folder that cannot be read may hide one, and so may what is no regular file.
+    """
 
     def refuse(error: OSError) -> None:
         raise ShardError(str(error.filename), error.strerror or str(error)) from error
 
-    for folder, _, names in os.walk(place, onerror=refuse):
+    known: set[str] = set()
+    for folder, folders, names in os.walk(place, onerror=refuse, followlinks=True):
+        real = os.path.realpath(folder)
+        if real in known:
+            folders.clear()  # a link that leads back
+            continue
+        known.add(real)
         if SHARD_FILE in names:
-            yield Path(folder, SHARD_FILE)
+            path = Path(folder, SHARD_FILE)
+            if not path.is_file():
+                raise ShardError(str(path), "is no regular file, or a link that leads nowhere")
+            yield path
 
 
 def merged(shards: Sequence[Shard]) -> list[Merged]:

@@ -11,11 +11,14 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar, get_args
 
 from pytest_rageval.errors import Problem, UserError
-from pytest_rageval.model import NOTHING, SampleResult, ScenarioInfo, wire_text
+from pytest_rageval.model import NOTHING, Outcome, SampleResult, ScenarioInfo, wire_text
 from pytest_rageval.shards.part import Part
+from pytest_rageval.shards.typed import check_of, field_checks
+
+T = TypeVar("T")
 
 SHARD_FILE: Final = "shard.jsonl"
 
@@ -24,10 +27,22 @@ _SCHEMA: Final = 1
 _BLOCK: Final = 1 << 16
 _FIELDS: Final = [found.name for found in fields(SampleResult)]
 _OUTCOME: Final = _FIELDS.index("outcome")
+_CHECKS: Final = field_checks(SampleResult)
 _MAPPINGS: Final = tuple(
     _FIELDS.index(name)
     for name in ("metadata", "scores", "reasons", "details", "errors", "judged_by")
 )
+
+
+_DAMAGED: Final = (
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
+"""What reading raises where a file is not what was written."""
 
 
 class ShardError(UserError):
@@ -146,12 +161,12 @@ def read_shard(path: Path) -> Shard:
     try:
         with path.open("rb") as stream:
             head = _head(json.loads(stream.readline()), path)
-            return Shard(path, head, _end(_last_line(path)))
+            return Shard(path, head, _end(_last_line(path), path))
     except ShardError:
         raise
     except OSError as error:
         raise ShardError(str(path), error.strerror or str(error)) from error
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
+    except _DAMAGED as error:
         message = "is not the file of a shard, or its first line is damaged"
         raise ShardError(str(path), message) from error
 
@@ -167,20 +182,34 @@ def case_rows(shard: Shard) -> Iterator[CaseRow]:
                 plain = json.loads(line)
                 if isinstance(plain, dict):
                     break
-                named, row, *text = plain
-                nodeid = prefix + named if isinstance(named, str) else named[0]
-                yield CaseRow(nodeid, SampleResult.from_row(_shared(row)), *text)
-            except (ValueError, TypeError, AttributeError) as error:
+                row = _row(plain, prefix)
+            except _DAMAGED as error:
                 raise ShardError(f"{shard.path}:{number}", "the line is damaged") from error
+            yield row
     if number - 2 != shard.end.rows:
         message = f"expected {shard.end.rows} cases, as its end says, found {number - 2}"
         raise ShardError(str(shard.path), message)
 
 
+def _row(plain: list[Any], prefix: str) -> CaseRow:
+    named, row, *told = plain
+    nodeid = prefix + named if isinstance(named, str) else named[0]
+    if not all(check(value) for check, value in zip(_CHECKS, row, strict=True)):
+        raise TypeError(row)
+    found = CaseRow(nodeid, SampleResult.from_row(_shared(row)), *told)
+    if not _is_told(found):
+        raise TypeError(told)
+    return found
+
+
+def _is_told(row: CaseRow) -> bool:
+    """Return whether the texts of a row are what they should be."""
+    is_text = all(isinstance(one, str) for one in (row.nodeid, row.text))
+    return is_text and row.reported in ("", *get_args(Outcome))
+
+
 def _shared(row: list[Any]) -> list[Any]:
     """Return the row with what is the same in many rows kept once: it halves their memory."""
-    if len(row) != len(_FIELDS):
-        raise ValueError(len(row))
     row[_OUTCOME] = sys.intern(row[_OUTCOME])
     for at in _MAPPINGS:
         row[at] = {sys.intern(key): value for key, value in row[at].items()} or NOTHING
@@ -200,17 +229,31 @@ def _head(plain: Mapping[str, Any], path: Path) -> Head:
     known["part"] = Part.parse(plain["part"])
     known["scenarios"] = tuple(plain["scenarios"])
     known["info"] = ScenarioInfo.from_dict(plain["info"])
-    return Head(**known)
+    return _checked(Head(**known))
 
 
-def _end(line: bytes) -> End | None:
-    """Return what the last line says, None if it is not an end."""
+def _end(line: bytes, path: Path) -> End | None:
+    """Return what the last line says, None if it is not an end; raises ShardError."""
     try:
-        plain = json.loads(line)["end"]
-        failures = tuple(Failure(*one) for one in plain["failures"])
-        return End(**{**plain, "lost": tuple(plain["lost"]), "failures": failures})
-    except (ValueError, LookupError, TypeError):
+        plain = json.loads(line)
+    except _DAMAGED:
         return None
+    if not isinstance(plain, dict) or "end" not in plain:
+        return None
+    try:
+        said = plain["end"]
+        failures = tuple(Failure(*one) for one in said["failures"])
+        return _checked(End(**{**said, "lost": tuple(said["lost"]), "failures": failures}))
+    except _DAMAGED as error:
+        raise ShardError(str(path), "its last line is damaged") from error
+
+
+def _checked(read: T) -> T:
+    """Return what was read; raises TypeError if a value is not of the type that it should be."""
+    kind: Any = type(read)
+    if not check_of(kind)(read):
+        raise TypeError(kind)
+    return read
 
 
 def _last_line(path: Path) -> bytes:

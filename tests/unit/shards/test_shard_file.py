@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from shard_rows import INFO, row, write_shard
+from sharded import changed
 
 from pytest_rageval.model import SampleResult
 from pytest_rageval.shards.part import Part
@@ -138,3 +139,63 @@ def test_a_long_last_line_is_read_whole(tmp_path: Path) -> None:
     shard = read_shard(write_shard(tmp_path, "1/2", end={"lost": names}))
     assert shard.end is not None
     assert shard.end.lost == names
+
+
+class TestWhatParsesAndIsDamaged:
+    """One message, no traceback: exit status 4, and never a figure from it."""
+
+    @pytest.mark.parametrize(
+        ("at", "values"),
+        [
+            (0, {"started_at": 5}),
+            (0, {"attempt": "2"}),
+            (0, {"scenarios": [None]}),
+            (0, {"selection": None}),
+            (0, {"info": None}),
+            (-1, {"rows": None}),
+            (-1, {"finished_at": 0}),
+            (-1, {"failures": [["a", "call", None]]}),
+            (-1, {"usage": {"calls": "x"}}),
+            (-1, {"rows": True}),
+        ],
+    )
+    def test_in_the_first_or_last_line(
+        self, tmp_path: Path, at: int, values: dict[str, Any]
+    ) -> None:
+        path = write_shard(tmp_path, "1/2")
+        changed(path, at, **values)
+        with pytest.raises(ShardError, match="line is damaged"):
+            read_shard(path)
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            ('"em": 1.0', '"em": "x"'),
+            ('"em": 1.0', '"em": NaN'),
+            ('"em": 1.0', '"em": true'),
+            ('"em": 1.0', '"em": 1e400'),
+            ('"passed"', '"green"'),
+            ('"passed"', "null"),
+            ('"q2", 2', '"q2", "2"'),
+            ('["::q2"', "[[]"),
+            ('["::q2"', "[7"),
+            ("false, {}, null, null", "false, {}, [1], null"),
+        ],
+    )
+    def test_in_a_case(self, tmp_path: Path, old: str, new: str) -> None:
+        path = write_shard(tmp_path, "1/2")
+        head, first, second, *others = path.read_text().splitlines()
+        assert old in second
+        path.write_text("\n".join([head, first, second.replace(old, new, 1), *others]) + "\n")
+        with pytest.raises(ShardError, match=r"shard.jsonl:3: the line is damaged"):
+            list(case_rows(read_shard(path)))
+
+    def test_brackets_without_end(self, tmp_path: Path) -> None:
+        path = write_shard(tmp_path, "1/2")
+        head, _, *others = path.read_text().splitlines()
+        path.write_text("\n".join([head, "[" * 200_000, *others]) + "\n")
+        with pytest.raises(ShardError, match=r"shard.jsonl:2: the line is damaged"):
+            list(case_rows(read_shard(path)))
+        path.write_text("[" * 200_000 + "\n")
+        with pytest.raises(ShardError, match="is not the file of a shard"):
+            read_shard(path)
