@@ -243,3 +243,19 @@ class TestTheExitStatusOfAShard:
         found = merge(four, parts)
         assert found.ret == pytest.ExitCode.TESTS_FAILED
         found.stdout.fnmatch_lines(["*the session of this shard ended with exit status 1*"])
+
+
+class TestGatesThatOnlyTheMergeHas:
+    def test_an_invalid_row_that_is_expected(self, four: Project) -> None:
+        four.scenario(
+            "name: qa\ndataset: {path: qa.jsonl, on_invalid: xfail}\nmetrics: [em]\n",
+        )
+        four.rows(
+            [{"id": "a", "answer": "x", "references": ["x"]}, {"id": "b", "answer": ["x"]}],
+        )
+        gate = "--rag-fail-under=0.5"
+        four.pytest("-q", gate, "--rag-output=whole")
+        parts = run_shards(four, ["1/2", "2/2"])
+        found = merge(four, parts, gate, "--rag-output=merged")
+        assert found.ret == pytest.ExitCode.OK
+        assert files(four.path / "whole") == files(four.path / "merged")

@@ -238,11 +238,14 @@ def _late_gates(
 def _judged_late(row: CaseRow, late: LateGates) -> CaseRow:
     """Return a case as it is with these gates: an ERROR if a score is missing that they need.
 
-    As in a whole run, that comes before thresholds, and a row may expect it.
+    As in a whole run, that comes before thresholds, and a row may expect it. Raises OptionError.
     """
     result, info = row.result, late.info
+    late.refuse_pardon(result)
     judged = ("passed", "failed", "xfailed") if info.is_of_file else ("passed",)
-    is_expected = result.outcome == "xfailed" and result.xfail is not None
+    # Of an invalid row, on_invalid says that it is expected.
+    is_marked = result.xfail is not None or result.invalid is not None
+    is_expected = result.outcome == "xfailed" and is_marked
     reasons = [] if result.outcome not in judged or is_expected else late.reasons_unjudged(result)
     if not reasons:
         return row
