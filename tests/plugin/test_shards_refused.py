@@ -98,6 +98,21 @@ def test_no_input(four: Project) -> None:
     refused(four.pytest("--rag-merge=empty"), "empty/shard.jsonl: is not the file of a shard")
 
 
+def test_an_empty_folder_name(four: Project) -> None:
+    """Of a variable that is not set: it would mean all that is below the working directory."""
+    run_shards(four, ["1/1"])
+    refused(four.pytest("--rag-merge="), "--rag-merge: '': expected a folder, found an empty")
+
+
+@pytest.mark.parametrize(
+    "option", ["--rag-history", "--rag-schema", "--rag-init", "--rag-serve", "--rag-mcp"]
+)
+def test_another_command_beside_the_merge(four: Project, option: str) -> None:
+    """It would exit with 0, and nothing would have been judged."""
+    refused(four.pytest("--rag-merge=.", option), f"--rag-merge and {option} are two commands")
+    assert four.wrote_nothing
+
+
 @pytest.mark.parametrize("place", ["addopts in *pytest.ini", "PYTEST_ADDOPTS"])
 def test_a_merge_in_addopts(four: Project, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     """Every run would merge the same old shards, run no test, and be green."""

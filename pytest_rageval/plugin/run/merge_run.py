@@ -24,7 +24,7 @@ from pytest_rageval.plugin.run.session import RagevalSession
 from pytest_rageval.plugin.settings import Settings, overrides
 from pytest_rageval.plugin.show.case_text import unjudged_text
 from pytest_rageval.shards.merge import Merged, check_commits, find_shards, merged, sum_usage
-from pytest_rageval.shards.shard_file import CaseRow, Failure, Shard
+from pytest_rageval.shards.shard_file import CaseRow, Failure, Shard, ShardError
 from pytest_rageval.text.printable import printable
 
 if TYPE_CHECKING:
@@ -200,6 +200,9 @@ def _found(config: pytest.Config) -> list[Shard]:
     if known is None:
         folder = config.invocation_params.dir
         named = config.known_args_namespace.rag_merge
+        if not all(name.strip() for name in named):
+            message = "expected a folder, found an empty name: in --rag-merge=$DIR, is DIR set?"
+            raise ShardError("''", message)
         places = [Path(os.path.normpath(folder / name)) for name in named]
         known = config.stash[_SHARDS] = find_shards(places)
     return known
