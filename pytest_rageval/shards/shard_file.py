@@ -77,11 +77,13 @@ class Failure(NamedTuple):
     """What was red and no outcome of a case shows.
 
     A teardown, a subtest, an earlier attempt, another test, a file (``when`` is ``collect``).
+    ``crash`` is the exception, where ``text`` is a traceback.
     """
 
     nodeid: str
     when: str
     text: str
+    crash: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +111,14 @@ class CaseRow(NamedTuple):
     """A case as it ran: its node id, its result, and what was reported of one that did not pass.
 
     ``reported`` is the outcome that pytest showed, where it is not that of the case: the test of a
-    case that cannot be judged FAILED at its call, for instance.
+    case that cannot be judged FAILED at its call, for instance. ``crash`` is as in a Failure.
     """
 
     nodeid: str
     result: SampleResult
     text: str = ""
     reported: str = ""
+    crash: str = ""
 
     @property
     def shown(self) -> str:
@@ -144,7 +147,9 @@ def shard_lines(head: Head, rows: Iterable[CaseRow], end: End) -> Iterator[str]:
         # A test function with other parameters is several scenarios: their ids are no beginnings.
         is_below = row.nodeid.startswith(head.info.nodeid)
         named = row.nodeid.removeprefix(head.info.nodeid) if is_below else [row.nodeid]
-        told = [row.text, row.reported] if row.reported else [row.text] if row.text else []
+        told = [row.text, row.reported, row.crash]
+        while told and not told[-1]:
+            told.pop()
         yield wire_text([named, row.result.to_row(), *told]) + "\n"
     yield wire_text({"end": asdict(end)}) + "\n"
 
@@ -204,7 +209,7 @@ def _row(plain: list[Any], prefix: str) -> CaseRow:
 
 def _is_told(row: CaseRow) -> bool:
     """Return whether the texts of a row are what they should be."""
-    is_text = all(isinstance(one, str) for one in (row.nodeid, row.text))
+    is_text = all(isinstance(one, str) for one in (row.nodeid, row.text, row.crash))
     return is_text and row.reported in ("", *get_args(Outcome))
 
 

@@ -207,6 +207,28 @@ def test_a_shard_that_is_killed_leaves_its_head(four: Project, workers: tuple[st
     assert merge(four, [*parts, killed, four.path / "running"]).ret == pytest.ExitCode.OK
 
 
+def test_the_reason_of_a_failure_is_its_exception(four: Project) -> None:
+    """Not the first line of the traceback, in the short summary and in JUnit XML."""
+    four.file(
+        "test_bot.py",
+        MARKED + "def test_bot(rag_sample, rageval):\n"
+        "    rageval.check()\n"
+        "    assert rag_sample.id != 'q1', 'it is impolite'\n\n\n"
+        "def test_other():\n    raise ValueError('no server')\n",
+    )
+    whole = four.pytest("test_bot.py", "--junitxml=whole.xml", "-rf")
+    parts = run_shards(four, ["1/2", "2/2"], "test_bot.py")
+    found = merge(four, parts, "--junitxml=merged.xml", "-rf")
+    lines = [sorted(line for line in one.outlines if "FAILED" in line) for one in (whole, found)]
+    assert [line.split()[-1] for line in lines[0]] == ["impolite", "server"]
+    assert lines[0] == lines[1]
+    reasons = [
+        {part[1] for case in junit_cases(four.path / name) for part in case[3]}
+        for name in ("whole.xml", "merged.xml")
+    ]
+    assert reasons[0] == reasons[1]
+
+
 class TestTheExitStatusOfAShard:
     """It is the only trace of what a plugin found wrong."""
 

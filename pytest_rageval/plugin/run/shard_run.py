@@ -19,6 +19,7 @@ from pytest_rageval.engine.verdict.contests import in_file_order
 from pytest_rageval.model import Outcome, SampleResult, ScenarioInfo, wire_text
 from pytest_rageval.plugin.claimed_names import collected_scenarios
 from pytest_rageval.plugin.quality_options import refuse_empty_run
+from pytest_rageval.plugin.run.case_reports import failure_of
 from pytest_rageval.plugin.run.items import case_of
 from pytest_rageval.plugin.run.report_outcome import is_of_a_part, outcome_of
 from pytest_rageval.plugin.run.session import RagevalSession
@@ -58,7 +59,7 @@ class ShardSession(RagevalSession):
         self._infos: dict[str, ScenarioInfo] = {}
         self._folders: dict[str, Path] = {}
         self._odd: dict[str, str] = {}
-        self._failures: dict[tuple[str, str], str] = {}
+        self._failures: dict[tuple[str, str], Failure] = {}
         self._reasons: dict[str, str] = {}
         self._told: dict[str, Outcome] = {}
         self._lines: list[str] = []
@@ -122,7 +123,7 @@ class ShardSession(RagevalSession):
         """Keep what is reported of a file that cannot be collected."""
         super().pytest_collectreport(report)
         if report.failed:
-            self._failures[report.nodeid, "collect"] = str(report.longrepr)
+            self._failures[report.nodeid, "collect"] = failure_of(report, "collect")
 
     # During the run
 
@@ -131,7 +132,7 @@ class ShardSession(RagevalSession):
         """Keep what is reported of all that is red, and why a case is skipped."""
         super().pytest_runtest_logreport(report)
         if report.failed:
-            self._failures[report.nodeid, str(report.when)] = str(report.longrepr)
+            self._failures[report.nodeid, str(report.when)] = failure_of(report, str(report.when))
         elif report.skipped:
             said = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
             self._reasons[report.nodeid] = getattr(report, "wasxfail", said)
@@ -253,11 +254,13 @@ class ShardSession(RagevalSession):
     def _rows(self, rows: Mapping[str, SampleResult]) -> Iterator[CaseRow]:
         for nodeid, result in sorted(rows.items(), key=lambda one: one[1].index):
             told = self._reported(nodeid)
-            if told in ("skipped", "xfailed"):
-                text = self._reasons.get(nodeid, "")
+            failure = self._failures.get((nodeid, _PHASE_OF.get(told, "")))
+            text = self._reasons.get(nodeid, "") if told in ("skipped", "xfailed") else ""
+            reported = "" if told == result.outcome else told
+            if failure is None:
+                yield CaseRow(nodeid, result, text, reported)
             else:
-                text = self._failures.get((nodeid, _PHASE_OF.get(told, "")), "")
-            yield CaseRow(nodeid, result, text, "" if told == result.outcome else told)
+                yield CaseRow(nodeid, result, failure.text, reported, failure.crash)
 
     def _reported(self, nodeid: str) -> Outcome:
         """Return the outcome of a case as pytest shows it."""
@@ -269,11 +272,11 @@ class ShardSession(RagevalSession):
     ) -> Iterator[Failure]:
         """Yield every failure that no row tells of; those of other tests are in each file."""
         cases = {nodeid for info in self._infos for nodeid in self._results.rows_of(info)}
-        for (nodeid, when), text in self._failures.items():
+        for (nodeid, when), failure in self._failures.items():
             is_here = nodeid in rows or nodeid not in cases
             is_told = nodeid in rows and when == _PHASE_OF.get(self._reported(nodeid))
             if is_here and not is_told:
-                yield Failure(nodeid, when, text)
+                yield failure
         is_said = self._status == _FAILED and self._failures
         if self._status != pytest.ExitCode.OK and not is_said and is_whole:
             text = f"the session of this shard ended with exit status {int(self._status)}"

@@ -50,7 +50,8 @@ HEAD = Head(Part(2, 3), "0.1.0", "c0ffee1", "77", 2, "2026", True, ("qa.rageval.
 
 @given(
     st.lists(
-        st.builds(CaseRow, TEXTS, RESULTS, TEXTS, st.sampled_from(["", "failed"])), max_size=5
+        st.builds(CaseRow, TEXTS, RESULTS, TEXTS, st.sampled_from(["", "failed"]), TEXTS),
+        max_size=5,
     ),
     TEXTS,
 )
