@@ -28,6 +28,7 @@ _BLOCK: Final = 1 << 16
 _FIELDS: Final = [found.name for found in fields(SampleResult)]
 _OUTCOME: Final = _FIELDS.index("outcome")
 _CHECKS: Final = field_checks(SampleResult)
+_REPORTED: Final = ("", *get_args(Outcome))
 _MAPPINGS: Final = tuple(
     _FIELDS.index(name)
     for name in ("metadata", "scores", "reasons", "details", "errors", "judged_by")
@@ -199,18 +200,13 @@ def case_rows(shard: Shard) -> Iterator[CaseRow]:
 def _row(plain: list[Any], prefix: str) -> CaseRow:
     named, row, *told = plain
     nodeid = prefix + named if isinstance(named, str) else named[0]
-    if not all(check(value) for check, value in zip(_CHECKS, row, strict=True)):
-        raise TypeError(row)
+    for check, value in zip(_CHECKS, row, strict=True):
+        if not check(value):
+            raise TypeError(value)
     found = CaseRow(nodeid, SampleResult.from_row(_shared(row)), *told)
-    if not _is_told(found):
+    if set(map(type, (nodeid, *told))) != {str} or found.reported not in _REPORTED:
         raise TypeError(told)
     return found
-
-
-def _is_told(row: CaseRow) -> bool:
-    """Return whether the texts of a row are what they should be."""
-    is_text = all(isinstance(one, str) for one in (row.nodeid, row.text, row.crash))
-    return is_text and row.reported in ("", *get_args(Outcome))
 
 
 def _shared(row: list[Any]) -> list[Any]:

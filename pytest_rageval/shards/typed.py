@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hi
 Check = Callable[[Any], bool]
 
 _HUGE: Final = 1e300
+_TEXT: Final = {str}
 
 
 @cache
@@ -65,15 +66,18 @@ def _any_of(kinds: tuple[Any, ...]) -> Check:
 
 
 def _mapping_of(kinds: tuple[Any, ...]) -> Check:
-    of_key, of_value = map(check_of, kinds)
+    """Keys are texts, in all that JSON says."""
+    of_value = check_of(kinds[1])
     return lambda value: (
         isinstance(value, dict)
-        and all(map(of_key, value))
+        and set(map(type, value)) <= _TEXT
         and (kinds[1] is Any or all(map(of_value, value.values())))
     )
 
 
 def _list_of(kinds: tuple[Any, ...]) -> Check:
+    if kinds[0] is str:  # most are, and long
+        return lambda value: isinstance(value, list | tuple) and set(map(type, value)) <= _TEXT
     of_value = check_of(kinds[0])
     return lambda value: isinstance(value, list | tuple) and all(map(of_value, value))
 
