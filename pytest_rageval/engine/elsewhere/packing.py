@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from pytest_rageval.engine.bound import BoundMetric, MetricSource
+from pytest_rageval.engine.elsewhere.own_code import digests_of
 from pytest_rageval.model import Sample, Score, json_plain
 from pytest_rageval.scenario.schema import EmptyAnswer
 
@@ -28,12 +29,14 @@ _LEVEL: Final = 1
 class Recipe:
     """What a worker makes metrics from: all of a scenario that they depend on, and no data.
 
-    ``definitions`` are what their scores mean here, by name: there they must mean the same.
+    ``definitions`` are what their scores mean here, by name: there they must mean the same, and
+    the modules of the user's own must have the same ``digests``.
     """
 
     source: MetricSource
     positions: tuple[int, ...]
     definitions: Mapping[str, str]
+    digests: Mapping[str, str]
     empty_answer: EmptyAnswer | None
 
     @classmethod
@@ -46,7 +49,9 @@ class Recipe:
         """Return the recipe of these metrics."""
         metrics = tuple(metrics)
         definitions = {metric.column.name: metric.column.definition for metric in metrics}
-        return cls(source, tuple(one.position for one in metrics), definitions, empty_answer)
+        positions = tuple(one.position for one in metrics)
+        digests = digests_of(source, metrics)
+        return cls(source, positions, definitions, digests, empty_answer)
 
     def pack(self) -> bytes:
         """Return it as bytes."""

@@ -9,6 +9,7 @@ from typing import Final
 
 import pytest_rageval
 from pytest_rageval.engine.bound import BoundMetric
+from pytest_rageval.engine.elsewhere.own_code import other_module
 from pytest_rageval.engine.elsewhere.packing import (
     Recipe,
     Refused,
@@ -38,7 +39,7 @@ class _Made(threading.local):
     """
 
     def __init__(self) -> None:
-        self.plans: OrderedDict[bytes, Plan | Refused] = OrderedDict()
+        self.plans: OrderedDict[bytes, Plan] = OrderedDict()
 
 
 _MADE: Final = _Made()
@@ -69,10 +70,13 @@ def _scored(plan: Plan, samples: list[Sample]) -> Scored:
 
 
 def _plan(packed: bytes) -> Plan | Refused:
-    """Return the plan of a recipe, made at the first chunk and kept."""
+    """Return the plan of a recipe, made at the first chunk and kept; what is refused may change."""
     plans = _MADE.plans
     if packed not in plans:
-        plans[packed] = _make(Recipe.unpack(packed))
+        made = _make(Recipe.unpack(packed))
+        if isinstance(made, Refused):
+            return made
+        plans[packed] = made
         while len(plans) > _KEPT:
             plans.popitem(last=False)
     plans.move_to_end(packed)
@@ -86,6 +90,8 @@ def _make(recipe: Recipe) -> Plan | Refused:
     lacking = recipe.definitions.keys() - {metric.column.name for metric in metrics}
     if lacking:
         return Refused("; ".join(reasons) or f"no metric {', '.join(sorted(lacking))}")
+    if module := other_module(recipe.digests):
+        return Refused(f"the worker has {module}: restart the worker, or give it the same file")
     other = [text for metric in metrics if (text := _difference(metric, recipe))]
     if other:
         return Refused("; ".join(other))

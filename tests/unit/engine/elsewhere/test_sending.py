@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import multiprocessing
 import os
+import sys
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from typing import Any
@@ -389,6 +392,20 @@ def test_a_pool_that_breaks_makes_the_run_red(write: Callable[..., Any]) -> None
     assert result.info.remarks == (
         "3 samples lost by BreaksLater: BrokenProcessPool: a child ended",
     )
+
+
+@pytest.mark.full
+def test_an_open_pool_that_has_an_older_module_is_refused(write: Callable[..., Any]) -> None:
+    """It would score with code that is in no file any more."""
+    code = "def polite(sample):\n    return {}\n"
+    text = "name: s\nmetrics: [{use: 'pool_metrics:polite'}]\ndataset: [{answer: x}]\n"
+    path = write(text, {"pool_metrics.py": code.format(1.0)})
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as executor:
+        assert evaluate(path, executor=executor).metrics["polite"].mean == 1.0
+        path.with_name("pool_metrics.py").write_text(code.format(0.25), "utf-8")
+        importlib.reload(sys.modules["pool_metrics"])
+        with pytest.raises(UserError, match="another 'pool_metrics' .*: restart the worker"):
+            evaluate(path, executor=executor)
 
 
 def test_something_else_is_no_executor(write: Callable[..., Any]) -> None:
