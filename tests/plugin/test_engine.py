@@ -140,6 +140,24 @@ def test_a_sample_that_ends_its_worker_is_lost_and_every_gate_fails(
 
 
 @pytest.mark.full
+def test_a_hook_that_ends_the_run_with_status_0_leaves_a_lost_sample_red(project: Project) -> None:
+    """[E19] As conftest.py may end a run after the first error."""
+    project.file("mine.py", METRICS)
+    project.conftest(
+        "import pytest\n"
+        "def pytest_runtest_logreport(report):\n"
+        "    if report.failed:\n"
+        "        pytest.exit('enough', returncode=0)\n"
+    )
+    project.scenario(
+        "name: qa\nmetrics: [{use: 'mine:deadly'}]\ngates: {deadly: 0.5}\ndataset: qa.jsonl\n"
+    )
+    project.rows([{"id": name, "answer": "die" if name == "b" else "x"} for name in "abc"])
+    assert project.pytest(ONE).ret == pytest.ExitCode.TESTS_FAILED
+    assert project.gates() == {"deadly.mean": "failed", "unscored": "failed"}
+
+
+@pytest.mark.full
 def test_a_run_that_lost_all_samples_has_files(project: Project) -> None:
     """[E19] They say that nothing is known; without them the run before would seem the latest."""
     project.file("mine.py", METRICS)
