@@ -43,7 +43,8 @@ def interrupted(sample):
     raise KeyboardInterrupt
 
 def where(sample):
-    return float(os.getpid())
+    from pytest_rageval import Score
+    return Score("where", 1.0, reason=str(os.getpid()))
 """
 
 
@@ -101,16 +102,14 @@ def test_two_processes_give_the_same_to_the_last_byte(busy: Project) -> None:
 
 
 def test_the_scores_come_from_other_processes(project: Project) -> None:
-    """[E19] A metric that returns its process."""
+    """[E19] A metric that says its process."""
     project.file("mine.py", METRICS)
-    project.scenario(
-        "name: qa\nmetrics: [{use: 'mine:where', range: [0, null]}]\ndataset: qa.jsonl\n"
-    )
+    project.scenario("name: qa\nmetrics: [{use: 'mine:where'}]\ndataset: qa.jsonl\n")
     project.rows([{"id": f"q{at}", "answer": "x"} for at in range(3)])
     project.pytest(ONE)
-    scores = {sample["scores"]["where"] for sample in project.results()["samples"]}
-    assert len(scores) == 1
-    assert scores != {float(os.getpid())}
+    said = {sample["reasons"]["where"] for sample in project.results()["samples"]}
+    assert len(said) == 1
+    assert said != {str(os.getpid())}
 
 
 @pytest.mark.full

@@ -1,17 +1,22 @@
-"""Which metrics are a user's own, and which files they came from: a worker must have the same."""
+"""Metrics of a user's own: which these are, the files they came from, and how they are called."""
 
 from __future__ import annotations
 
 import hashlib
 import sys
+import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.engine.bound import BoundMetric, MetricSource
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.scoring.score_sample import computed_scores
 from pytest_rageval.engine.scoring.warm_up import is_ours
+from pytest_rageval.model import Sample, Score
 
 _PACKAGE: Final = __name__.partition(".")[0]
+_LOCK: Final = threading.Lock()
 _SEEN: Final[dict[str, tuple[object, str]]] = {}
 """Of each module, what it was loaded by, and the digest of its file when it was first needed."""
 
@@ -19,6 +24,15 @@ _SEEN: Final[dict[str, tuple[object, str]]] = {}
 def own_metrics(metrics: Iterable[BoundMetric]) -> tuple[BoundMetric, ...]:
     """Return the metrics that run code of the user's, or of another package."""
     return tuple(one for one in metrics if not is_ours(one.metric))
+
+
+def scores_alone(plan: Plan, sample: Sample) -> list[Score]:
+    """Return the scores of metrics of the user's own, one thread of this process at a time.
+
+    They share their modules, and few are written for several threads.
+    """
+    with _LOCK:
+        return computed_scores(plan, sample)
 
 
 def digests_of(source: MetricSource, metrics: Iterable[BoundMetric]) -> dict[str, str]:

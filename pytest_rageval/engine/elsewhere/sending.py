@@ -17,6 +17,7 @@ from typing import Final
 
 import pytest_rageval
 from pytest_rageval.engine.elsewhere.chunks import ChunkSize
+from pytest_rageval.engine.elsewhere.comparison import Comparison
 from pytest_rageval.engine.elsewhere.packing import (
     Recipe,
     Refused,
@@ -103,7 +104,9 @@ class SentAhead:
         self._workers = workers
         self._recipe = _recipe(plan)
         self._names = [metric.column.name for metric in plan.runs_elsewhere]
-        self._waiting = deque(samples)
+        # A hook's own kind of sample has more than what travels: it is scored here.
+        self._waiting = deque(sample for sample in samples if type(sample) is Sample)
+        self._comparison = Comparison(plan)
         self._owed = {sample.index for sample in self._waiting}
         self._size = ChunkSize()
         self._count = workers.count
@@ -125,9 +128,12 @@ class SentAhead:
         while sample.index in self._owed:
             self._go_on()
             meanwhile()
+        found = self._found.pop(sample.index, None)
+        if found is not None and (difference := self._comparison.difference(sample, found.scores)):
+            self._distrust(sample, difference)
         if sample.index in self._lost:
             raise LostSampleError(self._lost[sample.index])
-        return self._found.pop(sample.index, None)
+        return found
 
     def close(self) -> None:
         """Cancel what is under way."""
@@ -217,6 +223,13 @@ class SentAhead:
         for sample in samples:
             self._lost[sample.index] = f"lost by {self._workers.shown}: {reason}"
             self._owed.discard(sample.index)
+
+    def _distrust(self, sample: Sample, reason: str) -> None:
+        """Lose all that is not taken yet: what else has arrived may be as wrong."""
+        shown = f"lost by {self._workers.shown}: {reason}"
+        self._lost.update(dict.fromkeys([sample.index, *self._found], shown))
+        self._found.clear()
+        self._give_up(reason)
 
     def _give_up(self, reason: str) -> None:
         """Lose all that is under way or still waiting."""

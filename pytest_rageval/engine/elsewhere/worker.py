@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest_rageval
 from pytest_rageval.engine.bound import BoundMetric
-from pytest_rageval.engine.elsewhere.own_code import other_module
+from pytest_rageval.engine.elsewhere.own_code import other_module, own_metrics, scores_alone
 from pytest_rageval.engine.elsewhere.packing import (
     Recipe,
     Refused,
@@ -62,9 +62,10 @@ def score_packed(version: str, recipe: bytes, samples: bytes) -> bytes:
 
 def _scored(plan: Plan, samples: list[Sample]) -> Scored:
     found = Scored()
+    score = scores_alone if own_metrics(plan.metrics) else computed_scores
     for sample in samples:
         started = time.perf_counter()
-        scores = computed_scores(plan, sample)
+        scores = score(plan, sample)
         found.add(scores, time.perf_counter() - started)
     return found
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -18,7 +18,8 @@ from scripted_workers import PromptWorkers, ScriptedWorkers, SilentWorkers
 
 from pytest_rageval import ScenarioResult, UserError, evaluate
 from pytest_rageval.clients.settings import RunSettings
-from pytest_rageval.engine.elsewhere import sending
+from pytest_rageval.engine.elsewhere import comparison, sending
+from pytest_rageval.engine.elsewhere.own_code import scores_alone
 from pytest_rageval.engine.elsewhere.packing import (
     Refused,
     Scored,
@@ -29,8 +30,8 @@ from pytest_rageval.engine.elsewhere.sending import LostSampleError, SentAhead, 
 from pytest_rageval.engine.elsewhere.worker import score_packed
 from pytest_rageval.engine.evaluate import evaluate_plan
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.executors.base import Workers
-from pytest_rageval.model import Sample
+from pytest_rageval.executors.base import GivenWorkers, Workers
+from pytest_rageval.model import Sample, Score
 
 MakePlan = Callable[..., Plan]
 TEXT = """
@@ -76,20 +77,89 @@ def test_only_what_is_scored_is_sent_and_only_once(four: Plan) -> None:
     assert workers.closed == 0  # it is the caller's
 
 
+def _made_up(_: str, __: bytes, samples: bytes) -> bytes:
+    """Give every sample 0.125 and 0.25."""
+    count = len(unpack_samples(samples))
+    return pack_reply(Scored([0.5] * count, [[0.125, 0.25]] * count))
+
+
 def test_scores_are_the_workers_and_not_computed_again(
+    plan: MakePlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending, "score_packed", _made_up)
+    result = scored(plan(TEXT.replace("{use: 'worker_metrics:moody'}", "f1")), ScriptedWorkers(3))
+    assert result.metrics["em"].mean == 0.125
+    assert result.samples[0].scores == {"em": 0.125, "f1": 0.25}
+    assert result.samples[0].latency_s == pytest.approx(0.5, abs=0.1)
+
+
+def test_a_metric_of_the_users_that_scores_otherwise_there_makes_the_run_red(
     four: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Workers that give every sample 0.125 and 0.25."""
-
-    def made_up(_: str, __: bytes, samples: bytes) -> bytes:
-        count = len(unpack_samples(samples))
-        return pack_reply(Scored([0.5] * count, [[0.125, 0.25]] * count))
-
-    monkeypatch.setattr(sending, "score_packed", made_up)
+    """As one that reads what only pytest's process has: 0.25 there is 1 here. em is ours."""
+    monkeypatch.setattr(sending, "score_packed", _made_up)
     result = scored(four, ScriptedWorkers(3))
-    assert result.metrics["em"].mean == 0.125
-    assert result.samples[0].scores == {"em": 0.125, "moody": 0.25}
-    assert result.samples[0].latency_s == pytest.approx(0.5, abs=0.1)
+    assert [sample.sample_id for sample in result.samples] == ["c", "e"]
+    assert {gate.outcome for gate in result.gates} == {"failed"}
+    (remark,) = result.info.remarks
+    assert remark.startswith(
+        "3 samples lost by scripted://: moody of a is 0.25 in the worker and 1 here: a metric must "
+    )
+
+
+def test_the_first_three_samples_that_a_metric_can_score_are_compared(
+    plan: MakePlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``picky`` needs contexts, which q0 and q4 lack."""
+    seen: list[tuple[str, list[str]]] = []
+
+    def watched(made: Plan, sample: Sample) -> list[Score]:
+        seen.append((sample.id, [one.column.name for one in made.metrics]))
+        return scores_alone(made, sample)
+
+    monkeypatch.setattr(comparison, "scores_alone", watched)
+    rows = [
+        {"id": f"q{at}", "answer": "x", **({} if at in (0, 4) else {"contexts": ["c"]})}
+        for at in range(8)
+    ]
+    picky = {"use": "worker_metrics:deadly", "name": "picky", "needs": ["contexts"]}
+    metrics = [{"use": "worker_metrics:moody"}, picky]
+    made = plan(json.dumps({"name": "s", "metrics": metrics, "dataset": rows}))
+    assert scored(made, ScriptedWorkers(8)).metrics["picky"].mean == 1.0
+    assert seen == [
+        ("q0", ["moody"]),
+        ("q1", ["moody", "picky"]),
+        ("q2", ["moody", "picky"]),
+        ("q3", ["picky"]),
+    ]
+
+
+def test_threads_of_one_process_call_a_users_metric_one_at_a_time(plan: MakePlan) -> None:
+    rows = [{"id": f"q{at}", "answer": "x"} for at in range(8)]
+    metrics = [{"use": "worker_metrics:scratch"}]
+    made = plan(json.dumps({"name": "s", "metrics": metrics, "dataset": rows}))
+    with ThreadPoolExecutor(4) as executor:
+        result = scored(made, GivenWorkers(executor))
+    assert result.metrics["scratch"].mean == 1.0
+    assert result.complete
+
+
+@dataclass(frozen=True)
+class Tagged(Sample):
+    """What a hook may return: a sample with a field of its own."""
+
+    tag: str = ""
+
+
+def test_a_sample_of_another_class_is_scored_here(four: Plan) -> None:
+    """Of it, only what every sample has would arrive."""
+    tagged = Tagged("b", 1, answer="y", references=("x",), tag="t")
+    odd = [tagged if case.id == "b" else case for case in four.cases]
+    workers = PromptWorkers()
+    result = scored(replace(four, cases=odd), workers)
+    assert workers.sent == [["a"], ["d"]]
+    assert result.metrics["em"].mean == pytest.approx(2 / 3)
+    assert result.complete
 
 
 def test_a_chunk_that_fails_is_sent_again(four: Plan) -> None:
