@@ -5,17 +5,20 @@ Both sides have the same version of this package: the first thing that a worker 
 
 from __future__ import annotations
 
+import json
 import pickle
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
+from math import copysign
 from operator import attrgetter
 from typing import Any, Final
 
 from pytest_rageval.engine.bound import BoundMetric, MetricSource
 from pytest_rageval.engine.elsewhere.own_code import digests_of
-from pytest_rageval.model import Sample, Score, json_plain
+from pytest_rageval.engine.scoring.score_sample import describe_error
+from pytest_rageval.model import Sample, Score, json_plain, wire_text
 from pytest_rageval.scenario.schema import EmptyAnswer
 
 Remark = tuple[str | None, Any, str | None]
@@ -88,8 +91,14 @@ class Scored:
         self.values.append([score.value for score in scores])
         for place, score in enumerate(scores):
             if score.reason is not None or score.details is not None or score.error is not None:
-                details = None if score.details is None else json_plain(score.details)
-                self.remarks[at, place] = (score.reason, details, score.error)
+                try:
+                    self.remarks[at, place] = _remark(score)
+                except Exception as error:  # noqa: BLE001  (of a user's objects)
+                    self.values[at][place] = None
+                    said = f"what it returned cannot be told: {describe_error(error)}"
+                    self.remarks[at, place] = (None, None, said)
+            elif score.value == 0.0 and copysign(1.0, score.value) < 0.0:
+                self.remarks[at, place] = (None, None, None)  # made anew, not as an equal 0.0
 
     def scores(self, at: int, names: Sequence[str]) -> dict[str, Score]:
         """Return the scores of sample ``at`` by the ``names`` of the metrics."""
@@ -100,6 +109,13 @@ class Scored:
             else _bare(name, value)
             for place, (name, value) in enumerate(zip(names, self.values[at], strict=True))
         }
+
+
+def _remark(score: Score) -> Remark:
+    """Return reason, details and error as plain objects, whatever a user's metric made them of."""
+    details = None if score.details is None else json.loads(wire_text(json_plain(score.details)))
+    reason = None if score.reason is None else str(score.reason)
+    return reason, details, None if score.error is None else str(score.error)
 
 
 @lru_cache(maxsize=4096)

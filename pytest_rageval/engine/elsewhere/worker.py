@@ -30,6 +30,10 @@ from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.scenario.yaml.tree import YamlTree
 
 _KEPT: Final = 16
+_ADVICE: Final = (
+    "Workers import your metrics themselves: put a metric of your own into a module that they can "
+    "import, and name it by {use: 'module:function'}"
+)
 
 
 class _Made(threading.local):
@@ -90,7 +94,8 @@ def _make(recipe: Recipe) -> Plan | Refused:
     reasons = [problem.message for problem in binding.problems]
     lacking = recipe.definitions.keys() - {metric.column.name for metric in metrics}
     if lacking:
-        return Refused("; ".join(reasons) or f"no metric {', '.join(sorted(lacking))}")
+        said = "; ".join(reasons) or f"no metric {', '.join(sorted(lacking))}"
+        return Refused(f"{said}. {_ADVICE}")
     if module := other_module(recipe.digests):
         return Refused(f"the worker has {module}: restart the worker, or give it the same file")
     other = [text for metric in metrics if (text := _difference(metric, recipe))]

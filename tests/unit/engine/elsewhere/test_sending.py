@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from scripted_workers import PromptWorkers, ScriptedWorkers, SilentWorkers
 
-from pytest_rageval import ScenarioResult, UserError, evaluate
+from pytest_rageval import ScenarioResult, UserError, evaluate, evaluate_variants
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.elsewhere import comparison, sending
 from pytest_rageval.engine.elsewhere.own_code import scores_alone
@@ -234,14 +234,19 @@ def test_a_sample_that_ends_its_worker_takes_no_other_along(
 def test_where_every_chunk_fails_the_halving_ends(
     plan: MakePlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two chunks of 100: each is sent twice, and 64 times halves are."""
+    """Two chunks of 100, then 16 chunks that are sent alone; nothing has worked."""
     monkeypatch.setattr(sending.ChunkSize, "next", lambda *_: 100)
     monkeypatch.setattr(sending, "score_packed", _gone)
     rows = [{"id": f"q{at}", "answer": "x", "references": ["x"]} for at in range(200)]
     workers = PromptWorkers()
     result = scored(plan(json.dumps({"name": "s", "metrics": ["em"], "dataset": rows})), workers)
     assert not result.samples
-    assert len(workers.sent) == 2 + 2 + 2 * 64
+    assert len(workers.sent) == 2 + 16
+    assert result.info.remarks[-1].endswith(
+        " samples lost by scripted://: given up after 16 failures in a row, the last one: "
+        "ConnectionError: the worker is gone"
+    )
+    assert sum(int(remark.partition(" ")[0]) for remark in result.info.remarks) == 200
     assert {gate.outcome for gate in result.gates} == {"failed"}
 
 
@@ -391,14 +396,14 @@ def test_workers_load_what_they_need_at_the_same_time(four: Plan) -> None:
 def test_metrics_that_workers_lack_are_an_error_with_what_to_write(
     four: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    refused = pack_reply(Refused("metrics[0]: unknown metric 'mine'"))
+    reason = "metrics[0]: unknown metric 'mine'. Workers import your metrics themselves"
+    refused = pack_reply(Refused(reason))
     monkeypatch.setattr(sending, "score_packed", lambda *_: refused)
     with pytest.raises(UserError) as caught:
         prepared(four, ScriptedWorkers(3))
-    message = str(caught.value)
-    assert message.startswith("s.yaml: metrics[0]: unknown metric 'mine'")
-    assert "scripted://" in message
-    assert "{use: 'module:function'}" in message
+    assert str(caught.value) == (
+        f"s.yaml: {reason} (so the workers of scripted://); or run without them"
+    )
 
 
 def test_a_scenario_that_a_target_answers_is_scored_here(plan: MakePlan) -> None:
@@ -433,10 +438,11 @@ class BreaksLater(ThreadPoolExecutor):
     """Answers whether the metrics are there, and then breaks."""
 
     asked = 0
+    works = 1  # of one worker, so it is asked once
 
     def submit(self, *given: Any, **named: Any) -> Any:
-        BreaksLater.asked += 1
-        if BreaksLater.asked > 1:  # of one worker, so it is asked once
+        self.asked += 1
+        if self.asked > self.works:
             raise BrokenProcessPool("a child ended")
         return super().submit(*given, **named)
 
@@ -453,6 +459,42 @@ def test_threads_score_as_this_process_does(four: Plan, write: Callable[..., Any
 def test_a_broken_pool_is_named_before_the_first_sample(write: Callable[..., Any]) -> None:
     with pytest.raises(UserError, match="BrokenProcessPool: a child ended.*workers of Broken"):
         evaluate(write(TEXT), executor=Broken())
+
+
+def test_of_a_broken_pool_it_is_said_what_is_the_matter(write: Callable[..., Any]) -> None:
+    """Not that a metric is missing; nor of one that is shut down."""
+    with pytest.raises(UserError, match="broken: make a new one.*__main__.*; or run") as caught:
+        evaluate(write(TEXT), executor=Broken())
+    assert "use:" not in str(caught.value)
+    over = ThreadPoolExecutor(1)
+    over.shutdown()
+    with pytest.raises(UserError, match="is shut down: make a new one"):
+        evaluate(write(TEXT), executor=over)
+
+
+def test_variants_go_on_where_one_broke_the_pool(write: Callable[..., Any]) -> None:
+    """The first one has its result; all of the second is lost, and red."""
+    text = "name: s\nmetrics: [em]\ndataset: [{id: a, answer: x, references: [x]}]\n"
+    path = write(f"{text}variants: {{one: {{}}, two: {{metrics: [em, f1]}}}}\n")
+    with BreaksLater(1) as executor:
+        executor.works = 3  # two variants are asked whether their metrics are there; then a sample
+        found = evaluate_variants(path, executor=executor)
+    assert found.results["one"].complete
+    assert repr(found)
+    assert [gate.outcome for gate in found.results["one"].gates] == []
+    assert not found.results["two"].complete
+    assert {gate.outcome for gate in found.results["two"].gates} == {"failed"}
+
+
+def test_an_executor_that_returns_no_future_loses_its_samples(write: Callable[..., Any]) -> None:
+    class Forgetful(BreaksLater):
+        def submit(self, *given: Any, **named: Any) -> Any:
+            return super().submit(*given, **named) if self.asked < self.works else None
+
+    with Forgetful(1) as executor:
+        result = evaluate(write(TEXT), executor=executor)
+    assert {gate.outcome for gate in result.gates} == {"failed"}
+    assert result.info.remarks[0].startswith("3 samples lost by Forgetful: AttributeError: ")
 
 
 def test_a_pool_that_breaks_makes_the_run_red(write: Callable[..., Any]) -> None:
