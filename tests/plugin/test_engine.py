@@ -187,6 +187,7 @@ def test_a_metric_of_this_process_alone_is_a_collection_error(project: Project, 
     result.stdout.fnmatch_lines(
         ["*qa.rageval.yaml: metrics?1?: unknown metric 'witness'.*{use: 'module:function'}*"]
     )
+    result.stdout.no_fnmatch_line("next *")  # a dry run asks no worker, and would be green
     assert project.wrote_nothing
 
 

@@ -95,7 +95,7 @@ def _make(recipe: Recipe) -> Plan | Refused:
     lacking = recipe.definitions.keys() - {metric.column.name for metric in metrics}
     if lacking:
         said = "; ".join(reasons) or f"no metric {', '.join(sorted(lacking))}"
-        return Refused(f"{said}. {_ADVICE}")
+        return Refused(f"{said.rstrip('.')}. {_ADVICE}")
     if module := other_module(recipe.digests):
         return Refused(f"the worker has {module}: restart the worker, or give it the same file")
     other = [text for metric in metrics if (text := _difference(metric, recipe))]
