@@ -476,8 +476,17 @@ def test_variants_go_on_where_one_broke_the_pool(write: Callable[..., Any]) -> N
     """The first one has its result; all of the second is lost, and red."""
     text = "name: s\nmetrics: [em]\ndataset: [{id: a, answer: x, references: [x]}]\n"
     path = write(f"{text}variants: {{one: {{}}, two: {{metrics: [em, f1]}}}}\n")
-    with BreaksLater(1) as executor:
-        executor.works = 3  # two variants are asked whether their metrics are there; then a sample
+
+    class BreaksOverASample(ThreadPoolExecutor):
+        has_scored = False
+
+        def submit(self, *given: Any, **named: Any) -> Any:
+            if self.has_scored:
+                raise BrokenProcessPool("a child ended")
+            self.has_scored = bool(unpack_samples(given[3]))
+            return super().submit(*given, **named)
+
+    with BreaksOverASample(1) as executor:
         found = evaluate_variants(path, executor=executor)
     assert found.results["one"].complete
     assert repr(found)
