@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -102,7 +103,7 @@ def _scorer(plan: Plan, workers: Workers | None) -> Iterator[_Scorer]:
     # Not at the top: most evaluations need no other process.
     from pytest_rageval.engine.elsewhere.sending import SentAhead, prepared
 
-    plan = prepared(plan, workers)
+    plan = plan if plan.elsewhere else prepared(plan, workers)
     if not plan.elsewhere:
         yield _Scorer(plan)
         return
@@ -119,7 +120,7 @@ def _computed(scorer: _Scorer, reporter: _Reporter) -> list[SampleResult]:
 
 
 def _summed(plan: Plan, samples: list[SampleResult], scorer: _Scorer) -> ScenarioResult:
-    reasons = [f"{len(scorer.lost)} samples {why}" for why in dict.fromkeys(scorer.why)]
+    reasons = [f"{count} samples {why}" for why, count in Counter(scorer.why).items()]
     info = replace(plan.info, remarks=(*plan.info.remarks, *reasons))
     extent = Extent(info.total, len(plan.cases), len(samples), lost=scorer.lost)
     return decide_gates(summarize_scenario(info, samples, extent.complete), extent)

@@ -39,7 +39,7 @@ def warm_up(plan: Plan, case: Case) -> None:
             continue
         if isinstance(case, Sample) and plan.target is None and _is_in_batch(plan, bound, case):
             plan.batches.make(bound)
-        elif not bound.info.is_judged and _is_ours(bound.metric):
+        elif not bound.info.is_judged and is_ours(bound.metric):
             _use(bound.metric)
 
 
@@ -48,7 +48,8 @@ def _is_in_batch(plan: Plan, bound: BoundMetric, sample: Sample) -> bool:
     return bound.batch is not None and is_whole and plan.batches.has(sample)
 
 
-def _is_ours(metric: object) -> bool:
+def is_ours(metric: object) -> bool:
+    """Return whether a metric is of this package, and calls no code of the user's."""
     module = type(metric).__module__
     return module.startswith(_OURS) and not module.startswith(_OF_OTHERS)
 

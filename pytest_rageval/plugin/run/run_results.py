@@ -29,7 +29,7 @@ class Results:
     def __init__(self, *, judges_all: bool = False) -> None:
         """``judges_all``: also judge scenarios without a selected case; they are undecided."""
         self._judges_all = judges_all
-        self._losing: set[str] = set()
+        self._losing: dict[str, set[str]] = {}
         self._scenarios: dict[str, _ScenarioCases] = {}
         self._collected: set[str] = set()
         self._scenario_of: dict[str, str] = {}
@@ -57,9 +57,9 @@ class Results:
         """Keep the result of the item ``nodeid`` of the scenario with the node id ``scenario``."""
         self._scenarios[scenario].results[nodeid] = result
 
-    def note_lost(self, scenario: str) -> None:
-        """Note that a case of the scenario with this node id ran, and its result is lost."""
-        self._losing.add(scenario)
+    def note_lost(self, scenario: str, nodeid: str) -> None:
+        """Note that the item ``nodeid`` of a scenario ran, and its result is lost."""
+        self._losing.setdefault(scenario, set()).add(nodeid)
 
     def ran(self, result: ScenarioResult) -> bool:
         """Return whether any case of a scenario ran, also where all results were lost."""
@@ -127,15 +127,19 @@ class Results:
             selected=cases.info.selected,
             ran=len(cases.results),
             stopped=stopped,
-            lost=[] if stopped else self._lost(cases),
+            lost=self._lost(cases, stopped=stopped),
             missing=self._missing.get(cases.info.nodeid, ()),
         )
         result = summarize_scenario(cases.info, cases.results.values(), extent.complete)
         result = decide_gates(result, extent, strict=strict)
         return add_gates(result, extent, more_gates(result), strict=strict)
 
-    def _lost(self, cases: _ScenarioCases) -> list[str]:
-        """Return the names of the items that were collected and never reported."""
+    def _lost(self, cases: _ScenarioCases, *, stopped: bool) -> list[str]:
+        """Return the names of the items that were collected and never reported.
+
+        Of a run that was stopped, those that ran all the same, and were lost.
+        """
         prefix = cases.info.nodeid
-        lost = {*self.own_cases(prefix), *self._lost_elsewhere.get(prefix, ())} - {*cases.results}
+        expected = self._losing.get(prefix, set()) if stopped else self.own_cases(prefix)
+        lost = {*expected, *self._lost_elsewhere.get(prefix, ())} - {*cases.results}
         return sorted(nodeid.removeprefix(prefix).removeprefix("::") for nodeid in lost)

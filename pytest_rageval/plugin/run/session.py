@@ -194,7 +194,7 @@ class RagevalSession:
             outcome = "failed"  # pytest itself changes it later, when it shows the report
         outcome = item.case_outcome(outcome)
         if item.lost:  # without a result: the gates fail, and name it
-            self._results.note_lost(item.plan.info.nodeid)
+            self._results.note_lost(item.plan.info.nodeid, report.nodeid)
             return
         scored = item.result or item.unscored(outcome)
         result = scored if scored.outcome == outcome else replace(scored, outcome=outcome)
