@@ -61,7 +61,12 @@ def test_what_belongs_to_the_merge_is_refused_on_a_shard(four: Project, option: 
 
 def test_what_the_shards_decided_is_refused_at_the_merge(four: Project) -> None:
     parts = run_shards(four, ["1/2", "2/2"])
-    for option in ("--rag-threshold=em=0.5", "--rag-set=dataset.limit=1", "--rag-compare=main"):
+    for option in (
+        "--rag-threshold=em=0.5",
+        "--rag-set=dataset.limit=1",
+        "--rag-compare=main",
+        "-k=q1",
+    ):
         name = option.partition("=")[0]
         refused(
             merge(four, parts, option), f"{name}: a merge judges what ran; give it to the shards"

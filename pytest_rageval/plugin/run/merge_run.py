@@ -30,6 +30,8 @@ from pytest_rageval.text.printable import printable
 if TYPE_CHECKING:
     from pytest_rageval.shards.late_gates import LateGates
 
+# Not in addopts, which often hold them for ordinary tests.
+_SELECTING = ("-k", "-m", "--lf", "--last-failed")
 _OF_THE_SHARDS = (
     options.SCENARIO,
     options.METRIC_WEIGHT,
@@ -151,7 +153,9 @@ def refuse_other_options(config: pytest.Config) -> None:
     if config.getoption("rag_label") is not None or config.getoption("rag_dry_run"):
         message = "--rag-merge judges what ran; leave out --rag-label and --rag-dry-run"
         raise pytest.UsageError(message)
-    typed = [option.flag for option in _OF_THE_SHARDS if option.is_typed(config)]
+    words = config.invocation_params.args
+    typed = [flag for flag in _SELECTING if any(word.startswith(flag) for word in words)]
+    typed += [option.flag for option in _OF_THE_SHARDS if option.is_typed(config)]
     if typed:
         message = f"{', '.join(typed)}: a merge judges what ran; give it to the shards"
         raise pytest.UsageError(message)
