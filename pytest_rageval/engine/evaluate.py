@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pytest_rageval.clients.settings import RunSettings
+from pytest_rageval.engine.collector import rare_collections
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.score_sample import score_case, unscored_result
 from pytest_rageval.engine.stopping import certainty_of, in_asking_order, left_out_result
@@ -47,7 +48,7 @@ def evaluate_plan(
     are closed, and what the workers still have is cancelled. Raises ScenarioError for a metric that
     they do not have.
     """
-    with _scorer(plan, workers) as scorer:
+    with rare_collections(), _scorer(plan, workers) as scorer:
         reporter = _Reporter(progress, len(plan.cases))
         if not plan.is_asked:
             return Evaluated(_summed(plan, _computed(scorer, reporter), scorer))

@@ -9,6 +9,7 @@ from typing import Final
 
 import pytest_rageval
 from pytest_rageval.engine.bound import BoundMetric
+from pytest_rageval.engine.collector import rare_collections
 from pytest_rageval.engine.elsewhere.own_code import other_module, own_metrics, scores_alone
 from pytest_rageval.engine.elsewhere.packing import (
     Recipe,
@@ -61,7 +62,8 @@ def score_packed(version: str, recipe: bytes, samples: bytes) -> bytes:
     plan = _plan(recipe)
     if isinstance(plan, Refused):
         return pack_reply(plan)
-    return pack_reply(_scored(plan, unpack_samples(samples)))
+    with rare_collections():
+        return pack_reply(_scored(plan, unpack_samples(samples)))
 
 
 def _scored(plan: Plan, samples: list[Sample]) -> Scored:
