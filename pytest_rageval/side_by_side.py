@@ -136,17 +136,24 @@ def evaluate_variants(  # noqa: PLR0913  (all but the scenario are options)
             names,
             lambda name: plan_of(scenario, given, folder, handed.get(name, shared), settings, name),
         )
+        if workers is not None:
+            # Not at the top: most evaluations need no other process.
+            from pytest_rageval.engine.elsewhere.sending import prepared
+
+            plans = [prepared(plan, workers) for plan in plans]
         found = [
             evaluate_planned(plan, settings, progress, write_to, requested, workers)
             for plan in plans
         ]
     judged = contested(found)[0]
-    assert judged.ranking is not None  # there are two at least
+    ranking = judged.ranking
+    if ranking is None:  # workers lost all samples of a variant
+        ranking = rank_variants(found, judged.contest, complete=False)
     results = {
         name: EvaluationResult.of(one, handed.get(name, shared).library)
         for name, one in zip(names, found, strict=True)
     }
-    ranked = VariantResults(results, judged.ranking, judged.gate)
+    ranked = VariantResults(results, ranking, judged.gate)
     if write_to is None:
         return ranked
     return _written(ranked, Path(write_to) / run_folder(judged.info.name), requested)

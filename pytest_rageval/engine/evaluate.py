@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pytest_rageval.clients.settings import RunSettings
+from pytest_rageval.engine.collector import rare_collections
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.score_sample import score_case, unscored_result
 from pytest_rageval.engine.stopping import certainty_of, in_asking_order, left_out_result
@@ -46,7 +48,7 @@ def evaluate_plan(
     are closed, and what the workers still have is cancelled. Raises ScenarioError for a metric that
     they do not have.
     """
-    with _scorer(plan, workers) as scorer:
+    with rare_collections(), _scorer(plan, workers) as scorer:
         reporter = _Reporter(progress, len(plan.cases))
         if not plan.is_asked:
             return Evaluated(_summed(plan, _computed(scorer, reporter), scorer))
@@ -102,7 +104,7 @@ def _scorer(plan: Plan, workers: Workers | None) -> Iterator[_Scorer]:
     # Not at the top: most evaluations need no other process.
     from pytest_rageval.engine.elsewhere.sending import SentAhead, prepared
 
-    plan = prepared(plan, workers)
+    plan = plan if plan.elsewhere else prepared(plan, workers)
     if not plan.elsewhere:
         yield _Scorer(plan)
         return
@@ -119,7 +121,7 @@ def _computed(scorer: _Scorer, reporter: _Reporter) -> list[SampleResult]:
 
 
 def _summed(plan: Plan, samples: list[SampleResult], scorer: _Scorer) -> ScenarioResult:
-    reasons = [f"{len(scorer.lost)} samples {why}" for why in dict.fromkeys(scorer.why)]
+    reasons = [f"{count} samples {why}" for why, count in Counter(scorer.why).items()]
     info = replace(plan.info, remarks=(*plan.info.remarks, *reasons))
     extent = Extent(info.total, len(plan.cases), len(samples), lost=scorer.lost)
     return decide_gates(summarize_scenario(info, samples, extent.complete), extent)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from pytest_rageval.errors import RagevalError
+from pytest_rageval.executors.scheduler_watch import SchedulerWatch
 from pytest_rageval.registry import Registry, UnknownNameError
 
 UNKNOWN_COUNT: Final = 32
@@ -77,11 +78,14 @@ def executor_kind(url: str) -> tuple[ExecutorKind, str]:
         raise EngineError(str(error)) from error
 
 
-@dataclass(frozen=True, slots=True)
 class GivenWorkers:
     """The workers of an executor that Python code handed over, and closes itself."""
 
-    executor: Executor
+    def __init__(self, executor: Executor) -> None:
+        self.executor = executor
+        client: Any = getattr(executor, "_client", None)
+        self._client = client if hasattr(client, "nthreads") else None
+        self._watch = None if self._client is None else SchedulerWatch(self._client)
 
     @property
     def shown(self) -> str:
@@ -93,9 +97,8 @@ class GivenWorkers:
         """How many workers there are, or may be."""
         # There is no public name: this is that of concurrent.futures and loky, and Dask's way.
         count: Any = getattr(self.executor, "_max_workers", None)
-        client: Any = getattr(self.executor, "_client", None)
-        if hasattr(client, "nthreads"):
-            count = sum(client.nthreads().values())
+        if self._client is not None:
+            count = sum(self._client.nthreads().values())
         return count if isinstance(count, int) and count > 0 else UNKNOWN_COUNT
 
     def submit(self, function: Callable[..., bytes], *given: object) -> Future[bytes]:
@@ -103,8 +106,8 @@ class GivenWorkers:
         return self.executor.submit(function, *given)
 
     def trouble(self) -> str:
-        """Return "": of an executor nothing is known."""
-        return ""
+        """Return what is known of a Dask cluster; of another executor nothing is."""
+        return "" if self._watch is None else self._watch.trouble()
 
     def close(self) -> None:
         """Leave it open."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -38,7 +40,7 @@ class ProcessWorkers:
 
     def _make(self) -> None:
         self._context = _Context()
-        self._pool = ProcessPoolExecutor(self.count, self._context, _leave_ctrl_c_alone)
+        self._pool = ProcessPoolExecutor(self.count, self._context, _begin)
 
     def submit(self, function: Callable[..., bytes], *given: object) -> Future[bytes]:
         """Have a process call a function."""
@@ -56,15 +58,24 @@ class ProcessWorkers:
     def close(self) -> None:
         """End all processes, also in the middle of a call."""
         self._pool.shutdown(wait=False, cancel_futures=True)
-        for process in self._context.started:
+        started = [process for process in self._context.started if process.pid is not None]
+        for process in started:
             process.kill()
-        for process in self._context.started:
+        for process in started:
             process.join()
 
 
-def _leave_ctrl_c_alone() -> None:
-    """Have Ctrl-C end the main process only, which ends these."""
+def _begin() -> None:
+    """Have Ctrl-C end the main process only, which ends these; and end once it is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _open(place: str) -> Workers:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 from typing import Final
 
 import pytest
@@ -15,7 +13,7 @@ from pytest_rageval.engine.scoring.forecast import Forecast, forecast
 from pytest_rageval.engine.verdict.contests import has_best, scenario_nodeid
 from pytest_rageval.engine.verdict.decide import gates_of
 from pytest_rageval.model import Case, Sample
-from pytest_rageval.plugin.quality_options import where_scenarios_are
+from pytest_rageval.plugin.quality_options import refuse_left_over, where_scenarios_are
 from pytest_rageval.plugin.run.items import case_of
 from pytest_rageval.plugin.run.last_failed import is_deselected
 from pytest_rageval.plugin.run.run_settings import run_settings
@@ -31,7 +29,6 @@ from pytest_rageval.plugin.show.forecast_lines import (
 from pytest_rageval.text.printable import one_line, printable
 
 FLAG: Final = "--rag-dry-run"
-ADDOPTS: Final = "PYTEST_ADDOPTS"
 
 
 def forecast_instead(config: pytest.Config) -> None:
@@ -40,21 +37,11 @@ def forecast_instead(config: pytest.Config) -> None:
     Raises pytest.UsageError if the option is not on the command line: no run would judge anything,
     and all of them would be green.
     """
-    typed = [str(one) for one in config.invocation_params.args]
-    if FLAG not in typed and FLAG in (*config.getini("addopts"), *_words(ADDOPTS)):
-        where = ADDOPTS if FLAG in _words(ADDOPTS) else f"addopts in {config.inipath}"
-        raise pytest.UsageError(
-            f"{FLAG}: found in {where}: every run would judge nothing, and be green. Take it out, "
-            f"and write it on the command line: pytest {FLAG}"
-        )
+    refuse_left_over(config, FLAG, FLAG)
     config.option.dist, config.option.tx = "no", []  # of xdist: there is nothing to spread
     config.option.continue_on_collection_errors = False
     config.option.xmlpath = None  # a report of no tests would look green
     config.pluginmanager.register(DryRun(config), "rageval-dry-run")
-
-
-def _words(variable: str) -> list[str]:
-    return shlex.split(os.environ.get(variable, ""))
 
 
 class DryRun:

@@ -65,6 +65,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
     """Run the options that run no tests, such as ``--rag-init``."""
+    _refuse_two_commands(config)
     if config.getoption("rag_from") is not None:
         from pytest_rageval.plugin.from_data import write_first_scenario
 
@@ -92,6 +93,15 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
         return serve(config)
     return None
+
+
+def _refuse_two_commands(config: pytest.Config) -> None:
+    """Refuse ``--rag-merge`` beside a command that would exit with 0 in its place."""
+    names = ("from", "init", "import", "schema", "history", "serve", "mcp")
+    other = next((one for one in names if config.getoption(f"rag_{one}") not in (None, False)), "")
+    if config.getoption("rag_merge") and other:
+        message = f"--rag-merge and --rag-{other} are two commands: run one after the other"
+        raise pytest.UsageError(message)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 from itertools import islice
 from pathlib import Path
@@ -22,6 +23,7 @@ _QUALITY = (
     options.SAVE_FAILED,
     options.STRICT,
 )
+_ADDOPTS = "PYTEST_ADDOPTS"
 _MOST_FOLDERS = 500
 _GREEN = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 
@@ -45,6 +47,25 @@ def refuse_empty_run(session: pytest.Session, *, has_scenario: bool) -> None:
     if reporter is not None:
         reporter.write_line("")  # ends a line of dots
         reporter.write_line(printable(f"ERROR: {message}"), red=True)
+
+
+def refuse_left_over(config: pytest.Config, flag: str, written: str) -> None:
+    """Raise UsageError if an option that runs no tests is in addopts, not on the command line.
+
+    No run would judge anything, and all of them would be green. ``written`` is how to write it.
+    """
+    given, variable = config.invocation_params.args, shlex.split(os.environ.get(_ADDOPTS, ""))
+    if _has(given, flag) or not _has([*config.getini("addopts"), *variable], flag):
+        return
+    where = _ADDOPTS if _has(variable, flag) else f"addopts in {config.inipath}"
+    raise pytest.UsageError(
+        f"{flag}: found in {where}: every run would judge nothing, and be green. Take it out, "
+        f"and write it on the command line: pytest {written}"
+    )
+
+
+def _has(words: Iterable[object], flag: str) -> bool:
+    return any(str(word).partition("=")[0] == flag for word in words)
 
 
 def where_scenarios_are(config: pytest.Config) -> str:

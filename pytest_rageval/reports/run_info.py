@@ -12,6 +12,7 @@ from pytest_rageval.model import RunInfo, ScenarioResult
 
 _COMMIT_VARIABLES = ("GITHUB_SHA", "CI_COMMIT_SHA")
 _RUN_VARIABLES = ("GITHUB_RUN_ID", "CI_PIPELINE_ID")
+_ATTEMPT_VARIABLE = "GITHUB_RUN_ATTEMPT"
 _COMMIT = re.compile(r"[0-9a-fA-F]{7,64}")
 
 
@@ -55,6 +56,12 @@ def ci_run(environ: Mapping[str, str] = os.environ) -> str | None:
     """Return the run of all jobs that GitHub or GitLab names in the environment, else None."""
     found = (environ.get(variable, "") for variable in _RUN_VARIABLES)
     return next((one for one in found if one), None)
+
+
+def ci_attempt(environ: Mapping[str, str] = os.environ) -> int:
+    """Return which attempt of the run of all jobs this is, where GitHub counts them, else 0."""
+    said = environ.get(_ATTEMPT_VARIABLE, "")
+    return int(said) if said.isascii() and said.isdigit() else 0
 
 
 def _answer_latencies(result: ScenarioResult) -> dict[str, float] | None:

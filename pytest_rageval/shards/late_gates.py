@@ -17,7 +17,7 @@ from pytest_rageval.engine.verdict.green import reasons_unjudged
 from pytest_rageval.errors import OptionError, Problem
 from pytest_rageval.gates.base import GateOptionError, each_gate, gate_targets
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
-from pytest_rageval.model import SampleResult, ScenarioInfo
+from pytest_rageval.model import WEIGHTED_SCORE, SampleResult, ScenarioInfo
 from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.scenario.short_forms import metric_step
 from pytest_rageval.scenario.yaml.tree import YamlTree
@@ -50,25 +50,28 @@ class LateGates:
             snapshot_sha256=hashlib.sha256(text.encode()).hexdigest(),
         )
         self._refuse_tolerance(info, overrides)
-        self._plan = Plan(self.info, (), (), frozenset(self._gated(overrides)))
+        wanted = {*info.thresholds, *self._gated(self.info, overrides)}
+        self._plan = Plan(self.info, (), (), frozenset(wanted))
+        # What nothing asks about is judged by its weighted score.
+        wanted = {*info.thresholds, *(self._gated(info, overrides) or {WEIGHTED_SCORE})}
+        self._plan_before = Plan(info, (), (), frozenset(wanted))
+        self._given = _flags(overrides)
 
     def _refuse_tolerance(self, info: ScenarioInfo, overrides: Sequence[Override]) -> None:
         """Refuse what changes which scores a case may lack: the cases are judged already."""
         if self.info.tolerated != info.tolerated:
-            flags = ", ".join(dict.fromkeys(override.flag for override in overrides))
             message = (
                 "gates.unscored for one metric says how cases are judged: give it to the shards"
             )
-            raise OptionError([Problem(flags, message)])
+            raise OptionError([Problem(_flags(overrides), message)])
 
-    def _gated(self, overrides: Sequence[Override]) -> set[str]:
-        """Return the metrics that a gate or a threshold is about; raises OptionError."""
-        gated = set(self.info.thresholds)
-        for made in each_gate(self.info.gates, self.info):
+    def _gated(self, info: ScenarioInfo, overrides: Sequence[Override]) -> set[str]:
+        """Return the metrics that a gate is about; raises OptionError."""
+        gated: set[str] = set()
+        for made in each_gate(info.gates, info):
             if isinstance(made, GateOptionError):
-                flags = ", ".join(dict.fromkeys(override.flag for override in overrides))
                 where = ".".join(("gates", *made.path))
-                raise OptionError([Problem(flags, f"{where}: {made}")])
+                raise OptionError([Problem(_flags(overrides), f"{where}: {made}")])
             gated.update(target for gate in made for target in gate_targets(gate))
         return gated
 
@@ -86,3 +89,22 @@ class LateGates:
     def reasons_unjudged(self, result: SampleResult) -> list[str]:
         """Return why a sample is an ERROR now that these gates ask about it; [] if it is none."""
         return reasons_unjudged(self._plan, result)
+
+    def refuse_pardon(self, result: SampleResult) -> None:
+        """Raise OptionError for an ERROR that is none with these gates: only a run says what it is.
+
+        Without gates and thresholds, a case needs its weighted score.
+        """
+        if result.outcome != "error" or reasons_unjudged(self._plan, result):
+            return
+        before = reasons_unjudged(self._plan_before, result)
+        if before:
+            message = (
+                f"{result.sample_id} was an ERROR in its shard ({before[0]}), and with this it is "
+                "none: give it to the shards"
+            )
+            raise OptionError([Problem(self._given, message)])
+
+
+def _flags(overrides: Sequence[Override]) -> str:
+    return ", ".join(dict.fromkeys(override.flag for override in overrides))

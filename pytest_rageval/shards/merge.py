@@ -32,7 +32,7 @@ _SAID: Final = {
     "human": "other labels",
     "hooks": "other hooks of plugins or conftest.py",
     "total": "other data: another number of rows",
-    "selected": "another selection of cases (-k, -m, --rag-where, --lf)",
+    "selected": "another selection of cases (-k, -m, --rag-where, --lf, or a hook that draws)",
 }
 # They may differ from machine to machine without a difference in any score.
 _LOCAL: Final = frozenset({"warnings", "overridden_by"})
@@ -125,14 +125,26 @@ def find_shards(places: Sequence[Path]) -> list[Shard]:
 
 
 def _below(place: Path) -> Iterator[Path]:
-    """Yield the files of shards at any depth; a folder that cannot be read may hide one."""
+    """Yield the files of shards at any depth, each folder once; links are followed.
+
+    A folder that cannot be read may hide one, and so may what is no regular file.
+    """
 
     def refuse(error: OSError) -> None:
         raise ShardError(str(error.filename), error.strerror or str(error)) from error
 
-    for folder, _, names in os.walk(place, onerror=refuse):
+    known: set[str] = set()
+    for folder, folders, names in os.walk(place, onerror=refuse, followlinks=True):
+        real = os.path.realpath(folder)
+        if real in known:
+            folders.clear()  # a link that leads back
+            continue
+        known.add(real)
         if SHARD_FILE in names:
-            yield Path(folder, SHARD_FILE)
+            path = Path(folder, SHARD_FILE)
+            if not path.is_file():
+                raise ShardError(str(path), "is no regular file, or a link that leads nowhere")
+            yield path
 
 
 def merged(shards: Sequence[Shard]) -> list[Merged]:
@@ -182,7 +194,22 @@ def _merged(shards: Sequence[Shard]) -> Merged:
         *replaced, counted = sorted(found, key=_finished)
         chosen.append(counted)
         remarks += [f"shard {part}: {counted.path} counts, not {one.path}" for one in replaced]
+    remarks += _older_attempts(chosen)
     return Merged(shards[0].head.info, tuple(chosen), tuple(_missing(chosen)), tuple(remarks))
+
+
+def _older_attempts(shards: Sequence[Shard]) -> Iterator[str]:
+    """Yield which shards are of an earlier attempt than others of their CI run."""
+    newest: dict[str | None, int] = {}
+    for shard in shards:
+        head = shard.head
+        newest[head.ci_run] = max(newest.get(head.ci_run, 0), head.attempt)
+    for shard in shards:
+        if 0 < shard.head.attempt < newest[shard.head.ci_run]:
+            yield (
+                f"shard {shard.part} is of attempt {shard.head.attempt} of the CI run, and others "
+                f"of {newest[shard.head.ci_run]}: if it ran again, what it wrote is not here"
+            )
 
 
 def _finished(shard: Shard) -> tuple[str, str]:
@@ -200,6 +227,8 @@ def _check_same(shards: Sequence[Shard]) -> None:
             why = f"version {two} of pytest-rageval wrote it, and version {one}"
             raise ShardError(str(other.path), f"{why} {first.path}")
         found = _difference(first.head.info, other.head.info)
+        if not found and first.head.selection != other.head.selection:
+            found = _SAID["selected"]  # as many, and others
         if found:
             raise ShardError(str(other.path), f"{found} than {first.path}. {_HINT}")
 

@@ -11,11 +11,14 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar, get_args
 
 from pytest_rageval.errors import Problem, UserError
-from pytest_rageval.model import NOTHING, SampleResult, ScenarioInfo, wire_text
+from pytest_rageval.model import NOTHING, Outcome, SampleResult, ScenarioInfo, wire_text
 from pytest_rageval.shards.part import Part
+from pytest_rageval.shards.typed import check_of, field_checks
+
+T = TypeVar("T")
 
 SHARD_FILE: Final = "shard.jsonl"
 
@@ -24,10 +27,23 @@ _SCHEMA: Final = 1
 _BLOCK: Final = 1 << 16
 _FIELDS: Final = [found.name for found in fields(SampleResult)]
 _OUTCOME: Final = _FIELDS.index("outcome")
+_CHECKS: Final = field_checks(SampleResult)
+_REPORTED: Final = ("", *get_args(Outcome))
 _MAPPINGS: Final = tuple(
     _FIELDS.index(name)
     for name in ("metadata", "scores", "reasons", "details", "errors", "judged_by")
 )
+
+
+_DAMAGED: Final = (
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
+"""What reading raises where a file is not what was written."""
 
 
 class ShardError(UserError):
@@ -41,26 +57,34 @@ class ShardError(UserError):
 class Head:
     """What a shard is a part of. ``info.selected`` counts the cases of the whole run.
 
-    ``ci_run`` is the run of all jobs, where a CI service names it; ``strict`` whether undecided
-    gates fail; ``scenarios`` are the node ids of all scenarios that ran, each with its own file.
+    ``ci_run`` is the run of all jobs, where a CI service names it, and ``attempt`` which one of it;
+    ``strict`` whether undecided gates fail; ``scenarios`` are the node ids of all scenarios that
+    ran, each with its own file; ``selection`` is a digest of all the cases that were dealt out.
     """
 
     part: Part
     version: str
     commit: str | None
     ci_run: str | None
+    attempt: int
     started_at: str
     strict: bool
     scenarios: tuple[str, ...]
+    selection: str
     info: ScenarioInfo
 
 
 class Failure(NamedTuple):
-    """What was red and is no outcome of a case: a teardown, another test, a file (``collect``)."""
+    """What was red and no outcome of a case shows.
+
+    A teardown, a subtest, an earlier attempt, another test, a file (``when`` is ``collect``).
+    ``crash`` is the exception, where ``text`` is a traceback.
+    """
 
     nodeid: str
     when: str
     text: str
+    crash: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +109,22 @@ class End:
 
 
 class CaseRow(NamedTuple):
-    """A case as it ran: its node id, its result, and what was reported of one that did not pass."""
+    """A case as it ran: its node id, its result, and what was reported of one that did not pass.
+
+    ``reported`` is the outcome that pytest showed, where it is not that of the case: the test of a
+    case that cannot be judged FAILED at its call, for instance. ``crash`` is as in a Failure.
+    """
 
     nodeid: str
     result: SampleResult
     text: str = ""
+    reported: str = ""
+    crash: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The outcome that pytest shows."""
+        return self.reported or self.result.outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +143,23 @@ class Shard:
 
 def shard_lines(head: Head, rows: Iterable[CaseRow], end: End) -> Iterator[str]:
     """Yield the lines of the file: ASCII, so that any text survives."""
-    info = head.info
+    yield head_line(head)
+    for row in rows:
+        # A test function with other parameters is several scenarios: their ids are no beginnings.
+        is_below = row.nodeid.startswith(head.info.nodeid)
+        named = row.nodeid.removeprefix(head.info.nodeid) if is_below else [row.nodeid]
+        told = [row.text, row.reported, row.crash]
+        while told and not told[-1]:
+            told.pop()
+        yield wire_text([named, row.result.to_row(), *told]) + "\n"
+    yield wire_text({"end": asdict(end)}) + "\n"
+
+
+def head_line(head: Head) -> str:
+    """Return the first line: alone, it is the file of a shard that runs, or was killed."""
     said = {"kind": _KIND, "schema": _SCHEMA}
     said |= {found.name: getattr(head, found.name) for found in fields(head)}
-    yield wire_text({**said, "part": str(head.part), "info": info.to_dict()}) + "\n"
-    for row in rows:
-        below = row.nodeid.removeprefix(info.nodeid)
-        yield wire_text([below, row.result.to_row(), *([row.text] if row.text else [])]) + "\n"
-    yield wire_text({"end": asdict(end)}) + "\n"
+    return wire_text({**said, "part": str(head.part), "info": head.info.to_dict()}) + "\n"
 
 
 def read_shard(path: Path) -> Shard:
@@ -123,12 +167,12 @@ def read_shard(path: Path) -> Shard:
     try:
         with path.open("rb") as stream:
             head = _head(json.loads(stream.readline()), path)
-            return Shard(path, head, _end(_last_line(path)))
+            return Shard(path, head, _end(_last_line(path), path))
     except ShardError:
         raise
     except OSError as error:
         raise ShardError(str(path), error.strerror or str(error)) from error
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
+    except _DAMAGED as error:
         message = "is not the file of a shard, or its first line is damaged"
         raise ShardError(str(path), message) from error
 
@@ -144,19 +188,29 @@ def case_rows(shard: Shard) -> Iterator[CaseRow]:
                 plain = json.loads(line)
                 if isinstance(plain, dict):
                     break
-                below, row, *text = plain
-                yield CaseRow(prefix + below, SampleResult.from_row(_shared(row)), *text)
-            except (ValueError, TypeError, AttributeError) as error:
+                row = _row(plain, prefix)
+            except _DAMAGED as error:
                 raise ShardError(f"{shard.path}:{number}", "the line is damaged") from error
+            yield row
     if number - 2 != shard.end.rows:
         message = f"expected {shard.end.rows} cases, as its end says, found {number - 2}"
         raise ShardError(str(shard.path), message)
 
 
+def _row(plain: list[Any], prefix: str) -> CaseRow:
+    named, row, *told = plain
+    nodeid = prefix + named if isinstance(named, str) else named[0]
+    for check, value in zip(_CHECKS, row, strict=True):
+        if not check(value):
+            raise TypeError(value)
+    found = CaseRow(nodeid, SampleResult.from_row(_shared(row)), *told)
+    if set(map(type, (nodeid, *told))) != {str} or found.reported not in _REPORTED:
+        raise TypeError(told)
+    return found
+
+
 def _shared(row: list[Any]) -> list[Any]:
     """Return the row with what is the same in many rows kept once: it halves their memory."""
-    if len(row) != len(_FIELDS):
-        raise ValueError(len(row))
     row[_OUTCOME] = sys.intern(row[_OUTCOME])
     for at in _MAPPINGS:
         row[at] = {sys.intern(key): value for key, value in row[at].items()} or NOTHING
@@ -176,17 +230,31 @@ def _head(plain: Mapping[str, Any], path: Path) -> Head:
     known["part"] = Part.parse(plain["part"])
     known["scenarios"] = tuple(plain["scenarios"])
     known["info"] = ScenarioInfo.from_dict(plain["info"])
-    return Head(**known)
+    return _checked(Head(**known))
 
 
-def _end(line: bytes) -> End | None:
-    """Return what the last line says, None if it is not an end."""
+def _end(line: bytes, path: Path) -> End | None:
+    """Return what the last line says, None if it is not an end; raises ShardError."""
     try:
-        plain = json.loads(line)["end"]
-        failures = tuple(Failure(*one) for one in plain["failures"])
-        return End(**{**plain, "lost": tuple(plain["lost"]), "failures": failures})
-    except (ValueError, LookupError, TypeError):
+        plain = json.loads(line)
+    except _DAMAGED:
         return None
+    if not isinstance(plain, dict) or "end" not in plain:
+        return None
+    try:
+        said = plain["end"]
+        failures = tuple(Failure(*one) for one in said["failures"])
+        return _checked(End(**{**said, "lost": tuple(said["lost"]), "failures": failures}))
+    except _DAMAGED as error:
+        raise ShardError(str(path), "its last line is damaged") from error
+
+
+def _checked(read: T) -> T:
+    """Return what was read; raises TypeError if a value is not of the type that it should be."""
+    kind: Any = type(read)
+    if not check_of(kind)(read):
+        raise TypeError(kind)
+    return read
 
 
 def _last_line(path: Path) -> bytes:

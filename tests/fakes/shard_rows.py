@@ -42,7 +42,9 @@ def write_shard(
     of = Part.parse(part)
     own = [at for at in range(info.selected) if of.takes(at)]
     taken = own if positions is None else positions
-    about = Head(of, "1", None, None, "2026-11-23T09:00:00+00:00", False, (info.nodeid,), info)
+    about = Head(
+        of, "1", None, None, 0, "2026-11-23T09:00:00+00:00", False, (info.nodeid,), "", info
+    )
     last = End("2026-11-23T10:00:00+00:00", len(taken), max(len(own), len(taken)))
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "shard.jsonl"

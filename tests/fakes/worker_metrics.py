@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 
 from pytest_rageval import Sample, Score
+
+_PAD: list[str] = []
 
 
 def moody(sample: Sample) -> Score | float:
@@ -19,6 +22,15 @@ def moody(sample: Sample) -> Score | float:
     if mood == "high":
         return 7.0
     return 1.0
+
+
+def scratch(sample: Sample) -> float:
+    """Return 1.0 where no other thread uses the module at the same time."""
+    _PAD.append(sample.id)
+    time.sleep(0.005)
+    is_own = [sample.id] == _PAD
+    _PAD.clear()
+    return float(is_own)
 
 
 def deadly(sample: Sample) -> float:

@@ -43,7 +43,8 @@ def interrupted(sample):
     raise KeyboardInterrupt
 
 def where(sample):
-    return float(os.getpid())
+    from pytest_rageval import Score
+    return Score("where", 1.0, reason=str(os.getpid()))
 """
 
 
@@ -101,16 +102,14 @@ def test_two_processes_give_the_same_to_the_last_byte(busy: Project) -> None:
 
 
 def test_the_scores_come_from_other_processes(project: Project) -> None:
-    """[E19] A metric that returns its process."""
+    """[E19] A metric that says its process."""
     project.file("mine.py", METRICS)
-    project.scenario(
-        "name: qa\nmetrics: [{use: 'mine:where', range: [0, null]}]\ndataset: qa.jsonl\n"
-    )
+    project.scenario("name: qa\nmetrics: [{use: 'mine:where'}]\ndataset: qa.jsonl\n")
     project.rows([{"id": f"q{at}", "answer": "x"} for at in range(3)])
     project.pytest(ONE)
-    scores = {sample["scores"]["where"] for sample in project.results()["samples"]}
-    assert len(scores) == 1
-    assert scores != {float(os.getpid())}
+    said = {sample["reasons"]["where"] for sample in project.results()["samples"]}
+    assert len(said) == 1
+    assert said != {str(os.getpid())}
 
 
 @pytest.mark.full
@@ -137,6 +136,24 @@ def test_a_sample_that_ends_its_worker_is_lost_and_every_gate_fails(
     )
     assert project.gates() == {"deadly.mean": "failed", "unscored": "failed"}
     assert sorted(project.outcomes()) == ["a", "b", "d", "e", "f"]
+
+
+@pytest.mark.full
+def test_a_hook_that_ends_the_run_with_status_0_leaves_a_lost_sample_red(project: Project) -> None:
+    """[E19] As conftest.py may end a run after the first error."""
+    project.file("mine.py", METRICS)
+    project.conftest(
+        "import pytest\n"
+        "def pytest_runtest_logreport(report):\n"
+        "    if report.failed:\n"
+        "        pytest.exit('enough', returncode=0)\n"
+    )
+    project.scenario(
+        "name: qa\nmetrics: [{use: 'mine:deadly'}]\ngates: {deadly: 0.5}\ndataset: qa.jsonl\n"
+    )
+    project.rows([{"id": name, "answer": "die" if name == "b" else "x"} for name in "abc"])
+    assert project.pytest(ONE).ret == pytest.ExitCode.TESTS_FAILED
+    assert project.gates() == {"deadly.mean": "failed", "unscored": "failed"}
 
 
 @pytest.mark.full
@@ -170,6 +187,7 @@ def test_a_metric_of_this_process_alone_is_a_collection_error(project: Project, 
     result.stdout.fnmatch_lines(
         ["*qa.rageval.yaml: metrics?1?: unknown metric 'witness'.*{use: 'module:function'}*"]
     )
+    result.stdout.no_fnmatch_line("next *")  # a dry run asks no worker, and would be green
     assert project.wrote_nothing
 
 

@@ -61,7 +61,12 @@ def test_what_belongs_to_the_merge_is_refused_on_a_shard(four: Project, option: 
 
 def test_what_the_shards_decided_is_refused_at_the_merge(four: Project) -> None:
     parts = run_shards(four, ["1/2", "2/2"])
-    for option in ("--rag-threshold=em=0.5", "--rag-set=dataset.limit=1", "--rag-compare=main"):
+    for option in (
+        "--rag-threshold=em=0.5",
+        "--rag-set=dataset.limit=1",
+        "--rag-compare=main",
+        "-k=q1",
+    ):
         name = option.partition("=")[0]
         refused(
             merge(four, parts, option), f"{name}: a merge judges what ran; give it to the shards"
@@ -96,6 +101,36 @@ def test_no_input(four: Project) -> None:
     refused(four.pytest("--rag-merge=empty"), f"{four.path / 'empty'}: no shard.jsonl in it")
     four.file("empty/shard.jsonl", "")
     refused(four.pytest("--rag-merge=empty"), "empty/shard.jsonl: is not the file of a shard")
+
+
+def test_an_empty_folder_name(four: Project) -> None:
+    """Of a variable that is not set: it would mean all that is below the working directory."""
+    run_shards(four, ["1/1"])
+    refused(four.pytest("--rag-merge="), "--rag-merge: '': expected a folder, found an empty")
+
+
+@pytest.mark.parametrize(
+    "option", ["--rag-history", "--rag-schema", "--rag-init", "--rag-serve", "--rag-mcp"]
+)
+def test_another_command_beside_the_merge(four: Project, option: str) -> None:
+    """It would exit with 0, and nothing would have been judged."""
+    refused(four.pytest("--rag-merge=.", option), f"--rag-merge and {option} are two commands")
+    assert four.wrote_nothing
+
+
+@pytest.mark.parametrize("place", ["addopts in *pytest.ini", "PYTEST_ADDOPTS"])
+def test_a_merge_in_addopts(four: Project, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    """Every run would merge the same old shards, run no test, and be green."""
+    (part,) = run_shards(four, ["1/1"])
+    given = f"--rag-merge={part.name}"
+    if place == "PYTEST_ADDOPTS":
+        monkeypatch.setenv(place, given)
+    else:
+        four.file("pytest.ini", f"[pytest]\naddopts = {given}\n")
+    found = four.pytest()
+    refused(found, "every run would judge nothing", "write it on the command line")
+    found.stderr.fnmatch_lines([f"*--rag-merge: found in {place}: *"])
+    assert four.pytest(given).ret == pytest.ExitCode.OK
 
 
 def test_a_whole_run_is_no_shard(four: Project) -> None:

@@ -95,7 +95,8 @@ def open_limits(settings: ClientSettings, run: RunSettings, window_s: float = WI
     parts = run.shards * (run.processes if locks is None else 1)
     rates = None
     if settings.rpm is not None or settings.tpm is not None:
-        rates = Rates(_part(settings.rpm, parts), _part(settings.tpm, parts), locks, window_s)
+        rpm, tpm = _part(settings.rpm, parts), _part(settings.tpm, parts)
+        rates = Rates(rpm, tpm, locks, window_s, parts)
     if locks is None:
         return Limits(Slots(LocalPool(max(settings.concurrency // run.processes, 1))), rates)
     return Limits(Slots(SharedPool(locks, settings.concurrency)), rates, locks)

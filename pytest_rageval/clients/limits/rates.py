@@ -25,10 +25,14 @@ class Windows:
 
     The sum over any ``window_s`` seconds never exceeds a capacity: whole bins are counted, so the
     window is up to a sixtieth longer than it says. A booking is never before an earlier one.
+    Each capacity is one of so many ``parts`` of a whole, which others use up elsewhere.
     """
 
-    def __init__(self, capacities: Sequence[float], window_s: float = WINDOW_S) -> None:
+    def __init__(
+        self, capacities: Sequence[float], window_s: float = WINDOW_S, parts: int = 1
+    ) -> None:
         self._capacities = tuple(capacities)
+        self._parts = parts
         self._bin_s = window_s / _BINS
         self._newest = 0
         self._bins = [[0.0] * _KEPT for _ in capacities]
@@ -37,14 +41,26 @@ class Windows:
     def book(self, now: float, amounts: Sequence[float]) -> float:
         """Return the first moment from ``now`` on (seconds) with room for ``amounts``; take it.
 
-        An amount above its capacity gets a window for itself.
+        An amount above its capacity gets a window for itself, or as many as it takes of a part.
         """
         self._advance(math.floor(now / self._bin_s))
         wanted = list(map(min, amounts, self._capacities))
         while not self._has_room(wanted):
             self._advance(self._newest + 1)
         self._add(self._newest, amounts)
-        return max(now, self._newest * self._bin_s)
+        start = max(now, self._newest * self._bin_s)
+        self._hold(amounts)
+        return start
+
+    def _hold(self, amounts: Sequence[float]) -> None:
+        """Have what is above a part wait for more windows; above the whole, it is the whole."""
+        filled = max(
+            min(amount / capacity, self._parts)
+            for amount, capacity in zip(amounts, self._capacities, strict=True)
+        )
+        if filled > 1.0:
+            self._advance(self._newest + math.ceil((filled - 1.0) * _BINS - 1e-9))
+            self._add(self._newest, amounts)
 
     def correct(self, start: float, amounts: Sequence[float]) -> None:
         """Change what was booked for ``start`` by ``amounts``, or the newest if that has passed."""
@@ -102,9 +118,10 @@ class Rates:
         tpm: float | None,
         locks: ByteLocks | None = None,
         window_s: float = WINDOW_S,
+        parts: int = 1,
     ) -> None:
         capacities = [math.inf if limit is None else limit for limit in (rpm, tpm)]
-        self._windows = Windows(capacities, window_s)
+        self._windows = Windows(capacities, window_s, parts)
         self._locks = locks
 
     async def start(self, tokens: float) -> float:

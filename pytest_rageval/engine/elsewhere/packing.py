@@ -5,16 +5,20 @@ Both sides have the same version of this package: the first thing that a worker 
 
 from __future__ import annotations
 
+import json
 import pickle
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
+from math import copysign
 from operator import attrgetter
 from typing import Any, Final
 
 from pytest_rageval.engine.bound import BoundMetric, MetricSource
-from pytest_rageval.model import Sample, Score, json_plain
+from pytest_rageval.engine.elsewhere.own_code import digests_of
+from pytest_rageval.engine.scoring.score_sample import describe_error
+from pytest_rageval.model import Sample, Score, json_plain, wire_text
 from pytest_rageval.scenario.schema import EmptyAnswer
 
 Remark = tuple[str | None, Any, str | None]
@@ -28,12 +32,14 @@ _LEVEL: Final = 1
 class Recipe:
     """What a worker makes metrics from: all of a scenario that they depend on, and no data.
 
-    ``definitions`` are what their scores mean here, by name: there they must mean the same.
+    ``definitions`` are what their scores mean here, by name: there they must mean the same, and
+    the modules of the user's own must have the same ``digests``.
     """
 
     source: MetricSource
     positions: tuple[int, ...]
     definitions: Mapping[str, str]
+    digests: Mapping[str, str]
     empty_answer: EmptyAnswer | None
 
     @classmethod
@@ -46,7 +52,9 @@ class Recipe:
         """Return the recipe of these metrics."""
         metrics = tuple(metrics)
         definitions = {metric.column.name: metric.column.definition for metric in metrics}
-        return cls(source, tuple(one.position for one in metrics), definitions, empty_answer)
+        positions = tuple(one.position for one in metrics)
+        digests = digests_of(source, metrics)
+        return cls(source, positions, definitions, digests, empty_answer)
 
     def pack(self) -> bytes:
         """Return it as bytes."""
@@ -83,8 +91,14 @@ class Scored:
         self.values.append([score.value for score in scores])
         for place, score in enumerate(scores):
             if score.reason is not None or score.details is not None or score.error is not None:
-                details = None if score.details is None else json_plain(score.details)
-                self.remarks[at, place] = (score.reason, details, score.error)
+                try:
+                    self.remarks[at, place] = _remark(score)
+                except Exception as error:  # noqa: BLE001  (of a user's objects)
+                    self.values[at][place] = None
+                    said = f"what it returned cannot be told: {describe_error(error)}"
+                    self.remarks[at, place] = (None, None, said)
+            elif score.value == 0.0 and copysign(1.0, score.value) < 0.0:
+                self.remarks[at, place] = (None, None, None)  # made anew, not as an equal 0.0
 
     def scores(self, at: int, names: Sequence[str]) -> dict[str, Score]:
         """Return the scores of sample ``at`` by the ``names`` of the metrics."""
@@ -95,6 +109,13 @@ class Scored:
             else _bare(name, value)
             for place, (name, value) in enumerate(zip(names, self.values[at], strict=True))
         }
+
+
+def _remark(score: Score) -> Remark:
+    """Return reason, details and error as plain objects, whatever a user's metric made them of."""
+    details = None if score.details is None else json.loads(wire_text(json_plain(score.details)))
+    reason = None if score.reason is None else str(score.reason)
+    return reason, details, None if score.error is None else str(score.error)
 
 
 @lru_cache(maxsize=4096)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import BrokenExecutor, Future
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -17,6 +17,7 @@ from typing import Final
 
 import pytest_rageval
 from pytest_rageval.engine.elsewhere.chunks import ChunkSize
+from pytest_rageval.engine.elsewhere.comparison import Comparison
 from pytest_rageval.engine.elsewhere.packing import (
     Recipe,
     Refused,
@@ -36,6 +37,8 @@ _POLL_S: Final = 0.5
 _CHUNKS_PER_WORKER: Final = 2
 # Enough to find some samples that end their workers; where every chunk fails, enough to give up.
 _MOST_HALVINGS: Final = 64
+# More than it takes to find one sample in the largest chunk, in whose halves it comes first.
+_MOST_FAILURES: Final = 16
 _ASKED_AT_FIRST: Final = 16
 
 
@@ -60,11 +63,7 @@ def prepared(plan: Plan, workers: Workers) -> Plan:
         return plan
     reason = _refusal(plan, workers)
     if reason:
-        message = (
-            f"{reason} (so the workers of {workers.shown}). They import this package and all "
-            "metrics anew: put a metric of your own into a module that they can import, and name "
-            "it by {use: 'module:function'}; or run without the engine"
-        )
+        message = f"{reason} (so the workers of {workers.shown}); or run without them"
         raise ScenarioError([Problem(plan.info.path, message)])
     return replace(plan, elsewhere=frozenset(metric.column.name for metric in metrics))
 
@@ -80,20 +79,35 @@ def _refusal(plan: Plan, workers: Workers) -> str:
     Several are asked, so that they load what they need at the same time; the first reply counts.
     """
     arrived: SimpleQueue[Future[bytes]] = SimpleQueue()
-    given = pytest_rageval.__version__, _recipe(plan), pack_samples([])
     try:
+        given = pytest_rageval.__version__, _recipe(plan), pack_samples([])
         for _ in range(max(1, min(workers.count, _ASKED_AT_FIRST, len(plan.asked_samples)))):
             workers.submit(score_packed, *given).add_done_callback(arrived.put)
     except Exception as error:  # noqa: BLE001  (whatever an executor raises)
-        return _why(error)
+        return _why(error) + _advice(error)
     while True:
         try:
-            reply = _reply(arrived.get(timeout=_POLL_S))
+            future = arrived.get(timeout=_POLL_S)
         except Empty:
             if trouble := workers.trouble():
                 return trouble
-        else:
-            return reply.reason if isinstance(reply, Refused) else ""
+            continue
+        reply = _reply(future)
+        if not isinstance(reply, Refused):
+            return ""
+        return reply.reason + ("" if future.cancelled() else _advice(future.exception()))
+
+
+def _advice(error: BaseException | None) -> str:
+    """Return what to do about an executor that takes no call."""
+    if isinstance(error, BrokenExecutor):
+        return (
+            "; the executor is broken: make a new one. If it breaks at once, its processes cannot "
+            "begin: a script that starts some needs 'if __name__ == \"__main__\":'"
+        )
+    if isinstance(error, RuntimeError) and "shutdown" in str(error):
+        return "; the executor is shut down: make a new one"
+    return ""
 
 
 class SentAhead:
@@ -103,12 +117,15 @@ class SentAhead:
         self._workers = workers
         self._recipe = _recipe(plan)
         self._names = [metric.column.name for metric in plan.runs_elsewhere]
-        self._waiting = deque(samples)
+        # A hook's own kind of sample has more than what travels: it is scored here.
+        self._waiting = deque(sample for sample in samples if type(sample) is Sample)
+        self._comparison = Comparison(plan)
         self._owed = {sample.index for sample in self._waiting}
         self._size = ChunkSize()
         self._count = workers.count
         self._again: deque[_Chunk] = deque()
         self._halvings = 0
+        self._failures = 0
         self._under_way: dict[_Chunk, Future[bytes]] = {}
         self._arrived: SimpleQueue[tuple[_Chunk, Future[bytes]]] = SimpleQueue()
         self._found: dict[int, Judgement] = {}
@@ -125,9 +142,12 @@ class SentAhead:
         while sample.index in self._owed:
             self._go_on()
             meanwhile()
+        found = self._found.pop(sample.index, None)
+        if found is not None and (difference := self._comparison.difference(sample, found.scores)):
+            self._distrust(sample, difference)
         if sample.index in self._lost:
             raise LostSampleError(self._lost[sample.index])
-        return self._found.pop(sample.index, None)
+        return found
 
     def close(self) -> None:
         """Cancel what is under way."""
@@ -176,11 +196,11 @@ class SentAhead:
         version = pytest_rageval.__version__
         try:
             future = self._workers.submit(score_packed, version, self._recipe, chunk.packed)
+            future.add_done_callback(partial(self._note, chunk))
         except Exception as error:  # noqa: BLE001  (whatever an executor raises)
             self._failed(chunk, _why(error))
             return
         self._under_way[chunk] = future
-        future.add_done_callback(partial(self._note, chunk))
 
     def _note(self, chunk: _Chunk, future: Future[bytes]) -> None:
         """Note that a future is done; in any thread."""
@@ -192,6 +212,7 @@ class SentAhead:
         elif not len(chunk.samples) == len(reply.seconds) == len(reply.values):
             self._failed(chunk, "the engine returned another number of samples")
         else:
+            self._failures = 0
             self._size.learn(len(chunk.samples), sum(reply.seconds), len(chunk.packed))
             self.finished += len(chunk.samples)
             for at, sample in enumerate(chunk.samples):
@@ -200,8 +221,16 @@ class SentAhead:
                 self._owed.discard(sample.index)
 
     def _failed(self, chunk: _Chunk, reason: str) -> None:
-        """Send a chunk once more, then its halves; a sample that fails alone is lost."""
-        if not chunk.is_repeated:
+        """Send a chunk once more, then its halves; a sample that fails alone is lost.
+
+        Where nothing else happens, all that is left is lost: each failure may take a new process.
+        """
+        self._failures += chunk.is_repeated
+        if self._failures >= _MOST_FAILURES:
+            reason = f"given up after {_MOST_FAILURES} failures in a row, the last one: {reason}"
+            self._lose(chunk.samples, reason)
+            self._give_up(reason)
+        elif not chunk.is_repeated:
             chunk.is_repeated = True
             self._again.append(chunk)
         elif len(chunk.samples) > 1 and self._halvings < _MOST_HALVINGS:
@@ -217,6 +246,13 @@ class SentAhead:
         for sample in samples:
             self._lost[sample.index] = f"lost by {self._workers.shown}: {reason}"
             self._owed.discard(sample.index)
+
+    def _distrust(self, sample: Sample, reason: str) -> None:
+        """Lose all that is not taken yet: what else has arrived may be as wrong."""
+        shown = f"lost by {self._workers.shown}: {reason}"
+        self._lost.update(dict.fromkeys([sample.index, *self._found], shown))
+        self._found.clear()
+        self._give_up(reason)
 
     def _give_up(self, reason: str) -> None:
         """Lose all that is under way or still waiting."""

@@ -9,6 +9,8 @@ from typing import Final
 
 import pytest_rageval
 from pytest_rageval.engine.bound import BoundMetric
+from pytest_rageval.engine.collector import rare_collections
+from pytest_rageval.engine.elsewhere.own_code import other_module, own_metrics, scores_alone
 from pytest_rageval.engine.elsewhere.packing import (
     Recipe,
     Refused,
@@ -29,6 +31,10 @@ from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.scenario.yaml.tree import YamlTree
 
 _KEPT: Final = 16
+_ADVICE: Final = (
+    "Workers import your metrics themselves: put a metric of your own into a module that they can "
+    "import, and name it by {use: 'module:function'}"
+)
 
 
 class _Made(threading.local):
@@ -38,7 +44,7 @@ class _Made(threading.local):
     """
 
     def __init__(self) -> None:
-        self.plans: OrderedDict[bytes, Plan | Refused] = OrderedDict()
+        self.plans: OrderedDict[bytes, Plan] = OrderedDict()
 
 
 _MADE: Final = _Made()
@@ -56,23 +62,28 @@ def score_packed(version: str, recipe: bytes, samples: bytes) -> bytes:
     plan = _plan(recipe)
     if isinstance(plan, Refused):
         return pack_reply(plan)
-    return pack_reply(_scored(plan, unpack_samples(samples)))
+    with rare_collections():
+        return pack_reply(_scored(plan, unpack_samples(samples)))
 
 
 def _scored(plan: Plan, samples: list[Sample]) -> Scored:
     found = Scored()
+    score = scores_alone if own_metrics(plan.metrics) else computed_scores
     for sample in samples:
         started = time.perf_counter()
-        scores = computed_scores(plan, sample)
+        scores = score(plan, sample)
         found.add(scores, time.perf_counter() - started)
     return found
 
 
 def _plan(packed: bytes) -> Plan | Refused:
-    """Return the plan of a recipe, made at the first chunk and kept."""
+    """Return the plan of a recipe, made at the first chunk and kept; what is refused may change."""
     plans = _MADE.plans
     if packed not in plans:
-        plans[packed] = _make(Recipe.unpack(packed))
+        made = _make(Recipe.unpack(packed))
+        if isinstance(made, Refused):
+            return made
+        plans[packed] = made
         while len(plans) > _KEPT:
             plans.popitem(last=False)
     plans.move_to_end(packed)
@@ -85,7 +96,10 @@ def _make(recipe: Recipe) -> Plan | Refused:
     reasons = [problem.message for problem in binding.problems]
     lacking = recipe.definitions.keys() - {metric.column.name for metric in metrics}
     if lacking:
-        return Refused("; ".join(reasons) or f"no metric {', '.join(sorted(lacking))}")
+        said = "; ".join(reasons) or f"no metric {', '.join(sorted(lacking))}"
+        return Refused(f"{said.rstrip('.')}. {_ADVICE}")
+    if module := other_module(recipe.digests):
+        return Refused(f"the worker has {module}: restart the worker, or give it the same file")
     other = [text for metric in metrics if (text := _difference(metric, recipe))]
     if other:
         return Refused("; ".join(other))

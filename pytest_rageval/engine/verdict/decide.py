@@ -188,5 +188,6 @@ def _lost(extent: Extent) -> str:
     names = ", ".join(extent.lost[:5]) + (", …" if len(extent.lost) > 5 else "")
     if extent.missing:
         return "; ".join(extent.missing) + (f"; not run: {names}" if names else "")
-    count = max(extent.selected - extent.ran, len(extent.lost))
+    absent = 0 if extent.stopped else extent.selected - extent.ran
+    count = max(absent, len(extent.lost))
     return f"{count} lost (a worker crashed?){': ' + names if names else ''}"

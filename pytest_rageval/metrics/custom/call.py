@@ -31,6 +31,11 @@ class CustomFunction:
         self._name = name
         self._call = call
 
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The user's function."""
+        return self._call.function
+
     def score(self, sample: Sample, context: ScoringContext) -> Score:
         """Return the function's result as a score; its exceptions are raised."""
         call = self._call

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,20 +18,26 @@ Location = tuple[str, int | None, str]
 
 
 def reports_of(
-    row: CaseRow, info: ScenarioInfo, root: Path, torn: Failure | None
+    row: CaseRow, info: ScenarioInfo, root: Path, beside: Sequence[Failure]
 ) -> Sequence[pytest.TestReport]:
-    """Return the report that decides a case, and that of its teardown, which may have failed."""
+    """Return the reports of a case: last the one that decides it, and that of its teardown.
+
+    ``beside`` is what else failed in it: its teardown, a subtest, or an earlier attempt.
+    """
     location = (info.nodeid, 0, f"{one_line(info.title)}: {row.nodeid.rpartition('::')[2]} ")
-    return _deciding(row, info, root, location), _report(row.nodeid, location, "teardown", torn)
+    torn = next((one for one in beside if one.when == "teardown"), None)
+    others = [_report(row.nodeid, location, one.when, one) for one in beside if one is not torn]
+    last = _report(row.nodeid, location, "teardown", torn)
+    return *others, _deciding(row, info, root, location), last
 
 
 def _deciding(
     row: CaseRow, info: ScenarioInfo, root: Path, location: Location
 ) -> pytest.TestReport:
-    outcome = row.result.outcome
+    outcome = row.shown
     if outcome in ("failed", "error"):
         when: Any = "call" if outcome == "failed" else "setup"
-        text = _failure(row.text, root / info.path)
+        text = _failure(row.text, root / info.path, row.crash)
         return pytest.TestReport(row.nodeid, location, {}, "failed", text, when)
     if outcome == "passed":
         return pytest.TestReport(row.nodeid, location, {}, "passed", None, "call")
@@ -53,7 +60,7 @@ def log_case(config: pytest.Config, reports: Sequence[pytest.TestReport]) -> Non
 def log_failure(config: pytest.Config, failure: Failure) -> None:
     """Send what was red beside the cases: a file that was not collected, or another test."""
     if failure.when == "collect":
-        shown = _failure(failure.text, Path(failure.nodeid))
+        shown = _failure(failure.text, Path(failure.nodeid), failure.crash)
         report = pytest.CollectReport(failure.nodeid, "failed", shown, [])
         config.hook.pytest_collectreport(report=report)
         return
@@ -71,14 +78,26 @@ def _report(
     phase = cast("Any", when)
     if failure is None:
         return pytest.TestReport(nodeid, location, {}, "passed", None, phase)
-    shown = _failure(failure.text, Path(location[0]))
+    shown = _failure(failure.text, Path(location[0]), failure.crash)
     return pytest.TestReport(nodeid, location, {}, "failed", shown, phase)
 
 
-def _failure(text: str, path: Path) -> Any:
-    """Return pytest's representation of a failure with this text."""
+def failure_of(report: pytest.TestReport | pytest.CollectReport, when: str) -> Failure:
+    """Return what a red report says, with the exception alone where it shows more than that."""
+    text = str(report.longrepr)
+    crash = str(getattr(getattr(report.longrepr, "reprcrash", None), "message", ""))
+    return Failure(report.nodeid, when, text, "" if crash == f"Failed: {text}" else crash)
+
+
+def _failure(text: str, path: Path, crash: str) -> Any:
+    """Return pytest's representation of a failure with this text; ``crash`` is its summary."""
     try:
         pytest.fail(text or "no text was kept", pytrace=False)
     except pytest.fail.Exception:
         shown = pytest.ExceptionInfo.from_current().getrepr(style="value")
-        return placed(shown, path, 1)
+        shown = placed(shown, path, 1)
+        if crash:
+            traceback, place, description = shown.chain[-1]
+            said = replace(place, message=crash)
+            shown = type(shown)([*shown.chain[:-1], (traceback, said, description)])
+        return shown

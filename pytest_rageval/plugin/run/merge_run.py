@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from operator import itemgetter
@@ -16,18 +17,21 @@ from pytest_rageval.errors import UserError
 from pytest_rageval.model import ScenarioInfo
 from pytest_rageval.plugin import options
 from pytest_rageval.plugin.configuration import configuration_of
+from pytest_rageval.plugin.quality_options import refuse_left_over
 from pytest_rageval.plugin.run.case_reports import log_case, log_failure, reports_of
 from pytest_rageval.plugin.run.garbage import garbage_kept
 from pytest_rageval.plugin.run.session import RagevalSession
 from pytest_rageval.plugin.settings import Settings, overrides
 from pytest_rageval.plugin.show.case_text import unjudged_text
 from pytest_rageval.shards.merge import Merged, check_commits, find_shards, merged, sum_usage
-from pytest_rageval.shards.shard_file import CaseRow, Failure, Shard
+from pytest_rageval.shards.shard_file import CaseRow, Failure, Shard, ShardError
 from pytest_rageval.text.printable import printable
 
 if TYPE_CHECKING:
     from pytest_rageval.shards.late_gates import LateGates
 
+# Not in addopts, which often hold them for ordinary tests.
+_SELECTING = ("-k", "-m", "--lf", "--last-failed")
 _OF_THE_SHARDS = (
     options.SCENARIO,
     options.METRIC_WEIGHT,
@@ -96,7 +100,9 @@ class MergeSession(RagevalSession):
         self._results.open(info)
         self._results.lack(info.nodeid, found.missing, found.lost)
         self._files.remark(info, found.remarks)
-        failures = found.failures
+        beside: dict[str, list[Failure]] = defaultdict(list)
+        for failure in found.failures.values():
+            beside[failure.nodeid].append(failure)
         is_followed = self._hooks.follows_samples(info)
         for row in found.rows():
             case = row if late is None else _judged_late(row, late)
@@ -104,20 +110,20 @@ class MergeSession(RagevalSession):
             self._results.record(info.nodeid, case.nodeid, result)
             if is_followed:
                 self.sample_scored(info.nodeid, result)
-            torn = failures.get((case.nodeid, "teardown"))
-            if torn or self._junit is not None or result.outcome in ("failed", "error"):
-                reports = reports_of(case, info, self._config.rootpath, torn)
+            more = beside.get(case.nodeid, ())
+            if more or self._junit is not None or case.shown in ("failed", "error"):
+                reports = reports_of(case, info, self._config.rootpath, more)
                 if self._junit is not None:
-                    self._junit.note(reports[0], result)
+                    self._junit.note(reports[-2], result)
                 told.append((result.index, reports))
         return [reports for _, reports in sorted(told, key=itemgetter(0))]
 
     def _beside_cases(self) -> Iterator[Failure]:
         """Yield what was red in the shards beside the cases, each once."""
         failures = {key: one for found in self._merged for key, one in found.failures.items()}
-        counts = self._results.count_of
+        rows = [self._results.rows_of(found.info.nodeid) for found in self._merged]
         for one in failures.values():
-            if not any(counts(found.info.nodeid, [one.nodeid]) for found in self._merged):
+            if not any(one.nodeid in cases for cases in rows):
                 yield one
 
     @property
@@ -143,10 +149,13 @@ class MergeSession(RagevalSession):
 
 def refuse_other_options(config: pytest.Config) -> None:
     """Refuse what a merge would not obey, and have it run in this process."""
+    refuse_left_over(config, "--rag-merge", "--rag-merge=DIR")
     if config.getoption("rag_label") is not None or config.getoption("rag_dry_run"):
         message = "--rag-merge judges what ran; leave out --rag-label and --rag-dry-run"
         raise pytest.UsageError(message)
-    typed = [option.flag for option in _OF_THE_SHARDS if option.is_typed(config)]
+    words = config.invocation_params.args
+    typed = [flag for flag in _SELECTING if any(word.startswith(flag) for word in words)]
+    typed += [option.flag for option in _OF_THE_SHARDS if option.is_typed(config)]
     if typed:
         message = f"{', '.join(typed)}: a merge judges what ran; give it to the shards"
         raise pytest.UsageError(message)
@@ -195,6 +204,9 @@ def _found(config: pytest.Config) -> list[Shard]:
     if known is None:
         folder = config.invocation_params.dir
         named = config.known_args_namespace.rag_merge
+        if not all(name.strip() for name in named):
+            message = "expected a folder, found an empty name: in --rag-merge=$DIR, is DIR set?"
+            raise ShardError("''", message)
         places = [Path(os.path.normpath(folder / name)) for name in named]
         known = config.stash[_SHARDS] = find_shards(places)
     return known
@@ -233,15 +245,20 @@ def _late_gates(
 def _judged_late(row: CaseRow, late: LateGates) -> CaseRow:
     """Return a case as it is with these gates: an ERROR if a score is missing that they need.
 
-    As in a whole run, that comes before thresholds, and a row may expect it.
+    As in a whole run, that comes before thresholds, and a row may expect it. Raises OptionError.
     """
     result, info = row.result, late.info
+    late.refuse_pardon(result)
     judged = ("passed", "failed", "xfailed") if info.is_of_file else ("passed",)
-    is_expected = result.outcome == "xfailed" and result.xfail is not None
+    # Of an invalid row, on_invalid says that it is expected.
+    is_marked = result.xfail is not None or result.invalid is not None
+    is_expected = result.outcome == "xfailed" and is_marked
     reasons = [] if result.outcome not in judged or is_expected else late.reasons_unjudged(result)
     if not reasons:
         return row
     if result.xfail is not None and info.is_of_file:
         return CaseRow(row.nodeid, replace(result, outcome="xfailed"), result.xfail)
     result = replace(result, outcome="error")
-    return CaseRow(row.nodeid, result, unjudged_text(info, result, reasons))
+    # A test function asks at its call.
+    reported = "" if info.is_of_file else "failed"
+    return CaseRow(row.nodeid, result, unjudged_text(info, result, reasons), reported)

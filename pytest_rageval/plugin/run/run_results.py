@@ -29,9 +29,10 @@ class Results:
     def __init__(self, *, judges_all: bool = False) -> None:
         """``judges_all``: also judge scenarios without a selected case; they are undecided."""
         self._judges_all = judges_all
-        self._losing: set[str] = set()
+        self._losing: dict[str, set[str]] = {}
         self._scenarios: dict[str, _ScenarioCases] = {}
         self._collected: set[str] = set()
+        self._scenario_of: dict[str, str] = {}
         self._left_out: dict[str, ScenarioInfo] = {}
         self._missing: dict[str, Sequence[str]] = {}
         self._lost_elsewhere: dict[str, Sequence[str]] = {}
@@ -47,13 +48,18 @@ class Results:
         """Note the items that some process collected, to name those that get lost."""
         self._collected.update(nodeids)
 
+    def expect_odd(self, scenarios: Mapping[str, str]) -> None:
+        """Note items whose node id does not begin with that of their scenario, each with it."""
+        self._collected.update(scenarios)
+        self._scenario_of.update(scenarios)
+
     def record(self, scenario: str, nodeid: str, result: SampleResult) -> None:
         """Keep the result of the item ``nodeid`` of the scenario with the node id ``scenario``."""
         self._scenarios[scenario].results[nodeid] = result
 
-    def note_lost(self, scenario: str) -> None:
-        """Note that a case of the scenario with this node id ran, and its result is lost."""
-        self._losing.add(scenario)
+    def note_lost(self, scenario: str, nodeid: str) -> None:
+        """Note that the item ``nodeid`` of a scenario ran, and its result is lost."""
+        self._losing.setdefault(scenario, set()).add(nodeid)
 
     def ran(self, result: ScenarioResult) -> bool:
         """Return whether any case of a scenario ran, also where all results were lost."""
@@ -71,10 +77,9 @@ class Results:
 
     def own_cases(self, scenario: str) -> set[str]:
         """Return the items of a scenario that some process collected."""
-        found = (
-            one for one in self._collected if one.startswith((f"{scenario}::", f"{scenario}["))
-        )
-        return set(found)
+        odd, begins = self._scenario_of, (f"{scenario}::", f"{scenario}[")
+        found = {one for one in self._collected if one not in odd and one.startswith(begins)}
+        return found | {one for one, of in odd.items() if of == scenario}
 
     @property
     def has_results(self) -> bool:
@@ -122,15 +127,19 @@ class Results:
             selected=cases.info.selected,
             ran=len(cases.results),
             stopped=stopped,
-            lost=[] if stopped else self._lost(cases),
+            lost=self._lost(cases, stopped=stopped),
             missing=self._missing.get(cases.info.nodeid, ()),
         )
         result = summarize_scenario(cases.info, cases.results.values(), extent.complete)
         result = decide_gates(result, extent, strict=strict)
         return add_gates(result, extent, more_gates(result), strict=strict)
 
-    def _lost(self, cases: _ScenarioCases) -> list[str]:
-        """Return the names of the items that were collected and never reported."""
+    def _lost(self, cases: _ScenarioCases, *, stopped: bool) -> list[str]:
+        """Return the names of the items that were collected and never reported.
+
+        Of a run that was stopped, those that ran all the same, and were lost.
+        """
         prefix = cases.info.nodeid
-        lost = {*self.own_cases(prefix), *self._lost_elsewhere.get(prefix, ())} - {*cases.results}
+        expected = self._losing.get(prefix, set()) if stopped else self.own_cases(prefix)
+        lost = {*expected, *self._lost_elsewhere.get(prefix, ())} - {*cases.results}
         return sorted(nodeid.removeprefix(prefix).removeprefix("::") for nodeid in lost)

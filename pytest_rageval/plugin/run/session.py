@@ -74,6 +74,7 @@ class RagevalSession:
         self._refusals: list[str] = []
         self._recorded = 0
         self._unsent: list[ScenarioInfo] = []
+        self._selection = ""
         self._workers: set[str] = set()
         self._summarized: list[ScenarioResult] = []
         self._contests = Contests(config, settings)
@@ -94,10 +95,14 @@ class RagevalSession:
         self._items = {nodeid: case for nodeid, case in found if case is not None}
         self._results.expect(nodeid for nodeid, case in self._items.items() if case.plan.elsewhere)
         self._unsent = self.selected_scenarios()
-        for info in self._unsent:
-            self._results.open(info)
+        self.begin(self._unsent)
         if self._items:
             hide_samples()
+
+    def begin(self, scenarios: Iterable[ScenarioInfo]) -> None:
+        """Note the scenarios that are about to run."""
+        for info in scenarios:
+            self._results.open(info)
 
     def selected_scenarios(self) -> list[ScenarioInfo]:
         """Return the collected scenarios, each with how many cases are selected."""
@@ -188,13 +193,14 @@ class RagevalSession:
             outcome = "failed"  # pytest itself changes it later, when it shows the report
         outcome = item.case_outcome(outcome)
         if item.lost:  # without a result: the gates fail, and name it
-            self._results.note_lost(item.plan.info.nodeid)
+            self._results.note_lost(item.plan.info.nodeid, report.nodeid)
             return
         scored = item.result or item.unscored(outcome)
         result = scored if scored.outcome == outcome else replace(scored, outcome=outcome)
         nodeid = item.plan.info.nodeid
         if self._is_worker:
-            message = transport.Message(nodeid, result, self._unsent)
+            selection = self._selection if self._unsent else ""
+            message = transport.Message(nodeid, result, self._unsent, selection)
             setattr(report, transport.ATTRIBUTE, transport.encode(message))
             self._unsent = []
         else:
@@ -204,8 +210,9 @@ class RagevalSession:
     def _receive(self, report: pytest.TestReport) -> None:
         message = transport.decode(getattr(report, transport.ATTRIBUTE))
         delattr(report, transport.ATTRIBUTE)  # the terminal keeps every report until the end
-        for info in message.scenarios:
-            self._results.open(info)
+        if message.scenarios:
+            self._selection = message.selection
+            self.begin(message.scenarios)
         self.record(message.nodeid, report, message.result)
         self._workers.add(str(getattr(report, "worker_id", "")))
 
@@ -290,7 +297,7 @@ class RagevalSession:
         return expected
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session) -> Any:
         """Write the files of every scenario with results."""
         if self._is_refused:
             session.exitstatus = pytest.ExitCode.USAGE_ERROR

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,23 +19,34 @@ from pytest_rageval.engine.verdict.contests import in_file_order
 from pytest_rageval.model import Outcome, SampleResult, ScenarioInfo, wire_text
 from pytest_rageval.plugin.claimed_names import collected_scenarios
 from pytest_rageval.plugin.quality_options import refuse_empty_run
+from pytest_rageval.plugin.run.case_reports import failure_of
 from pytest_rageval.plugin.run.items import case_of
+from pytest_rageval.plugin.run.report_outcome import is_of_a_part, outcome_of
 from pytest_rageval.plugin.run.session import RagevalSession
 from pytest_rageval.plugin.settings import Settings
 from pytest_rageval.plugin.show.table_lines import terminal_width
 from pytest_rageval.reports.base import write_atomically
-from pytest_rageval.reports.run_info import ci_commit, ci_run, run_id
+from pytest_rageval.reports.run_info import ci_attempt, ci_commit, ci_run, run_id
 from pytest_rageval.reports.write_run import new_run_folder
 from pytest_rageval.shards.part import Part
-from pytest_rageval.shards.shard_file import SHARD_FILE, CaseRow, End, Failure, Head, shard_lines
+from pytest_rageval.shards.shard_file import (
+    SHARD_FILE,
+    CaseRow,
+    End,
+    Failure,
+    Head,
+    head_line,
+    shard_lines,
+)
 from pytest_rageval.text.cells import wrapped
 from pytest_rageval.text.printable import one_line, printable
 
 _OUTPUT = "rageval_scenarios"
-"""The key under which an xdist worker sends the scenarios of the whole run to its controller."""
+"""The key under which an xdist worker sends what the whole run has to its controller."""
 
 _FAILED = pytest.ExitCode.TESTS_FAILED
-_JUDGED = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+_PHASE_OF: Mapping[str, str] = {"failed": "call", "error": "setup"}
+"""In which phase a test fails that pytest shows as FAILED, or as an ERROR."""
 _RUN_NOTHING = ("collectonly", "setuponly", "setupplan", "rag_dry_run")
 
 
@@ -44,10 +57,14 @@ class ShardSession(RagevalSession):
         super().__init__(config, settings)
         self._part = part
         self._infos: dict[str, ScenarioInfo] = {}
-        self._failures: dict[tuple[str, str], str] = {}
+        self._folders: dict[str, Path] = {}
+        self._odd: dict[str, str] = {}
+        self._failures: dict[tuple[str, str], Failure] = {}
         self._reasons: dict[str, str] = {}
+        self._told: dict[str, Outcome] = {}
         self._lines: list[str] = []
         self._status: int = pytest.ExitCode.OK
+        self._ended: tuple[pytest.Session, int] | None = None
         self._problem = ""
 
     # Before the run
@@ -71,6 +88,8 @@ class ShardSession(RagevalSession):
         found.sort(
             key=lambda one: (places[one[1].plan.info.nodeid], one[1].case.index, one[0].nodeid)
         )
+        dealt = "".join(f"{one.case.index} {item.nodeid}\n" for item, one in found)
+        self._selection = hashlib.sha256(dealt.encode("utf-8", "surrogatepass")).hexdigest()
         others = {item for at, (item, _) in enumerate(found) if not self._part.takes(at)}
         if others:
             self._config.hook.pytest_deselected(items=[item for item in items if item in others])
@@ -80,13 +99,31 @@ class ShardSession(RagevalSession):
     def selected_scenarios(self) -> list[ScenarioInfo]:
         """Return the scenarios, each with how many cases the whole run has."""
         self._results.expect(self._items)
+        of = ((nodeid, case.plan.info.nodeid) for nodeid, case in self._items.items())
+        self._odd = {nodeid: scenario for nodeid, scenario in of if not nodeid.startswith(scenario)}
+        self._results.expect_odd(self._odd)
         return list(self._infos.values())
+
+    def begin(self, scenarios: Iterable[ScenarioInfo]) -> None:
+        """Write the heads: a shard that is killed must not leave an older one in its place."""
+        super().begin(scenarios)
+        self._infos |= {info.nodeid: info for info in scenarios}
+        if self._is_worker or self._runs_nothing or self._folders:
+            return
+        with suppress(OSError):  # the end tells
+            for info in self._infos.values():
+                write_atomically(self._folder(info) / SHARD_FILE, [head_line(self._head(info))])
+
+    @property
+    def _runs_nothing(self) -> bool:
+        is_off = any(self._config.getoption(name, False) for name in _RUN_NOTHING)
+        return is_off or not any(info.selected for info in self._infos.values())
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Keep what is reported of a file that cannot be collected."""
         super().pytest_collectreport(report)
         if report.failed:
-            self._failures[report.nodeid, "collect"] = str(report.longrepr)
+            self._failures[report.nodeid, "collect"] = failure_of(report, "collect")
 
     # During the run
 
@@ -95,10 +132,13 @@ class ShardSession(RagevalSession):
         """Keep what is reported of all that is red, and why a case is skipped."""
         super().pytest_runtest_logreport(report)
         if report.failed:
-            self._failures[report.nodeid, str(report.when)] = str(report.longrepr)
+            self._failures[report.nodeid, str(report.when)] = failure_of(report, str(report.when))
         elif report.skipped:
             said = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
             self._reasons[report.nodeid] = getattr(report, "wasxfail", said)
+        told = None if is_of_a_part(report) else outcome_of(report)
+        if told is not None:
+            self._told[report.nodeid] = told
 
     def sample_scored(self, scenario: str, result: SampleResult) -> None:
         """Call no hook: the merge does, with the results of all shards."""
@@ -113,38 +153,63 @@ class ShardSession(RagevalSession):
     ) -> None:
         """Decide nothing: gates need the cases of all shards."""
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+    # The innermost wrapper ends after all plugins that may change the exit status.
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
         """Send the scenarios to the controller: this worker may have no case of some."""
+        outcome = yield
         output = getattr(session.config, "workeroutput", None)
         if output is not None:
-            output[_OUTPUT] = wire_text([info.to_dict() for info in self._infos.values()])
+            infos = [info.to_dict() for info in self._infos.values()]
+            output[_OUTPUT] = wire_text([infos, self._selection, self._odd])
         super().pytest_sessionfinish(session)
+        return outcome
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
         """Take the scenarios from a worker."""
         super().pytest_testnodedown(node)
-        for plain in json.loads(getattr(node, "workeroutput", {}).get(_OUTPUT, "[]")):
-            info = ScenarioInfo.from_dict(plain)
-            self._infos.setdefault(info.nodeid, info)
+        sent = getattr(node, "workeroutput", {}).get(_OUTPUT)
+        if sent is not None:
+            infos, self._selection, odd = json.loads(sent)
+            for info in map(ScenarioInfo.from_dict, infos):
+                self._infos.setdefault(info.nodeid, info)
+            self._results.expect_odd(odd)
 
     def finish(self, session: pytest.Session) -> None:
         """Write the files of the shard; an empty one is green, one that is not written is red."""
-        if any(session.config.getoption(name, False) for name in _RUN_NOTHING):
-            return
         if not any(info.selected for info in self._infos.values()):
             refuse_empty_run(session, has_scenario=False)
+        if self._runs_nothing:
             return
-        self._status = session.exitstatus
-        if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+        if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and not session.testscollected:
             session.exitstatus = pytest.ExitCode.OK
+        self._status = session.exitstatus
+        if session.exitstatus == pytest.ExitCode.OK and self._has_red_case():
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED  # a test may hide what its case is
+        self._write_files(session)
+        self._ended = session, session.exitstatus
+
+    def pytest_unconfigure(self) -> None:
+        """Write again if the exit status changed after all: it is the only trace of why."""
+        if self._ended is not None:
+            session, status = self._ended
+            if session.exitstatus != status:
+                self._status = session.exitstatus
+                self._write_files(session)
+        super().pytest_unconfigure()
+
+    def _write_files(self, session: pytest.Session) -> None:
         try:
             for info in sorted(self._infos.values(), key=in_file_order):
                 self._write(info)
         except OSError as error:
             self._problem = f"shard NOT written: {error}"
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _has_red_case(self) -> bool:
+        rows = (self._results.rows_of(nodeid).values() for nodeid in self._infos)
+        return any(row.outcome in ("failed", "error") for found in rows for row in found)
 
     def _write(self, info: ScenarioInfo) -> None:
         """Write the file of a scenario; raises OSError."""
@@ -159,41 +224,61 @@ class ShardSession(RagevalSession):
             workers=len(self._workers),
             usage=self.usage(info.nodeid),
         )
-        head = Head(
+        lines = shard_lines(self._head(info), self._rows(rows), end)
+        self._lines += self._said(
+            info, end, write_atomically(self._folder(info) / SHARD_FILE, lines)
+        )
+
+    def _head(self, info: ScenarioInfo) -> Head:
+        return Head(
             part=self._part,
             version=__version__,
             commit=ci_commit(),
             ci_run=ci_run(),
+            attempt=ci_attempt(),
             started_at=self._started.isoformat(),
             strict=self._settings.strict,
             scenarios=tuple(sorted(self._infos)),
+            selection=self._selection,
             info=info,
         )
-        output = self._settings.run_paths.run_base(info.output_dir)
-        folder = new_run_folder(info.title, run_id(self._started), output)
-        path = write_atomically(folder / SHARD_FILE, shard_lines(head, self._rows(rows), end))
-        self._lines += self._said(info, end, path)
+
+    def _folder(self, info: ScenarioInfo) -> Path:
+        """Return the run folder of a scenario, made when it is first asked for; raises OSError."""
+        if info.nodeid not in self._folders:
+            output = self._settings.run_paths.run_base(info.output_dir)
+            folder = new_run_folder(info.title, run_id(self._started), output)
+            self._folders[info.nodeid] = folder
+        return self._folders[info.nodeid]
 
     def _rows(self, rows: Mapping[str, SampleResult]) -> Iterator[CaseRow]:
         for nodeid, result in sorted(rows.items(), key=lambda one: one[1].index):
-            yield CaseRow(nodeid, result, self._text(nodeid, result.outcome))
+            told = self._reported(nodeid)
+            failure = self._failures.get((nodeid, _PHASE_OF.get(told, "")))
+            text = self._reasons.get(nodeid, "") if told in ("skipped", "xfailed") else ""
+            reported = "" if told == result.outcome else told
+            if failure is None:
+                yield CaseRow(nodeid, result, text, reported)
+            else:
+                yield CaseRow(nodeid, result, failure.text, reported, failure.crash)
 
-    def _text(self, nodeid: str, outcome: Outcome) -> str:
-        if outcome in ("skipped", "xfailed"):
-            return self._reasons.get(nodeid, "")
-        when = {"failed": "call", "error": "setup"}.get(outcome, "")
-        return self._failures.get((nodeid, when), "")
+    def _reported(self, nodeid: str) -> Outcome:
+        """Return the outcome of a case as pytest shows it."""
+        told = self._told.get(nodeid, "passed")
+        return "failed" if told == "passed" and nodeid in self._failed_parts else told
 
     def _failures_beside(
         self, rows: Mapping[str, SampleResult], *, is_whole: bool
     ) -> Iterator[Failure]:
-        """Yield what went wrong but for the outcomes of cases; other tests are in each file."""
+        """Yield every failure that no row tells of; those of other tests are in each file."""
         cases = {nodeid for info in self._infos for nodeid in self._results.rows_of(info)}
-        for (nodeid, when), text in self._failures.items():
-            if nodeid not in cases or (when == "teardown" and nodeid in rows):
-                yield Failure(nodeid, when, text)
+        for (nodeid, when), failure in self._failures.items():
+            is_here = nodeid in rows or nodeid not in cases
+            is_told = nodeid in rows and when == _PHASE_OF.get(self._reported(nodeid))
+            if is_here and not is_told:
+                yield failure
         is_said = self._status == _FAILED and self._failures
-        if self._status not in _JUDGED and not is_said and is_whole:
+        if self._status != pytest.ExitCode.OK and not is_said and is_whole:
             text = f"the session of this shard ended with exit status {int(self._status)}"
             yield Failure(f"shard {self._part}", "setup", text)
 

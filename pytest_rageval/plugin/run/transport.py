@@ -17,11 +17,15 @@ ATTRIBUTE = "rageval"
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A result of the scenario ``nodeid``; a worker's first message also has all scenarios."""
+    """A result of the scenario ``nodeid``; a worker's first message also has all scenarios.
+
+    And, in a shard, the digest of all cases from which it takes its own, as ``selection``.
+    """
 
     nodeid: str
     result: SampleResult
     scenarios: Sequence[ScenarioInfo] = ()
+    selection: str = ""
 
 
 def encode(message: Message) -> str:
@@ -30,6 +34,7 @@ def encode(message: Message) -> str:
         "nodeid": message.nodeid,
         "result": message.result.to_row(),
         "scenarios": [info.to_dict() for info in message.scenarios],
+        "selection": message.selection,
     }
     return wire_text(plain)
 
@@ -41,4 +46,5 @@ def decode(text: str) -> Message:
         nodeid=plain["nodeid"],
         result=SampleResult.from_row(plain["result"]),
         scenarios=[ScenarioInfo.from_dict(info) for info in plain["scenarios"]],
+        selection=plain["selection"],
     )

@@ -63,7 +63,7 @@ class NextSteps:
 
     def _lines(self, ended: Ended) -> Iterator[str]:
         step, told = next_step(ended), Told.of(self._config)
-        if step is None or self._is_shown_otherwise(told):
+        if step is None or self._is_shown_otherwise(told) or self._is_of_workers(step):
             return
         can_repeat = self._config.pluginmanager.has_plugin("lfplugin")
         needs_cache = step in ("failed", "stopped")
@@ -74,6 +74,10 @@ class NextSteps:
             page = self._page(ended) or (next_command(told, "page") if step != "whole" else None)
             lines += [f"page  {page}"] if page else []
         yield from reversed(lines) if is_to_be_read(ended) else lines
+
+    def _is_of_workers(self, step: Step) -> bool:
+        """Return whether an engine may have refused: a dry run starts none, and would be green."""
+        return step == "check" and self._config.pluginmanager.has_plugin("rageval-engine")
 
     def _is_shown_otherwise(self, told: Told) -> bool:
         """Return whether the app or an agent shows the run, or it was a dry run."""

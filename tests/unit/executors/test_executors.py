@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import time
 from concurrent.futures import Executor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from pytest_rageval.executors import scheduler_watch
 from pytest_rageval.executors.base import (
     EXECUTOR_REGISTRY,
     EngineError,
     GivenWorkers,
     executor_kind,
 )
+from pytest_rageval.executors.dask_cluster import DaskWorkers
 from pytest_rageval.executors.processes import ProcessWorkers
 
 
@@ -61,6 +67,108 @@ def test_a_pool_is_made_anew_after_a_process_was_lost() -> None:
         assert len(workers.submit(os.urandom, 4).result()) == 4
     finally:
         workers.close()
+
+
+def test_processes_that_could_not_start_are_nothing_to_end() -> None:
+    """As where the system has no room for another: pytest's report must still appear."""
+    workers = ProcessWorkers(1)
+    workers._context.Process(target=os.getpid)
+    workers.close()
+    assert [process.pid for process in workers._context.started] == [None]
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="asks Linux which processes there are")
+def test_processes_end_with_the_one_that_started_them(tmp_path: Path) -> None:
+    """Also where nothing can clean up: it is killed while they are busy."""
+    script = (
+        "import os, time\n"
+        "from pytest_rageval.executors.processes import ProcessWorkers\n"
+        "if __name__ == '__main__':\n"
+        "    workers = ProcessWorkers(1)\n"
+        "    print(workers.submit(os.getpid).result(), flush=True)\n"
+        "    workers.submit(time.sleep, 60)\n"
+        "    time.sleep(60)\n"
+    )
+    path = tmp_path / "main.py"
+    path.write_text(script, "utf-8")
+    with subprocess.Popen([sys.executable, path], stdout=subprocess.PIPE, text=True) as main:
+        assert main.stdout is not None
+        worker = int(main.stdout.readline())
+        main.kill()
+    until = time.monotonic() + 10.0
+    while _is_alive(worker) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not _is_alive(worker)
+
+
+def _is_alive(pid: int) -> bool:
+    state = Path(f"/proc/{pid}/stat")
+    return state.exists() and state.read_text("utf-8").rpartition(")")[2].split()[0] != "Z"
+
+
+class _Client:
+    """A client of Dask: ``sync`` returns how many threads each worker has, or raises."""
+
+    scheduler = SimpleNamespace(ncores=None)
+
+    def __init__(self, *found: object) -> None:
+        self._found = list(found)
+        self.limits: list[float] = []
+
+    def nthreads(self) -> dict[str, int]:
+        return {"tcp://a": 1}
+
+    def get_executor(self) -> Executor:
+        return Executor()
+
+    def sync(self, _: object, callback_timeout: float) -> object:
+        self.limits.append(callback_timeout)
+        found = self._found.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def close(self, timeout: float) -> None:
+        raise RuntimeError(f"closed already, within {timeout}")
+
+
+@pytest.mark.parametrize(
+    ("last", "expected"),
+    [
+        ({}, "no worker is left, for 20 s"),
+        (TimeoutError("5 s"), "the scheduler does not answer: TimeoutError: 5 s"),
+    ],
+)
+def test_the_executor_of_a_cluster_that_is_gone_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, last: object, expected: str
+) -> None:
+    """Asked every two seconds, each time for five at most; after 20 without a worker."""
+    clock = [0.0]
+    monkeypatch.setattr(scheduler_watch.time, "monotonic", lambda: clock[0])
+    executor = Executor()
+    client = _Client({"tcp://a": 1}, *([{}] * 11), last)
+    executor._client = client  # type: ignore[attr-defined]
+    workers = GivenWorkers(executor)
+    seen: list[str] = []
+    for at in range(14):
+        clock[0] = 2.0 * at + 1.0
+        seen.append(workers.trouble())
+        if seen[-1]:
+            break
+    assert seen == [""] * 12 + [expected]
+    assert set(client.limits) == {5.0}
+
+
+def test_an_engine_whose_scheduler_is_gone_closes_quietly() -> None:
+    """Each step fails on its own; the report has said why."""
+    closed: list[float] = []
+
+    def close(timeout: float) -> None:
+        closed.append(timeout)
+
+    cluster = SimpleNamespace(close=close)
+    DaskWorkers(_Client(), "dask://local", cluster).close()
+    assert closed == [5.0]
 
 
 def test_of_a_given_executor_nothing_is_closed() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_rageval.reports.run_info import ci_commit
+from pytest_rageval.reports.run_info import ci_attempt, ci_commit
 
 
 @pytest.mark.parametrize(
@@ -23,3 +23,9 @@ def test_the_commit_is_what_the_service_names(
 ) -> None:
     """E15."""
     assert ci_commit(environ) == expected
+
+
+@pytest.mark.parametrize(("said", "expected"), [("2", 2), ("", 0), ("x", 0), ("²", 0)])
+def test_the_attempt_is_what_github_counts(said: str, expected: int) -> None:
+    assert ci_attempt({"GITHUB_RUN_ATTEMPT": said}) == expected
+    assert ci_attempt({}) == 0

@@ -60,3 +60,22 @@ def test_a_case_without_a_score_that_they_need_cannot_be_judged() -> None:
     assert late.reasons_unjudged(whole) == []
     assert late.reasons_unjudged(without) == ["f1 unscored: no words"]
     assert LateGates(INFO, [gate("em=0.5")]).reasons_unjudged(without) == []
+
+
+def test_an_error_that_is_none_with_them_is_refused() -> None:
+    """Without gates a case needs its weighted score; with one for ``em`` it does not."""
+    lacking = replace(
+        row(1).result,
+        outcome="error",
+        weighted_score=None,
+        scores={"em": 1.0, "f1": None},
+        errors={"f1": "ValueError: boom"},
+    )
+    late = LateGates(INFO, [gate("em=0.5")])
+    with pytest.raises(OptionError, match="--rag-gate em=0.5: q1 was an ERROR in its shard"):
+        late.refuse_pardon(lacking)
+    late.refuse_pardon(replace(lacking, outcome="xfailed"))
+    LateGates(INFO, [gate("f1=0.5")]).refuse_pardon(lacking)  # it is one with this gate, too
+    LateGates(replace(INFO, gates={"f1": 0.1}), [gate("em=0.5")]).refuse_pardon(lacking)
+    # What a fixture did says nothing of scores.
+    late.refuse_pardon(replace(row(1).result, outcome="error"))

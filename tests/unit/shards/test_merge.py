@@ -204,6 +204,26 @@ class TestFinding:
         write_shard(tmp_path / "shard.jsonl", "1/1")
         assert len(merge(tmp_path).shards) == 1
 
+    @pytest.mark.skipif(os.name != "posix", reason="has no such files")
+    def test_what_is_no_regular_file(self, tmp_path: Path) -> None:
+        """It may stand for a shard, and a pipe would never end."""
+        (tmp_path / "a").mkdir()
+        (tmp_path / "a" / "shard.jsonl").symlink_to("shard.jsonl")
+        assert "a/shard.jsonl: is no regular file" in refusal(tmp_path)
+        (tmp_path / "a" / "shard.jsonl").unlink()
+        os.mkfifo(tmp_path / "a" / "shard.jsonl")
+        assert "a/shard.jsonl: is no regular file" in refusal(tmp_path)
+
+    @pytest.mark.skipif(os.name != "posix", reason="links need rights there")
+    def test_a_folder_that_is_a_link_is_searched(self, tmp_path: Path) -> None:
+        """Once, even if it leads back to where it is."""
+        write_shard(tmp_path / "elsewhere", "1/1")
+        (tmp_path / "shards" / "deep").mkdir(parents=True)
+        (tmp_path / "shards" / "deep" / "one").symlink_to(tmp_path / "elsewhere")
+        (tmp_path / "shards" / "deep" / "back").symlink_to(tmp_path / "shards")
+        found = merge(tmp_path / "shards")
+        assert (len(found.shards), found.missing, found.remarks) == (1, (), ())
+
     def test_a_packed_file(self, tmp_path: Path) -> None:
         (tmp_path / "shard.jsonl.gz").write_bytes(b"\x1f\x8b\x08")
         assert "is not the file of a shard" in refusal(tmp_path / "shard.jsonl.gz")
@@ -245,3 +265,22 @@ def test_usage_is_summed_and_unknown_where_a_part_is_unknown() -> None:
         "calls": 3.0,
         "cost_usd": None,
     }
+
+
+def test_as_many_cases_and_others_are_refused(tmp_path: Path) -> None:
+    one = write_shard(tmp_path / "a", "1/2", head={"selection": "ab"})
+    two = write_shard(tmp_path / "b", "2/2", head={"selection": "cd"})
+    assert "another selection of cases" in refusal(one, two)
+
+
+def test_an_older_attempt_of_the_same_run_of_ci_is_told(tmp_path: Path) -> None:
+    """Its job did not run again, or what it wrote the second time was lost."""
+    one = write_shard(tmp_path / "a", "1/3", head={"ci_run": "7", "attempt": 2})
+    two = write_shard(tmp_path / "b", "2/3", head={"ci_run": "7", "attempt": 1})
+    three = write_shard(tmp_path / "c", "3/3")
+    found = merge(one, two, three)
+    assert found.missing == ()
+    assert found.remarks == (
+        "shard 2/3 is of attempt 1 of the CI run, and others of 2: if it ran again, what it wrote "
+        "is not here",
+    )

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from shard_rows import INFO, row, write_shard
+from sharded import changed
 
 from pytest_rageval.model import SampleResult
 from pytest_rageval.shards.part import Part
@@ -44,16 +45,25 @@ RESULTS = st.builds(
     scores=st.dictionaries(TEXTS, st.none() | st.floats(0, 1), max_size=3),
     xfail=st.none() | TEXTS,
 )
-HEAD = Head(Part(2, 3), "0.1.0", "c0ffee1", "77", "2026", True, ("qa.rageval.yaml",), INFO)
+HEAD = Head(Part(2, 3), "0.1.0", "c0ffee1", "77", 2, "2026", True, ("qa.rageval.yaml",), "ab", INFO)
 
 
-@given(st.lists(st.builds(CaseRow, TEXTS, RESULTS, TEXTS), max_size=5), TEXTS)
+@given(
+    st.lists(
+        st.builds(CaseRow, TEXTS, RESULTS, TEXTS, st.sampled_from(["", "failed"]), TEXTS),
+        max_size=5,
+    ),
+    TEXTS,
+)
 def test_all_comes_back(tmp_path_factory: Any, rows: list[CaseRow], text: str) -> None:
     """Lone surrogates and line separators too."""
     path = tmp_path_factory.mktemp("shard") / "shard.jsonl"
     named = [one._replace(nodeid=INFO.nodeid + one.nodeid) for one in rows]
+    named += rows  # of a test function with other parameters
     failures = (Failure(text, "teardown", text),)
-    end = End("2026", len(rows), len(rows), (text,), failures, 2, {"calls": 1.0, "cost_usd": None})
+    end = End(
+        "2026", len(named), len(named), (text,), failures, 2, {"calls": 1.0, "cost_usd": None}
+    )
     path.write_text("".join(shard_lines(HEAD, named, end)), "ascii")
     shard = read_shard(path)
     assert (shard.head, shard.end) == (HEAD, end)
@@ -130,3 +140,63 @@ def test_a_long_last_line_is_read_whole(tmp_path: Path) -> None:
     shard = read_shard(write_shard(tmp_path, "1/2", end={"lost": names}))
     assert shard.end is not None
     assert shard.end.lost == names
+
+
+class TestWhatParsesAndIsDamaged:
+    """One message, no traceback: exit status 4, and never a figure from it."""
+
+    @pytest.mark.parametrize(
+        ("at", "values"),
+        [
+            (0, {"started_at": 5}),
+            (0, {"attempt": "2"}),
+            (0, {"scenarios": [None]}),
+            (0, {"selection": None}),
+            (0, {"info": None}),
+            (-1, {"rows": None}),
+            (-1, {"finished_at": 0}),
+            (-1, {"failures": [["a", "call", None]]}),
+            (-1, {"usage": {"calls": "x"}}),
+            (-1, {"rows": True}),
+        ],
+    )
+    def test_in_the_first_or_last_line(
+        self, tmp_path: Path, at: int, values: dict[str, Any]
+    ) -> None:
+        path = write_shard(tmp_path, "1/2")
+        changed(path, at, **values)
+        with pytest.raises(ShardError, match="line is damaged"):
+            read_shard(path)
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            ('"em": 1.0', '"em": "x"'),
+            ('"em": 1.0', '"em": NaN'),
+            ('"em": 1.0', '"em": true'),
+            ('"em": 1.0', '"em": 1e400'),
+            ('"passed"', '"green"'),
+            ('"passed"', "null"),
+            ('"q2", 2', '"q2", "2"'),
+            ('["::q2"', "[[]"),
+            ('["::q2"', "[7"),
+            ("false, {}, null, null", "false, {}, [1], null"),
+        ],
+    )
+    def test_in_a_case(self, tmp_path: Path, old: str, new: str) -> None:
+        path = write_shard(tmp_path, "1/2")
+        head, first, second, *others = path.read_text().splitlines()
+        assert old in second
+        path.write_text("\n".join([head, first, second.replace(old, new, 1), *others]) + "\n")
+        with pytest.raises(ShardError, match=r"shard.jsonl:3: the line is damaged"):
+            list(case_rows(read_shard(path)))
+
+    def test_brackets_without_end(self, tmp_path: Path) -> None:
+        path = write_shard(tmp_path, "1/2")
+        head, _, *others = path.read_text().splitlines()
+        path.write_text("\n".join([head, "[" * 200_000, *others]) + "\n")
+        with pytest.raises(ShardError, match=r"shard.jsonl:2: the line is damaged"):
+            list(case_rows(read_shard(path)))
+        path.write_text("[" * 200_000 + "\n")
+        with pytest.raises(ShardError, match="is not the file of a shard"):
+            read_shard(path)

@@ -32,6 +32,7 @@ def test_a_shard_has_its_part(run: RunSettings, slots: int, a_minute: float) -> 
     assert len(found._slots._pool._free) == slots  # type: ignore[attr-defined]
     assert found._rates is not None
     assert found._rates._windows._capacities[0] == a_minute
+    assert found._rates._windows._parts == 600 / a_minute
 
 
 def test_a_pause_is_no_longer_than_the_patience_of_a_call() -> None:

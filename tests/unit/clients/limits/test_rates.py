@@ -35,6 +35,20 @@ def test_what_is_larger_than_the_limit_has_a_window_to_itself() -> None:
     assert windows.book(0.5, [1]) == 122.0
 
 
+def test_what_is_larger_than_a_part_of_the_limit_waits_as_long_as_the_whole_would() -> None:
+    """[E17] Two requests a minute in four shards are one in two minutes each: 60 bins more.
+
+    800 of 1,000 tokens, in four shards: 800 / 250 = 3.2 minutes, which are 132 bins more. What is
+    larger than the whole limit counts as the whole: four minutes.
+    """
+    windows = Windows([0.5], parts=4)
+    assert [windows.book(0.5, [1]) for _ in range(3)] == [0.5, 121.0, 242.0]
+    windows = Windows([250.0], parts=4)
+    assert [windows.book(0.5, [800]) for _ in range(2)] == [0.5, 193.0]
+    assert windows.book(0.5, [5000]) == 386.0
+    assert windows.book(0.5, [1]) == 627.0
+
+
 def test_a_correction_makes_room_or_takes_it() -> None:
     """100 tokens. 60 turn out to be 10: then 90 fit at once. 20 turn out to be 95: then 10 wait."""
     windows = Windows([100])

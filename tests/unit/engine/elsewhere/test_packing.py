@@ -71,6 +71,53 @@ def test_scores_arrive_with_reasons_details_and_errors() -> None:
     assert arrived.scores(1, ["em", "m"])["m"] == Score("m", None, error="ValueError: x")
 
 
+def test_what_a_users_metric_says_arrives_as_plain_text() -> None:
+    """Objects of classes that a worker alone has; what has no text is that score's error."""
+
+    class Text(str):
+        __slots__ = ()
+
+    class Silent:
+        def __str__(self) -> str:
+            raise ValueError("no text")
+
+    circle: list[object] = []
+    circle.append(circle)
+    said: object = Text("hm")
+    sent = Scored()
+    sent.add(
+        [
+            Score("a", 0.5, said, {"deep": [said]}),  # type: ignore[arg-type]
+            Score("b", 0.5, details={"d": Silent()}),
+            Score("c", 0.5, details={"d": circle}),
+        ],
+        0.1,
+    )
+    arrived = unpack_reply(pack_reply(sent))
+    assert isinstance(arrived, Scored)
+    found = arrived.scores(0, ["a", "b", "c"])
+    assert found["a"] == Score("a", 0.5, "hm", {"deep": ["hm"]})
+    assert type(found["a"].reason) is str
+    silent = "what it returned cannot be told: ValueError: no text"
+    assert found["b"] == Score("b", None, error=silent)
+    assert found["c"].value is None
+    assert str(found["c"].error).startswith("what it returned cannot be told: RecursionError")
+
+
+def test_a_zero_keeps_its_sign() -> None:
+    """Though it is equal to one without: scores.csv shows it."""
+    sent = Scored()
+    for value in (0.0, -0.0, 0.0):
+        sent.add([Score("em", value)], 0.0)
+    arrived = unpack_reply(pack_reply(sent))
+    assert isinstance(arrived, Scored)
+    assert [str(arrived.scores(at, ["em"])["em"].value) for at in range(3)] == [
+        "0.0",
+        "-0.0",
+        "0.0",
+    ]
+
+
 def test_a_refusal_arrives_as_one() -> None:
     assert unpack_reply(pack_reply(Refused("no module"))) == Refused("no module")
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import multiprocessing
 import os
+import sys
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 from scripted_workers import PromptWorkers, ScriptedWorkers, SilentWorkers
 
-from pytest_rageval import ScenarioResult, UserError, evaluate
+from pytest_rageval import ScenarioResult, UserError, evaluate, evaluate_variants
 from pytest_rageval.clients.settings import RunSettings
-from pytest_rageval.engine.elsewhere import sending
+from pytest_rageval.engine.elsewhere import comparison, sending
+from pytest_rageval.engine.elsewhere.own_code import scores_alone
 from pytest_rageval.engine.elsewhere.packing import (
     Refused,
     Scored,
@@ -26,8 +30,8 @@ from pytest_rageval.engine.elsewhere.sending import LostSampleError, SentAhead, 
 from pytest_rageval.engine.elsewhere.worker import score_packed
 from pytest_rageval.engine.evaluate import evaluate_plan
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.executors.base import Workers
-from pytest_rageval.model import Sample
+from pytest_rageval.executors.base import GivenWorkers, Workers
+from pytest_rageval.model import Sample, Score
 
 MakePlan = Callable[..., Plan]
 TEXT = """
@@ -73,20 +77,89 @@ def test_only_what_is_scored_is_sent_and_only_once(four: Plan) -> None:
     assert workers.closed == 0  # it is the caller's
 
 
+def _made_up(_: str, __: bytes, samples: bytes) -> bytes:
+    """Give every sample 0.125 and 0.25."""
+    count = len(unpack_samples(samples))
+    return pack_reply(Scored([0.5] * count, [[0.125, 0.25]] * count))
+
+
 def test_scores_are_the_workers_and_not_computed_again(
+    plan: MakePlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending, "score_packed", _made_up)
+    result = scored(plan(TEXT.replace("{use: 'worker_metrics:moody'}", "f1")), ScriptedWorkers(3))
+    assert result.metrics["em"].mean == 0.125
+    assert result.samples[0].scores == {"em": 0.125, "f1": 0.25}
+    assert result.samples[0].latency_s == pytest.approx(0.5, abs=0.1)
+
+
+def test_a_metric_of_the_users_that_scores_otherwise_there_makes_the_run_red(
     four: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Workers that give every sample 0.125 and 0.25."""
-
-    def made_up(_: str, __: bytes, samples: bytes) -> bytes:
-        count = len(unpack_samples(samples))
-        return pack_reply(Scored([0.5] * count, [[0.125, 0.25]] * count))
-
-    monkeypatch.setattr(sending, "score_packed", made_up)
+    """As one that reads what only pytest's process has: 0.25 there is 1 here. em is ours."""
+    monkeypatch.setattr(sending, "score_packed", _made_up)
     result = scored(four, ScriptedWorkers(3))
-    assert result.metrics["em"].mean == 0.125
-    assert result.samples[0].scores == {"em": 0.125, "moody": 0.25}
-    assert result.samples[0].latency_s == pytest.approx(0.5, abs=0.1)
+    assert [sample.sample_id for sample in result.samples] == ["c", "e"]
+    assert {gate.outcome for gate in result.gates} == {"failed"}
+    (remark,) = result.info.remarks
+    assert remark.startswith(
+        "3 samples lost by scripted://: moody of a is 0.25 in the worker and 1 here: a metric must "
+    )
+
+
+def test_the_first_three_samples_that_a_metric_can_score_are_compared(
+    plan: MakePlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``picky`` needs contexts, which q0 and q4 lack."""
+    seen: list[tuple[str, list[str]]] = []
+
+    def watched(made: Plan, sample: Sample) -> list[Score]:
+        seen.append((sample.id, [one.column.name for one in made.metrics]))
+        return scores_alone(made, sample)
+
+    monkeypatch.setattr(comparison, "scores_alone", watched)
+    rows = [
+        {"id": f"q{at}", "answer": "x", **({} if at in (0, 4) else {"contexts": ["c"]})}
+        for at in range(8)
+    ]
+    picky = {"use": "worker_metrics:deadly", "name": "picky", "needs": ["contexts"]}
+    metrics = [{"use": "worker_metrics:moody"}, picky]
+    made = plan(json.dumps({"name": "s", "metrics": metrics, "dataset": rows}))
+    assert scored(made, ScriptedWorkers(8)).metrics["picky"].mean == 1.0
+    assert seen == [
+        ("q0", ["moody"]),
+        ("q1", ["moody", "picky"]),
+        ("q2", ["moody", "picky"]),
+        ("q3", ["picky"]),
+    ]
+
+
+def test_threads_of_one_process_call_a_users_metric_one_at_a_time(plan: MakePlan) -> None:
+    rows = [{"id": f"q{at}", "answer": "x"} for at in range(8)]
+    metrics = [{"use": "worker_metrics:scratch"}]
+    made = plan(json.dumps({"name": "s", "metrics": metrics, "dataset": rows}))
+    with ThreadPoolExecutor(4) as executor:
+        result = scored(made, GivenWorkers(executor))
+    assert result.metrics["scratch"].mean == 1.0
+    assert result.complete
+
+
+@dataclass(frozen=True)
+class Tagged(Sample):
+    """What a hook may return: a sample with a field of its own."""
+
+    tag: str = ""
+
+
+def test_a_sample_of_another_class_is_scored_here(four: Plan) -> None:
+    """Of it, only what every sample has would arrive."""
+    tagged = Tagged("b", 1, answer="y", references=("x",), tag="t")
+    odd = [tagged if case.id == "b" else case for case in four.cases]
+    workers = PromptWorkers()
+    result = scored(replace(four, cases=odd), workers)
+    assert workers.sent == [["a"], ["d"]]
+    assert result.metrics["em"].mean == pytest.approx(2 / 3)
+    assert result.complete
 
 
 def test_a_chunk_that_fails_is_sent_again(four: Plan) -> None:
@@ -161,14 +234,19 @@ def test_a_sample_that_ends_its_worker_takes_no_other_along(
 def test_where_every_chunk_fails_the_halving_ends(
     plan: MakePlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two chunks of 100: each is sent twice, and 64 times halves are."""
+    """Two chunks of 100, then 16 chunks that are sent alone; nothing has worked."""
     monkeypatch.setattr(sending.ChunkSize, "next", lambda *_: 100)
     monkeypatch.setattr(sending, "score_packed", _gone)
     rows = [{"id": f"q{at}", "answer": "x", "references": ["x"]} for at in range(200)]
     workers = PromptWorkers()
     result = scored(plan(json.dumps({"name": "s", "metrics": ["em"], "dataset": rows})), workers)
     assert not result.samples
-    assert len(workers.sent) == 2 + 2 + 2 * 64
+    assert len(workers.sent) == 2 + 16
+    assert result.info.remarks[-1].endswith(
+        " samples lost by scripted://: given up after 16 failures in a row, the last one: "
+        "ConnectionError: the worker is gone"
+    )
+    assert sum(int(remark.partition(" ")[0]) for remark in result.info.remarks) == 200
     assert {gate.outcome for gate in result.gates} == {"failed"}
 
 
@@ -318,14 +396,14 @@ def test_workers_load_what_they_need_at_the_same_time(four: Plan) -> None:
 def test_metrics_that_workers_lack_are_an_error_with_what_to_write(
     four: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    refused = pack_reply(Refused("metrics[0]: unknown metric 'mine'"))
+    reason = "metrics[0]: unknown metric 'mine'. Workers import your metrics themselves"
+    refused = pack_reply(Refused(reason))
     monkeypatch.setattr(sending, "score_packed", lambda *_: refused)
     with pytest.raises(UserError) as caught:
         prepared(four, ScriptedWorkers(3))
-    message = str(caught.value)
-    assert message.startswith("s.yaml: metrics[0]: unknown metric 'mine'")
-    assert "scripted://" in message
-    assert "{use: 'module:function'}" in message
+    assert str(caught.value) == (
+        f"s.yaml: {reason} (so the workers of scripted://); or run without them"
+    )
 
 
 def test_a_scenario_that_a_target_answers_is_scored_here(plan: MakePlan) -> None:
@@ -360,10 +438,11 @@ class BreaksLater(ThreadPoolExecutor):
     """Answers whether the metrics are there, and then breaks."""
 
     asked = 0
+    works = 1  # of one worker, so it is asked once
 
     def submit(self, *given: Any, **named: Any) -> Any:
-        BreaksLater.asked += 1
-        if BreaksLater.asked > 1:  # of one worker, so it is asked once
+        self.asked += 1
+        if self.asked > self.works:
             raise BrokenProcessPool("a child ended")
         return super().submit(*given, **named)
 
@@ -382,6 +461,51 @@ def test_a_broken_pool_is_named_before_the_first_sample(write: Callable[..., Any
         evaluate(write(TEXT), executor=Broken())
 
 
+def test_of_a_broken_pool_it_is_said_what_is_the_matter(write: Callable[..., Any]) -> None:
+    """Not that a metric is missing; nor of one that is shut down."""
+    with pytest.raises(UserError, match="broken: make a new one.*__main__.*; or run") as caught:
+        evaluate(write(TEXT), executor=Broken())
+    assert "use:" not in str(caught.value)
+    over = ThreadPoolExecutor(1)
+    over.shutdown()
+    with pytest.raises(UserError, match="is shut down: make a new one"):
+        evaluate(write(TEXT), executor=over)
+
+
+def test_variants_go_on_where_one_broke_the_pool(write: Callable[..., Any]) -> None:
+    """The first one has its result; all of the second is lost, and red."""
+    text = "name: s\nmetrics: [em]\ndataset: [{id: a, answer: x, references: [x]}]\n"
+    path = write(f"{text}variants: {{one: {{}}, two: {{metrics: [em, f1]}}}}\n")
+
+    class BreaksOverASample(ThreadPoolExecutor):
+        has_scored = False
+
+        def submit(self, *given: Any, **named: Any) -> Any:
+            if self.has_scored:
+                raise BrokenProcessPool("a child ended")
+            self.has_scored = bool(unpack_samples(given[3]))
+            return super().submit(*given, **named)
+
+    with BreaksOverASample(1) as executor:
+        found = evaluate_variants(path, executor=executor)
+    assert found.results["one"].complete
+    assert repr(found)
+    assert [gate.outcome for gate in found.results["one"].gates] == []
+    assert not found.results["two"].complete
+    assert {gate.outcome for gate in found.results["two"].gates} == {"failed"}
+
+
+def test_an_executor_that_returns_no_future_loses_its_samples(write: Callable[..., Any]) -> None:
+    class Forgetful(BreaksLater):
+        def submit(self, *given: Any, **named: Any) -> Any:
+            return super().submit(*given, **named) if self.asked < self.works else None
+
+    with Forgetful(1) as executor:
+        result = evaluate(write(TEXT), executor=executor)
+    assert {gate.outcome for gate in result.gates} == {"failed"}
+    assert result.info.remarks[0].startswith("3 samples lost by Forgetful: AttributeError: ")
+
+
 def test_a_pool_that_breaks_makes_the_run_red(write: Callable[..., Any]) -> None:
     with BreaksLater(1) as executor:
         result = evaluate(write(TEXT), executor=executor)
@@ -389,6 +513,20 @@ def test_a_pool_that_breaks_makes_the_run_red(write: Callable[..., Any]) -> None
     assert result.info.remarks == (
         "3 samples lost by BreaksLater: BrokenProcessPool: a child ended",
     )
+
+
+@pytest.mark.full
+def test_an_open_pool_that_has_an_older_module_is_refused(write: Callable[..., Any]) -> None:
+    """It would score with code that is in no file any more."""
+    code = "def polite(sample):\n    return {}\n"
+    text = "name: s\nmetrics: [{use: 'pool_metrics:polite'}]\ndataset: [{answer: x}]\n"
+    path = write(text, {"pool_metrics.py": code.format(1.0)})
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as executor:
+        assert evaluate(path, executor=executor).metrics["polite"].mean == 1.0
+        path.with_name("pool_metrics.py").write_text(code.format(0.25), "utf-8")
+        importlib.reload(sys.modules["pool_metrics"])
+        with pytest.raises(UserError, match="another 'pool_metrics' .*: restart the worker"):
+            evaluate(path, executor=executor)
 
 
 def test_something_else_is_no_executor(write: Callable[..., Any]) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import importlib
 import pickle
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +22,7 @@ from pytest_rageval.model import Sample
 MakePlan = Callable[..., Plan]
 VERSION = pytest_rageval.__version__
 SAMPLE = Sample("q", answer="x y", references=("x",))
+AGED = "name: s\ndataset: [{answer: x}]\nmetrics: [{use: 'aged_metrics:polite'}]\n"
 
 
 def recipe_of(plan: Plan) -> Recipe:
@@ -96,6 +100,34 @@ def test_a_metric_that_means_something_else_there_is_refused(recipe: Recipe) -> 
     """As of another version of a user's package."""
     changed = {**recipe.definitions, "em": "em v7 ()"}
     assert refusal(replace(recipe, definitions=changed)).startswith("'em v7 ()' is 'em v1 (")
+
+
+def test_a_module_of_another_text_is_refused(plan: MakePlan) -> None:
+    """A worker that loaded it before the file changed, or has a copy of it elsewhere."""
+    code = "def polite(sample):\n    return {}\n"
+    made = plan(AGED, {"aged_metrics.py": code.format(1.0)})
+    recipe = recipe_of(made)
+    assert recipe.digests == {"aged_metrics": hashlib.sha256(code.format(1.0).encode()).hexdigest()}
+    file = made.source.path.with_name("aged_metrics.py") if made.source is not None else None
+    assert file is not None
+    file.write_text(code.format(0.25), "utf-8")
+    assert isinstance(score(recipe, SAMPLE), Scored)  # what is loaded here is what is asked for
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    assert refusal(replace(recipe, digests={"aged_metrics": digest})) == (
+        f"the worker has another 'aged_metrics' ({file}): restart the worker, or give it the same "
+        "file"
+    )
+    importlib.reload(sys.modules["aged_metrics"])
+    again = recipe_of(made)
+    assert again.digests == {"aged_metrics": digest}
+    found = score(again, SAMPLE)
+    assert isinstance(found, Scored)
+    assert found.values == [[0.25]]
+
+
+def test_of_our_own_metrics_no_file_is_compared(recipe: Recipe) -> None:
+    """The version of the package says it all; a line ends as the system has it."""
+    assert list(recipe.digests) == ["worker_metrics"]
 
 
 def test_an_empty_answer_counts_as_the_scenario_says(plan: MakePlan) -> None:

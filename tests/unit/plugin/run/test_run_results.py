@@ -79,6 +79,20 @@ def test_a_case_that_was_collected_and_is_not_there_is_lost(nodeid: str) -> None
     assert outcome == "failed"
 
 
+def test_a_case_that_an_engine_lost_is_lost_in_a_stopped_run_too() -> None:
+    """[E19] Of three, one has a result and one was left over: only that which ran is lost."""
+    results = opened(info(total=3))
+    results.expect([f"a.yaml::s{at}" for at in range(3)])
+    results.record("a.yaml", "a.yaml::s0", scored(0))
+    results.note_lost("a.yaml", "a.yaml::s1")
+    ((_, outcome, message),) = verdicts(results, stopped=True)
+    assert outcome == "failed"
+    assert message == "1 of 3 samples ran, so far 1.0000; 1 lost (a worker crashed?): s1"
+    results.record("a.yaml", "a.yaml::s1", scored(1))  # a plugin ran it again
+    ((_, outcome, _),) = verdicts(results, stopped=True)
+    assert outcome == "skipped"
+
+
 def test_a_scenario_none_of_whose_cases_was_selected_is_left_out() -> None:
     """[G5, G12] But for strictness that was typed: then it is judged, and undecided.
 

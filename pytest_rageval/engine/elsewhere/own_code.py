@@ -1,0 +1,80 @@
+"""Metrics of a user's own: which these are, the files they came from, and how they are called."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import threading
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from pytest_rageval.engine.bound import BoundMetric, MetricSource
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.scoring.score_sample import computed_scores
+from pytest_rageval.model import Sample, Score
+
+_PACKAGE: Final = __name__.partition(".")[0]
+_LOCK: Final = threading.Lock()
+_SEEN: Final[dict[str, tuple[object, str]]] = {}
+"""Of each module, what it was loaded by, and the digest of its file when it was first needed."""
+
+
+def own_metrics(metrics: Iterable[BoundMetric]) -> tuple[BoundMetric, ...]:
+    """Return the metrics that run code of the user's, or of another package."""
+    return tuple(one for one in metrics if not one.is_ours)
+
+
+def scores_alone(plan: Plan, sample: Sample) -> list[Score]:
+    """Return the scores of metrics of the user's own, one thread of this process at a time.
+
+    They share their modules, and few are written for several threads.
+    """
+    with _LOCK:
+        return computed_scores(plan, sample)
+
+
+def digests_of(source: MetricSource, metrics: Iterable[BoundMetric]) -> dict[str, str]:
+    """Return the digest of each module that the user's own metrics came from, by its name."""
+    names: set[str] = set()
+    for one in own_metrics(metrics):
+        path = source.specs[one.position].use or ""
+        names |= {path.partition(":")[0], _module_of(one.metric)}
+    own = (name for name in names if name and name.partition(".")[0] != _PACKAGE)
+    return {name: _digest(name) for name in sorted(own)}
+
+
+def other_module(digests: Mapping[str, str]) -> str:
+    """Return which module this process has in another form, "" if each is the same."""
+    for name, digest in digests.items():
+        if _digest(name) != digest:
+            file = getattr(sys.modules.get(name), "__file__", None)
+            return f"another {name!r} ({file or 'without a file'})"
+    return ""
+
+
+def _module_of(metric: Any) -> str:
+    found = getattr(metric, "function", metric)
+    found = getattr(found, "func", found)  # of functools.partial
+    name = getattr(found, "__module__", None) or type(found).__module__
+    return str(name)
+
+
+def _digest(name: str) -> str:
+    """Return the digest of a module's file as it was when the module was first seen here.
+
+    The file may have changed since, and the module has not; one that was reloaded has a new spec.
+    """
+    module = sys.modules.get(name)
+    loaded = getattr(module, "__spec__", None) or module
+    if name not in _SEEN or _SEEN[name][0] is not loaded:
+        _SEEN[name] = (loaded, _of_file(getattr(module, "__file__", None)))
+    return _SEEN[name][1]
+
+
+def _of_file(file: str | None) -> str:
+    try:
+        content = Path(file or "").read_bytes()
+    except OSError:
+        return ""
+    return hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()
