@@ -26,7 +26,7 @@ def _node_ids(project: Project, *args: str) -> list[str]:
     """Return the node ids of a run, in order, as the reports have them."""
     result = project.pytester.inline_run(*args)
     reports = result.getreports("pytest_runtest_logreport")
-    return [report.nodeid for report in reports if report.when == "setup"]
+    return [report.nodeid for report in reports if report.when == "call"]
 
 
 @pytest.fixture
