@@ -42,6 +42,14 @@ _KEEP_OR_DO_NOTHING: Final = (
     "_pytest.terminalprogress.TerminalProgressPlugin.",
     "pytest_rageval.",
 )
+# Of the plugins that print a summary, these look at no setup or teardown that passed.
+_LOOK_AT_NONE: Final = (
+    "_hypothesis_pytestplugin.",
+    "_pytest.",
+    "langsmith.",
+    "pytest_rageval.",
+    "xdist.",
+)
 _RAISED: Final = (KeyboardInterrupt, pytest.exit.Exception)
 # In a worker, execnet runs the module xdist.remote under another name.
 _OF_XDIST: Final = ("xdist.", "__channelexec__")
@@ -107,10 +115,19 @@ class FastProtocol:
             known = (*HARMLESS, *_OF_XDIST)
             is_alone = not any([*strangers(hooks, hook, known)] for hook in _LOGGED)
             return self._send if is_alone else self._log_all
-        terminal: Any = self._config.pluginmanager.get_plugin("terminalreporter")
-        self._kept = None if terminal is None else terminal.stats.setdefault("", [])
+        self._kept = self._kept_reports(hooks)
         is_alone = not list(strangers(hooks, "pytest_runtest_logreport", _KEEP_OR_DO_NOTHING))
         return self._log_call if is_alone else self._log_all
+
+    def _kept_reports(self, hooks: Any) -> list[Any] | None:
+        """Return where the terminal keeps reports of setups and teardowns, None if nobody looks.
+
+        They are a quarter of a run's memory.
+        """
+        terminal: Any = self._config.pluginmanager.get_plugin("terminalreporter")
+        looks = self._config.getoption("durations", None) is not None
+        looks = looks or any(strangers(hooks, "pytest_terminal_summary", _LOOK_AT_NONE))
+        return terminal.stats.setdefault("", []) if looks and terminal is not None else None
 
     def _run(self, item: SampleItem) -> bool | None:
         """Run a case, and return True; None if it does not pass."""
