@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
 import xml.etree.ElementTree as ET
-from importlib.util import find_spec
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -147,14 +148,15 @@ FULL = [
     "-n 2 --dist loadfile -v",
 ]
 OTHERS = {
-    "pytest_sugar": "",
-    "pytest_html": "--html=page.html",
-    "allure_pytest": "--alluredir=allure",
-    "pytest_randomly": "-p randomly -p 'no:xdist'",
-    "pytest_rerunfailures": "--reruns 1",
-    "pytest_timeout": "--timeout 60",
-    "pytest_cov": "--cov=mine",
+    "sugar": "-p sugar",
+    "sugar with workers": "-p sugar -n 2",
+    "html": "-p metadata -p html -p html_fixtures --html=page.html",
+    "allure_pytest": "-p allure_pytest --alluredir=allure",
+    "randomly": "-p randomly -p no:cacheprovider --randomly-seed=1",
+    "rerunfailures": "-p rerunfailures --reruns 1",
+    "timeout": "-p timeout --timeout 60",
 }
+INSTALLED = {point.name for point in entry_points(group="pytest11")}
 
 
 @pytest.fixture
@@ -176,16 +178,6 @@ def mixed(project: Project) -> Project:
     [
         *LIGHT,
         *(pytest.param(one, marks=pytest.mark.full) for one in FULL),
-        *(
-            pytest.param(
-                options,
-                marks=[
-                    pytest.mark.full,
-                    pytest.mark.skipif(find_spec(name) is None, reason=f"needs {name}"),
-                ],
-            )
-            for name, options in OTHERS.items()
-        ),
     ],
 )
 def test_nothing_differs(
@@ -285,8 +277,25 @@ def test_a_package_that_cannot_be_set_up_is_an_error_of_each_case(
     assert quick == []
 
 
+@pytest.mark.full
+@pytest.mark.parametrize("name", OTHERS)
+def test_nothing_differs_beside_another_plugin(
+    name: str,
+    mixed: Project,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """[E18] Each alone: most of them switch the fast protocol off."""
+    if name.partition(" ")[0] not in INSTALLED:
+        pytest.skip(f"needs the plugin {name}")
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p rageval -p xdist")
+    test_nothing_differs(OTHERS[name], mixed, monkeypatch, tmp_path_factory)
+
+
 def _traces(project: Project, words: list[str]) -> dict[str, Any]:
     """Run pytest, and return all that comes out, by names."""
+    os.environ.pop("PYTEST_CURRENT_TEST", None)  # of the outer run
     result = project.pytest(*words)
     out = [_steady(line) for line in result.outlines if "RAGEVAL_NO_FAST" not in line]
     seen = (project.path / "seen.txt").read_text("utf-8").splitlines()

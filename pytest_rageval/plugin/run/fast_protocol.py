@@ -1,6 +1,6 @@
 """The fast protocol: a case that passes and needs nothing of pytest takes a short way.
 
-pytest sets up, calls and tears down an item through some thirty hook calls, which cost ten times
+pytest sets up, calls and tears down an item through sixteen hook calls, which cost ten times
 what scoring does. A case of this package's own metrics uses none of what they offer. So it is
 scored first. If it passes, the same reports are sent in the same order; whatever else it is goes
 pytest's way, as if nothing had been scored. Wherever somebody could tell the difference, all cases
