@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from fnmatch import fnmatch
 from itertools import islice
 from pathlib import Path
@@ -54,14 +55,27 @@ def refuse_left_over(config: pytest.Config, flag: str, written: str) -> None:
 
     No run would judge anything, and all of them would be green. ``written`` is how to write it.
     """
-    given, variable = config.invocation_params.args, shlex.split(os.environ.get(_ADDOPTS, ""))
-    if _has(given, flag) or not _has([*config.getini("addopts"), *variable], flag):
+    if _has(_typed(config), flag):
         return
-    where = _ADDOPTS if _has(variable, flag) else f"addopts in {config.inipath}"
+    variable = os.environ.get(_ADDOPTS, "")
+    where = _ADDOPTS if _has(shlex.split(variable), flag) else f"addopts in {config.inipath}"
+    if variable and "@" in variable:
+        where = f"a file that {_ADDOPTS} names"
     raise pytest.UsageError(
         f"{flag}: found in {where}: every run would judge nothing, and be green. Take it out, "
         f"and write it on the command line: pytest {written}"
     )
+
+
+def _typed(config: pytest.Config) -> Iterator[str]:
+    """Yield the words of the command line, and of the files that it names as ``@file``."""
+    for word in config.invocation_params.args:
+        if word.startswith("@"):
+            with suppress(OSError):
+                file = config.invocation_params.dir / word[1:]
+                yield from file.read_text("utf-8", "replace").split()
+        else:
+            yield word
 
 
 def _has(words: Iterable[object], flag: str) -> bool:

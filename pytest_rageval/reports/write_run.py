@@ -49,6 +49,12 @@ def write_run(
     return folder.path
 
 
+def marked_base(output: Path) -> Path:
+    """Return the base folder of runs, made and marked as theirs. Raises OSError."""
+    _mark(output)
+    return output
+
+
 def new_run_folder(title: str, run_id: str, output: Path) -> Path:
     """Make and return a run folder of the scenario called ``title``. Raises OSError."""
     return _new_folder(_base(title, output), run_id)

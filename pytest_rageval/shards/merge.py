@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -13,12 +13,14 @@ from pytest_rageval.model import ScenarioInfo, wire_text
 from pytest_rageval.shards.part import Part
 from pytest_rageval.shards.shard_file import (
     SHARD_FILE,
+    STARTED,
     CaseRow,
     Failure,
     Shard,
     ShardError,
     case_rows,
     read_shard,
+    read_started,
 )
 
 # What messages call the facts that all shards of a run have in common.
@@ -121,7 +123,20 @@ def find_shards(places: Sequence[Path]) -> list[Shard]:
                 f"no {SHARD_FILE} in it. A run with --rag-shard=I/N writes one into its run folder",
             )
         files |= {one.resolve(): one for one in found}
-    return [read_shard(path) for path in files.values()]
+    marks = {path for place in places if place.is_dir() for path in place.rglob(STARTED)}
+    return [_as_begun_again(read_shard(path), marks) for path in files.values()]
+
+
+def _as_begun_again(shard: Shard, marks: Iterable[Path]) -> Shard:
+    """Return a shard as one that is cut off if it began again, and ended before it wrote its cases.
+
+    What it would have found is not known; the older cases may be of another state.
+    """
+    for path in marks:
+        part, at = read_started(path)
+        if part == shard.part and at > shard.head.started_at:
+            return replace(shard, path=path, end=None)
+    return shard
 
 
 def _below(place: Path) -> Iterator[Path]:

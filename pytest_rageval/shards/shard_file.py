@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar, get_args
 
@@ -21,6 +22,9 @@ from pytest_rageval.shards.typed import check_of, field_checks
 T = TypeVar("T")
 
 SHARD_FILE: Final = "shard.jsonl"
+
+STARTED: Final = "shard-started-*.json"
+"""Files that say that a shard began, until it knows its scenarios: it may end before."""
 
 _KIND: Final = "pytest-rageval shard"
 _SCHEMA: Final = 1
@@ -160,6 +164,21 @@ def head_line(head: Head) -> str:
     said = {"kind": _KIND, "schema": _SCHEMA}
     said |= {found.name: getattr(head, found.name) for found in fields(head)}
     return wire_text({**said, "part": str(head.part), "info": head.info.to_dict()}) + "\n"
+
+
+def started_file(part: Part, at: str) -> tuple[str, str]:
+    """Return the name and the text of the file that says when a shard began (ISO 8601)."""
+    return STARTED.replace("*", f"{part.index}-{part.of}"), wire_text([str(part), at]) + "\n"
+
+
+def read_started(path: Path) -> tuple[Part, str]:
+    """Return which shard began, and when; raises ShardError."""
+    try:
+        part, at = json.loads(path.read_bytes())
+        datetime.fromisoformat(at)
+        return Part.parse(part), at
+    except (*_DAMAGED, OSError) as error:
+        raise ShardError(str(path), "is damaged; run its shard again, or delete it") from error
 
 
 def read_shard(path: Path) -> Shard:

@@ -207,6 +207,31 @@ def test_a_shard_that_is_killed_leaves_its_head(four: Project, workers: tuple[st
     assert merge(four, [*parts, killed, four.path / "running"]).ret == pytest.ExitCode.OK
 
 
+@pytest.mark.parametrize("way", ["refused", "crashed"])
+def test_a_shard_that_ends_before_its_cases_are_known_is_red(four: Project, way: str) -> None:
+    """Its scenario was refused, or xdist's worker crashed in its first case."""
+    parts = run_shards(four, ["1/2", "2/2"])
+    assert merge(four, parts).ret == pytest.ExitCode.OK
+    given = ["--rag-shard=2/2", f"--rag-output={parts[1]}"]
+    if way == "refused":
+        text = (four.path / "qa.rageval.yaml").read_text("utf-8")
+        four.scenario(text.replace("[em]", "[em, gone]"))
+        assert four.pytest(*given).ret == pytest.ExitCode.INTERRUPTED
+        four.scenario(text)
+    else:
+        four.conftest(
+            "import os\ndef pytest_runtest_logstart():\n"
+            "    os.environ.get('PYTEST_XDIST_WORKER') and os._exit(3)\n"
+        )
+        four.pytest(*given, "-n", "1", "--max-worker-restart=0")
+        (four.path / "conftest.py").unlink()
+    found = merge(four, parts)
+    assert found.ret == pytest.ExitCode.TESTS_FAILED
+    found.stdout.fnmatch_lines(["*shard 2/2 is cut off (*shard-started-2-2.json)*"])
+    four.pytest(*given)
+    assert merge(four, parts).ret == pytest.ExitCode.OK
+
+
 def test_the_reason_of_a_failure_is_its_exception(four: Project) -> None:
     """Not the first line of the traceback, in the short summary and in JUnit XML."""
     four.file(

@@ -118,13 +118,18 @@ def test_another_command_beside_the_merge(four: Project, option: str) -> None:
     assert four.wrote_nothing
 
 
-@pytest.mark.parametrize("place", ["addopts in *pytest.ini", "PYTEST_ADDOPTS"])
+@pytest.mark.parametrize(
+    "place", ["addopts in *pytest.ini", "PYTEST_ADDOPTS", "a file that PYTEST_ADDOPTS names"]
+)
 def test_a_merge_in_addopts(four: Project, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     """Every run would merge the same old shards, run no test, and be green."""
     (part,) = run_shards(four, ["1/1"])
     given = f"--rag-merge={part.name}"
     if place == "PYTEST_ADDOPTS":
         monkeypatch.setenv(place, given)
+    elif place.startswith("a file"):
+        four.file("args.txt", given + "\n")
+        monkeypatch.setenv("PYTEST_ADDOPTS", "@args.txt")
     else:
         four.file("pytest.ini", f"[pytest]\naddopts = {given}\n")
     found = four.pytest()

@@ -1,4 +1,4 @@
-"""Compares the first scores of a worker with those that this process computes.
+"""Compares some scores of a worker with those that this process computes.
 
 What a metric of the user's own depends on may not be there: the environment, the working directory,
 what ``conftest.py`` has set. It would give other scores, and nothing would say so.
@@ -6,35 +6,42 @@ what ``conftest.py`` has set. It would give other scores, and nothing would say 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from pytest_rageval.engine.bound import BoundMetric
 from pytest_rageval.engine.elsewhere.own_code import own_metrics, scores_alone
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.metrics.base import missing_fields
-from pytest_rageval.model import TOLERANCE, Sample, Score
+from pytest_rageval.model import PASSING, TOLERANCE, Sample, Score
 
-_COMPARED: Final = 3
+_FIRST: Final = 3
 
 
 class Comparison:
-    """Compares the first samples that have what a metric needs, for each of the user's own."""
+    """Compares some samples that have what a metric needs, for each of the user's own.
 
-    def __init__(self, plan: Plan) -> None:
+    They are the first ones, the one in the middle and the last.
+    """
+
+    def __init__(self, plan: Plan, samples: Sequence[Sample]) -> None:
         self._plan = plan
-        self._left = {one.column.name: _COMPARED for one in own_metrics(plan.runs_elsewhere)}
+        self._due: dict[int, set[str]] = {}
+        for one in own_metrics(plan.runs_elsewhere):
+            whole = [sample.index for sample in samples if not missing_fields(sample, one.info)]
+            for index in (*whole[:_FIRST], *whole[len(whole) // 2 :][:1], *whole[-1:]):
+                self._due.setdefault(index, set()).add(one.column.name)
 
     def difference(self, sample: Sample, scores: Mapping[str, Score]) -> str:
         """Return how a worker's scores of a sample differ from ours, "" for no difference."""
-        if not self._left:
+        names = self._due.pop(sample.index, None)
+        if names is None:
             return ""
-        due = [one for one in self._plan.metrics if self._is_due(one, sample)]
-        own = scores_alone(replace(self._plan, metrics=tuple(due)), sample) if due else ()
+        due = tuple(one for one in self._plan.metrics if one.column.name in names)
+        own = scores_alone(replace(self._plan, metrics=due), sample)
         for here in own:
             there = scores[here.metric]
-            if not _is_same(there.value, here.value):
+            if not _is_same(there, here):
                 return (
                     f"{here.metric} of {sample.id} is {_shown(there)} in the worker and "
                     f"{_shown(here)} here: a metric must give the same score for the same sample, "
@@ -43,23 +50,24 @@ class Comparison:
                 )
         return ""
 
-    def _is_due(self, bound: BoundMetric, sample: Sample) -> bool:
-        name = bound.column.name
-        if name not in self._left or missing_fields(sample, bound.info):
-            return False
-        self._left[name] -= 1
-        if not self._left[name]:
-            del self._left[name]
-        return True
+
+def _is_same(there: Score, here: Score) -> bool:
+    if (there.error is None, _passing(there)) != (here.error is None, _passing(here)):
+        return False
+    if there.value is None or here.value is None:
+        return there.value is here.value
+    return abs(there.value - here.value) <= TOLERANCE * max(1.0, abs(here.value))
 
 
-def _is_same(there: float | None, here: float | None) -> bool:
-    if there is None or here is None:
-        return there is here
-    return abs(there - here) <= TOLERANCE * max(1.0, abs(here))
+def _passing(score: Score) -> bool | None:
+    """Return whether the metric itself passes the sample, None where it does not say."""
+    passing = score.details.get(PASSING) if isinstance(score.details, Mapping) else None
+    return None if passing is None else bool(passing)
 
 
 def _shown(score: Score) -> str:
-    if score.value is not None:
-        return f"{score.value:.12g}"
-    return f"none ({score.error})" if score.error else "none"
+    text = f"{score.value:.12g}" if score.value is not None else "none"
+    passing = _passing(score)
+    said = [f"passing {passing}"] if passing is not None else []
+    said += [str(score.error)] if score.error else []
+    return f"{text} ({', '.join(said)})" if said else text

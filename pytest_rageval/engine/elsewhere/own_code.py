@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from types import CodeType, ModuleType
 from typing import Any, Final
 
 from pytest_rageval.engine.bound import BoundMetric, MetricSource
@@ -40,8 +42,30 @@ def digests_of(source: MetricSource, metrics: Iterable[BoundMetric]) -> dict[str
     for one in own_metrics(metrics):
         path = source.specs[one.position].use or ""
         names |= {path.partition(":")[0], _module_of(one.metric)}
-    own = (name for name in names if name and name.partition(".")[0] != _PACKAGE)
-    return {name: _digest(name) for name in sorted(own)}
+    folders = (str(source.root) + os.sep, str(source.path.parent) + os.sep)
+    waiting = [name for name in names if name and name.partition(".")[0] != _PACKAGE]
+    found: dict[str, str] = {}
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = _digest(name)
+            waiting += _imported(name, folders)
+    return dict(sorted(found.items()))
+
+
+def _imported(name: str, folders: tuple[str, ...]) -> Iterator[str]:
+    """Yield the modules in these folders that a module has imported, or has functions of."""
+    for value in list(vars(sys.modules.get(name, object)).values()):
+        module = value if isinstance(value, ModuleType) else _module(value)
+        file = getattr(module, "__file__", None) or ""
+        is_own = module is not None and module.__name__.partition(".")[0] != _PACKAGE
+        if is_own and file.startswith(folders) and "site-packages" not in file:
+            yield module.__name__
+
+
+def _module(value: object) -> Any:
+    of = getattr(value, "__module__", None)
+    return sys.modules.get(of) if isinstance(of, str) else None
 
 
 def other_module(digests: Mapping[str, str]) -> str:
@@ -68,8 +92,35 @@ def _digest(name: str) -> str:
     module = sys.modules.get(name)
     loaded = getattr(module, "__spec__", None) or module
     if name not in _SEEN or _SEEN[name][0] is not loaded:
-        _SEEN[name] = (loaded, _of_file(getattr(module, "__file__", None)))
+        _SEEN[name] = (loaded, _of_file(getattr(module, "__file__", None)) + _of_code(module))
     return _SEEN[name][1]
+
+
+def _of_code(module: ModuleType | None) -> str:
+    """Return the digest of the functions that were loaded: the file may have changed since."""
+    made = hashlib.sha256()
+    if module is None:
+        return ""
+    for value in list(vars(module).values()):
+        if getattr(value, "__module__", None) == module.__name__:
+            for one in [value, *vars(value).values()] if isinstance(value, type) else [value]:
+                code = getattr(one, "__code__", None)
+                if isinstance(code, CodeType):
+                    made.update(repr(_facts(code)).encode("utf-8", "surrogatepass"))
+    return made.hexdigest()
+
+
+def _facts(code: CodeType) -> tuple[object, ...]:
+    """Return what a function does, without the places where it was written."""
+    constants = [
+        _facts(one) if isinstance(one, CodeType) else _steady(one) for one in code.co_consts
+    ]
+    return (code.co_name, code.co_code, code.co_names, code.co_varnames, constants)
+
+
+def _steady(constant: object) -> object:
+    """Return a constant with a text that is the same in every process."""
+    return sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant
 
 
 def _of_file(file: str | None) -> str:

@@ -119,7 +119,7 @@ class SentAhead:
         self._names = [metric.column.name for metric in plan.runs_elsewhere]
         # A hook's own kind of sample has more than what travels: it is scored here.
         self._waiting = deque(sample for sample in samples if type(sample) is Sample)
-        self._comparison = Comparison(plan)
+        self._comparison = Comparison(plan, self._waiting)
         self._owed = {sample.index for sample in self._waiting}
         self._size = ChunkSize()
         self._count = workers.count

@@ -27,7 +27,7 @@ from pytest_rageval.plugin.settings import Settings
 from pytest_rageval.plugin.show.table_lines import terminal_width
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.reports.run_info import ci_attempt, ci_commit, ci_run, run_id
-from pytest_rageval.reports.write_run import new_run_folder
+from pytest_rageval.reports.write_run import marked_base, new_run_folder
 from pytest_rageval.shards.part import Part
 from pytest_rageval.shards.shard_file import (
     SHARD_FILE,
@@ -37,6 +37,7 @@ from pytest_rageval.shards.shard_file import (
     Head,
     head_line,
     shard_lines,
+    started_file,
 )
 from pytest_rageval.text.cells import wrapped
 from pytest_rageval.text.printable import one_line, printable
@@ -66,8 +67,18 @@ class ShardSession(RagevalSession):
         self._status: int = pytest.ExitCode.OK
         self._ended: tuple[pytest.Session, int] | None = None
         self._problem = ""
+        self._mark: Path | None = None
 
     # Before the run
+
+    def mark_start(self) -> None:
+        """Note in a file that the shard began: it may end before it knows its cases."""
+        if self._is_worker or self._is_off:
+            return
+        name, text = started_file(self._part, self._started.isoformat())
+        with suppress(OSError):  # the end tells
+            base = self._settings.run_paths.run_base(None)
+            self._mark = write_atomically(marked_base(base) / name, [text])
 
     # The outermost wrapper ends last: after all other selection, that of --lf too.
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -113,11 +124,19 @@ class ShardSession(RagevalSession):
         with suppress(OSError):  # the end tells
             for info in self._infos.values():
                 write_atomically(self._folder(info) / SHARD_FILE, [head_line(self._head(info))])
+            self._unmark()
+
+    def _unmark(self) -> None:
+        if self._mark is not None:
+            self._mark.unlink(missing_ok=True)
 
     @property
     def _runs_nothing(self) -> bool:
-        is_off = any(self._config.getoption(name, False) for name in _RUN_NOTHING)
-        return is_off or not any(info.selected for info in self._infos.values())
+        return self._is_off or not any(info.selected for info in self._infos.values())
+
+    @property
+    def _is_off(self) -> bool:
+        return any(self._config.getoption(name, False) for name in _RUN_NOTHING)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Keep what is reported of a file that cannot be collected."""
@@ -181,6 +200,9 @@ class ShardSession(RagevalSession):
         if not any(info.selected for info in self._infos.values()):
             refuse_empty_run(session, has_scenario=False)
         if self._runs_nothing:
+            green = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+            if session.exitstatus in green and not self._failures:
+                self._unmark()
             return
         if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and not session.testscollected:
             session.exitstatus = pytest.ExitCode.OK
@@ -203,6 +225,7 @@ class ShardSession(RagevalSession):
         try:
             for info in sorted(self._infos.values(), key=in_file_order):
                 self._write(info)
+            self._unmark()
         except OSError as error:
             self._problem = f"shard NOT written: {error}"
             session.exitstatus = pytest.ExitCode.TESTS_FAILED

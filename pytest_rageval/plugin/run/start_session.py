@@ -42,7 +42,9 @@ def _session(config: pytest.Config, settings: Settings) -> RagevalSession:
     # Not at the top: most runs are no shards.
     from pytest_rageval.plugin.run.shard_run import ShardSession
 
-    return ShardSession(config, settings, settings.shard)
+    session = ShardSession(config, settings, settings.shard)
+    session.mark_start()
+    return session
 
 
 def merge_instead(config: pytest.Config, settings: Settings) -> None:

@@ -58,10 +58,13 @@ def _is_ultrarag(tree: YamlTree) -> bool:
 
 
 def _lift(tree: YamlTree, old: YamlPath, new: YamlPath) -> None:
-    """Move every key of the mapping at ``old`` to the mapping at ``new``."""
-    for key in list(tree.at(old)):
+    """Move every key of the mapping at ``old`` to the mapping at ``new``, which holds it."""
+    # One of the same name takes the place of the mapping itself.
+    keys = sorted(tree.at(old), key=lambda key: bool(key == old[-1]))
+    for key in keys:
         tree.move((*old, key), (*new, key))
-    tree.at(old[:-1]).pop(old[-1])
+    if old[-1] not in keys:
+        tree.at(new).pop(old[-1])
 
 
 def _fill_in_metrics(tree: YamlTree) -> None:

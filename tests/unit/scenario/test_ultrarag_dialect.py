@@ -212,3 +212,11 @@ def test_a_scenario_of_ours_has_no_such_sections(load: Load) -> None:
     """Other servers' names are unknown keys then."""
     (problem,) = refused(load, "name: s\nmetrics: [em]\ndataset: d.jsonl\nretriever: {top_k: 1}\n")
     assert "unknown key 'retriever'" in problem
+
+
+@pytest.mark.parametrize("value", ["null", "0.5", "[1]"])
+def test_a_server_inside_itself_that_is_none_is_refused(load: Load, value: str) -> None:
+    """It takes the place of the section; the keys beside it are read."""
+    text = f"evaluation: {{evaluation: {value}, metrics: [f1]}}\ndataset: rows.jsonl\n"
+    (problem,) = refused(load, text)
+    assert "unknown key 'evaluation" in problem

@@ -107,10 +107,10 @@ def test_a_metric_of_the_users_that_scores_otherwise_there_makes_the_run_red(
     )
 
 
-def test_the_first_three_samples_that_a_metric_can_score_are_compared(
+def test_some_samples_that_a_metric_can_score_are_compared(
     plan: MakePlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """``picky`` needs contexts, which q0 and q4 lack."""
+    """The first three, the middle one, the last; ``picky`` needs contexts: q0 and q4 have none."""
     seen: list[tuple[str, list[str]]] = []
 
     def watched(made: Plan, sample: Sample) -> list[Score]:
@@ -131,7 +131,32 @@ def test_the_first_three_samples_that_a_metric_can_score_are_compared(
         ("q1", ["moody", "picky"]),
         ("q2", ["moody", "picky"]),
         ("q3", ["picky"]),
+        ("q4", ["moody"]),
+        ("q5", ["picky"]),
+        ("q7", ["moody", "picky"]),
     ]
+
+
+@pytest.mark.parametrize(
+    ("here", "told"),
+    [
+        (Score("moody", 1.0, details={"passing": False}), "is 1 (passing True) in the worker"),
+        (Score("moody", None, error="ValueError: x"), "and none (ValueError: x) here"),
+    ],
+    ids=["passing", "error"],
+)
+def test_more_than_the_number_is_compared(
+    here: Score, told: str, plan: MakePlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the metric itself passes the sample, and whether it failed."""
+    there = Score(
+        "moody", 1.0 if here.details else None, details=here.details and {"passing": True}
+    )
+    monkeypatch.setattr(comparison, "scores_alone", lambda *_: [here])
+    row = "[{answer: x}]"
+    made = plan(f"name: s\nmetrics: [{{use: 'worker_metrics:moody'}}]\ndataset: {row}\n")
+    found = comparison.Comparison(made, made.asked_samples)
+    assert told in found.difference(made.asked_samples[0], {"moody": there})
 
 
 def test_threads_of_one_process_call_a_users_metric_one_at_a_time(plan: MakePlan) -> None:

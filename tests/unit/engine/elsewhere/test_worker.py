@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import pytest_rageval
-from pytest_rageval.engine.elsewhere import worker
+from pytest_rageval.engine.elsewhere import own_code, worker
 from pytest_rageval.engine.elsewhere.packing import Recipe, Refused, Scored, pack_samples
 from pytest_rageval.engine.elsewhere.packing import unpack_reply as unpack
 from pytest_rageval.engine.plan import Plan
@@ -107,22 +107,47 @@ def test_a_module_of_another_text_is_refused(plan: MakePlan) -> None:
     code = "def polite(sample):\n    return {}\n"
     made = plan(AGED, {"aged_metrics.py": code.format(1.0)})
     recipe = recipe_of(made)
-    assert recipe.digests == {"aged_metrics": hashlib.sha256(code.format(1.0).encode()).hexdigest()}
+    (digest,) = recipe.digests.values()
+    assert digest.startswith(hashlib.sha256(code.format(1.0).encode()).hexdigest())
     file = made.source.path.with_name("aged_metrics.py") if made.source is not None else None
     assert file is not None
     file.write_text(code.format(0.25), "utf-8")
     assert isinstance(score(recipe, SAMPLE), Scored)  # what is loaded here is what is asked for
-    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    digest = hashlib.sha256(file.read_bytes()).hexdigest() + digest[64:]
     assert refusal(replace(recipe, digests={"aged_metrics": digest})) == (
         f"the worker has another 'aged_metrics' ({file}): restart the worker, or give it the same "
         "file"
     )
     importlib.reload(sys.modules["aged_metrics"])
     again = recipe_of(made)
-    assert again.digests == {"aged_metrics": digest}
+    assert again.digests["aged_metrics"].startswith(digest[:64])
+    assert again.digests["aged_metrics"] != digest  # its function is another one, too
     found = score(again, SAMPLE)
     assert isinstance(found, Scored)
     assert found.values == [[0.25]]
+
+
+def test_a_module_is_what_was_loaded_and_not_its_file(plan: MakePlan) -> None:
+    """A notebook that imported it before it was edited; a worker would load the new text."""
+    code = "def polite(sample):\n    return {}\n"
+    made = plan(AGED.replace("aged", "edited"), {"edited_metrics.py": code.format(1.0)})
+    (before,) = recipe_of(made).digests.values()
+    assert made.source is not None
+    made.source.path.with_name("edited_metrics.py").write_text(code.format(0.25), "utf-8")
+    own_code._SEEN.clear()
+    (edited,) = recipe_of(made).digests.values()
+    importlib.reload(sys.modules["edited_metrics"])
+    (loaded,) = recipe_of(made).digests.values()
+    assert len({before, edited, loaded}) == 3
+
+
+def test_modules_of_the_project_that_a_metric_imports_are_compared_too(plan: MakePlan) -> None:
+    files = {
+        "helped_metrics.py": "import math\nfrom helping_metrics import half\npolite = half\n",
+        "helping_metrics.py": "def half(sample):\n    return 0.5\n",
+    }
+    made = plan(AGED.replace("aged", "helped"), files)
+    assert list(recipe_of(made).digests) == ["helped_metrics", "helping_metrics"]
 
 
 def test_of_our_own_metrics_no_file_is_compared(recipe: Recipe) -> None:
