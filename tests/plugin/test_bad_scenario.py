@@ -33,8 +33,10 @@ def _no_traceback(result: pytest.RunResult) -> None:
 
 @pytest.mark.parametrize(
     ("args", "ends"),
-    [((), pytest.ExitCode.INTERRUPTED), (("-n", "2"), pytest.ExitCode.TESTS_FAILED)],
-    ids=["plain", "xdist"],
+    [
+        pytest.param((), pytest.ExitCode.INTERRUPTED, id="plain"),
+        pytest.param(("-n", "2"), pytest.ExitCode.TESTS_FAILED, id="xdist", marks=pytest.mark.full),
+    ],
 )
 def test_all_mistakes_come_in_one_message(
     project: Project, args: tuple[str, ...], ends: pytest.ExitCode

@@ -40,6 +40,7 @@ def test_equal_questions_are_asked_once(judged: JudgedProject) -> None:
     assert max(Counter(judged.asked).values()) == 1
 
 
+@pytest.mark.full
 def test_equal_questions_are_asked_once_over_all_workers(judged: JudgedProject) -> None:
     """Whichever process comes first; the ranking is that of a single process."""
     two(judged)

@@ -242,6 +242,7 @@ def test_each_variant_has_a_history_of_its_own(three: Project, plain: Run) -> No
     one.no_fnmatch_line("qa::bm25*")
 
 
+@pytest.mark.full
 def test_the_same_with_workers(three: Project, plain: Run, workers: Run) -> None:
     """Letters, pairs and gates do not depend on who scores what."""
     three.scenario(BEST)
@@ -252,6 +253,7 @@ def test_the_same_with_workers(three: Project, plain: Run, workers: Run) -> None
     assert ranking(three) == alone
 
 
+@pytest.mark.full
 def test_a_crash_of_a_worker_fails_the_gate(three: Project, workers: Run) -> None:
     """Samples that were lost might have turned the comparison."""
     rows = _rows(20)
