@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pytest_rageval.clients.settings import RunSettings
-from pytest_rageval.engine.collector import rare_collections
+from pytest_rageval.collector import rare_collections
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.score_sample import score_case, unscored_result
 from pytest_rageval.engine.stopping import certainty_of, in_asking_order, left_out_result

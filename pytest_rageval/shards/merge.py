@@ -6,6 +6,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final
 
@@ -113,17 +114,19 @@ def find_shards(places: Sequence[Path]) -> list[Shard]:
     A place may also be the file of a shard itself.
     """
     files: dict[Path, Path] = {}
+    marks: list[Path] = []
     for place in places:
         if not place.exists():
             raise ShardError(str(place), "no such folder")
-        found = [place] if place.is_file() else sorted(_below(place))
+        below = [place] if place.is_file() else sorted(_below(place))
+        found = [path for path in below if path.name == SHARD_FILE or path == place]
+        marks += [path for path in below if path not in found]
         if not found:
             raise ShardError(
                 str(place),
                 f"no {SHARD_FILE} in it. A run with --rag-shard=I/N writes one into its run folder",
             )
         files |= {one.resolve(): one for one in found}
-    marks = {path for place in places if place.is_dir() for path in place.rglob(STARTED)}
     return [_as_begun_again(read_shard(path), marks) for path in files.values()]
 
 
@@ -140,7 +143,7 @@ def _as_begun_again(shard: Shard, marks: Iterable[Path]) -> Shard:
 
 
 def _below(place: Path) -> Iterator[Path]:
-    """Yield the files of shards at any depth, each folder once; links are followed.
+    """Yield the files of shards, and that one began, at any depth; links are followed.
 
     A folder that cannot be read may hide one, and so may what is no regular file.
     """
@@ -155,8 +158,10 @@ def _below(place: Path) -> Iterator[Path]:
             folders.clear()  # a link that leads back
             continue
         known.add(real)
-        if SHARD_FILE in names:
-            path = Path(folder, SHARD_FILE)
+        for name in names:
+            if name != SHARD_FILE and not fnmatch(name, STARTED):
+                continue
+            path = Path(folder, name)
             if not path.is_file():
                 raise ShardError(str(path), "is no regular file, or a link that leads nowhere")
             yield path

@@ -49,6 +49,10 @@ class Service:
         self._project = home / "project"
         self._variables = variables
         self.lost: set[str] = set()
+        self.broken: set[int] = set()
+        """The numbers of the shard jobs that fail before they run pytest."""
+        self.stored: dict[str, Path] = {}
+        """The artifacts; a job that runs again replaces its own."""
         self._project.mkdir(parents=True)
         rows = [
             {"id": f"q{at}", "answer": "a b" if at % 4 else "a c", "references": ["a b"]}
@@ -62,13 +66,15 @@ class Service:
 
     def checkout(self, job: str) -> Path:
         """Return the folder of a job, with a fresh copy of the project."""
-        return Path(shutil.copytree(self._project, self._home / job))
+        folder = self._home / job
+        shutil.rmtree(folder, ignore_errors=True)
+        return Path(shutil.copytree(self._project, folder))
 
     def run(self, line: str, folder: Path, **variables: str) -> int:
         """Return the exit status of a line of a job; what installs is left out."""
         if line.startswith(_INSTALLS):
             return 0
-        assert line.startswith("pytest ")
+        assert line.startswith("pytest ") or line == "exit 1"
         kept = {name: value for name, value in os.environ.items() if name in _KEPT}
         kept["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), kept.get("PATH", "")])
         done = subprocess.run(
@@ -94,29 +100,49 @@ def _github(service: Service) -> tuple[int, Path]:
     workflow = next(one for one in _blocks() if "jobs" in one)
     shard, verdict = workflow["jobs"]["shard"], workflow["jobs"]["verdict"]
     assert (verdict["needs"], verdict["if"]) == ("shard", "always()")
-    stored: dict[str, Path] = {}
-    for number in shard["strategy"]["matrix"]["shard"]:
-        _github_job(shard, service, stored, f"shard-job-{number}", number)
-    return _github_job(verdict, service, stored, "verdict-job", None)
+    numbers = shard["strategy"]["matrix"]["shard"]
+    ended = [_github_job(shard, service, f"shard-job-{number}", number)[0] for number in numbers]
+    result = "failure" if any(ended) else "success"
+    return _github_job(verdict, service, "verdict-job", None, result)
 
 
 def _github_job(
-    job: Mapping[str, Any], service: Service, stored: dict[str, Path], name: str, number: Any
+    job: Mapping[str, Any], service: Service, name: str, number: Any, result: str = ""
 ) -> tuple[int, Path]:
+    """Play a job, and return how it ended and its folder; ``result`` is how the shards' did."""
+    if number in service.broken:
+        return 1, Path()
     folder, status = service.checkout(name), 0
     for step in _filled(job["steps"], number):
-        given, action = step.get("with", {}), step.get("uses", "").partition("@")[0]
-        if status and step.get("if") != "always()":
+        if not _runs(step.get("if"), status, result):
             continue
         if "run" in step:
             status = service.run(step["run"], folder)
-        elif action == "actions/upload-artifact" and given["name"] not in service.lost:
-            stored[given["name"]] = folder / given["path"]
-        elif action == "actions/download-artifact":
-            for artifact in sorted(stored):
-                if fnmatch(artifact, given["pattern"]):
-                    shutil.copytree(stored[artifact], folder / given["path"] / artifact)
+        elif "uses" in step:
+            _artifacts(step["uses"].partition("@")[0], step.get("with", {}), service, folder)
     return status, folder
+
+
+def _artifacts(action: str, given: Mapping[str, str], service: Service, folder: Path) -> None:
+    if action == "actions/upload-artifact" and given["name"] not in service.lost:
+        kept = folder.with_name(f"artifact-{given['name']}")
+        shutil.rmtree(kept, ignore_errors=True)
+        if (folder / given["path"]).exists():
+            service.stored[given["name"]] = Path(shutil.copytree(folder / given["path"], kept))
+    elif action == "actions/download-artifact":
+        for artifact in sorted(service.stored):
+            if fnmatch(artifact, given["pattern"]):
+                shutil.copytree(service.stored[artifact], folder / given["path"] / artifact)
+
+
+def _runs(condition: str | None, status: int, result: str) -> bool:
+    """Return whether a step runs after steps that ended with ``status``."""
+    if condition == "always()":
+        return True
+    if condition is None:
+        return not status
+    assert condition == "needs.shard.result != 'success'"
+    return not status and result != "success"
 
 
 def _filled(steps: Iterable[Any], number: Any) -> Any:
@@ -200,3 +226,15 @@ def test_a_failing_case_fails_its_job_and_the_verdict(tmp_path: Path, name: str)
     assert status == pytest.ExitCode.TESTS_FAILED
     assert "is missing" not in service.said
     assert "FAILED qa.rageval.yaml::q4" in service.said
+
+
+def test_a_shard_that_fails_before_it_writes_is_red_though_an_older_one_is_there(
+    tmp_path: Path,
+) -> None:
+    """GitHub keeps the artifacts of the first attempt."""
+    _, _, variables = PLAYED["github"]
+    service = Service(tmp_path, variables)
+    assert _github(service)[0] == 0
+    service.broken = {2}
+    assert _github(service)[0] == 1
+    assert "cases passed" not in service.said

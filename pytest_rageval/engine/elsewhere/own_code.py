@@ -7,8 +7,9 @@ import os
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
 from pytest_rageval.engine.bound import BoundMetric, MetricSource
@@ -55,26 +56,35 @@ def digests_of(source: MetricSource, metrics: Iterable[BoundMetric]) -> dict[str
 
 def _imported(name: str, folders: tuple[str, ...]) -> Iterator[str]:
     """Yield the modules in these folders that a module has imported, or has functions of."""
-    for value in list(vars(sys.modules.get(name, object)).values()):
-        module = value if isinstance(value, ModuleType) else _module(value)
-        file = getattr(module, "__file__", None) or ""
-        is_own = module is not None and module.__name__.partition(".")[0] != _PACKAGE
-        if is_own and file.startswith(folders) and "site-packages" not in file:
-            yield module.__name__
+    for value in _made_by_code(sys.modules.get(name)):
+        other = value.__name__ if isinstance(value, ModuleType) else value.__module__
+        file = getattr(sys.modules.get(other), "__file__", None) or ""
+        is_own = other.partition(".")[0] != _PACKAGE and "site-packages" not in file
+        if is_own and file.startswith(folders):
+            yield other
 
 
-def _module(value: object) -> Any:
-    of = getattr(value, "__module__", None)
-    return sys.modules.get(of) if isinstance(of, str) else None
+def _made_by_code(module: ModuleType | None) -> Iterator[Any]:
+    """Yield the modules, classes and functions in a module; of other objects nothing is asked."""
+    for value in list(getattr(module, "__dict__", {}).values()):
+        if isinstance(value, ModuleType | FunctionType | type):
+            yield value
 
 
 def other_module(digests: Mapping[str, str]) -> str:
     """Return which module this process has in another form, "" if each is the same."""
     for name, digest in digests.items():
-        if _digest(name) != digest:
+        if not _agree(_digest(name), digest):
             file = getattr(sys.modules.get(name), "__file__", None)
             return f"another {name!r} ({file or 'without a file'})"
     return ""
+
+
+def _agree(one: str, other: str) -> bool:
+    """Return whether two digests are of one module; code is compared where one Python made it."""
+    (file, _, code), (other_file, _, other_code) = one.partition(" "), other.partition(" ")
+    is_comparable = code.partition(" ")[0] == other_code.partition(" ")[0]
+    return file == other_file and (code == other_code or not is_comparable)
 
 
 def _module_of(metric: Any) -> str:
@@ -92,22 +102,25 @@ def _digest(name: str) -> str:
     module = sys.modules.get(name)
     loaded = getattr(module, "__spec__", None) or module
     if name not in _SEEN or _SEEN[name][0] is not loaded:
-        _SEEN[name] = (loaded, _of_file(getattr(module, "__file__", None)) + _of_code(module))
+        file = _of_file(getattr(module, "__file__", None))
+        _SEEN[name] = (loaded, f"{file} {_of_code(module)}")
     return _SEEN[name][1]
 
 
 def _of_code(module: ModuleType | None) -> str:
-    """Return the digest of the functions that were loaded: the file may have changed since."""
-    made = hashlib.sha256()
-    if module is None:
+    """Return the digest of the functions that were loaded: the file may have changed since.
+
+    "" where that says nothing: pytest rewrites the assertions of some modules.
+    """
+    if type(getattr(module, "__loader__", None)) is not SourceFileLoader:
         return ""
-    for value in list(vars(module).values()):
-        if getattr(value, "__module__", None) == module.__name__:
+    made = hashlib.sha256()
+    for value in _made_by_code(module):
+        if getattr(value, "__module__", None) == getattr(module, "__name__", ""):
             for one in [value, *vars(value).values()] if isinstance(value, type) else [value]:
-                code = getattr(one, "__code__", None)
-                if isinstance(code, CodeType):
-                    made.update(repr(_facts(code)).encode("utf-8", "surrogatepass"))
-    return made.hexdigest()
+                if isinstance(one, FunctionType):
+                    made.update(repr(_facts(one.__code__)).encode("utf-8", "surrogatepass"))
+    return f"{sys.implementation.cache_tag} {made.hexdigest()}"
 
 
 def _facts(code: CodeType) -> tuple[object, ...]:

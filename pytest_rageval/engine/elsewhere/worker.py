@@ -8,8 +8,8 @@ from collections import OrderedDict
 from typing import Final
 
 import pytest_rageval
+from pytest_rageval.collector import rare_collections
 from pytest_rageval.engine.bound import BoundMetric
-from pytest_rageval.engine.collector import rare_collections
 from pytest_rageval.engine.elsewhere.own_code import other_module, own_metrics, scores_alone
 from pytest_rageval.engine.elsewhere.packing import (
     Recipe,

@@ -85,9 +85,9 @@ def _scores(
 
 
 def computed_scores(plan: Plan, sample: Sample) -> list[Score]:
-    """Return the scores of all metrics of a plan that asks nobody, without a result.
+    """Return the scores of all metrics of a plan that asks no model.
 
-    None for a sample whose answer the scenario refuses: ``score_case`` does, too.
+    They have no value where the scenario refuses the answer: ``score_case`` refuses it, too.
     """
     accepted = admitted(plan, sample)
     if accepted is None:

@@ -20,6 +20,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from pytest_rageval import extras
+from pytest_rageval.collector import rare_collections
 from pytest_rageval.errors import MissingExtraError, shorten
 from pytest_rageval.extras import installed
 
@@ -119,12 +120,10 @@ def _little_garbage() -> Iterator[None]:
     The collector took a fifth of the import. Later, each full collection would block the event loop
     for a quarter of a second.
     """
-    thresholds = gc.get_threshold()
-    gc.set_threshold(100_000, 100, 100)
     try:
-        yield
+        with rare_collections():
+            yield
     finally:
-        gc.set_threshold(*thresholds)
         gc.freeze()
 
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pytest_rageval.engine.scoring.window import Judgement
-    from pytest_rageval.plugin.run.engine_run import EngineRun
 
 
 class RunsCase(Protocol):
@@ -62,8 +61,21 @@ JUDGE_ITEM: pytest.StashKey[Callable[[SampleItem], Judgement]] = pytest.StashKey
 JUDGE_SAMPLE: pytest.StashKey[Callable[[Plan, Sample], Judgement]] = pytest.StashKey()
 """Key in the config: the same for a sample of a test function."""
 
-ENGINE: pytest.StashKey[EngineRun] = pytest.StashKey()
-"""Key in the config: what has scores computed in other processes, where the run has an engine."""
+
+class ComputesElsewhere(Protocol):
+    """What has scores computed in other processes."""
+
+    def prepare(self, plan: Plan) -> Plan:
+        """Return the plan as that of a run whose metrics it computes; raises ScenarioError."""
+        ...
+
+    def scores(self, item: SampleItem, judgement: Judgement | None) -> Judgement | None:
+        """Return an item's scores with what was asked about it; raises LostSampleError."""
+        ...
+
+
+ENGINE: pytest.StashKey[ComputesElsewhere] = pytest.StashKey()
+"""Key in the config: what computes scores in other processes, where the run has an engine."""
 
 
 _HOOKS: pytest.StashKey[Any] = pytest.StashKey()

@@ -141,6 +141,29 @@ def test_a_module_is_what_was_loaded_and_not_its_file(plan: MakePlan) -> None:
     assert len({before, edited, loaded}) == 3
 
 
+def test_objects_that_answer_nothing_are_not_asked(plan: MakePlan) -> None:
+    """As flask's ``current_app`` outside of a request."""
+    text = "class Proxy:\n    def __getattr__(self, name):\n        raise RuntimeError(name)\n"
+    text += "app = Proxy()\ndef polite(sample):\n    return 1.0\n"
+    recipe = recipe_of(plan(AGED.replace("aged", "proxied"), {"proxied_metrics.py": text}))
+    assert isinstance(score(recipe, SAMPLE), Scored)
+
+
+@pytest.mark.parametrize(
+    ("module", "code"), [("rewritten", ""), ("older", "cpython-399 0")], ids=lambda one: one or "-"
+)
+def test_code_is_compared_where_it_can_be(plan: MakePlan, module: str, code: str) -> None:
+    """pytest rewrites the assertions of some modules; a worker does not."""
+    text = "def polite(sample):\n    assert sample\n    return 1.0\n"
+    name = f"{module}_metrics"
+    recipe = recipe_of(plan(AGED.replace("aged", module), {f"{name}.py": text}))
+    (digest,) = recipe.digests.values()
+    told = {name: f"{digest.partition(' ')[0]} {code}"}
+    assert isinstance(score(replace(recipe, digests=told), SAMPLE), Scored)
+    other = f"{digest[:-1]}{int(digest[-1], 16) ^ 1:x}"
+    assert f"another '{name}'" in refusal(replace(recipe, digests={name: other}))
+
+
 def test_modules_of_the_project_that_a_metric_imports_are_compared_too(plan: MakePlan) -> None:
     files = {
         "helped_metrics.py": "import math\nfrom helping_metrics import half\npolite = half\n",

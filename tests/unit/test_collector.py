@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_rageval.engine.collector import rare_collections
+from pytest_rageval.collector import rare_collections
 
 
 @pytest.fixture(autouse=True)
