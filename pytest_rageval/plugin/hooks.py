@@ -16,6 +16,7 @@ import pytest
 
 from pytest_rageval.plugin.named_files import NAMED, UNCLEAR, matching, note_named_scenarios
 from pytest_rageval.plugin.options import SCENARIO, add_options
+from pytest_rageval.plugin.own_imports import import_as_it_is
 from pytest_rageval.plugin.run.last_failed import LastFailedGates, without_gates
 from pytest_rageval.plugin.settings import SETTINGS, Settings, conditions, overrides
 from pytest_rageval.text.printable import printable
@@ -107,6 +108,7 @@ def _refuse_two_commands(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Turn ``--rag-scenario`` into collection arguments; an xdist controller starts its session."""
+    config.add_cleanup(import_as_it_is())
     settings = config.stash[SETTINGS] = Settings.of(config)
     config.addinivalue_line(
         "markers",
