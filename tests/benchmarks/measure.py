@@ -1,4 +1,4 @@
-"""Runs commands in turn and reads from the operating system what each of them used."""
+"""Runs commands in turn, reads what the system says each used, and keeps figures with targets."""
 
 from __future__ import annotations
 
@@ -6,9 +6,27 @@ import os
 import statistics
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Final
+
+_OURS: Final = ("rageval", "xdist")
+
+
+def without(plugins: Iterable[str]) -> list[str]:
+    """Return the options by which pytest does not load these plugins."""
+    return [word for name in sorted(plugins) for word in ("-p", f"no:{name}")]
+
+
+_OTHERS: Final = {
+    point.name
+    for point in entry_points(group="pytest11")
+    if point.name.partition(".")[0] not in _OURS
+}
+PYTEST: Final = ("-m", "pytest", "-q", "-p", "no:cacheprovider", *without(_OTHERS))
+"""pytest with this plugin and pytest-xdist; what else is installed is not loaded."""
 
 
 @dataclass(frozen=True)
@@ -18,6 +36,7 @@ class Command:
     arguments: Sequence[str]
     folder: Path
     statuses: Sequence[int] = (0,)
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -64,7 +83,7 @@ def compare(a: Command, b: Command, repeat: int) -> Comparison:
 
 def run(command: Command) -> Usage:
     """Run a command to its end; a wrong exit status ends the benchmark with its output."""
-    environment = clean_environment()
+    environment = {**clean_environment(), **command.variables}
     with (command.folder / "output.txt").open("w+", encoding="utf-8") as output:
         process = subprocess.Popen(
             [sys.executable, *command.arguments],
@@ -85,3 +104,33 @@ def clean_environment() -> Mapping[str, str]:
     """Return the environment without what changes the behaviour of Python, pytest or the plugin."""
     changing = ("PYTEST_", "RAGEVAL_", "PYTHONDONTWRITEBYTECODE")
     return {key: value for key, value in os.environ.items() if not key.startswith(changing)}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure in ``unit``, and the most that it may be."""
+
+    name: str
+    value: float
+    at_most: float
+    unit: str
+
+    def __str__(self) -> str:
+        verdict = "reached" if self.value <= self.at_most else "MISSED"
+        shown = f"{self.value:,.3g}" if self.value < 1000 else f"{self.value:,.0f}"
+        return f"{self.name:<58} {shown:>9} {self.at_most:>9,g} {self.unit:<8} {verdict}"
+
+
+_FIGURES: list[Figure] = []
+
+
+def wanted(name: str, value: float, at_most: float, unit: str = "") -> str:
+    """Note a figure for the table, and return what its line says of the target."""
+    _FIGURES.append(Figure(name, value, at_most, unit))
+    return f"(at most {at_most:.4g})"
+
+
+def table() -> str:
+    """Return all figures that have a target, with it beside them, the medians of ratios."""
+    head = f"{'':<58} {'measured':>9} {'at most':>9}"
+    return "\n".join(["", head, *map(str, _FIGURES), ""]) if _FIGURES else ""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from tests.benchmarks.measure import Command, run
+from tests.benchmarks.measure import Command, run, wanted, without
 
 _CASES = 1000
 _READ = f"""\
@@ -106,20 +106,27 @@ def others(folder: Path, repeat: int) -> None:
     for tool in tools:
         empty[tool.name].mkdir()
         _write(tool, whole[tool.name])
-    for what, folders, statuses in (
-        ("an empty folder, --collect-only", empty, (5,)),
-        (f"{_CASES:,} cases", whole, (0,)),
+    # With workers, pytest-evals 0.3.4 ends in an INTERNALERROR.
+    ran = [tool for tool in tools if tool.name != "pytest-evals"]
+    for what, folders, options, which in (
+        ("an empty folder, --collect-only", empty, ["--collect-only"], tools),
+        (f"{_CASES:,} cases", whole, [], tools),
+        (f"{_CASES:,} cases, -n 2", whole, ["-n", "2"], ran),
     ):
-        more = ("--collect-only",) if statuses == (5,) else ()
+        statuses = (5,) if folders is empty else (0,)
         commands = [
-            Command(_arguments(tool, tools, more), folders[tool.name], statuses) for tool in tools
+            Command(_arguments(tool, tools, options), folders[tool.name], statuses)
+            for tool in which
         ]
         rounds = [[run(command) for command in commands] for _ in range(repeat + 1)][1:]
-        for at, tool in enumerate(tools):
+        for at, tool in enumerate(which):
             cpu_s = min(used[at].cpu_s for used in rounds)
             ratio = statistics.median(used[at].cpu_s / used[0].cpu_s for used in rounds)
             said = f"{what}, {tool.name} {_version(tool)}"
-            sys.stdout.write(f"{said:<60} CPU {cpu_s:6.2f} s  by plain pytest {ratio:6.2f}\n")
+            goal = ""
+            if tool.name == "pytest-rageval" and folders is whole:
+                goal = f"  {wanted(f'{what}, by plain pytest', ratio, 1)}"
+            sys.stdout.write(f"{said:<60} CPU {cpu_s:6.2f} s  by plain pytest {ratio:6.2f}{goal}\n")
         sys.stdout.flush()
 
 
@@ -135,9 +142,8 @@ def _write(tool: _Tool, folder: Path) -> None:
 def _arguments(tool: _Tool, tools: Sequence[_Tool], more: Sequence[str]) -> list[str]:
     """Return what Python is called with: other tools' plugins stay out, warnings unheard."""
     unwanted = {name for one in tools for name in one.plugins} - {*tool.plugins}
-    without = [word for name in sorted(unwanted) for word in ("-p", f"no:{name}")]
     calm = ["-W", "ignore", "-p", "no:cacheprovider", "-p", "no:langsmith_plugin"]
-    return ["-m", "pytest", "-q", *calm, *without, *more, *tool.options]
+    return ["-m", "pytest", "-q", *calm, *without(unwanted), *more, *tool.options]
 
 
 def _version(tool: _Tool) -> str:
