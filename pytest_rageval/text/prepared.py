@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
-from functools import cached_property
 from typing import TypeVar, cast
 
 from pytest_rageval.text.normalize import NORMALIZERS
@@ -16,24 +15,36 @@ T = TypeVar("T")
 class PreparedText:
     """A normalised text with its tokens and their counts, each made when first needed."""
 
+    # No functools.cached_property: before Python 3.12 its lock takes longer than most texts do.
+    __slots__ = ("_counts", "_tokens", "_vocabulary", "text", "tokenizer")
+
     def __init__(self, text: str, tokenizer: str) -> None:
         self.text = text
         self.tokenizer = tokenizer
+        self._tokens: list[str] | None = None
+        self._vocabulary: frozenset[str] | None = None
+        self._counts: Counter[str] | None = None
 
-    @cached_property
+    @property
     def tokens(self) -> list[str]:
         """The tokens in the order of the text."""
-        return TOKENIZERS[self.tokenizer](self.text)
+        if self._tokens is None:
+            self._tokens = TOKENIZERS[self.tokenizer](self.text)
+        return self._tokens
 
-    @cached_property
+    @property
     def vocabulary(self) -> frozenset[str]:
         """The different tokens."""
-        return frozenset(self.tokens)
+        if self._vocabulary is None:
+            self._vocabulary = frozenset(self.tokens)
+        return self._vocabulary
 
-    @cached_property
+    @property
     def counts(self) -> Counter[str]:
         """How often each token occurs."""
-        return Counter(self.tokens)
+        if self._counts is None:
+            self._counts = Counter(self.tokens)
+        return self._counts
 
 
 class SampleTexts:

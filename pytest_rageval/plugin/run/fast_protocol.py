@@ -163,15 +163,17 @@ class FastProtocol:
         """
         location = setup.location
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=location)
-        item.ihook.pytest_runtest_logreport(report=_after(setup, "call"))
         if self._kept is not None:
             self._kept += (setup, _after(setup, "teardown"))
+        call = _turned(setup) if self._kept is None else _after(setup, "call")
+        item.ihook.pytest_runtest_logreport(report=call)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=location)
 
     def _send(self, item: SampleItem, setup: pytest.TestReport) -> None:
         """Send one report to the xdist controller, which makes all of them."""
-        call = _after(setup, "call")
-        setattr(call, PHASES, (setup.start, setup.stop, setup.duration))
+        phases = (setup.start, setup.stop, setup.duration)
+        call = _turned(setup)
+        setattr(call, PHASES, phases)
         item.ihook.pytest_runtest_logreport(report=call)
         del os.environ[_CURRENT]
 
@@ -191,3 +193,9 @@ def _after(setup: pytest.TestReport, when: Any) -> pytest.TestReport:
         setup.stop,
         setup.user_properties,
     )
+
+
+def _turned(setup: pytest.TestReport) -> pytest.TestReport:
+    """Turn the report of a setup that nobody needs into that of the call."""
+    setup.when, setup.start, setup.duration = "call", setup.stop, 0.0
+    return setup
