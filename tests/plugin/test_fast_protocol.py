@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,10 +81,9 @@ def test_current():
 def test_red():
     assert 1 == 2
 """
-# What a plugin sees, in the process that shows it.
+# What pytest's own plugins see, as one of which it passes: what others see, they see slowly.
 WITNESS = """
     import os
-    import pytest
 
     SEEN = []
 
@@ -91,14 +91,12 @@ WITNESS = """
         if not hasattr(config, "workerinput"):
             config.pluginmanager.register(Witness())
 
-    def pytest_rageval_sample_scored(result):
-        SEEN.append(["scored", result.sample_id, os.environ.get("PYTEST_CURRENT_TEST")])
-
     class Witness:
+        __module__ = "_pytest.witness"
+
         def pytest_runtest_logstart(self, nodeid, location):
             SEEN.append(["start", nodeid, location])
 
-        @pytest.hookimpl(trylast=True)
         def pytest_runtest_logreport(self, report):
             facts = {name: value for name, value in vars(report).items() if name not in VARY}
             facts["sections"] = [title for title, _ in report.sections]
@@ -107,13 +105,19 @@ WITNESS = """
         def pytest_runtest_logfinish(self, nodeid, location):
             SEEN.append(["finish", nodeid, location])
 
+        def pytest_rageval_sample_scored(self, result):
+            SEEN.append(["scored", result.sample_id])
+
         def pytest_unconfigure(self):
             text = os.linesep.join(map(repr, SEEN))
             with open(os.environ["WITNESS"], "w", encoding="utf-8") as file:
                 file.write(text)
 
+    for hook in vars(Witness).values():
+        if callable(hook):
+            hook.__module__ = Witness.__module__
     VARY = {"start", "stop", "duration", "longrepr", "node", "worker_id", "testrun_uid",
-            "item_index", "rageval_score"}
+            "item_index", "rageval_score", "rageval_phases"}
 """
 
 LIGHT = ["", "-v -rA", "-q -x", "--junitxml=j.xml --durations=0 -vv", "--sw -m smoke"]
@@ -169,10 +173,38 @@ def mixed(project: Project) -> Project:
     project.file("mine.py", MINE)
     project.file("test_z.py", TESTS)
     project.file("pytest.ini", "[pytest]\nmarkers = smoke\n")
-    project.conftest(WITNESS)
     return project
 
 
+@pytest.fixture
+def compare(
+    mixed: Project, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], None]:
+    """Run pytest with and without the fast protocol, and assert that nothing differs."""
+
+    def ran(options: str) -> None:
+        words = shlex.split(options)
+        if {"--lf", "--ff", "--sw"} & {*words}:
+            mixed.pytest()  # what failed before
+        start = tmp_path_factory.mktemp("start")
+        shutil.copytree(mixed.path, start, dirs_exist_ok=True, symlinks=True)
+        monkeypatch.setenv("WITNESS", str(mixed.path / "seen.txt"))
+        monkeypatch.setenv("RAGEVAL_NO_FAST", "0")
+        fast = _traces(mixed, words)
+        for path in mixed.path.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        shutil.copytree(start, mixed.path, dirs_exist_ok=True, symlinks=True)
+        monkeypatch.setenv("RAGEVAL_NO_FAST", "1")
+        slow = _traces(mixed, words)
+        for name in slow:
+            assert fast[name] == slow[name], name
+
+    return ran
+
+
+@pytest.mark.parametrize(
+    "conftest", [pytest.param("", id="alone"), pytest.param(WITNESS, id="seen")]
+)
 @pytest.mark.parametrize(
     "options",
     [
@@ -181,27 +213,129 @@ def mixed(project: Project) -> Project:
     ],
 )
 def test_nothing_differs(
-    options: str,
-    mixed: Project,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path_factory: pytest.TempPathFactory,
+    options: str, conftest: str, mixed: Project, compare: Callable[[str], None]
 ) -> None:
     """[E18] Output, reports in their order, JUnit XML, the cache, files and exit status."""
-    words = shlex.split(options)
-    if {"--lf", "--ff", "--sw"} & {*words}:
-        mixed.pytest()  # what failed before
-    start = tmp_path_factory.mktemp("start")
-    shutil.copytree(mixed.path, start, dirs_exist_ok=True, symlinks=True)
-    monkeypatch.setenv("WITNESS", str(mixed.path / "seen.txt"))
-    monkeypatch.setenv("RAGEVAL_NO_FAST", "0")
-    fast = _traces(mixed, words)
-    for path in mixed.path.iterdir():
-        shutil.rmtree(path) if path.is_dir() else path.unlink()
-    shutil.copytree(start, mixed.path, dirs_exist_ok=True, symlinks=True)
-    monkeypatch.setenv("RAGEVAL_NO_FAST", "1")
-    slow = _traces(mixed, words)
-    for name in slow:
-        assert fast[name] == slow[name], name
+    mixed.conftest(conftest)
+    compare(options)
+
+
+# What a conftest.py, or a plugin that it registers, may do during a run.
+MEDDLING = {
+    "replaces a method of an item": """
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.name == "right":
+            item.runtest = lambda: pytest.fail("no", pytrace=False)
+""",
+    "replaces a method of all items": """
+def pytest_collection_modifyitems(items):
+    kind, = {type(item) for item in items if item.name == "right"}
+    old = kind.runtest
+    def runtest(self):
+        if self.name == "right":
+            pytest.fail("no", pytrace=False)
+        old(self)
+    MonkeyPatch.setattr(kind, "runtest", runtest)
+MonkeyPatch = pytest.MonkeyPatch()
+def pytest_unconfigure():
+    MonkeyPatch.undo()
+""",
+    "registers a plugin in mid-run": """
+class Guard:
+    def pytest_runtest_call(self, item):
+        if item.name == "again":
+            pytest.fail("no", pytrace=False)
+def pytest_exception_interact(node):
+    if node.name == "wrong":
+        node.config.pluginmanager.register(Guard())
+""",
+    "fails a setup": """
+def pytest_runtest_logreport(report):
+    if report.when == "setup" and report.nodeid.endswith("::right"):
+        report.outcome, report.longrepr = "failed", "no"
+""",
+    "marks what starts": """
+ITEMS = {}
+def pytest_collection_modifyitems(items):
+    ITEMS.update((item.nodeid, item) for item in items)
+def pytest_runtest_logstart(nodeid):
+    if nodeid.endswith("::right"):
+        ITEMS[nodeid].add_marker(pytest.mark.xfail(strict=True))
+""",
+    "looks at what the terminal kept": """
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    stats = session.config.pluginmanager.get_plugin("terminalreporter").stats
+    print("kept", len(stats.get("", ())))
+""",
+    "has words of its own": """
+def pytest_report_teststatus(report):
+    if report.when == "setup" and report.passed:
+        return "set up", "u", "UP"
+""",
+    "listens": """
+import os
+def pytest_rageval_sample_scored(result):
+    print(result.sample_id, os.environ.get("PYTEST_CURRENT_TEST"))
+""",
+    "interrupts": """
+from pytest_rageval.engine import evaluate
+from pytest_rageval.engine.scoring import score_sample
+from pytest_rageval.plugin.run import fast_protocol, items
+MonkeyPatch = pytest.MonkeyPatch()
+def stopping(score):
+    def scored(plan, case):
+        if case.id == "again":
+            raise KeyboardInterrupt
+        return score(plan, case)
+    return scored
+def pytest_configure():
+    MonkeyPatch.setattr(fast_protocol, "run_case", stopping(fast_protocol.run_case))
+    MonkeyPatch.setattr(
+        items, "score_case", lambda plan, case, _: stopping(score_sample.score_case)(plan, case)
+    )
+def pytest_unconfigure():
+    MonkeyPatch.undo()
+""",
+}
+
+
+@pytest.mark.parametrize("conftest", MEDDLING.values(), ids=MEDDLING)
+def test_nothing_differs_where_somebody_meddles(
+    conftest: str, mixed: Project, compare: Callable[[str], None]
+) -> None:
+    """[E18] The verdict above all."""
+    mixed.conftest(f"import pytest\n{conftest}")
+    compare("-v")
+
+
+def test_a_plugin_of_the_xdist_controller_sees_what_it_saw(
+    mixed: Project, compare: Callable[[str], None]
+) -> None:
+    """[E18] Workers do not have it, and are told."""
+    mixed.conftest(WITNESS.replace('"_pytest.witness"', '"theirs"'))
+    compare("-n 1 -v garden.rageval.yaml")
+
+
+def test_a_name_that_the_locale_cannot_encode_is_an_error_of_its_case(
+    mixed: Project, quick: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[E18] As pytest has it; the run goes on."""
+    monkeypatch.setattr(os, "environ", _Latin(os.environ))
+    mixed.conftest("")
+    result = mixed.pytest("garden.rageval.yaml")
+    assert "没有" not in quick
+    assert "fine" in quick
+    result.stdout.fnmatch_lines(["ERROR garden.rageval.yaml::没有*"])
+
+
+class _Latin(dict[str, str]):
+    """The environment of a process whose locale is Latin-1."""
+
+    def __setitem__(self, name: str, value: str) -> None:
+        value.encode("latin-1")
+        super().__setitem__(name, value)
 
 
 @pytest.fixture
@@ -220,10 +354,13 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
+@pytest.mark.parametrize("conftest", ["", WITNESS], ids=["alone", "seen"])
 def test_what_passes_and_is_neither_first_nor_last_is_fast(
-    mixed: Project, quick: list[str]
+    conftest: str, mixed: Project, quick: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """[E18] Nothing of own.rageval.yaml, with a metric of the user, nor what fails or is marked."""
+    monkeypatch.setenv("WITNESS", str(mixed.path / "seen.txt"))
+    mixed.conftest(conftest)
     mixed.pytest()
     garden = ["right", "tagged", "again", "没有", "well", "fine"]
     assert quick == [*garden, "old::b", "old::c", "new::b", "new::c"]
@@ -277,28 +414,36 @@ def test_a_package_that_cannot_be_set_up_is_an_error_of_each_case(
     assert quick == []
 
 
+def test_old_versions_of_pytest_keep_their_way(
+    mixed: Project, quick: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[E18] They look for exceptions of threads and finalizers in each phase of a case."""
+    monkeypatch.setattr(pytest, "version_tuple", (8, 3, 5))
+    result = mixed.pytest("-v")
+    assert quick == []
+    result.stdout.fnmatch_lines(["rageval: no fast protocol (pytest before 8.4)"])
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("name", OTHERS)
 def test_nothing_differs_beside_another_plugin(
-    name: str,
-    mixed: Project,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path_factory: pytest.TempPathFactory,
+    name: str, compare: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """[E18] Each alone: most of them switch the fast protocol off."""
     if name.partition(" ")[0] not in INSTALLED:
         pytest.skip(f"needs the plugin {name}")
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p rageval -p xdist")
-    test_nothing_differs(OTHERS[name], mixed, monkeypatch, tmp_path_factory)
+    compare(OTHERS[name])
 
 
 def _traces(project: Project, words: list[str]) -> dict[str, Any]:
     """Run pytest, and return all that comes out, by names."""
     os.environ.pop("PYTEST_CURRENT_TEST", None)  # of the outer run
     result = project.pytest(*words)
-    out = [_steady(line) for line in result.outlines if "RAGEVAL_NO_FAST" not in line]
-    seen = (project.path / "seen.txt").read_text("utf-8").splitlines()
+    out = [_steady(line) for line in result.outlines if _OFF not in line]
+    log = project.path / "seen.txt"
+    seen = log.read_text("utf-8").splitlines() if log.exists() else []
     in_order = not {"-n", "--durations=0"} & {*words}
     junit, cache = project.path / "j.xml", project.path / ".pytest_cache"
     return {
@@ -316,10 +461,11 @@ def _traces(project: Project, words: list[str]) -> dict[str, Any]:
     }
 
 
+_OFF = "rageval: no fast protocol"
 _RUN = r"\d{8}T\d{6}-\d+"
 _TIME = r"\bin [\d.]+s|\b[\d.]+s (?=setup|call|teardown)|\d+ms|\b[\d.]+s$"
 _ADDRESS = r"0x[0-9a-f]+"
-_PROGRESS = r"\[gw\d\]( \[ *\d+%\])?|\[ *\d+%\]|[\d.]+(us|μs|ms|s|m)? *$"
+_PROGRESS = r"\[gw\d\]( \[ *\d+%\])?|\[ *\d+%\]| *\d[\d.]*(us|μs|ms|s|m)? *$"
 _DATE = r"\d{4}-\d\d-\d\dT[\d:.]+"
 _VARYING = re.compile(f"{_RUN}|{_TIME}|{_PROGRESS}|{_DATE}|{_ADDRESS}")
 

@@ -18,7 +18,6 @@ import pytest
 from pytest_rageval.engine.evaluate import run_case
 from pytest_rageval.model import SampleResult
 from pytest_rageval.plugin.run.fast_reports import (
-    HARMLESS,
     PHASES,
     reason_against,
     reason_lines,
@@ -27,11 +26,6 @@ from pytest_rageval.plugin.run.fast_reports import (
 from pytest_rageval.plugin.run.items import SampleItem
 
 _CURRENT: Final = "PYTEST_CURRENT_TEST"
-_LOGGED: Final = (
-    "pytest_runtest_logstart",
-    "pytest_runtest_logreport",
-    "pytest_runtest_logfinish",
-)
 # Of a setup or teardown that passed, these keep the report for --durations, or do nothing.
 _KEEP_OR_DO_NOTHING: Final = (
     "_pytest.cacheprovider.LFPlugin.",
@@ -42,18 +36,13 @@ _KEEP_OR_DO_NOTHING: Final = (
     "_pytest.terminalprogress.TerminalProgressPlugin.",
     "pytest_rageval.",
 )
-# Of the plugins that print a summary, these look at no setup or teardown that passed.
-_LOOK_AT_NONE: Final = (
-    "_hypothesis_pytestplugin.",
-    "_pytest.",
-    "langsmith.",
-    "pytest_rageval.",
-    "xdist.",
-)
+# Where plugins may look at the reports that the terminal has kept.
+_AT_THE_END: Final = ("pytest_sessionfinish", "pytest_terminal_summary", "pytest_unconfigure")
 _RAISED: Final = (KeyboardInterrupt, pytest.exit.Exception)
-# In a worker, execnet runs the module xdist.remote under another name.
-_OF_XDIST: Final = ("xdist.", "__channelexec__")
 _MEANT: Final = frozenset({"skip", "skipif", "xfail"})
+# What pytest's way calls of an item, and somebody may have replaced.
+_CALLED: Final = ("setup", "runtest", "teardown", "reportinfo", "repr_failure")
+_METHODS: Final = {name: getattr(SampleItem, name) for name in _CALLED}
 
 
 class FastProtocol:
@@ -63,9 +52,12 @@ class FastProtocol:
         self._config = config
         self._first: SampleItem | None = None
         self._is_fast = False
-        self._is_worker = hasattr(config, "workerinput")
         self._log: Callable[[SampleItem, pytest.TestReport], None] = self._log_all
         self._kept: list[Any] | None = None
+
+    def pytest_plugin_registered(self) -> None:
+        """Decide anew: a plugin that came in mid-run may tell the difference."""
+        self._first = None
 
     def pytest_report_collectionfinish(self, items: Sequence[pytest.Item]) -> list[str]:
         """Say why cases go pytest's own way, where they do."""
@@ -93,6 +85,7 @@ class FastProtocol:
             and nextitem is not None
             and nextitem.parent is item.parent
             and not any(mark.name in _MEANT for mark in item.own_markers)
+            and item.__dict__.keys().isdisjoint(_CALLED)
         ):
             return self._run(item)
         return None
@@ -104,6 +97,7 @@ class FastProtocol:
             self._first is not None
             and self._first.plan.is_plain
             and not any(mark.name in _MEANT for mark in item.iter_markers())
+            and all(getattr(SampleItem, name) is method for name, method in _METHODS.items())
             and not reason_against(self._config, item.ihook)
         )
         if self._is_fast:
@@ -111,48 +105,50 @@ class FastProtocol:
 
     def _way(self, hooks: Any) -> Callable[[SampleItem, pytest.TestReport], None]:
         """Return how the reports of cases are sent to whoever listens."""
-        if self._is_worker:
-            known = (*HARMLESS, *_OF_XDIST)
-            is_alone = not any([*strangers(hooks, hook, known)] for hook in _LOGGED)
-            return self._send if is_alone else self._log_all
-        self._kept = self._kept_reports(hooks)
-        is_alone = not list(strangers(hooks, "pytest_runtest_logreport", _KEEP_OR_DO_NOTHING))
+        if hasattr(self._config, "workerinput"):
+            return self._send
+        self._kept = self._kept_reports()
+        is_alone = not any(strangers(hooks, "pytest_runtest_logreport", _KEEP_OR_DO_NOTHING))
         return self._log_call if is_alone else self._log_all
 
-    def _kept_reports(self, hooks: Any) -> list[Any] | None:
+    def _kept_reports(self) -> list[Any] | None:
         """Return where the terminal keeps reports of setups and teardowns, None if nobody looks.
 
         They are a quarter of a run's memory.
         """
         terminal: Any = self._config.pluginmanager.get_plugin("terminalreporter")
         looks = self._config.getoption("durations", None) is not None
-        looks = looks or any(strangers(hooks, "pytest_terminal_summary", _LOOK_AT_NONE))
+        looks = looks or any(any(strangers(self._config.hook, hook)) for hook in _AT_THE_END)
         return terminal.stats.setdefault("", []) if looks and terminal is not None else None
 
     def _run(self, item: SampleItem) -> bool | None:
         """Run a case, and return True; None if it does not pass."""
-        nodeid = item.nodeid
-        os.environ[_CURRENT] = f"{nodeid} (setup)".replace("\x00", "(null)")
         results: list[SampleResult] = []
-        setup = pytest.CallInfo.from_call(
-            lambda: results.append(run_case(item.plan, item.case)), "setup", _RAISED
-        )
-        if not results or results[0].outcome != "passed":
+        try:
+            setup = pytest.CallInfo.from_call(
+                lambda: results.append(self._score(item)), "setup", _RAISED
+            )
+        except _RAISED:
+            item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+            raise
+        if not results or results[0].outcome != "passed" or item.session.shouldstop:
             return None
         item.begin()
         item.result = results[0]
-        first = pytest.TestReport.from_item_and_call(item, setup)
-        self._log(item, first)
+        self._log(item, pytest.TestReport.from_item_and_call(item, setup))
+        os.environ.pop(_CURRENT, None)
         return True
+
+    def _score(self, item: SampleItem) -> SampleResult:
+        os.environ[_CURRENT] = f"{item.nodeid} (setup)".replace("\x00", "(null)")
+        return run_case(item.plan, item.case)
 
     def _log_all(self, item: SampleItem, setup: pytest.TestReport) -> None:
         """Send the reports of a case through the hooks, as pytest does."""
         log, location = item.ihook.pytest_runtest_logreport, setup.location
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=location)
         log(report=setup)
-        os.environ[_CURRENT] = f"{item.nodeid} (call)".replace("\x00", "(null)")
         log(report=_after(setup, "call"))
-        del os.environ[_CURRENT]
         log(report=_after(setup, "teardown"))
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=location)
 
@@ -175,7 +171,6 @@ class FastProtocol:
         call = _turned(setup)
         setattr(call, PHASES, phases)
         item.ihook.pytest_runtest_logreport(report=call)
-        del os.environ[_CURRENT]
 
 
 def _after(setup: pytest.TestReport, when: Any) -> pytest.TestReport:

@@ -7,6 +7,7 @@ others from it, so that its plugins see all of them, in their order.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from types import ModuleType
 from typing import Any, Final
 
 import pytest
@@ -17,6 +18,9 @@ from pytest_rageval.plugin.settings import SETTINGS
 PHASES: Final = "rageval_phases"
 """The attribute of a worker's report that stands for a case: start, stop, duration."""
 
+_NOT_FROM: Final = "rageval_not_fast"
+"""The key in a worker's input: what in the controller would tell the difference."""
+
 _PASSED_OVER: Final = (
     "pytest_runtest_protocol",
     "pytest_runtest_setup",
@@ -24,13 +28,35 @@ _PASSED_OVER: Final = (
     "pytest_runtest_teardown",
     "pytest_runtest_makereport",
 )
-# They do nothing for items that are no functions; hypothesis comes with other tools.
-HARMLESS: Final = ("_pytest.", "pytest_rageval.", "_hypothesis_pytestplugin.", "langsmith.")
-_SHOWING: Final = {
+# Whoever is called by these may change what follows, or see that a case is scored before it starts.
+_ANNOUNCING: Final = (
+    "pytest_runtest_logstart",
+    "pytest_runtest_logreport",
+    "pytest_runtest_logfinish",
+    "pytest_report_teststatus",
+    "pytest_report_to_serializable",
+    "pytest_report_from_serializable",
+    "pytest_rageval_sample_scored",
+)
+# They do nothing for items that are no functions; hypothesis comes with other tools. In a worker,
+# execnet runs the module xdist.remote under another name.
+HARMLESS: Final = (
+    "_pytest.",
+    "pytest_rageval.",
+    "xdist.",
+    "__channelexec__.",
+    "_hypothesis_pytestplugin.",
+    "langsmith.",
+)
+_OPTIONS: Final = {
     "setuponly": "--setup-only",
     "setupplan": "--setup-plan",
     "setupshow": "--setup-show",
+    "trace": "--trace",
+    "usepdb": "--pdb",
 }
+# Before, pytest collected exceptions of threads and finalizers in each phase of an item.
+_OLDEST: Final = (8, 4)
 
 
 def reason_against(config: pytest.Config, hooks: Any) -> str:
@@ -38,21 +64,32 @@ def reason_against(config: pytest.Config, hooks: Any) -> str:
     refused = config.stash[SETTINGS].no_fast
     if refused:
         return refused
-    for name, option in _SHOWING.items():
+    if pytest.version_tuple[:2] < _OLDEST:
+        return "pytest before 8.4"
+    for name, option in _OPTIONS.items():
         if config.getoption(name, False):
             return option
-    for hook in _PASSED_OVER:
-        for giver in strangers(hooks, hook):
-            return f"{hook} of {giver}"
-    return ""
+    for listeners, names in ((hooks, _PASSED_OVER), (config.hook, _ANNOUNCING)):
+        for hook in names:
+            for giver in strangers(listeners, hook):
+                return f"{hook} of {giver}"
+    workerinput: dict[str, Any] = getattr(config, "workerinput", {})
+    return str(workerinput.get(_NOT_FROM, ""))
 
 
 def strangers(hooks: Any, hook: str, known: Sequence[str] = HARMLESS) -> Iterator[str]:
     """Yield the plugins that implement a hook and are not known to do nothing for our items."""
     for found in getattr(hooks, hook).get_hookimpls():
-        module, name = found.function.__module__ or "", found.function.__qualname__
-        if not f"{module}.{name}".startswith(tuple(known)):
-            yield module
+        plugin, function = found.plugin, found.function
+        name = function.__qualname__
+        owner = plugin.__name__ if isinstance(plugin, ModuleType) else type(plugin).__module__
+        unknown = [
+            module
+            for module in (function.__module__, owner)
+            if not f"{module}.{name}".startswith(tuple(known))
+        ]
+        if unknown:
+            yield str(unknown[0])
 
 
 def reason_lines(config: pytest.Config, reasons: Sequence[str]) -> list[str]:
@@ -73,6 +110,11 @@ class FastReports:
     def pytest_report_header(self) -> list[str]:
         """Say why cases go pytest's own way, where they do."""
         return reason_lines(self._config, [reason_against(self._config, self._hook)])
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Have a worker's cases go pytest's own way where a plugin here would see a difference."""
+        node.workerinput[_NOT_FROM] = reason_against(self._config, self._hook)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_logreport(

@@ -126,6 +126,7 @@ def test_a_recipe_holds_what_metrics_depend_on_and_neither_rows_nor_keys(
     plan: Callable[..., Plan],
 ) -> None:
     """The path, the options and notation; nothing of the judge, the headers or the data."""
+    pytest.importorskip("aiohttp")
     made = plan(
         "name: s\ndataset: [{id: SECRET-ROW, question: q, answer: x, references: [x]}]\n"
         "metrics: [em, {f1: {normalizer: squad}}, rubric]\n"
