@@ -232,6 +232,18 @@ def parse_share(value: Any, path: tuple[str, ...]) -> Bound:
     return bound
 
 
+def takes_corrected(options: Any, path: tuple[str, ...]) -> tuple[Any, bool]:
+    """Return the options without ``corrected``, and whether it is set."""
+    if not isinstance(options, Mapping) or "corrected" not in options:
+        return options, False
+    rest = {key: value for key, value in options.items() if key != "corrected"}
+    value = options["corrected"]
+    if not isinstance(value, bool):
+        found = shorten(repr(value))
+        raise GateOptionError((*path, "corrected"), f"expected true or false, found {found}")
+    return rest, value
+
+
 def _end(name: str, written: Any, path: tuple[str, ...], value_range: tuple[float, float]) -> float:
     number, (low, high) = read_number(written), value_range
     found = shorten(repr(written))
