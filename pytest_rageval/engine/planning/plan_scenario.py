@@ -45,7 +45,6 @@ from pytest_rageval.model import (
     Sample,
     ScenarioInfo,
     ScenarioView,
-    answer_digest,
 )
 from pytest_rageval.registry import Registry
 from pytest_rageval.run_paths import RunPaths
@@ -224,6 +223,8 @@ def _dataset(binding: Binding, view: ScenarioView) -> Dataset | None:
         return None
     human = binding.scenario.human
     if human is not None and human.column:  # hooks may give other answers than were labelled
+        from pytest_rageval.model import answer_digest
+
         binding.row_digests = {
             case.id: answer_digest(case.answer, case.contexts)
             for case in dataset.cases
