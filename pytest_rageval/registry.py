@@ -2,15 +2,19 @@
 
 A folder (metrics, dataset formats, gates, reports) is scanned at the first look-up: each module
 that defines the registry's attribute adds the objects listed in it. To add one, add a file.
+
+A package may list in ``NAMES`` what its modules define: a module of that list is loaded once one of
+its names is looked up, or a name that nobody lists. Most runs are then spared most modules.
 """
 
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from threading import RLock
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from pytest_rageval.errors import shorten, unknown_name
@@ -57,7 +61,9 @@ class Registry(Generic[T]):
         self._package = package
         self._attribute = attribute
         self._group = group or ""
-        self._entries: dict[str, T] | None = None
+        self._entries: dict[str, T] = {}
+        self._waiting: list[str] | None = None  # the drop-in modules that are not loaded
+        self._lock = RLock()
         self._adopt = adopt or _as_it_is
         self._is_complete = group is None
         self._aliases: dict[str, str] = {}
@@ -72,12 +78,17 @@ class Registry(Generic[T]):
         if canonical is None:
             message = unknown_name(self.kind, name, self.names())
             raise UnknownNameError(" ".join([message, *self._broken.values()]))
-        return self._built_in()[canonical]
+        return self._entries[canonical]
 
     def canonical(self, name: str) -> str | None:
         """Return the registered name for a name or alias, or None."""
         # Reading the entry points of all distributions takes milliseconds, so they come last.
-        return self._find(name, self._built_in()) or self._find(name, self._load())
+        known = self._find(name, self._built_in(name)) or self._find(name, self._built_in())
+        return known or self._find(name, self._load())
+
+    def __contains__(self, name: str) -> bool:
+        """Return whether a module of the package defines this very name, and no alias."""
+        return name in self._built_in(name)
 
     def names(self) -> list[str]:
         """Return every registered name, sorted."""
@@ -93,13 +104,14 @@ class Registry(Generic[T]):
 
     def extended(self, entries: Iterable[T]) -> Registry[T]:
         """Return a copy with these entries added; ValueError for a name that is already taken."""
+        self._built_in()
         made = copy(self)
-        made._extend(self._built_in(), entries)  # noqa: SLF001  (another of this class)
+        made._extend(entries)  # noqa: SLF001  (another of this class)
         return made
 
-    def _extend(self, known: dict[str, T], entries: Iterable[T]) -> None:
+    def _extend(self, entries: Iterable[T]) -> None:
         """Replace the dictionaries by copies, and add ``entries``."""
-        self._entries, self._aliases = dict(known), dict(self._aliases)
+        self._entries, self._aliases = dict(self._entries), dict(self._aliases)
         self._broken = dict(self._broken)
         for entry in entries:
             self._insert(self._entries, entry)
@@ -107,14 +119,26 @@ class Registry(Generic[T]):
     def _find(self, name: str, entries: dict[str, T]) -> str | None:
         return name if name in entries else self._aliases.get(name.lower())
 
-    def _built_in(self) -> dict[str, T]:
-        """Return the entries so far, at least those of the drop-in modules."""
-        if self._entries is None:
-            entries: dict[str, T] = {}
-            for entry in self._drop_ins():
+    def _built_in(self, name: str | None = None) -> dict[str, T]:
+        """Return the entries so far, at least the one with this name, or all of the drop-ins."""
+        with self._lock:
+            package = import_module(self._package)
+            if self._waiting is None:
+                self._waiting = sorted(one.name for one in pkgutil.iter_modules(package.__path__))
+            listed: Mapping[str, Iterable[str]] = getattr(package, "NAMES", {})
+            self._load_modules(
+                [one for one in self._waiting if name is None or name in listed.get(one, (name,))]
+            )
+            return self._entries
+
+    def _load_modules(self, names: Sequence[str]) -> None:
+        entries = dict(self._entries)
+        for name in names:
+            found = import_module(f"{self._package}.{name}")
+            for entry in getattr(found, self._attribute, ()):
                 self._insert(entries, entry)
-            self._entries = entries
-        return self._entries
+        self._entries = entries
+        self._waiting = [one for one in self._waiting or () if one not in names]
 
     def _load(self) -> dict[str, T]:
         """Return all entries, including those of other distributions."""
@@ -136,11 +160,6 @@ class Registry(Generic[T]):
                 f"The entry point '{point.name} = {point.value}'{owner} cannot be used: "
                 f"{type(error).__name__}: {text}."
             )
-
-    def _drop_ins(self) -> Iterable[T]:
-        package = import_module(self._package)
-        for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda found: found.name):
-            yield from getattr(import_module(f"{self._package}.{module.name}"), self._attribute, ())
 
     def _insert(self, entries: dict[str, T], entry: T) -> None:
         if entry.name in entries:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.metrics.base import BatchScorer, JudgedMetric, Metric, MetricInfo
@@ -13,7 +13,9 @@ from pytest_rageval.model import MetricColumn
 from pytest_rageval.run_paths import ImportMode
 from pytest_rageval.scenario.metric_specs import MetricSpec
 from pytest_rageval.scenario.schema import MatchName
-from pytest_rageval.targets.base import Identified, Target
+
+if TYPE_CHECKING:
+    from pytest_rageval.targets.base import Target
 
 
 def _nothing() -> None:
@@ -111,5 +113,8 @@ class TargetPlan:
 
     def asking(self, target: Target) -> TargetPlan:
         """Return the plan with the ``target`` that is asked."""
+        # Not at the top: most scenarios ask no target.
+        from pytest_rageval.targets.base import Identified
+
         own = target.identity if isinstance(target, Identified) else {}
         return replace(self, make=lambda: target, identity={**self.identity, **own})

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.score_sample import invalid_result, unscored_result
-from pytest_rageval.engine.verdict.certainty import Certainty, in_random_order
 from pytest_rageval.engine.verdict.decide import gates_of
 from pytest_rageval.model import NOT_ASKED, Case, InvalidRow, SampleResult
+
+if TYPE_CHECKING:
+    from pytest_rageval.engine.verdict.certainty import Certainty
 
 
 def certainty_of(plan: Plan) -> Certainty | None:
@@ -19,6 +22,9 @@ def certainty_of(plan: Plan) -> Certainty | None:
     """
     if plan.info.stop is None or plan.info.total != len(plan.cases):
         return None
+    # Not at the top: most scenarios ask about every sample.
+    from pytest_rageval.engine.verdict.certainty import Certainty
+
     found = Certainty(plan.info, gates_of(plan.info), plan.asked_samples)
     for case in plan.cases:
         if isinstance(case, InvalidRow) and case.skip is None and plan.on_invalid == "fail":
@@ -28,7 +34,11 @@ def certainty_of(plan: Plan) -> Certainty | None:
 
 def in_asking_order(plan: Plan) -> Sequence[Case]:
     """Return the cases as they are to be run: in random order where an error bound needs that."""
-    return in_random_order(plan.info, plan.cases) if plan.info.stop else plan.cases
+    if not plan.info.stop:
+        return plan.cases
+    from pytest_rageval.engine.verdict.certainty import in_random_order
+
+    return in_random_order(plan.info, plan.cases)
 
 
 def stop_reason(plan: Plan) -> str:

@@ -114,6 +114,11 @@ CORRECTED: Final = "true: the mean that people would give, by the labels of 'hum
 GATE_REGISTRY: Registry[GateKind] = Registry("gate", "pytest_rageval.gates", "GATES")
 
 
+def is_scenario_gate(name: str) -> bool:
+    """Return whether ``gates`` may have a gate of this name that is about no metric."""
+    return name in GATE_REGISTRY and GATE_REGISTRY.get(name).scope == "scenario"
+
+
 def make_gates(options: Mapping[str, Any], info: ScenarioInfo) -> list[Gate]:
     """Return the gates in ``options``; raises GateOptionError for the first bad one."""
     gates: list[Gate] = []
@@ -187,9 +192,10 @@ def _metric_checks(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any
 
 
 def _kind(name: str, scope: str, path: tuple[str, ...], info: ScenarioInfo) -> GateKind:
-    known = {kind.name: kind for kind in GATE_REGISTRY if kind.scope == scope}
-    if name in known:
-        return known[name]
+    found = GATE_REGISTRY.get(name) if name in GATE_REGISTRY else None
+    if found is not None and found.scope == scope:
+        return found
+    known = [kind.name for kind in GATE_REGISTRY if kind.scope == scope]
     choices = [*known, *(targets_of(info) if scope == "scenario" else ())]
     what = "gate or metric" if scope == "scenario" else f"check of {path[-2]!r}"
     raise GateOptionError(path, unknown_name(what, name, choices))
@@ -224,6 +230,18 @@ def parse_share(value: Any, path: tuple[str, ...]) -> Bound:
     if bound.max is None:
         raise GateOptionError(path, "sets the largest share: expected a number, or 'max'")
     return bound
+
+
+def takes_corrected(options: Any, path: tuple[str, ...]) -> tuple[Any, bool]:
+    """Return the options without ``corrected``, and whether it is set."""
+    if not isinstance(options, Mapping) or "corrected" not in options:
+        return options, False
+    rest = {key: value for key, value in options.items() if key != "corrected"}
+    value = options["corrected"]
+    if not isinstance(value, bool):
+        found = shorten(repr(value))
+        raise GateOptionError((*path, "corrected"), f"expected true or false, found {found}")
+    return rest, value
 
 
 def _end(name: str, written: Any, path: tuple[str, ...], value_range: tuple[float, float]) -> float:

@@ -22,10 +22,11 @@ from pytest_rageval.gates.base import (
     margin_of,
     parse_bound,
     read_number,
+    takes_corrected,
     targets_of,
     without_own_keys,
 )
-from pytest_rageval.gates.corrected import CorrectedGate, takes_corrected
+from pytest_rageval.gates.corrected import CorrectedGate
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Bound,

@@ -6,12 +6,9 @@ the gate fails.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from pytest_rageval.errors import shorten
-from pytest_rageval.gates.base import GateOptionError, bound_result
+from pytest_rageval.gates.base import bound_result
 from pytest_rageval.model import Bound, Corrected, GateResult, HumanLabels, ScenarioResult
 from pytest_rageval.stats.wording import counted, label_range
 
@@ -90,15 +87,3 @@ class CorrectedGate:
         if not count:
             return f"; not sure yet, nor would labels of all {len(pilot)} answers decide it"
         return f"; not sure yet: {count} labelled answers in all would decide it"
-
-
-def takes_corrected(options: Any, path: tuple[str, ...]) -> tuple[Any, bool]:
-    """Return the options without ``corrected``, and whether it is set."""
-    if not isinstance(options, Mapping) or "corrected" not in options:
-        return options, False
-    rest = {key: value for key, value in options.items() if key != "corrected"}
-    value = options["corrected"]
-    if not isinstance(value, bool):
-        found = shorten(repr(value))
-        raise GateOptionError((*path, "corrected"), f"expected true or false, found {found}")
-    return rest, value

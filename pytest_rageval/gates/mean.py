@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pytest_rageval.gates.agreement import labels_of
 from pytest_rageval.gates.base import (
     BOUND_KEYS,
     CORRECTED,
@@ -15,11 +14,13 @@ from pytest_rageval.gates.base import (
     GateKind,
     bound_result,
     parse_bound,
+    takes_corrected,
     targets_of,
 )
-from pytest_rageval.gates.corrected import CorrectedGate, takes_corrected
-from pytest_rageval.gates.watch_mean import MeanWatch, watch_scores
 from pytest_rageval.model import WEIGHTED_SCORE, Bound, GateResult, ScenarioInfo, ScenarioResult
+
+if TYPE_CHECKING:
+    from pytest_rageval.gates.watch_mean import MeanWatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,9 @@ class MeanGate:
 
     def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> MeanWatch | None:
         """Return what follows the mean; None where the score is unbounded."""
+        # Not at the top: most runs ask about every sample.
+        from pytest_rageval.gates.watch_mean import watch_scores
+
         return watch_scores(self.target, self.bound, info, asked, error)
 
 
@@ -50,6 +54,10 @@ def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) 
     bound = parse_bound(options, path, column.range, column.higher_is_better)
     name = target if target == WEIGHTED_SCORE else f"{target}.mean"
     if is_corrected:
+        # Not at the top: most scenarios have no labels of people.
+        from pytest_rageval.gates.agreement import labels_of
+        from pytest_rageval.gates.corrected import CorrectedGate
+
         human = labels_of(info, target, path, "a corrected mean")
         return [CorrectedGate(name, target, bound, human, takes_end=False)]
     return [MeanGate(name, target, bound)]

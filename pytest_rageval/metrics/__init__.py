@@ -1,1 +1,48 @@
-"""What is measured. A module of this folder that defines METRICS adds metrics."""
+"""What is measured. A module of this folder that defines METRICS adds metrics.
+
+``NAMES`` lists what its modules define: a run is spared those whose names it does not use. A
+module that is not listed is always loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "context_match": (),
+    "context_overlap": ("non_llm_context_precision", "non_llm_context_recall"),
+    "criteria": ("must_satisfy",),
+    "custom": (),
+    "dbgpt": (),
+    "lexical": ("acc", "coverem", "em", "f1", "stringem"),
+    "ngrams": ("bleu", "chrf"),
+    "pattern_search": (),
+    "quotations": ("quoted_spans_alignment",),
+    "ragas": (
+        "answer_accuracy",
+        "answer_correctness",
+        "answer_relevancy",
+        "context_entity_recall",
+        "context_precision",
+        "context_recall",
+        "context_relevance",
+        "context_utilization",
+        "domain_specific_rubrics",
+        "factual_correctness",
+        "faithfulness",
+        "instance_specific_rubrics",
+        "noise_sensitivity",
+        "noise_sensitivity_irrelevant",
+        "response_groundedness",
+        "rubrics_score_with_reference",
+        "summary_score",
+    ),
+    "ranking": ("bpref", "hit_rate", "map", "mrr", "ndcg", "precision", "recall", "rprec"),
+    "rouge": ("rouge-1", "rouge-2", "rouge-l", "rouge_score"),
+    "row_checks": ("answer_checks", "must_include", "must_match", "must_not_include"),
+    "rubric": ("llm_answer_relevancy", "rubric"),
+    "rubric_prompts": (),
+    "similarity": ("context_similarity", "semantic_similarity"),
+    "string_similarity": ("string_equality", "string_presence", "string_similarity"),
+}

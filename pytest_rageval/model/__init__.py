@@ -5,18 +5,11 @@ All are frozen dataclasses of JSON types. ``None`` as a score means unscored and
 
 from __future__ import annotations
 
-from pytest_rageval.model.labels import (
-    CHOSEN,
-    RANDOM,
-    Agreement,
-    Corrected,
-    Disagreement,
-    Draw,
-    HumanLabels,
-    Label,
-    answer_digest,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from pytest_rageval.model.names import (
+    BEST,
     BUDGET,
     CAUSE,
     CAUSES,
@@ -28,6 +21,7 @@ from pytest_rageval.model.names import (
     REPEATS,
     REPLAY,
     RETRIEVAL,
+    SEPARATOR,
     TARGET,
     TOLERANCE,
     WEIGHTED_SCORE,
@@ -61,15 +55,26 @@ from pytest_rageval.model.scenario import (
     SignificanceTest,
     title_of,
 )
-from pytest_rageval.model.variants import (
-    BEST,
-    SEPARATOR,
-    CauseChange,
-    Contest,
-    RankedVariant,
-    Ranking,
-    VariantPair,
-)
+
+if TYPE_CHECKING:
+    from pytest_rageval.model.labels import (
+        CHOSEN,
+        RANDOM,
+        Agreement,
+        Corrected,
+        Disagreement,
+        Draw,
+        HumanLabels,
+        Label,
+        answer_digest,
+    )
+    from pytest_rageval.model.variants import (
+        CauseChange,
+        Contest,
+        RankedVariant,
+        Ranking,
+        VariantPair,
+    )
 
 __all__ = [
     "BEST",
@@ -135,3 +140,12 @@ __all__ = [
     "value_text",
     "wire_text",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load labels and variants when they are asked for: most scenarios have neither."""
+    for module in ("labels", "variants") if name in __all__ else ():
+        found = import_module(f"{__name__}.{module}")
+        if hasattr(found, name):
+            return getattr(found, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from pytest_rageval.model.labels import Agreement, Corrected
 from pytest_rageval.model.names import (
     NOT_ASKED,
     WEIGHTED_SCORE,
@@ -18,7 +17,10 @@ from pytest_rageval.model.names import (
 )
 from pytest_rageval.model.plain import nothing
 from pytest_rageval.model.scenario import ScenarioInfo
-from pytest_rageval.model.variants import Ranking
+
+if TYPE_CHECKING:
+    from pytest_rageval.model.labels import Agreement, Corrected
+    from pytest_rageval.model.variants import Ranking
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ import pytest
 from pytest_rageval.plugin.named_files import NAMED, UNCLEAR, matching, note_named_scenarios
 from pytest_rageval.plugin.options import SCENARIO, add_options
 from pytest_rageval.plugin.own_imports import import_as_it_is
+from pytest_rageval.plugin.run.garbage import garbage_kept
 from pytest_rageval.plugin.run.last_failed import LastFailedGates, without_gates
 from pytest_rageval.plugin.settings import SETTINGS, Settings, conditions, overrides
 from pytest_rageval.text.printable import printable
@@ -221,8 +222,9 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> ScenarioFi
         fnmatch(file_path.name, pattern) for pattern in settings.patterns
     ):
         return None
-    from pytest_rageval.plugin.collect.scenario_file import scenario_file
-    from pytest_rageval.plugin.run.start_session import ensure_session
+    with garbage_kept():
+        from pytest_rageval.plugin.collect.scenario_file import scenario_file
+        from pytest_rageval.plugin.run.start_session import ensure_session
 
-    ensure_session(parent.config, settings)
+        ensure_session(parent.config, settings)
     return scenario_file(file_path, parent)

@@ -37,6 +37,9 @@ CHECK_FIELDS: Final = (
 NEEDED_FIELDS: Final = tuple(sorted(FIELD_ALIASES.keys() - {"id", "tags", "skip", "xfail"}))
 """The fields of a sample that a metric may need."""
 
+ANSWERED_FIELDS: Final = frozenset({"answer", "contexts", "context_docs", "retrieved_ids"})
+"""The fields of a sample that a target may fill in."""
+
 _ULTRARAG: Final = {"gt_ls": "references", "q_ls": "question", "pred_ls": "answer"}
 
 GRADE: Final = "grade"

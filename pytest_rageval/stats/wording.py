@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-from pytest_rageval.model import Agreement, Correction, MetricComparison
+from pytest_rageval.model import Correction, MetricComparison
+
+if TYPE_CHECKING:
+    from pytest_rageval.model import Agreement
 
 Word = Literal["better", "worse", "equal", "no difference shown", "undecided", "not judged"]
 

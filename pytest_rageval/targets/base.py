@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
@@ -19,12 +19,10 @@ from pytest_rageval.errors import RagevalError
 from pytest_rageval.model import NOTHING, Sample
 from pytest_rageval.registry import Registry
 from pytest_rageval.run_paths import ImportMode
+from pytest_rageval.scenario.fields import ANSWERED_FIELDS
 
 if TYPE_CHECKING:
     from pytest_rageval.clients.clients import Clients
-
-ANSWERED_FIELDS: Final = frozenset({"answer", "contexts", "context_docs", "retrieved_ids"})
-"""The fields of a sample that a target may fill in."""
 
 
 class TargetError(RagevalError):

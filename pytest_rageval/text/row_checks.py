@@ -291,3 +291,13 @@ def _equals(answer: str, expected: Any) -> bool:
         return answer == expected
     found = _json(answer)
     return found is not _NO_JSON and json_key(found) == json_key(expected)
+
+
+CHECK_READERS: Final[Mapping[str, Callable[[str, Any], Any]]] = {
+    "must_include": read_texts,
+    "must_not_include": read_texts,
+    "must_match": read_patterns,
+    "answer_checks": read_checks,
+    "must_satisfy": read_criteria,
+}
+"""What reads each field by which a row says what its answer has to be like."""

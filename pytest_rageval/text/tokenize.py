@@ -63,7 +63,8 @@ def split_jieba(text: str) -> list[str]:
 # Compiled when needed: ranges this wide take milliseconds.
 @cache
 def _cjk_character() -> re.Pattern[str]:
-    return re.compile(f"[{_CJK}]")
+    # Looking ahead, or Python would compile the ranges a second time, for how a match begins.
+    return re.compile(f"(?=[{_CJK}])")
 
 
 @cache

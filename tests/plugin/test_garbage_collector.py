@@ -36,7 +36,7 @@ def test_a_collector_that_was_off_stays_off():
     assert not gc.isenabled()
 
 
-def test_a_run_freezes_its_samples_and_leaves_nothing_frozen(project, run):
+def test_a_run_freezes_modules_and_samples_and_leaves_nothing_frozen(project, run):
     project.scenario(
         """
         name: qa
@@ -47,15 +47,19 @@ def test_a_run_freezes_its_samples_and_leaves_nothing_frozen(project, run):
     project.conftest(
         """
         import gc
+        gc.unfreeze()  # what the outer run has frozen
         def log(when):
             with open("log.txt", "a") as file:
                 print(when, gc.isenabled(), gc.get_freeze_count() > 1000, file=file)
+        def pytest_collectstart(collector):
+            if collector.path.suffix == ".yaml":
+                log("collect")
         def pytest_runtest_call(item): log("call")
         """
     )
     run().assert_outcomes(passed=2)
     lines = project.path.joinpath("log.txt").read_text().splitlines()
-    assert set(lines) == {"call True True"}
+    assert set(lines) == {"collect True True", "call True True"}
     assert gc.get_freeze_count() < 1000
 
 
@@ -63,7 +67,7 @@ def test_at_exit_the_interpreter_does_not_look_through_a_run(monkeypatch):
     registered = []
     monkeypatch.setattr(garbage.atexit, "register", registered.append)
     garbage._hide_at_exit.cache_clear()
-    garbage.hide_samples()
-    garbage.hide_samples()
+    garbage.hide_all()
+    garbage.hide_all()
     assert registered == [gc.freeze]
     assert gc.get_freeze_count() > 1000

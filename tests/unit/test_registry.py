@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
+from threading import Barrier, BrokenBarrierError
 
 import pytest
 
@@ -24,8 +29,6 @@ class Thing:
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A package with two drop-in modules and one module without any."""
-    import sys
-
     folder = tmp_path / "rageval_things"
     folder.mkdir()
     (folder / "__init__.py").write_text("")
@@ -78,6 +81,97 @@ def test_an_added_entry_is_found_and_its_name_is_then_taken(things: Registry[Thi
 def test_an_alias_never_takes_the_place_of_a_name(things: Registry[Thing]) -> None:
     """gamma claims the alias "Alpha", which is beta's neighbour's own name."""
     assert things.get("Alpha").name == "alpha"
+
+
+@pytest.fixture
+def listing(package: str, tmp_path: Path) -> Registry[Thing]:
+    """The registry of the package with a list of what two of its modules define."""
+    listed = "NAMES = {'one': ('alpha', 'beta'), 'two': ('gamma',)}"
+    (tmp_path / "rageval_things" / "__init__.py").write_text(listed)
+    return Registry("thing", package, "THINGS")
+
+
+def _loaded() -> set[str]:
+    return {name.partition(".")[2] for name in sys.modules if name.startswith("rageval_things.")}
+
+
+@pytest.mark.parametrize(
+    ("written", "loaded"),
+    [("gamma", {"two"}), ("beta", {"one"}), ("A", {"one", "two"}), ("zeta", {"one", "two"})],
+)
+def test_a_listed_module_is_loaded_for_its_names_alone(
+    listing: Registry[Thing], written: str, loaded: set[str]
+) -> None:
+    """The helper is not listed, and so always loaded; for an alias or an unknown name all are."""
+    listing.canonical(written)
+    assert _loaded() == {"helper", *loaded}
+    assert listing.names() == ["alpha", "beta", "gamma"]
+
+
+def test_what_is_loaded_step_by_step_is_what_is_loaded_at_once(listing: Registry[Thing]) -> None:
+    assert "gamma" in listing
+    assert "a" not in listing  # only names are, and no alias
+    assert _loaded() == {"helper", "two"}
+    assert listing.get("alpha").name == "alpha"
+    assert listing.extended([Thing("delta")]).names() == ["alpha", "beta", "delta", "gamma"]
+    with pytest.raises(ValueError, match="'gamma' is registered twice"):
+        listing.add(Thing("gamma"))
+
+
+def test_a_name_taken_by_a_module_that_is_not_listed_is_registered_twice(
+    listing: Registry[Thing], tmp_path: Path
+) -> None:
+    """Each time somebody asks: a name does not go to whoever comes first."""
+    (tmp_path / "rageval_things" / "added.py").write_text(
+        "from types import SimpleNamespace as T\nTHINGS = (T(name='gamma', aliases=()),)\n"
+    )
+    for _ in range(2):
+        with pytest.raises(ValueError, match="thing 'gamma' is registered twice"):
+            listing.get("gamma")
+
+
+def test_threads_that_look_up_at_once_lose_nothing(
+    listing: Registry[Thing], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both are inside of an import, unless the second waits for the first."""
+    both = Barrier(2)
+
+    def importing(name: str) -> object:
+        if name.endswith((".one", ".two")):
+            with suppress(BrokenBarrierError):
+                both.wait(timeout=0.1)
+        return import_module(name)
+
+    monkeypatch.setattr("pytest_rageval.registry.import_module", importing)
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(listing.canonical, ["gamma", "beta"]))
+    assert listing.names() == ["alpha", "beta", "gamma"]
+
+
+@pytest.mark.parametrize(
+    ("package", "attribute"),
+    [
+        ("pytest_rageval.metrics", "METRICS"),
+        ("pytest_rageval.datasets.formats", "READERS"),
+        ("pytest_rageval.gates", "GATES"),
+    ],
+    ids=["metrics", "formats", "gates"],
+)
+def test_the_lists_of_names_are_complete(package: str, attribute: str) -> None:
+    """A listed name that is missing would cost time, and the name of another gate be free."""
+    listed = import_module(package).NAMES
+    known = {module: import_module(f"{package}.{module}") for module in listed}
+    defined = {name: getattr(module, attribute, ()) for name, module in known.items()}
+    assert listed == {
+        name: tuple(sorted(one.name for one in entries)) for name, entries in defined.items()
+    }
+    # The order in which modules are loaded decides nothing.
+    written = [
+        {text.lower() for text in (one.name, *one.aliases)}
+        for entries in defined.values()
+        for one in entries
+    ]
+    assert sum(map(len, written)) == len(set().union(*written))
 
 
 @pytest.mark.parametrize(

@@ -23,10 +23,9 @@ from pytest_rageval.datasets.columns.ids import reference_ids, retrieved_ids
 from pytest_rageval.datasets.columns.passages import contexts_and_docs, parse_contexts
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import NOTHING, Case, InvalidRow, Sample, json_plain
-from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
+from pytest_rageval.scenario.fields import CHECK_FIELDS, FIELD_ALIASES, FIELD_OF
 from pytest_rageval.text.json_path import EVERY, LostPathError, head_of, path_in
 from pytest_rageval.text.json_value import json_text
-from pytest_rageval.text.row_checks import read_checks, read_criteria, read_patterns, read_texts
 
 _SEPARATOR = re.compile(r"[;|\n；，、،]|,(?!(?<=\d,)\d{3}(?!\d))")
 """What may separate texts in one cell: read as one text, must_not_include would always hold.
@@ -427,16 +426,15 @@ def read_mark(name: str, value: Any) -> str | None:
     return "" if text.lower() in ("true", "yes", "1", "on") else text
 
 
-def _asked(read: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
-    """Return what reads a check of a row: what is wrong with it is a bad value of the row."""
+def _check(name: str, value: Any) -> Any:
+    """Return a check of a row: what is wrong with it is a bad value of the row."""
+    # Not at the top: the rows of most data sets have no checks of their own.
+    from pytest_rageval.text.row_checks import CHECK_READERS
 
-    def asked(name: str, value: Any) -> Any:
-        try:
-            return read(name, value)
-        except ValueError as error:
-            raise BadValueError(str(error)) from None
-
-    return asked
+    try:
+        return CHECK_READERS[name](name, value)
+    except ValueError as error:
+        raise BadValueError(str(error)) from None
 
 
 _READ: Mapping[str, Callable[[str, Any], Any]] = {
@@ -446,11 +444,7 @@ _READ: Mapping[str, Callable[[str, Any], Any]] = {
     "retrieved_ids": lambda _name, value: retrieved_ids(value),
     "reference_ids": lambda _name, value: reference_ids(value),
     "doc_name": lambda name, value: unicodedata.normalize("NFC", plain_text(name, value)),
-    "must_include": _asked(read_texts),
-    "must_not_include": _asked(read_texts),
-    "must_match": _asked(read_patterns),
-    "answer_checks": _asked(read_checks),
-    "must_satisfy": _asked(read_criteria),
+    **dict.fromkeys(CHECK_FIELDS, _check),
     "tags": _tags,
     "skip": read_mark,
     "xfail": read_mark,

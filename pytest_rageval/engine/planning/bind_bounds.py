@@ -15,6 +15,7 @@ from pytest_rageval.gates.base import (
     NoThresholdsError,
     each_gate,
     gate_targets,
+    is_scenario_gate,
     targets_of,
     without_own_keys,
 )
@@ -114,6 +115,8 @@ def _resolve_gates(
 
 def _metric_or(written: str, binding: Binding, names: Sequence[str]) -> str:
     """Return the name that results use for a metric; other names as written."""
+    if written == WEIGHTED_SCORE or is_scenario_gate(written):
+        return written  # to look for a metric of this name would load all metrics
     return resolve_metric(written, names, binding.known_metrics) or written
 
 

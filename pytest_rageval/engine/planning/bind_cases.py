@@ -5,9 +5,9 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pytest_rageval.datasets.base import row_place
-from pytest_rageval.datasets.corpus import Corpus, load_corpus
 from pytest_rageval.datasets.load import Dataset, load_dataset
 from pytest_rageval.engine.bound import BoundMetric
 from pytest_rageval.engine.planning.bind_columns import NAMED, check_columns
@@ -29,6 +29,9 @@ from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.scenario.validation import UNREADABLE
 from pytest_rageval.stats.weights import resolve_weight
 from pytest_rageval.text.json_value import json_text
+
+if TYPE_CHECKING:
+    from pytest_rageval.datasets.corpus import Corpus
 
 
 def bind_dataset(binding: Binding) -> Dataset | None:
@@ -136,6 +139,9 @@ def _corpus(binding: Binding) -> Corpus | None:
     spec = binding.scenario.corpus
     if spec is None:
         return None
+    # Not at the top: most scenarios have none.
+    from pytest_rageval.datasets.corpus import load_corpus
+
     return load_corpus(spec, binding.loaded.path.parent, binding.loaded.where("corpus"))
 
 

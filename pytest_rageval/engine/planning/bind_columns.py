@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from pytest_rageval.datasets.formats.trec_tables import are_judgements
 from pytest_rageval.datasets.load import Dataset
 from pytest_rageval.engine.bound import BoundMetric
 from pytest_rageval.engine.planning.binding import Binding
@@ -14,10 +13,9 @@ from pytest_rageval.errors import Problem
 from pytest_rageval.metrics.base import MetricInfo
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.column_names import likely_field, proposed_columns
-from pytest_rageval.scenario.fields import FIELD_ALIASES
+from pytest_rageval.scenario.fields import ANSWERED_FIELDS, FIELD_ALIASES
 from pytest_rageval.scenario.likely_names import OF_TRAINING
 from pytest_rageval.scenario.yaml.text import inline_text, pair_text
-from pytest_rageval.targets.base import ANSWERED_FIELDS
 from pytest_rageval.text.json_path import head_of
 
 NAMED = {"context_docs": "contexts that name their document (objects with a doc_name or source)"}
@@ -51,6 +49,8 @@ def check_columns(
             _warn_of_mixture(binding, metric, samples)
             continue
         columns.check(metric)
+    if not columns.problems:
+        return
     hint = columns.hint(asks=bool(provided & ANSWERED_FIELDS))
     for at, (position, message, is_unnamed) in enumerate(columns.problems):
         first = is_unnamed and not any(other[2] for other in columns.problems[:at])
@@ -117,6 +117,9 @@ class _Columns:
         parts += [self.dataset.hint] if self.dataset.hint else []
         if self.dataset.hint and len(self.dataset.columns) == 1:
             return ". ".join(parts)
+        # Not at the top: most data sets have what the metrics need.
+        from pytest_rageval.datasets.formats.trec_tables import are_judgements
+
         if are_judgements(self.dataset.columns):
             parts.append(
                 "These look like judgements of a search: write qrels_path, and run_path, in place "

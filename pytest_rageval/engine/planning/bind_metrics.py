@@ -13,7 +13,7 @@ from pytest_rageval.engine.bound import BoundMetric
 from pytest_rageval.engine.planning.bind_custom import is_import_path, said_of_metrics, use_metric
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import RagevalError, shorten, unknown_name
-from pytest_rageval.gates.base import GATE_REGISTRY
+from pytest_rageval.gates.base import is_scenario_gate
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions
 from pytest_rageval.metrics.notation import NotationError, parse_notation
 from pytest_rageval.model import RETRIEVAL, TARGET, WEIGHTED_SCORE, MetricColumn
@@ -63,7 +63,7 @@ def _looked_up(
 def _is_free(binding: Binding, made: BoundMetric, bound: Mapping[str, BoundMetric]) -> bool:
     """Return whether the metric's name is its own; else that is a problem."""
     name, at = made.column.name, made.position
-    if name not in bound and name not in _reserved_names():
+    if name not in bound and not _is_reserved(name):
         return True
     taken = "is named twice" if name in bound else "is a reserved name"
     hint = "give it a name of its own, {name: ...}"
@@ -71,10 +71,9 @@ def _is_free(binding: Binding, made: BoundMetric, bound: Mapping[str, BoundMetri
     return False
 
 
-def _reserved_names() -> frozenset[str]:
-    """Return the names that results and ``gates`` use next to those of metrics."""
-    gates = (kind.name for kind in GATE_REGISTRY if kind.scope == "scenario")
-    return frozenset([WEIGHTED_SCORE, *_OF_RESULTS, *gates])
+def _is_reserved(name: str) -> bool:
+    """Return whether results or ``gates`` use the name next to those of metrics."""
+    return name in (WEIGHTED_SCORE, *_OF_RESULTS) or is_scenario_gate(name)
 
 
 def _look_up(binding: Binding, spec: MetricSpec) -> tuple[MetricDefinition, Mapping[str, Any]]:

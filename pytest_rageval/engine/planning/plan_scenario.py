@@ -6,7 +6,7 @@ reported together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,8 +15,7 @@ from typing import Final
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.datasets.base import GivenRows
 from pytest_rageval.datasets.load import Dataset
-from pytest_rageval.datasets.save import columns_of
-from pytest_rageval.engine.bound import MetricSource
+from pytest_rageval.engine.bound import MetricSource, TargetPlan
 from pytest_rageval.engine.empty_answer import without_empty_answers
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.bind_baselines import bind_baselines
@@ -30,7 +29,6 @@ from pytest_rageval.engine.planning.bind_diagnosis import check_diagnosed
 from pytest_rageval.engine.planning.bind_keys import bind_keys, with_snapshot
 from pytest_rageval.engine.planning.bind_models import bind_models
 from pytest_rageval.engine.planning.bind_samples import bind_samples
-from pytest_rageval.engine.planning.bind_target import bind_target
 from pytest_rageval.engine.planning.binding import (
     Binding,
     ChangeSamples,
@@ -45,10 +43,10 @@ from pytest_rageval.model import (
     Sample,
     ScenarioInfo,
     ScenarioView,
-    answer_digest,
 )
 from pytest_rageval.registry import Registry
 from pytest_rageval.run_paths import RunPaths
+from pytest_rageval.scenario.fields import ANSWERED_FIELDS
 from pytest_rageval.scenario.loader import (
     LoadedScenario,
     inspect_scenario,
@@ -58,7 +56,6 @@ from pytest_rageval.scenario.loader import (
 from pytest_rageval.scenario.overrides import Override
 from pytest_rageval.scenario.variants import VARIANTS, unknown_variant
 from pytest_rageval.scenario.yaml.tree import YamlTree
-from pytest_rageval.targets.base import ANSWERED_FIELDS
 
 SEEN_BY_PEOPLE: Final = frozenset({"answer", "contexts"})
 """The fields that a label is about."""
@@ -158,7 +155,7 @@ def _bind(
     metrics, info = bind_keys(binding, view.path, nodeid)
     dataset = _dataset(binding, view)
     columns = dataset.metadata_columns if dataset is not None else None
-    target = None if answers_given else bind_target(binding, columns, given)
+    target = None if answers_given else _target(binding, columns, given)
     # A target that cannot be bound is one problem, not one more for each field it would give.
     asks = answers_given or given is not None or binding.loaded.tree.has(("target",))
     provided = ANSWERED_FIELDS if asks else frozenset()
@@ -192,7 +189,7 @@ def _bind(
         empty_answer=scenario.empty_answer,
         left_out=1 if left_out is None else left_out,
         target=target,
-        saved_columns=columns_of(scenario.dataset.key_map) if paths.keeps_rows else None,
+        saved_columns=_saved_columns(binding),
         keeps_expected=paths.keeps_expected,
         own_names=own_names(dataset, scenario.dataset.key_map) if dataset is not None else {},
         source=_source(binding),
@@ -203,6 +200,24 @@ def _bind(
 
         refuse_stale(binding, plan)
     return plan if dataset is not None else None
+
+
+def _target(binding: Binding, columns: Sequence[str] | None, given: object) -> TargetPlan | None:
+    if given is None and binding.scenario.target is None:
+        return None
+    # Not at the top: in most scenarios the data hold the answers.
+    from pytest_rageval.engine.planning.bind_target import bind_target
+
+    return bind_target(binding, columns, given)
+
+
+def _saved_columns(binding: Binding) -> Mapping[str, str] | None:
+    if not binding.run_paths.keeps_rows:
+        return None
+    # Not at the top, either.
+    from pytest_rageval.datasets.save import columns_of
+
+    return columns_of(binding.scenario.dataset.key_map)
 
 
 def _source(binding: Binding) -> MetricSource:
@@ -224,6 +239,8 @@ def _dataset(binding: Binding, view: ScenarioView) -> Dataset | None:
         return None
     human = binding.scenario.human
     if human is not None and human.column:  # hooks may give other answers than were labelled
+        from pytest_rageval.model import answer_digest
+
         binding.row_digests = {
             case.id: answer_digest(case.answer, case.contexts)
             for case in dataset.cases

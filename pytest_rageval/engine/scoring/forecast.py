@@ -39,7 +39,7 @@ from pytest_rageval.engine.scoring.judge_sample import asked_metrics
 from pytest_rageval.engine.scoring.score_reuse import ScoreReuse
 from pytest_rageval.metrics.base import JudgedMetric, Models, absent_fields, missing_fields
 from pytest_rageval.model import Sample
-from pytest_rageval.targets.base import ANSWERED_FIELDS
+from pytest_rageval.scenario.fields import ANSWERED_FIELDS
 
 _OURS, _CUSTOM = "pytest_rageval.metrics.", "pytest_rageval.metrics.custom."
 

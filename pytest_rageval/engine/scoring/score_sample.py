@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from pytest_rageval.datasets.save import row_of
 from pytest_rageval.engine.bound import BoundMetric
 from pytest_rageval.engine.empty_answer import REFUSED, admitted, worst_score
 from pytest_rageval.engine.reference_digests import reference_digests
@@ -104,7 +103,7 @@ def unanswered_result(plan: Plan, sample: Sample, latency_s: float = 0.0) -> Sam
     found = _result(plan, asked, [Score(m.column.name, None) for m in plan.metrics], latency_s)
     if plan.saved_columns is not None:  # nor is what the data held part of the saved row
         asked = replace(asked, contexts=None, context_docs=None, retrieved_ids=None)
-        found = replace(found, dataset_row=row_of(asked, plan.saved_columns))
+        found = replace(found, dataset_row=_saved_row(asked, plan))
     return found
 
 
@@ -211,6 +210,15 @@ def describe_error(error: BaseException) -> str:
         return type(error).__name__
 
 
+def _saved_row(sample: Sample, plan: Plan) -> Mapping[str, Any] | None:
+    if plan.saved_columns is None:
+        return None
+    # Not at the top: most runs save no answers.
+    from pytest_rageval.datasets.save import row_of
+
+    return row_of(sample, plan.saved_columns)
+
+
 def _result(plan: Plan, sample: Sample, scores: list[Score], latency_s: float) -> SampleResult:
     values = {score.metric: score.value for score in scores}
     remarks = _remarks(scores)
@@ -232,7 +240,7 @@ def _result(plan: Plan, sample: Sample, scores: list[Score], latency_s: float) -
         scores=values,
         row=sample.row,
         latency_s=latency_s,
-        dataset_row=row_of(sample, plan.saved_columns) if plan.saved_columns else None,
+        dataset_row=_saved_row(sample, plan),
         xfail=sample.xfail,
         expected=sample.reference_contexts if plan.keeps_expected else None,
         # Of qrels there is one digest for all.

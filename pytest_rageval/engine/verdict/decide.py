@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pytest_rageval.engine.verdict.certainty import certain_verdicts
 from pytest_rageval.gates.base import Gate, gate_targets, make_gates
 from pytest_rageval.gates.unscored import UnscoredGate
 from pytest_rageval.model import (
@@ -55,6 +54,9 @@ def decide_gates(result: ScenarioResult, extent: Extent, *, strict: bool = False
     gates = gates_of(result.info)
     verdicts = [_decide(gate, result, extent, strict) for gate in gates or [UnscoredGate()]]
     if result.counts.not_asked:
+        # Not at the top: most runs ask about every sample.
+        from pytest_rageval.engine.verdict.certainty import certain_verdicts
+
         certain = certain_verdicts(result, gates)
         verdicts = [_of_those_asked(verdict, result, certain) for verdict in verdicts]
     if not gates:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.datasets.plain_sample import NoSampleError, plain_sample, shown
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.binding import ChangeSamples
 from pytest_rageval.errors import shorten
@@ -99,6 +98,9 @@ def _checked(given: Sequence[object], giver: Implementation) -> tuple[Sample, ..
 
 
 def _plain(given: object, giver: Implementation) -> Sample:
+    # Not at the top: most runs have no such hook.
+    from pytest_rageval.datasets.plain_sample import NoSampleError, plain_sample, shown
+
     if not isinstance(given, Sample):
         raise giver.refused(f"returned {shown(given)} among the samples: not a Sample")
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_rageval.datasets.save import rows_text
 from pytest_rageval.model import ScenarioResult
 from pytest_rageval.reports.base import remove_leftovers, write_atomically
 from pytest_rageval.run_paths import RunPaths, of_variant
@@ -33,6 +32,9 @@ class AnswerFile:
             return ["answers NOT saved: the scenario has no target"]
         if path in self._written:
             return [f"answers NOT saved: {shown} holds the answers of {self._written[path]}"]
+        # Not at the top: most runs save no answers.
+        from pytest_rageval.datasets.save import rows_text
+
         rows = [sample.dataset_row for sample in result.samples if sample.dataset_row is not None]
         try:
             write_atomically(path, rows_text(rows, path.suffix.lower()))

@@ -9,7 +9,6 @@ from pathlib import Path
 from pytest_rageval.model import GateResult, RunInfo, ScenarioInfo, ScenarioResult
 from pytest_rageval.plugin.run.last_failed import DESELECTED
 from pytest_rageval.reports.write_run import save_baseline
-from pytest_rageval.results.saved_run import is_saved_run
 from pytest_rageval.run_paths import RunPaths, is_path
 
 
@@ -68,7 +67,7 @@ class BaselineSaver:
             return self._failure(
                 f"{self._run_paths.shown(path)} holds the run of {self._saved[path]}"
             )
-        if is_path(self.name or "") and path.exists() and not is_saved_run(path):
+        if is_path(self.name or "") and path.exists() and not self._may_replace(path):
             what = f"{self._run_paths.shown(path)} exists and is not a saved run"
             return self._failure(f"{what}; name another file, or delete this one")
         if left_out := [gate.name for gate in result.gates if gate.message.startswith(DESELECTED)]:
@@ -84,6 +83,13 @@ class BaselineSaver:
         hint = f"--rag-save-failed {name} saves it anyway"
         refusal = f"baseline {self.name} NOT saved: the run is red ({red}){why}; {hint}"
         return Saving(refusal, is_failure=self._run_paths.saves_failed)
+
+    @staticmethod
+    def _may_replace(path: Path) -> bool:
+        # Not at the top: most runs are not saved.
+        from pytest_rageval.results.saved_run import is_saved_run
+
+        return is_saved_run(path)
 
     def _compared(self, info: ScenarioInfo) -> set[Path]:
         """Return the files of the baselines of a scenario."""

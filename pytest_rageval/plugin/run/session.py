@@ -20,7 +20,7 @@ from pytest_rageval.plugin.options import STRICT
 from pytest_rageval.plugin.quality_options import refuse_empty_run
 from pytest_rageval.plugin.run import transport
 from pytest_rageval.plugin.run.contests import Contests
-from pytest_rageval.plugin.run.garbage import garbage_kept, hide_samples
+from pytest_rageval.plugin.run.garbage import garbage_kept, hide_all
 from pytest_rageval.plugin.run.gate_reports import report_gates
 from pytest_rageval.plugin.run.last_failed import deselected
 from pytest_rageval.plugin.run.report_outcome import is_of_a_part, outcome_of
@@ -97,7 +97,7 @@ class RagevalSession:
         self._unsent = self.selected_scenarios()
         self.begin(self._unsent)
         if self._items:
-            hide_samples()
+            hide_all()
 
     def begin(self, scenarios: Iterable[ScenarioInfo]) -> None:
         """Note the scenarios that are about to run."""
@@ -221,7 +221,7 @@ class RagevalSession:
         self._results.record(scenario, report.nodeid, result)
         self._recorded += 1
         if self._recorded % _FREEZE_EVERY == 0:
-            hide_samples()
+            hide_all()
         # For the words of -v.
         setattr(report, SCORE_ATTRIBUTE, result.weighted_score)
         if self._junit is not None:

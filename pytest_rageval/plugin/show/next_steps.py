@@ -7,14 +7,17 @@ import re
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_rageval.model import GateResult, ScenarioResult
-from pytest_rageval.plugin.show.next_command import Step, Told, next_command
 from pytest_rageval.reports.html import PAGE
 from pytest_rageval.stats.verdict import unwritten
 from pytest_rageval.text.printable import printable
+
+if TYPE_CHECKING:
+    from pytest_rageval.plugin.show.next_command import Step, Told
 
 _CHILD = "pytest_rageval.plugin.child"
 _STRICT = "(strict: undecided fails)"
@@ -62,8 +65,14 @@ class NextSteps:
             terminalreporter.write_line(line, bold=True)
 
     def _lines(self, ended: Ended) -> Iterator[str]:
-        step, told = next_step(ended), Told.of(self._config)
-        if step is None or self._is_shown_otherwise(told) or self._is_of_workers(step):
+        step = next_step(ended)
+        if step is None:
+            return
+        # Not at the top: a green run is followed by no command.
+        from pytest_rageval.plugin.show.next_command import Told, next_command
+
+        told = Told.of(self._config)
+        if self._is_shown_otherwise(told) or self._is_of_workers(step):
             return
         can_repeat = self._config.pluginmanager.has_plugin("lfplugin")
         needs_cache = step in ("failed", "stopped")

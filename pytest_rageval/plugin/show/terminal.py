@@ -11,15 +11,12 @@ import pytest
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import TARGET, ScenarioResult
-from pytest_rageval.plugin.show.comparison_table import comparison_lines
 from pytest_rageval.plugin.show.figures_table import figure_lines, figures_column, gate_lines
 from pytest_rageval.plugin.show.gate_text import low_line
 from pytest_rageval.plugin.show.table_lines import write_lines
 from pytest_rageval.reports.html import PAGE
 from pytest_rageval.reports.missing import missing_figures, stopped_text
 from pytest_rageval.stats.groups import count_groups
-from pytest_rageval.stats.latency import latency
-from pytest_rageval.stats.stability import stability
 from pytest_rageval.text.printable import one_line, printable
 
 
@@ -57,6 +54,9 @@ class ScenarioTable:
                 f"partial run: {counts.ran} of {counts.samples} samples", yellow=True
             )
         if result.comparison is not None:
+            # Not at the top, here and below: most runs have nothing of the kind.
+            from pytest_rageval.plugin.show.comparison_table import comparison_lines
+
             write_lines(terminal, comparison_lines(result, result.comparison, column, width))
         write_lines(terminal, gate_lines(result, width))
         if low := low_line(result):
@@ -88,6 +88,10 @@ class ScenarioTable:
             terminal.write_line(shorten(printable(line), 200), yellow=True)
 
     def _stability(self, terminal: pytest.TerminalReporter) -> None:
+        if not any(sample.details for sample in self.result.samples):
+            return
+        from pytest_rageval.stats.stability import stability
+
         found = stability(self.result.info, self.result.samples)
         if found is not None:
             line = f"{found.flips} of {found.samples} samples pass in some and fail in others"
@@ -96,12 +100,16 @@ class ScenarioTable:
     def _target(self, terminal: pytest.TerminalReporter) -> None:
         """Print how many samples the system under test answered, and how long it took."""
         samples, target = self.result.samples, self.result.info.target
+        if not target:
+            return
+        from pytest_rageval.stats.latency import latency
+
         found = latency(s.answer_latency_s for s in samples if s.answer_latency_s is not None)
         lost = sum(TARGET in sample.errors for sample in samples)
         kept = sum(sample.is_kept for sample in samples)
         # Not the number of samples: a mark may keep a sample from running.
         answered = kept + (found.n if found is not None else 0)
-        if not target or not answered + lost:
+        if not answered + lost:
             return
         parts = [f"{answered} of {answered + lost} answered"]
         parts += [f"{kept} of them from the cache"] if kept else []

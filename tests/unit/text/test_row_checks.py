@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from pytest_rageval.scenario.fields import CHECK_FIELDS
 from pytest_rageval.text.row_checks import (
+    CHECK_READERS,
     checks_of,
     included,
     read_checks,
@@ -16,6 +18,11 @@ from pytest_rageval.text.row_checks import (
     read_patterns,
     read_texts,
 )
+
+
+def test_every_field_of_checks_has_a_reader() -> None:
+    """[A28] A row with one that had none would end its run with a traceback."""
+    assert CHECK_READERS.keys() == set(CHECK_FIELDS)
 
 
 def search(pattern: str, text: str, ignore_case: bool) -> bool:
