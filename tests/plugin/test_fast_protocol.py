@@ -472,7 +472,7 @@ _VARYING = re.compile(f"{_RUN}|{_TIME}|{_PROGRESS}|{_DATE}|{_ADDRESS}")
 
 def _steady(line: str) -> str:
     """Return a line of the output without times and names of runs."""
-    return re.sub(r"=+", "=", _VARYING.sub("#", line))
+    return re.sub(r"=+", "=", _VARYING.sub("#", line)).rstrip("# ")
 
 
 def _by_case(lines: list[str]) -> list[list[str]]:
