@@ -157,13 +157,13 @@ class FastProtocol:
 
         Nobody else wants them.
         """
-        location = setup.location
-        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=location)
+        hooks, location = item.ihook, setup.location
+        hooks.pytest_runtest_logstart(nodeid=item.nodeid, location=location)
         if self._kept is not None:
             self._kept += (setup, _after(setup, "teardown"))
         call = _turned(setup) if self._kept is None else _after(setup, "call")
-        item.ihook.pytest_runtest_logreport(report=call)
-        item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=location)
+        hooks.pytest_runtest_logreport(report=call)
+        hooks.pytest_runtest_logfinish(nodeid=item.nodeid, location=location)
 
     def _send(self, item: SampleItem, setup: pytest.TestReport) -> None:
         """Send one report to the xdist controller, which makes all of them."""

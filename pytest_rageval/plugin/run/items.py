@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
@@ -81,8 +80,8 @@ ENGINE: pytest.StashKey[ComputesElsewhere] = pytest.StashKey()
 _HOOKS: pytest.StashKey[Any] = pytest.StashKey()
 """Key in the parent of items: the hooks that are called for them."""
 
-_PLACE: pytest.StashKey[str] = pytest.StashKey()
-"""Key in the parent of items: the path that pytest's reports show."""
+_PLACE: pytest.StashKey[tuple[str, str]] = pytest.StashKey()
+"""Key in the parent of items: the path that pytest's reports show, and what headings begin with."""
 
 _UNWRITTEN: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 """Key in the config: what a target that is not written yet said, and of which sample first."""
@@ -94,6 +93,7 @@ class SampleItem(pytest.Item):
     def __init__(self, *, plan: Plan, case: Case, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._ihook: Any = None
+        self._location: tuple[str, int | None, str] | None = None
         self.plan = plan
         self.case = case
         self.result: SampleResult | None = None
@@ -116,15 +116,22 @@ class SampleItem(pytest.Item):
             self._ihook = known or self.parent.stash.setdefault(_HOOKS, self.parent.ihook)
         return self._ihook
 
-    @cached_property
+    # Not functools.cached_property, as in pytest: before Python 3.12 it takes a lock.
+    @property
     def location(self) -> tuple[str, int | None, str]:
         """Where the case is, as pytest says it, which looks up the same file for each of them."""
-        assert self.parent is not None
-        known = self.parent.stash.get(_PLACE, None)
-        if known is None:
-            known = self.parent.stash[_PLACE] = super().location[0]
-        _, line, heading = self.reportinfo()
-        return known, line, heading
+        if self._location is None:
+            assert self.parent is not None
+            known = self.parent.stash.get(_PLACE, None)
+            if known is None:
+                known = self.parent.stash[_PLACE] = (super().location[0], self._heading)
+            path, heading = known
+            self._location = path, 0, f"{heading}{self.name} "
+        return self._location
+
+    @property
+    def _heading(self) -> str:
+        return f"{one_line(self.plan.info.title)}: "
 
     def setup(self) -> None:
         """Score the case; if it cannot be judged, fail here, so that pytest reports an ERROR."""
@@ -213,7 +220,7 @@ class SampleItem(pytest.Item):
 
         It must not end like the node id: the terminal would replace its dots by ``::``.
         """
-        return self.path, 0, f"{one_line(self.plan.info.title)}: {self.name} "
+        return self.path, 0, f"{self._heading}{self.name} "
 
 
 def check_judged(plan: Plan, result: SampleResult) -> None:
