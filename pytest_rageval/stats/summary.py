@@ -53,20 +53,20 @@ def summarize(
     ``value_range`` is the metric's, with infinities where it is unbounded: it decides which
     interval is used. ``groups`` only changes the interval.
     """
-    scored: list[tuple[float, float]] = []
+    numbers: list[float] = []
+    sizes: list[float] = []
     of: list[int] | None = None if groups is None else []
     for at, (value, weight) in enumerate(zip(values, weights, strict=True)):
         if value is not None and value == value:  # noqa: PLR0124  (NaN is not itself)
-            scored.append((value, weight))
+            numbers.append(value)
+            sizes.append(weight)
             if of is not None and groups is not None:
                 of.append(groups[at])
-    numbers = [value for value, _ in scored]
-    sizes = [weight for _, weight in scored]
     interval = weighted_interval(numbers, sizes, value_range, confidence, of)
     low, high = interval if interval is not None else (None, None)
     return Summary(
         mean=math.fsum(numbers) / len(numbers) if numbers else None,
-        weighted_mean=weighted_mean(scored),
+        weighted_mean=weighted_mean(zip(numbers, sizes, strict=True)),
         n=len(numbers),
         unscored=len(values) - len(numbers),
         std=standard_deviation(numbers),
@@ -130,12 +130,11 @@ def weighted_interval(
     below two groups there is no interval.
     """
     tamed = tame(list(weights))
-    kept = [at for at, weight in enumerate(tamed) if weight > 0]
-    of = None if groups is None else [groups[at] for at in kept]
-    independent = len(kept) if of is None else len(set(of))
+    of = None if groups is None else [groups[at] for at, weight in enumerate(tamed) if weight > 0]
+    pairs = [pair for pair in zip(values, tamed, strict=True) if pair[1] > 0]
+    independent = len(pairs) if of is None else len(set(of))
     if independent < 2:
         return None
-    pairs = [(values[at], tamed[at]) for at in kept]
     low, high = value_range
     quantile = t_quantile(min(0.5 + confidence / 2.0, LARGEST_PROBABILITY), independent - 1)
     if math.isinf(low) or math.isinf(high):
@@ -144,7 +143,8 @@ def weighted_interval(
             return None  # wider than floats can represent
         return max(lower, low), min(upper, high)  # one end may be bounded
     span = high - low
-    unit = [((value - low) / span, weight) for value, weight in pairs]
+    is_unit = low == 0.0 and span == 1.0
+    unit = pairs if is_unit else [((value - low) / span, weight) for value, weight in pairs]
     lower, upper = _weighted_wilson_interval(unit, quantile, of)
     return low + span * lower, low + span * upper
 
