@@ -10,12 +10,13 @@ its names is looked up, or a name that nobody lists. Most runs are then spared m
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from threading import RLock
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from threading import Lock
+from types import ModuleType
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from pytest_rageval.errors import shorten, unknown_name
 
@@ -34,6 +35,11 @@ T = TypeVar("T", bound=Named)
 
 Adopt: TypeAlias = Callable[[Any, EntryPoint], Iterable[T]]
 """(the object that an entry point loads, the entry point) -> the entries made of it."""
+
+
+# Not held while a module is imported: what it does may wait for another thread. Not in a registry,
+# which may be copied.
+_TAKING: Final = Lock()
 
 
 class UnknownNameError(LookupError):
@@ -62,8 +68,7 @@ class Registry(Generic[T]):
         self._attribute = attribute
         self._group = group or ""
         self._entries: dict[str, T] = {}
-        self._waiting: list[str] | None = None  # the drop-in modules that are not loaded
-        self._lock = RLock()
+        self._waiting: set[str] | None = None  # the drop-in modules that are not taken
         self._adopt = adopt or _as_it_is
         self._is_complete = group is None
         self._aliases: dict[str, str] = {}
@@ -86,9 +91,13 @@ class Registry(Generic[T]):
         known = self._find(name, self._built_in(name)) or self._find(name, self._built_in())
         return known or self._find(name, self._load())
 
-    def __contains__(self, name: str) -> bool:
+    def defines(self, name: str) -> bool:
         """Return whether a module of the package defines this very name, and no alias."""
         return name in self._built_in(name)
+
+    def loaded(self, name: str) -> str | None:
+        """Return the registered name for a name or alias of what is loaded so far, or None."""
+        return self._find(name, self._entries)
 
     def names(self) -> list[str]:
         """Return every registered name, sorted."""
@@ -121,24 +130,26 @@ class Registry(Generic[T]):
 
     def _built_in(self, name: str | None = None) -> dict[str, T]:
         """Return the entries so far, at least the one with this name, or all of the drop-ins."""
-        with self._lock:
-            package = import_module(self._package)
-            if self._waiting is None:
-                self._waiting = sorted(one.name for one in pkgutil.iter_modules(package.__path__))
-            listed: Mapping[str, Iterable[str]] = getattr(package, "NAMES", {})
-            self._load_modules(
-                [one for one in self._waiting if name is None or name in listed.get(one, (name,))]
-            )
-            return self._entries
+        package = import_module(self._package)
+        listed: Mapping[str, Iterable[str]] = getattr(package, "NAMES", {})
+        for one in self._not_taken(package.__path__):
+            if name is None or name in listed.get(one, (name,)):
+                self._take(one, import_module(f"{self._package}.{one}"))
+        return self._entries
 
-    def _load_modules(self, names: Sequence[str]) -> None:
-        entries = dict(self._entries)
-        for name in names:
-            found = import_module(f"{self._package}.{name}")
-            for entry in getattr(found, self._attribute, ()):
-                self._insert(entries, entry)
-        self._entries = entries
-        self._waiting = [one for one in self._waiting or () if one not in names]
+    def _not_taken(self, path: Iterable[str]) -> list[str]:
+        with _TAKING:
+            if self._waiting is None:
+                self._waiting = {found.name for found in pkgutil.iter_modules(path)}
+            return sorted(self._waiting)
+
+    def _take(self, name: str, module: ModuleType) -> None:
+        """Register what a module defines, unless another thread has."""
+        with _TAKING:
+            if self._waiting is not None and name in self._waiting:
+                for entry in getattr(module, self._attribute, ()):
+                    self._insert(self._entries, entry)
+                self._waiting.remove(name)
 
     def _load(self) -> dict[str, T]:
         """Return all entries, including those of other distributions."""

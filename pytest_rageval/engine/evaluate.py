@@ -183,7 +183,11 @@ def run_case(plan: Plan, case: Case, judgement: Judgement | None = None) -> Samp
     """
     if case.skip is not None:
         return replace(unscored_result(plan, case), outcome="skipped")
-    result = score_case(plan, case, judgement)
+    return judged(plan, score_case(plan, case, judgement))
+
+
+def judged(plan: Plan, result: SampleResult) -> SampleResult:
+    """Return a result that was scored with its outcome."""
     if reasons_unjudged(plan, result):
         if result.invalid is not None and plan.on_invalid != "fail":
             return replace(result, outcome="skipped" if plan.on_invalid == "skip" else "xfailed")

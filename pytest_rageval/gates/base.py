@@ -11,11 +11,12 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final, Literal, Protocol, runtime_checkable
+from typing import Any, ClassVar, Final, Literal, Protocol, runtime_checkable
 
 from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
+    Baseline,
     Bound,
     GateOutcome,
     GateResult,
@@ -85,6 +86,64 @@ class Foreseeing(Protocol):
         ...
 
 
+# What a gate is shows in what it can do, not in its class: modules are loaded one by one, and tests
+# that restore sys.modules leave two of some.
+
+
+@runtime_checkable
+class BoundingGate(Protocol):
+    """A gate on a score that every sample has: those beyond its bound are worth a look."""
+
+    bounds_samples: ClassVar[bool]
+
+    @property
+    def target(self) -> str:
+        """The metric, or ``weighted_score``."""
+        ...
+
+    @property
+    def bound(self) -> Bound:
+        """What the figure must keep to."""
+        ...
+
+
+@runtime_checkable
+class ComparingGate(Gate, Protocol):
+    """A gate that compares with a baseline."""
+
+    @property
+    def baseline(self) -> Baseline:
+        """The earlier run."""
+        ...
+
+    @property
+    def higher_is_better(self) -> Mapping[str, bool]:
+        """The metrics that are compared."""
+        ...
+
+    def within(self, ids: Sequence[str]) -> ComparingGate:
+        """Return the gate for these samples only."""
+        ...
+
+    def lacks_samples(self, result: ScenarioResult) -> str:
+        """Return what is said of the baseline's samples that the result lacks, "" if none."""
+        ...
+
+
+@runtime_checkable
+class SlicedGate(Protocol):
+    """A gate that applies another one to parts of the samples."""
+
+    @property
+    def inner(self) -> Gate:
+        """The gate of each part."""
+        ...
+
+    def failed_samples(self, result: ScenarioResult) -> list[SampleResult]:
+        """Return the samples of the parts for which the gate fails."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class GateKind:
     """A kind of gate as the registry holds it.
@@ -116,7 +175,7 @@ GATE_REGISTRY: Registry[GateKind] = Registry("gate", "pytest_rageval.gates", "GA
 
 def is_scenario_gate(name: str) -> bool:
     """Return whether ``gates`` may have a gate of this name that is about no metric."""
-    return name in GATE_REGISTRY and GATE_REGISTRY.get(name).scope == "scenario"
+    return GATE_REGISTRY.defines(name) and GATE_REGISTRY.get(name).scope == "scenario"
 
 
 def make_gates(options: Mapping[str, Any], info: ScenarioInfo) -> list[Gate]:
@@ -192,7 +251,7 @@ def _metric_checks(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any
 
 
 def _kind(name: str, scope: str, path: tuple[str, ...], info: ScenarioInfo) -> GateKind:
-    found = GATE_REGISTRY.get(name) if name in GATE_REGISTRY else None
+    found = GATE_REGISTRY.get(name) if GATE_REGISTRY.defines(name) else None
     if found is not None and found.scope == scope:
         return found
     known = [kind.name for kind in GATE_REGISTRY if kind.scope == scope]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.gates.agreement import labels_of
@@ -45,6 +45,8 @@ from pytest_rageval.stats.wording import counted
 @dataclass(frozen=True, slots=True)
 class LowerBoundGate:
     """Compares the worse end of the weighted mean's interval: the upper one if lower is better."""
+
+    bounds_samples: ClassVar[bool] = True
 
     name: str
     target: str
@@ -84,6 +86,8 @@ class QuantileGate:
 
     For a maximum: that a share ``q`` does not exceed it.
     """
+
+    bounds_samples: ClassVar[bool] = True
 
     name: str
     target: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pytest_rageval.gates.base import (
     BOUND_KEYS,
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class MeanGate:
     """Compares the mean, weighted by sample, over the samples that have the score."""
+
+    bounds_samples: ClassVar[bool] = True
 
     name: str
     target: str

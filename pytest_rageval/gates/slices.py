@@ -13,6 +13,7 @@ from typing import Any, Final
 from pytest_rageval.errors import did_you_mean, shorten
 from pytest_rageval.gates.base import (
     Asked,
+    ComparingGate,
     Foreseeing,
     Gate,
     GateKind,
@@ -20,7 +21,6 @@ from pytest_rageval.gates.base import (
     each_gate,
     margin_of,
 )
-from pytest_rageval.gates.regression import RegressionGate
 from pytest_rageval.gates.watch_mean import MeanWatch
 from pytest_rageval.model import (
     CAUSE,
@@ -178,14 +178,14 @@ def _left_out(new: Collection[str], run: str) -> str:
     return f"; not in {run}, left out: {', '.join(list(new)[:_LISTED])}{more}"
 
 
-def _compared(gate: Gate) -> RegressionGate | None:
+def _compared(gate: Gate) -> ComparingGate | None:
     """Return the comparing gate itself or inside nested slices, None for other gates."""
     if isinstance(gate, SliceGate):
         return _compared(gate.inner)
-    return gate if isinstance(gate, RegressionGate) else None
+    return gate if isinstance(gate, ComparingGate) else None
 
 
-def _ids_of(gate: RegressionGate | None) -> frozenset[str]:
+def _ids_of(gate: ComparingGate | None) -> frozenset[str]:
     """Return the ids of the baseline's samples; none without a comparison."""
     return frozenset(gate.baseline.ids if gate is not None else ())
 
@@ -194,7 +194,7 @@ def _within(gate: Gate, samples: Sequence[SampleResult], theirs: frozenset[str])
     """Return the gate for ``samples`` only; ``theirs`` are the ids of the baseline."""
     if isinstance(gate, SliceGate):
         return replace(gate, inner=_within(gate.inner, samples, theirs))
-    if isinstance(gate, RegressionGate):
+    if isinstance(gate, ComparingGate):
         ids = [sample.sample_id for sample in samples]
         return gate.within([sample_id for sample_id in ids if sample_id in theirs])
     return gate

@@ -5,17 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from pytest_rageval.gates.base import Gate
-from pytest_rageval.gates.mean import MeanGate
+from pytest_rageval.gates.base import BoundingGate, ComparingGate, Gate, SlicedGate
 from pytest_rageval.model import TOLERANCE, Bound, GateResult, SampleResult, ScenarioResult
 from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import counted
-
-if TYPE_CHECKING:
-    from pytest_rageval.gates.regression import RegressionGate
 
 LISTED: Final = 5
 _OF_EACH: Final = 3
@@ -36,19 +32,12 @@ def worst_samples(result: ScenarioResult, gate: Gate, verdict: GateResult) -> li
     For a mean, bound or quantile these are beyond the bound; for a comparison, worse than in the
     baseline. [] for other gates. Equal ones are in dataset order.
     """
-    if isinstance(gate, MeanGate):
-        return _beyond(result, gate.target, gate.bound, verdict.observed)
-    # Not at the top: most runs have no other gate that knows its samples.
-    from pytest_rageval.gates.bound import LowerBoundGate, QuantileGate
-    from pytest_rageval.gates.regression import RegressionGate
-    from pytest_rageval.gates.slices import SliceGate
-
-    if isinstance(gate, SliceGate):
+    if isinstance(gate, SlicedGate):
         part = replace(result, samples=gate.failed_samples(result))
         return worst_samples(part, gate.inner, verdict)
-    if isinstance(gate, RegressionGate):
+    if isinstance(gate, ComparingGate):
         return _fallen(result, gate)
-    if isinstance(gate, LowerBoundGate | QuantileGate):
+    if isinstance(gate, BoundingGate):
         return _beyond(result, gate.target, gate.bound, verdict.observed)
     return []
 
@@ -76,7 +65,7 @@ def _beyond(
     return [WorstSamples(f"{heading}; the {extreme}:", rows)]
 
 
-def _fallen(result: ScenarioResult, gate: RegressionGate) -> list[WorstSamples]:
+def _fallen(result: ScenarioResult, gate: ComparingGate) -> list[WorstSamples]:
     # It imports numpy, which runs without a comparison need not load.
     from pytest_rageval.stats.comparison import paired_scores
 

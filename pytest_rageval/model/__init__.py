@@ -5,11 +5,18 @@ All are frozen dataclasses of JSON types. ``None`` as a score means unscored and
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+from pytest_rageval.model.labels import (
+    CHOSEN,
+    RANDOM,
+    Agreement,
+    Corrected,
+    Disagreement,
+    Draw,
+    HumanLabels,
+    Label,
+    answer_digest,
+)
 from pytest_rageval.model.names import (
-    BEST,
     BUDGET,
     CAUSE,
     CAUSES,
@@ -21,7 +28,6 @@ from pytest_rageval.model.names import (
     REPEATS,
     REPLAY,
     RETRIEVAL,
-    SEPARATOR,
     TARGET,
     TOLERANCE,
     WEIGHTED_SCORE,
@@ -55,26 +61,15 @@ from pytest_rageval.model.scenario import (
     SignificanceTest,
     title_of,
 )
-
-if TYPE_CHECKING:
-    from pytest_rageval.model.labels import (
-        CHOSEN,
-        RANDOM,
-        Agreement,
-        Corrected,
-        Disagreement,
-        Draw,
-        HumanLabels,
-        Label,
-        answer_digest,
-    )
-    from pytest_rageval.model.variants import (
-        CauseChange,
-        Contest,
-        RankedVariant,
-        Ranking,
-        VariantPair,
-    )
+from pytest_rageval.model.variants import (
+    BEST,
+    SEPARATOR,
+    CauseChange,
+    Contest,
+    RankedVariant,
+    Ranking,
+    VariantPair,
+)
 
 __all__ = [
     "BEST",
@@ -140,12 +135,3 @@ __all__ = [
     "value_text",
     "wire_text",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """Load labels and variants when they are asked for: most scenarios have neither."""
-    for module in ("labels", "variants") if name in __all__ else ():
-        found = import_module(f"{__name__}.{module}")
-        if hasattr(found, name):
-            return getattr(found, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

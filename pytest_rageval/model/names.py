@@ -56,9 +56,3 @@ Band = Literal["good", "warn", "bad"]
 TestName = Literal["permutation", "t", "wilcoxon", "bootstrap"]
 Correction = Literal["max-t", "holm", "none"]
 """How p-values of several metrics are adjusted for being several."""
-
-BEST: Final = "best"
-"""The name of the gate that compares the variants of a scenario."""
-
-SEPARATOR: Final = "::"
-"""What separates a scenario's name from that of its variant."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from pytest_rageval.model.labels import Agreement, Corrected
 from pytest_rageval.model.names import (
     NOT_ASKED,
     WEIGHTED_SCORE,
@@ -17,10 +18,7 @@ from pytest_rageval.model.names import (
 )
 from pytest_rageval.model.plain import nothing
 from pytest_rageval.model.scenario import ScenarioInfo
-
-if TYPE_CHECKING:
-    from pytest_rageval.model.labels import Agreement, Corrected
-    from pytest_rageval.model.variants import Ranking
+from pytest_rageval.model.variants import Ranking
 
 
 @dataclass(frozen=True, slots=True)

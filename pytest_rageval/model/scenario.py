@@ -5,22 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from pytest_rageval.model.names import (
-    CAUSE,
-    SEPARATOR,
-    TOLERANCE,
-    WEIGHTED_SCORE,
-    Band,
-    Correction,
-    TestName,
-)
+from pytest_rageval.model.labels import HumanLabels
+from pytest_rageval.model.names import CAUSE, TOLERANCE, WEIGHTED_SCORE, Band, Correction, TestName
 from pytest_rageval.model.plain import NOTHING, nothing
-
-if TYPE_CHECKING:
-    from pytest_rageval.model.labels import HumanLabels
-    from pytest_rageval.model.variants import Contest
+from pytest_rageval.model.variants import SEPARATOR, Contest
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,10 +299,6 @@ class ScenarioInfo:
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> ScenarioInfo:
         """Return what ``to_dict`` took apart."""
-        # Not at the top: most scenarios have neither labels nor variants.
-        from pytest_rageval.model.labels import HumanLabels
-        from pytest_rageval.model.variants import Contest
-
         known = dict(plain)
         known["metrics"] = tuple(map(MetricColumn.from_dict, plain["metrics"]))
         known["thresholds"] = {name: Bound(**ends) for name, ends in plain["thresholds"].items()}

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
 from pytest_rageval.model.names import WEIGHTED_SCORE, Cause
+
+BEST: Final = "best"
+"""The name of the gate that compares the variants of a scenario."""
+
+SEPARATOR: Final = "::"
+"""What separates a scenario's name from that of its variant."""
 
 
 @dataclass(frozen=True, slots=True)

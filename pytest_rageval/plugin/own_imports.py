@@ -14,10 +14,11 @@ from types import ModuleType
 from typing import Final
 
 _OURS: Final = "pytest_rageval."
+_PYTESTS: Final = "AssertionRewritingHook"
 
 
 class _OwnImports:
-    """A finder of modules, ahead of pytest's own; it leaves all modules of others to the rest."""
+    """A finder of modules just ahead of pytest's own; it leaves modules of others to the rest."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -26,9 +27,11 @@ class _OwnImports:
 
 
 def import_as_it_is() -> Callable[[], None]:
-    """Find this package's modules without pytest; return what ends it."""
+    """Find this package's modules ahead of pytest; return what ends it."""
     finder = _OwnImports()
-    sys.meta_path.insert(0, finder)
+    at = next((at for at, one in enumerate(sys.meta_path) if type(one).__name__ == _PYTESTS), None)
+    if at is not None:  # it is not there with --assert=plain
+        sys.meta_path.insert(at, finder)
 
     def end() -> None:
         if finder in sys.meta_path:

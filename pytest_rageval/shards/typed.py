@@ -8,8 +8,6 @@ from functools import cache
 from types import UnionType
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
-from pytest_rageval import model
-
 Check = Callable[[Any], bool]
 
 _HUGE: Final = 1e300
@@ -35,9 +33,7 @@ def check_of(kind: Any) -> Check:
 
 def field_checks(kind: type) -> tuple[Check, ...]:
     """Return a check for each field of a data class, or of a named tuple, in their order."""
-    # Modules of the model import some of its types for type checkers alone.
-    known = {name: getattr(model, name) for name in model.__all__}
-    hints = get_type_hints(kind, localns=known)
+    hints = get_type_hints(kind)
     return tuple(check_of(hints[name]) for name in _names(kind))
 
 

@@ -220,6 +220,21 @@ def test_nothing_differs(
     compare(options)
 
 
+# A conftest.py in whose run scoring acts otherwise, whoever calls it.
+SCORING = """
+from pytest_rageval.engine.scoring import score_sample
+from pytest_rageval.plugin.run import fast_protocol, items
+MonkeyPatch = pytest.MonkeyPatch()
+SEEN = []
+def pytest_configure():
+    score = score_sample.score_case
+    def acting(plan, case, judgement=None):{action}
+        return score(plan, case, judgement)
+    for module in (fast_protocol, items):
+        MonkeyPatch.setattr(module, "score_case", acting)
+def pytest_unconfigure():
+    MonkeyPatch.undo()
+"""
 # What a conftest.py, or a plugin that it registers, may do during a run.
 MEDDLING = {
     "replaces a method of an item": """
@@ -279,25 +294,49 @@ import os
 def pytest_rageval_sample_scored(result):
     print(result.sample_id, os.environ.get("PYTEST_CURRENT_TEST"))
 """,
-    "interrupts": """
-from pytest_rageval.engine import evaluate
-from pytest_rageval.engine.scoring import score_sample
-from pytest_rageval.plugin.run import fast_protocol, items
+    "replaces a method before anything is collected": """
+from pytest_rageval.plugin.run.items import SampleItem
 MonkeyPatch = pytest.MonkeyPatch()
-def stopping(score):
-    def scored(plan, case):
-        if case.id == "again":
-            raise KeyboardInterrupt
-        return score(plan, case)
-    return scored
-def pytest_configure():
-    MonkeyPatch.setattr(fast_protocol, "run_case", stopping(fast_protocol.run_case))
-    MonkeyPatch.setattr(
-        items, "score_case", lambda plan, case, _: stopping(score_sample.score_case)(plan, case)
-    )
+def runtest(self, old=SampleItem.runtest):
+    if self.name == "right":
+        pytest.fail("no", pytrace=False)
+    old(self)
+MonkeyPatch.setattr(SampleItem, "runtest", runtest)
 def pytest_unconfigure():
     MonkeyPatch.undo()
 """,
+    "runs items twice": """
+def pytest_collection_modifyitems(items):
+    items[:] = [item for one in items for item in (one, one)]
+""",
+    "looks while it runs": """
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop(session):
+    found = yield
+    stats = session.config.pluginmanager.get_plugin("terminalreporter").stats
+    print("kept", len(stats.get("", ())))
+    return found
+""",
+    "interrupts": SCORING.format(
+        action="""
+        if case.id == "again":
+            raise KeyboardInterrupt
+"""
+    ),
+    "raises once": SCORING.format(
+        action="""
+        if case.id == "again" and not SEEN:
+            SEEN.append(case.id)
+            raise RuntimeError("no second chance")
+"""
+    ),
+    "gives no score once": SCORING.format(
+        action="""
+        if case.id == "again" and not SEEN:
+            SEEN.append(case.id)
+            return score_sample.unscored_result(plan, case)
+"""
+    ),
 }
 
 
@@ -307,7 +346,7 @@ def test_nothing_differs_where_somebody_meddles(
 ) -> None:
     """[E18] The verdict above all."""
     mixed.conftest(f"import pytest\n{conftest}")
-    compare("-v")
+    compare("-v --tb=line")  # tracebacks go through other functions
 
 
 def test_a_plugin_of_the_xdist_controller_sees_what_it_saw(

@@ -8,7 +8,7 @@ import math
 import pickle
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -20,8 +20,10 @@ from pytest_rageval.model import (
     MetricColumn,
     SampleResult,
     ScenarioInfo,
+    ScenarioResult,
     SignificanceTest,
 )
+from pytest_rageval.notebooks.results import EvaluationResult
 
 
 @pytest.mark.parametrize(
@@ -206,3 +208,9 @@ def test_the_range_of_the_weighted_score(
     """S1: each end is the weighted mean of the metrics' ends."""
     info = ScenarioInfo("s", "s.yaml", "s.yaml", tuple(columns))
     assert info.weighted_range == expected
+
+
+@pytest.mark.parametrize("kind", [ScenarioResult, ScenarioInfo, SampleResult, EvaluationResult])
+def test_types_of_public_classes_resolve(kind: type) -> None:
+    """For those who read them at run time, as pydantic and FastAPI do."""
+    assert get_type_hints(kind)

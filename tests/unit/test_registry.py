@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -109,8 +110,8 @@ def test_a_listed_module_is_loaded_for_its_names_alone(
 
 
 def test_what_is_loaded_step_by_step_is_what_is_loaded_at_once(listing: Registry[Thing]) -> None:
-    assert "gamma" in listing
-    assert "a" not in listing  # only names are, and no alias
+    assert listing.defines("gamma")
+    assert not listing.defines("a")  # only names are, and no alias
     assert _loaded() == {"helper", "two"}
     assert listing.get("alpha").name == "alpha"
     assert listing.extended([Thing("delta")]).names() == ["alpha", "beta", "delta", "gamma"]
@@ -128,6 +129,47 @@ def test_a_name_taken_by_a_module_that_is_not_listed_is_registered_twice(
     for _ in range(2):
         with pytest.raises(ValueError, match="thing 'gamma' is registered twice"):
             listing.get("gamma")
+
+
+def test_a_load_that_is_interrupted_is_made_up_for(
+    listing: Registry[Thing], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by Ctrl-C in a notebook: names and aliases are there at the next look-up."""
+
+    def interrupted(name: str) -> object:
+        if name.endswith(".two"):
+            raise KeyboardInterrupt
+        return import_module(name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pytest_rageval.registry.import_module", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            listing.names()
+    assert listing.get("a").name == "alpha"
+    assert listing.names() == ["alpha", "beta", "gamma"]
+
+
+def test_an_entry_point_may_look_something_up(
+    package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A metric that builds on one of ours."""
+    made: Registry[Thing] = Registry("thing", package, "THINGS", group="things")
+
+    class Point:
+        name = "delta"
+
+        def load(self) -> Thing:
+            return Thing("delta", (made.get("alpha").name + "-based",))
+
+    monkeypatch.setattr("pytest_rageval.registry.entry_points", lambda group: [Point()])
+    assert made.names() == ["alpha", "beta", "delta", "gamma"]
+    assert made.names() == ["alpha", "beta", "delta", "gamma"]
+    assert made.get("Alpha-Based").name == "delta"
+
+
+def test_a_registry_can_be_copied(listing: Registry[Thing]) -> None:
+    """Whoever sends a function elsewhere may send it along."""
+    assert copy.deepcopy(listing).names() == ["alpha", "beta", "gamma"]
 
 
 def test_threads_that_look_up_at_once_lose_nothing(

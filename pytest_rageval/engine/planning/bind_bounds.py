@@ -116,7 +116,9 @@ def _resolve_gates(
 def _metric_or(written: str, binding: Binding, names: Sequence[str]) -> str:
     """Return the name that results use for a metric; other names as written."""
     if written == WEIGHTED_SCORE or is_scenario_gate(written):
-        return written  # to look for a metric of this name would load all metrics
+        # Looking further than the scenario's own metrics would load all of them.
+        found = binding.known_metrics.loaded(written)
+        return found if found is not None and found in names else written
     return resolve_metric(written, names, binding.known_metrics) or written
 
 

@@ -3,7 +3,7 @@
 pytest sets up, calls and tears down an item through sixteen hook calls, which cost ten times
 what scoring does. A case of this package's own metrics uses none of what they offer. So it is
 scored first. If it passes, the same reports are sent in the same order; whatever else it is goes
-pytest's way, as if nothing had been scored. Wherever somebody could tell the difference, all cases
+pytest's way with what scoring gave. Wherever somebody could tell the difference, all cases
 go pytest's way.
 """
 
@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, NoReturn
 
 import pytest
 
-from pytest_rageval.engine.evaluate import run_case
+from pytest_rageval.engine.evaluate import judged
+from pytest_rageval.engine.scoring.score_sample import score_case
 from pytest_rageval.model import SampleResult
 from pytest_rageval.plugin.run.fast_reports import (
     PHASES,
@@ -23,7 +25,7 @@ from pytest_rageval.plugin.run.fast_reports import (
     reason_lines,
     strangers,
 )
-from pytest_rageval.plugin.run.items import SampleItem
+from pytest_rageval.plugin.run.items import METHODS, SampleItem
 
 _CURRENT: Final = "PYTEST_CURRENT_TEST"
 # Of a setup or teardown that passed, these keep the report for --durations, or do nothing.
@@ -37,12 +39,16 @@ _KEEP_OR_DO_NOTHING: Final = (
     "pytest_rageval.",
 )
 # Where plugins may look at the reports that the terminal has kept.
-_AT_THE_END: Final = ("pytest_sessionfinish", "pytest_terminal_summary", "pytest_unconfigure")
+_LOOKING_BACK: Final = (
+    "pytest_runtestloop",
+    "pytest_keyboard_interrupt",
+    "pytest_internalerror",
+    "pytest_sessionfinish",
+    "pytest_terminal_summary",
+    "pytest_unconfigure",
+)
 _RAISED: Final = (KeyboardInterrupt, pytest.exit.Exception)
 _MEANT: Final = frozenset({"skip", "skipif", "xfail"})
-# What pytest's way calls of an item, and somebody may have replaced.
-_CALLED: Final = ("setup", "runtest", "teardown", "reportinfo", "repr_failure")
-_METHODS: Final = {name: getattr(SampleItem, name) for name in _CALLED}
 
 
 class FastProtocol:
@@ -51,6 +57,7 @@ class FastProtocol:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._first: SampleItem | None = None
+        self._previous: pytest.Item | None = None
         self._is_fast = False
         self._log: Callable[[SampleItem, pytest.TestReport], None] = self._log_all
         self._kept: list[Any] | None = None
@@ -74,7 +81,7 @@ class FastProtocol:
 
         The first one sets up what the others share, the last one tears it down.
         """
-        first = self._first
+        first, previous, self._previous = self._first, self._previous, item
         if first is None or first.parent is not item.parent:
             self._begin(item)
             return None
@@ -84,8 +91,10 @@ class FastProtocol:
             and type(item) is SampleItem
             and nextitem is not None
             and nextitem.parent is item.parent
+            and item is not nextitem
+            and item is not previous
             and not any(mark.name in _MEANT for mark in item.own_markers)
-            and item.__dict__.keys().isdisjoint(_CALLED)
+            and item.__dict__.keys().isdisjoint(METHODS)
         ):
             return self._run(item)
         return None
@@ -97,7 +106,7 @@ class FastProtocol:
             self._first is not None
             and self._first.plan.is_plain
             and not any(mark.name in _MEANT for mark in item.iter_markers())
-            and all(getattr(SampleItem, name) is method for name, method in _METHODS.items())
+            and all(getattr(SampleItem, name) is method for name, method in METHODS.items())
             and not reason_against(self._config, item.ihook)
         )
         if self._is_fast:
@@ -117,12 +126,20 @@ class FastProtocol:
         They are a quarter of a run's memory.
         """
         terminal: Any = self._config.pluginmanager.get_plugin("terminalreporter")
-        looks = self._config.getoption("durations", None) is not None
-        looks = looks or any(any(strangers(self._config.hook, hook)) for hook in _AT_THE_END)
-        return terminal.stats.setdefault("", []) if looks and terminal is not None else None
+        if terminal is None:
+            return None
+        looks = (
+            self._config.getoption("durations", None) is not None
+            or self._config.getini("console_output_style") == "times"  # it does so itself
+            or any(any(strangers(self._config.hook, hook)) for hook in _LOOKING_BACK)
+        )
+        return terminal.stats.setdefault("", []) if looks else None
 
     def _run(self, item: SampleItem) -> bool | None:
-        """Run a case, and return True; None if it does not pass."""
+        """Run a case, and return True; None if it does not pass.
+
+        Then pytest's way begins with what scoring gave: an error must not get a second chance.
+        """
         results: list[SampleResult] = []
         try:
             setup = pytest.CallInfo.from_call(
@@ -131,17 +148,23 @@ class FastProtocol:
         except _RAISED:
             item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
             raise
-        if not results or results[0].outcome != "passed" or item.session.shouldstop:
+        if setup.excinfo is not None:
+            item.tried = partial(_raise, setup.excinfo.value)
+            return None
+        result = judged(item.plan, results[0])
+        session = item.session
+        if result.outcome != "passed" or session.shouldstop or session.shouldfail:
+            item.tried = partial(next, iter(results))
             return None
         item.begin()
-        item.result = results[0]
+        item.result = result
         self._log(item, pytest.TestReport.from_item_and_call(item, setup))
         os.environ.pop(_CURRENT, None)
         return True
 
     def _score(self, item: SampleItem) -> SampleResult:
         os.environ[_CURRENT] = f"{item.nodeid} (setup)".replace("\x00", "(null)")
-        return run_case(item.plan, item.case)
+        return score_case(item.plan, item.case)
 
     def _log_all(self, item: SampleItem, setup: pytest.TestReport) -> None:
         """Send the reports of a case through the hooks, as pytest does."""
@@ -171,6 +194,10 @@ class FastProtocol:
         call = _turned(setup)
         setattr(call, PHASES, phases)
         item.ihook.pytest_runtest_logreport(report=call)
+
+
+def _raise(error: BaseException) -> NoReturn:
+    raise error
 
 
 def _after(setup: pytest.TestReport, when: Any) -> pytest.TestReport:

@@ -55,7 +55,8 @@ _OPTIONS: Final = {
     "trace": "--trace",
     "usepdb": "--pdb",
 }
-# Before, pytest collected exceptions of threads and finalizers in each phase of an item.
+# Before, pytest looked for exceptions of threads and finalizers in each phase of an item alone;
+# since then they wait for the next item that goes its way.
 _OLDEST: Final = (8, 4)
 
 

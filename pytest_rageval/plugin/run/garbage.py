@@ -7,11 +7,9 @@ and samples live until the end of the run, and scanning the samples took a quart
 
 from __future__ import annotations
 
-import atexit
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 
 
 @contextmanager
@@ -24,15 +22,3 @@ def garbage_kept() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-def hide_all() -> None:
-    """Hide all that is there from the collector, until hooks.py calls ``gc.unfreeze()``."""
-    gc.freeze()
-    _hide_at_exit()
-
-
-@cache
-def _hide_at_exit() -> None:
-    """Have the interpreter not look through a whole run twice when it ends; once a process."""
-    atexit.register(gc.freeze)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 import pytest
 
@@ -80,25 +81,28 @@ ENGINE: pytest.StashKey[ComputesElsewhere] = pytest.StashKey()
 _HOOKS: pytest.StashKey[Any] = pytest.StashKey()
 """Key in the parent of items: the hooks that are called for them."""
 
-_PLACE: pytest.StashKey[tuple[str, str]] = pytest.StashKey()
-"""Key in the parent of items: the path that pytest's reports show, and what headings begin with."""
+_PLACE: pytest.StashKey[str] = pytest.StashKey()
+"""Key in the parent of items: the path that pytest's reports show."""
 
 _UNWRITTEN: pytest.StashKey[dict[str, str]] = pytest.StashKey()
 """Key in the config: what a target that is not written yet said, and of which sample first."""
 
 
 class SampleItem(pytest.Item):
-    """One case of a scenario. ``result`` is None until it was scored."""
+    """One case of a scenario. ``result`` is None until it was scored.
+
+    ``tried`` gives what scoring it has given already, a result or an exception.
+    """
 
     def __init__(self, *, plan: Plan, case: Case, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._ihook: Any = None
-        self._location: tuple[str, int | None, str] | None = None
         self.plan = plan
         self.case = case
         self.result: SampleResult | None = None
         self.lost = ""
         self.is_set_up = False
+        self.tried: Callable[[], SampleResult] | None = None
         self._is_left_out = False
         self._is_repeated = False
 
@@ -116,22 +120,15 @@ class SampleItem(pytest.Item):
             self._ihook = known or self.parent.stash.setdefault(_HOOKS, self.parent.ihook)
         return self._ihook
 
-    # Not functools.cached_property, as in pytest: before Python 3.12 it takes a lock.
-    @property
+    @cached_property
     def location(self) -> tuple[str, int | None, str]:
         """Where the case is, as pytest says it, which looks up the same file for each of them."""
-        if self._location is None:
-            assert self.parent is not None
-            known = self.parent.stash.get(_PLACE, None)
-            if known is None:
-                known = self.parent.stash[_PLACE] = (super().location[0], self._heading)
-            path, heading = known
-            self._location = path, 0, f"{heading}{self.name} "
-        return self._location
-
-    @property
-    def _heading(self) -> str:
-        return f"{one_line(self.plan.info.title)}: "
+        assert self.parent is not None
+        known = self.parent.stash.get(_PLACE, None)
+        if known is None:
+            known = self.parent.stash[_PLACE] = super().location[0]
+        _, line, heading = self.reportinfo()
+        return known, line, heading
 
     def setup(self) -> None:
         """Score the case; if it cannot be judged, fail here, so that pytest reports an ERROR."""
@@ -141,7 +138,8 @@ class SampleItem(pytest.Item):
         judgement = self.config.stash[JUDGE_ITEM](self) if self.is_asked else None
         if self.is_computed_elsewhere:
             judgement = self._computed(judgement)
-        self.result = score_case(self.plan, self.case, judgement)
+        tried, self.tried = self.tried, None
+        self.result = tried() if tried is not None else score_case(self.plan, self.case, judgement)
         self._say_once(self.result)
         check_judged(self.plan, self.result)
 
@@ -220,7 +218,14 @@ class SampleItem(pytest.Item):
 
         It must not end like the node id: the terminal would replace its dots by ``::``.
         """
-        return self.path, 0, f"{self._heading}{self.name} "
+        return self.path, 0, f"{one_line(self.plan.info.title)}: {self.name} "
+
+
+METHODS: Final = {
+    name: getattr(SampleItem, name)
+    for name in ("setup", "runtest", "teardown", "reportinfo", "repr_failure")
+}
+"""What pytest calls of an item, before anybody can replace it."""
 
 
 def check_judged(plan: Plan, result: SampleResult) -> None:

@@ -6,6 +6,7 @@ controller (which receives them).
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Generator, Iterable
 from dataclasses import replace
@@ -20,7 +21,7 @@ from pytest_rageval.plugin.options import STRICT
 from pytest_rageval.plugin.quality_options import refuse_empty_run
 from pytest_rageval.plugin.run import transport
 from pytest_rageval.plugin.run.contests import Contests
-from pytest_rageval.plugin.run.garbage import garbage_kept, hide_all
+from pytest_rageval.plugin.run.garbage import garbage_kept
 from pytest_rageval.plugin.run.gate_reports import report_gates
 from pytest_rageval.plugin.run.last_failed import deselected
 from pytest_rageval.plugin.run.report_outcome import is_of_a_part, outcome_of
@@ -97,7 +98,7 @@ class RagevalSession:
         self._unsent = self.selected_scenarios()
         self.begin(self._unsent)
         if self._items:
-            hide_all()
+            gc.freeze()  # hides the samples from the collector, until hooks.py calls gc.unfreeze()
 
     def begin(self, scenarios: Iterable[ScenarioInfo]) -> None:
         """Note the scenarios that are about to run."""
@@ -221,7 +222,7 @@ class RagevalSession:
         self._results.record(scenario, report.nodeid, result)
         self._recorded += 1
         if self._recorded % _FREEZE_EVERY == 0:
-            hide_all()
+            gc.freeze()
         # For the words of -v.
         setattr(report, SCORE_ATTRIBUTE, result.weighted_score)
         if self._junit is not None:

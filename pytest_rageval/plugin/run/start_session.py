@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_rageval.plugin.run.garbage import hide_all
 from pytest_rageval.plugin.run.session import RagevalSession
 from pytest_rageval.plugin.settings import Settings
 from pytest_rageval.plugin.show.next_steps import NextSteps
@@ -23,7 +22,6 @@ def ensure_session(config: pytest.Config, settings: Settings) -> None:
         # Not get_verbosity(): before pytest 9 it needs the terminal plugin.
         if config.getoption("verbose", 0) > 0:
             config.pluginmanager.register(ScoreWords())
-        hide_all()  # the modules that were loaded for it stay to the end
 
 
 def _fast(config: pytest.Config) -> object:
