@@ -10,11 +10,11 @@ its names is looked up, or a name that nobody lists. Most runs are then spared m
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from copy import copy
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from threading import Lock
+from threading import Lock, get_ident
 from types import ModuleType
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
@@ -71,6 +71,8 @@ class Registry(Generic[T]):
         self._waiting: set[str] | None = None  # the drop-in modules that are not taken
         self._adopt = adopt or _as_it_is
         self._is_complete = group is None
+        self._points: set[EntryPoint] = set()  # those that are loaded
+        self._loading: set[int] = set()  # the threads that load some
         self._aliases: dict[str, str] = {}
         self._broken: dict[str, str] = {}
 
@@ -92,7 +94,7 @@ class Registry(Generic[T]):
         return known or self._find(name, self._load())
 
     def defines(self, name: str) -> bool:
-        """Return whether a module of the package defines this very name, and no alias."""
+        """Return whether this name, and no alias, is registered, or a module defines it."""
         return name in self._built_in(name)
 
     def loaded(self, name: str) -> str | None:
@@ -121,7 +123,8 @@ class Registry(Generic[T]):
     def _extend(self, entries: Iterable[T]) -> None:
         """Replace the dictionaries by copies, and add ``entries``."""
         self._entries, self._aliases = dict(self._entries), dict(self._aliases)
-        self._broken = dict(self._broken)
+        self._broken, self._points = dict(self._broken), set(self._points)
+        self._waiting, self._loading = set(self._waiting or ()), set()
         for entry in entries:
             self._insert(self._entries, entry)
 
@@ -147,23 +150,31 @@ class Registry(Generic[T]):
         """Register what a module defines, unless another thread has."""
         with _TAKING:
             if self._waiting is not None and name in self._waiting:
-                for entry in getattr(module, self._attribute, ()):
-                    self._insert(self._entries, entry)
+                self._insert_all(getattr(module, self._attribute, ()))
                 self._waiting.remove(name)
 
     def _load(self) -> dict[str, T]:
         """Return all entries, including those of other distributions."""
-        entries = self._built_in()
-        if not self._is_complete:
-            self._is_complete = True
-            for point in sorted(entry_points(group=self._group), key=lambda found: found.name):
-                self._load_entry_point(point, entries)
+        entries, thread = self._built_in(), get_ident()
+        # An entry point may look something up while it is loaded.
+        if not self._is_complete and thread not in self._loading:
+            self._loading.add(thread)
+            try:
+                for point in sorted(entry_points(group=self._group), key=lambda found: found.name):
+                    self._load_entry_point(point)
+                self._is_complete = True
+            finally:
+                self._loading.discard(thread)
         return entries
 
-    def _load_entry_point(self, point: EntryPoint, entries: dict[str, T]) -> None:
+    def _load_entry_point(self, point: EntryPoint) -> None:
+        """Register what an entry point gives, unless it was before."""
         try:
-            for entry in self._adopt(point.load(), point):
-                self._insert(entries, entry)
+            found = () if point in self._points else tuple(self._adopt(point.load(), point))
+            with _TAKING:
+                if point not in self._points:
+                    self._points.add(point)
+                    self._insert_all(found)
         except (Exception, SystemExit) as error:  # noqa: BLE001  (anyone's code, which most scenarios do not use)
             owner = f" of {point.dist.name}" if point.dist is not None else ""
             text = shorten(" ".join(str(error).split()), 300)
@@ -171,6 +182,17 @@ class Registry(Generic[T]):
                 f"The entry point '{point.name} = {point.value}'{owner} cannot be used: "
                 f"{type(error).__name__}: {text}."
             )
+
+    def _insert_all(self, entries: Collection[T]) -> None:
+        """Register all of them, or none."""
+        for entry in entries:
+            self._refuse_taken(entry)
+        for entry in entries:
+            self._insert(self._entries, entry)
+
+    def _refuse_taken(self, entry: T) -> None:
+        if entry.name in self._entries:
+            raise ValueError(f"{self.kind} {entry.name!r} is registered twice")
 
     def _insert(self, entries: dict[str, T], entry: T) -> None:
         if entry.name in entries:

@@ -187,7 +187,7 @@ def run_case(plan: Plan, case: Case, judgement: Judgement | None = None) -> Samp
 
 
 def judged(plan: Plan, result: SampleResult) -> SampleResult:
-    """Return a result that was scored with its outcome."""
+    """Return a scored result with the outcome that pytest would report."""
     if reasons_unjudged(plan, result):
         if result.invalid is not None and plan.on_invalid != "fail":
             return replace(result, outcome="skipped" if plan.on_invalid == "skip" else "xfailed")

@@ -86,8 +86,8 @@ class Foreseeing(Protocol):
         ...
 
 
-# What a gate is shows in what it can do, not in its class: modules are loaded one by one, and tests
-# that restore sys.modules leave two of some.
+# For slices.py and worst.py, what a gate is shows in what it can do, not in its class: modules are
+# loaded one by one, and tests that restore sys.modules leave two of some.
 
 
 @runtime_checkable

@@ -19,7 +19,7 @@ from pytest_rageval.plugin.options import SCENARIO, add_options
 from pytest_rageval.plugin.own_imports import import_as_it_is
 from pytest_rageval.plugin.run.garbage import garbage_kept
 from pytest_rageval.plugin.run.last_failed import LastFailedGates, without_gates
-from pytest_rageval.plugin.settings import SETTINGS, Settings, conditions, overrides
+from pytest_rageval.plugin.settings import SETTINGS, Settings, conditions, is_controller, overrides
 from pytest_rageval.text.printable import printable
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def pytest_configure(config: pytest.Config) -> None:
         else:
             config.args[:] = named
         config.args_source = pytest.Config.ArgsSource.ARGS
-    if config.getoption("dist", "no") != "no" and not hasattr(config, "workerinput"):
+    if is_controller(config):
         from pytest_rageval.plugin.configuration import path_unknown_to_workers
         from pytest_rageval.plugin.run.start_session import ensure_session
 

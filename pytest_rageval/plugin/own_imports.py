@@ -1,8 +1,8 @@
 """Has Python import this package's modules as they are.
 
-pytest rewrites the assertions of all modules of a distribution that has a plugin, and so reads, or
-compiles anew, each of them itself. There is nothing in ours that a test would show, and it takes a
-sixth of a small run.
+pytest rewrites the assertions of every module of a distribution that has a plugin, and therefore
+reads or recompiles each of them itself. No assertion of ours has a message that a test would show,
+and the rewriting takes a sixth of a small run.
 """
 
 from __future__ import annotations

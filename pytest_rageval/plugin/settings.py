@@ -309,10 +309,19 @@ def _output(config: pytest.Config) -> Path | None:
     return config.rootpath / ini if ini else None
 
 
+def is_controller(config: pytest.Config) -> bool:
+    """Return whether workers of pytest-xdist run the tests, and this process hears of them.
+
+    ``--dist`` alone starts none.
+    """
+    spreads = config.getoption("dist", "no") != "no" and bool(config.getoption("tx", None))
+    return spreads and not hasattr(config, "workerinput")
+
+
 def _no_fast(config: pytest.Config) -> str:
     given = options.NO_FAST.values(config)
-    if given and given[0].lower() in _TRUE_WORDS:
-        return options.NO_FAST.source(config)
+    if given:
+        return options.NO_FAST.source(config) if given[0].lower() in _TRUE_WORDS else ""
     return "" if config.getini(_FAST_INI) else f"{_FAST_INI} = false"
 
 

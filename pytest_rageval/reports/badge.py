@@ -16,7 +16,7 @@ _NO_SCORE = "no score"
 _COLOURS = {"good": "#1a7f37", "warn": "#9a6700", "bad": "#cf222e", _NO_SCORE: "#57606a"}
 _LABEL_COLOUR = "#30363d"
 _LABEL_WIDTH = 40
-# What is no \t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff, said so for it is compiled faster.
+# The complement of \t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff, which compiles faster.
 _NOT_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 # In pixels. The text is fitted to these widths in any font.

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import ScenarioResult
+from pytest_rageval.model import Agreement, Corrected, Disagreement, ScenarioResult
 from pytest_rageval.reports.figures import figure
 from pytest_rageval.stats.wording import counted, not_counted
-
-if TYPE_CHECKING:
-    from pytest_rageval.model import Agreement, Corrected, Disagreement
 
 SHOWN: Final = 3
 """How many disagreements are shown where there is little room."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
@@ -15,6 +15,7 @@ from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Comparison,
     GateResult,
+    Ranking,
     RunInfo,
     SampleResult,
     ScenarioResult,
@@ -30,9 +31,6 @@ from pytest_rageval.stats.verdict import badness, is_judged, shortfalls, shown_e
 from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import correction_name, counted, p_figure, verdict_word
 from pytest_rageval.text.printable import one_line
-
-if TYPE_CHECKING:
-    from pytest_rageval.model import Ranking
 
 LISTED = 10
 """How many of the worst samples are listed."""

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from pytest_rageval.model import RankedVariant, Ranking
 from pytest_rageval.reports.figures import change, figure, interval
 from pytest_rageval.stats.wording import counted, p_figure
-
-if TYPE_CHECKING:
-    from pytest_rageval.model import RankedVariant, Ranking
 
 _WHAT = {"unfaithful": "unfaithful answer", "unknown": "unexplained low answer"}
 

@@ -6,14 +6,11 @@ import json
 from collections.abc import Collection
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from pytest_rageval.model import GateResult, ScenarioResult
+from pytest_rageval.model import Contest, GateResult, Ranking, ScenarioResult
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.reports.html import PAGE
-
-if TYPE_CHECKING:
-    from pytest_rageval.model import Contest, Ranking
 
 RANKING: Final = "variants.json"
 SIDE_BY_SIDE: Final = "variants.html"

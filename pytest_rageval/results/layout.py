@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pytest_rageval.model import (
     CAUSES,
     WEIGHTED_SCORE,
+    Agreement,
     Comparison,
     GateResult,
     MetricColumn,
@@ -26,9 +27,6 @@ from pytest_rageval.model import (
     json_plain,
 )
 from pytest_rageval.stats.groups import count_groups
-
-if TYPE_CHECKING:
-    from pytest_rageval.model import Agreement
 
 RESULTS_SCHEMA: Final = 1
 """The version that is written, and the newest that is read."""

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
-from pytest_rageval.model import Correction, MetricComparison
-
-if TYPE_CHECKING:
-    from pytest_rageval.model import Agreement
+from pytest_rageval.model import Agreement, Correction, MetricComparison
 
 Word = Literal["better", "worse", "equal", "no difference shown", "undecided", "not judged"]
 

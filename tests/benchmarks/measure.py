@@ -131,6 +131,6 @@ def wanted(name: str, value: float, at_most: float, unit: str = "") -> str:
 
 
 def table() -> str:
-    """Return all figures that have a target, with it beside them, the medians of ratios."""
+    """Return a table of all figures that have a target; ratios are medians."""
     head = f"{'':<58} {'measured':>9} {'at most':>9}"
     return "\n".join(["", head, *map(str, _FIGURES), ""]) if _FIGURES else ""

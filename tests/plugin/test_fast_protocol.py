@@ -81,7 +81,8 @@ def test_current():
 def test_red():
     assert 1 == 2
 """
-# What pytest's own plugins see, as one of which it passes: what others see, they see slowly.
+# Passes itself off as a plugin of pytest's own, and records what such plugins see; any other
+# plugin would switch the fast protocol off.
 WITNESS = """
     import os
 
@@ -440,6 +441,25 @@ def test_it_can_be_switched_off(
     result = mixed.pytest("-v", *words)
     assert quick == []
     result.stdout.fnmatch_lines([f"rageval: no fast protocol ({said[how]})"])
+
+
+def test_a_first_case_that_is_skipped_concerns_itself_alone(
+    project: Project, quick: list[str]
+) -> None:
+    """[E18] The next one sets up what the others share."""
+    project.rows([ROWS[6], ROWS[7], *ROWS[:3], *ROWS[10:11], ROWS[-1]], "garden.jsonl")
+    project.scenario("name: a\nmetrics: [em]\ndataset: garden.jsonl\n", "a")
+    project.pytest()
+    assert quick == ["first", "right", "tagged", "well"]
+
+
+def test_the_environment_counts_more_than_the_ini_file(
+    mixed: Project, quick: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[E18] As for all options."""
+    monkeypatch.setenv("RAGEVAL_NO_FAST", "0")
+    mixed.pytest("-o", "rageval_fast=false")
+    assert "right" in quick
 
 
 def test_a_package_that_cannot_be_set_up_is_an_error_of_each_case(

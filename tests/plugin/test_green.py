@@ -231,3 +231,16 @@ def test_rows_that_are_no_samples_are_counted_and_can_be_bounded(asked: Project)
     result = asked.pytest()
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["gate invalid *FAILED  0.1667 > 0.1000 (4 of 24 rows)"])
+
+
+@pytest.mark.parametrize("option", ["--dist=loadfile", "--dist=load"])
+def test_a_distribution_without_workers_is_a_run_in_one_process(
+    option: str, project: Project
+) -> None:
+    """xdist starts no worker then: all cases run here, and the gates are decided here."""
+    project.scenario(
+        "name: qa\nmetrics: [em]\ngates: {em: 0.9}\ndataset: [{answer: a, references: [b]}]"
+    )
+    result = project.pytest(option)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert project.gates()["em.mean"] == "failed"

@@ -123,8 +123,9 @@ def test_a_name_taken_by_a_module_that_is_not_listed_is_registered_twice(
     listing: Registry[Thing], tmp_path: Path
 ) -> None:
     """Each time somebody asks: a name does not go to whoever comes first."""
-    (tmp_path / "rageval_things" / "added.py").write_text(
-        "from types import SimpleNamespace as T\nTHINGS = (T(name='gamma', aliases=()),)\n"
+    (tmp_path / "rageval_things" / "zeta.py").write_text(
+        "from types import SimpleNamespace as T\n"
+        "THINGS = (T(name='own', aliases=()), T(name='gamma', aliases=()))\n"
     )
     for _ in range(2):
         with pytest.raises(ValueError, match="thing 'gamma' is registered twice"):

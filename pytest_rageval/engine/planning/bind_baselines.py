@@ -21,6 +21,7 @@ from pytest_rageval.model import (
     Sample,
     ScenarioInfo,
     SignificanceTest,
+    answer_digest,
 )
 from pytest_rageval.run_paths import is_path
 
@@ -332,8 +333,6 @@ def _digests(saved: SavedRun, plan: Plan) -> dict[str, str]:
     """Return the digests of a saved run's answers, where labels are compared."""
     if not plan.info.human:
         return {}
-    from pytest_rageval.model import answer_digest
-
     samples = saved.samples.items()
     return {name: answer_digest(one.get("answer"), one.get("contexts")) for name, one in samples}
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from pytest_rageval.engine.planning.binding import Binding, resolve_metric
 from pytest_rageval.errors import unknown_name
-from pytest_rageval.model import BEST, WEIGHTED_SCORE
+from pytest_rageval.model import BEST, WEIGHTED_SCORE, Contest
 from pytest_rageval.scenario.best_spec import BestSpec
 from pytest_rageval.scenario.variants import unknown_variant
-
-if TYPE_CHECKING:
-    from pytest_rageval.model import Contest
 
 
 def bind_contest(binding: Binding, metrics: Sequence[str]) -> Contest | None:
@@ -23,9 +19,6 @@ def bind_contest(binding: Binding, metrics: Sequence[str]) -> Contest | None:
     names = binding.loaded.variants
     if not names:
         return None
-    # Not at the top: most scenarios have no variants.
-    from pytest_rageval.model import Contest
-
     spec = binding.scenario.best or BestSpec()
     known = [*metrics, WEIGHTED_SCORE]
     of = resolve_metric(spec.of, known, binding.known_metrics)

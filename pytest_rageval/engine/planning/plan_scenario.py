@@ -43,6 +43,7 @@ from pytest_rageval.model import (
     Sample,
     ScenarioInfo,
     ScenarioView,
+    answer_digest,
 )
 from pytest_rageval.registry import Registry
 from pytest_rageval.run_paths import RunPaths
@@ -214,7 +215,7 @@ def _target(binding: Binding, columns: Sequence[str] | None, given: object) -> T
 def _saved_columns(binding: Binding) -> Mapping[str, str] | None:
     if not binding.run_paths.keeps_rows:
         return None
-    # Not at the top, either.
+    # Not at the top: most runs save no rows.
     from pytest_rageval.datasets.save import columns_of
 
     return columns_of(binding.scenario.dataset.key_map)
@@ -239,8 +240,6 @@ def _dataset(binding: Binding, view: ScenarioView) -> Dataset | None:
         return None
     human = binding.scenario.human
     if human is not None and human.column:  # hooks may give other answers than were labelled
-        from pytest_rageval.model import answer_digest
-
         binding.row_digests = {
             case.id: answer_digest(case.answer, case.contexts)
             for case in dataset.cases

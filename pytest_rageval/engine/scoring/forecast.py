@@ -41,8 +41,6 @@ from pytest_rageval.metrics.base import JudgedMetric, Models, absent_fields, mis
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.fields import ANSWERED_FIELDS
 
-_OURS, _CUSTOM = "pytest_rageval.metrics.", "pytest_rageval.metrics.custom."
-
 
 @dataclass
 class ModelUse:
@@ -245,9 +243,7 @@ def _canonical(settings: ClientSettings) -> ClientSettings:
 
 def _is_looked_through(bound: BoundMetric) -> bool:
     """Return whether a metric asks all that it asks at once, and is no code of the user's."""
-    module = type(bound.metric).__module__
-    is_ours = module.startswith(_OURS) and not module.startswith(_CUSTOM)
-    return is_ours and not bound.info.keeps_scores
+    return bound.is_ours and not bound.info.keeps_scores
 
 
 class _Judge:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from pytest_rageval.engine.verdict.decide import Extent, within_extent
-from pytest_rageval.model import BEST, GateOutcome, GateResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.model import (
+    BEST,
+    Contest,
+    GateOutcome,
+    GateResult,
+    Ranking,
+    ScenarioInfo,
+    ScenarioResult,
+)
 from pytest_rageval.stats.verdict import is_beyond_budget
-
-if TYPE_CHECKING:
-    from pytest_rageval.model import Contest, Ranking
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pytest_rageval.errors import MissingExtraError
 from pytest_rageval.executors.base import EngineError, Workers, executor_kind
 from pytest_rageval.model import Sample
 from pytest_rageval.plugin.run.items import ENGINE, SampleItem
-from pytest_rageval.plugin.settings import EngineUrl
+from pytest_rageval.plugin.settings import EngineUrl, is_controller
 from pytest_rageval.redaction import without_credentials
 
 _NAME: Final = "rageval-engine"
@@ -22,7 +22,7 @@ _NAME: Final = "rageval-engine"
 
 def ensure_engine(config: pytest.Config, engine: EngineUrl) -> None:
     """Register the engine of a run; raises pytest.UsageError for a URL that names none."""
-    if config.getoption("dist", "no") != "no":
+    if is_controller(config):
         raise pytest.UsageError(
             f"{engine}: -n spreads the cases over processes already; leave out one of them: "
             "'-n auto' scores here, an engine needs no -n"

@@ -1,10 +1,10 @@
 """The fast protocol: a case that passes and needs nothing of pytest takes a short way.
 
 pytest sets up, calls and tears down an item through sixteen hook calls, which cost ten times
-what scoring does. A case of this package's own metrics uses none of what they offer. So it is
-scored first. If it passes, the same reports are sent in the same order; whatever else it is goes
-pytest's way with what scoring gave. Wherever somebody could tell the difference, all cases
-go pytest's way.
+what scoring does. A case of this package's own metrics uses none of what they offer. It is
+therefore scored first. If it passes, every listener sees the reports that it would have seen, in
+the same order. Any other outcome is left to pytest's own protocol, which takes over what scoring
+gave. Where a plugin or a conftest.py could tell the difference, all cases take pytest's way.
 """
 
 from __future__ import annotations
@@ -82,30 +82,33 @@ class FastProtocol:
         The first one sets up what the others share, the last one tears it down.
         """
         first, previous, self._previous = self._first, self._previous, item
-        if first is None or first.parent is not item.parent:
+        is_last = nextitem is None or nextitem.parent is not item.parent
+        if first is None or first.parent is not item.parent or not first.is_set_up:
             self._begin(item)
-            return None
-        if (
+        elif (
             self._is_fast
-            and first.is_set_up
             and type(item) is SampleItem
-            and nextitem is not None
-            and nextitem.parent is item.parent
+            and not is_last
             and item is not nextitem
             and item is not previous
             and not any(mark.name in _MEANT for mark in item.own_markers)
             and item.__dict__.keys().isdisjoint(METHODS)
         ):
             return self._run(item)
+        if is_last:
+            self._first = None
         return None
 
     def _begin(self, item: pytest.Item) -> None:
         """Find out whether the cases of a file, or of a variant, may go the short way."""
         self._first = item if type(item) is SampleItem else None
+        if self._first is not None:
+            self._first.is_set_up, self._first.tried = False, None
         self._is_fast = (
             self._first is not None
             and self._first.plan.is_plain
-            and not any(mark.name in _MEANT for mark in item.iter_markers())
+            and item.parent is not None
+            and not any(mark.name in _MEANT for mark in item.parent.iter_markers())
             and all(getattr(SampleItem, name) is method for name, method in METHODS.items())
             and not reason_against(self._config, item.ihook)
         )

@@ -1,6 +1,6 @@
 """What lets cases take the fast protocol, and an xdist controller's part in it.
 
-A worker sends one message for a case that took it: the report of its call. The controller makes the
+A worker sends one report of a case that took it, that of its call. The controller makes the
 others from it, so that its plugins see all of them, in their order.
 """
 
@@ -16,7 +16,7 @@ from pytest_rageval.plugin.run import transport
 from pytest_rageval.plugin.settings import SETTINGS
 
 PHASES: Final = "rageval_phases"
-"""The attribute of a worker's report that stands for a case: start, stop, duration."""
+"""The attribute of a worker's report that stands for a case: start, stop, duration of its setup."""
 
 _NOT_FROM: Final = "rageval_not_fast"
 """The key in a worker's input: what in the controller would tell the difference."""
@@ -38,9 +38,9 @@ _ANNOUNCING: Final = (
     "pytest_report_from_serializable",
     "pytest_rageval_sample_scored",
 )
-# They do nothing for items that are no functions; hypothesis comes with other tools. In a worker,
-# execnet runs the module xdist.remote under another name.
-HARMLESS: Final = (
+# They do nothing for items that are not functions. In a worker, execnet runs the module
+# xdist.remote under another name.
+_HARMLESS: Final = (
     "_pytest.",
     "pytest_rageval.",
     "xdist.",
@@ -70,15 +70,21 @@ def reason_against(config: pytest.Config, hooks: Any) -> str:
     for name, option in _OPTIONS.items():
         if config.getoption(name, False):
             return option
+    if told := next(_told(config, hooks), ""):
+        return told
+    if hasattr(config, "workerinput"):
+        return str(config.workerinput.get(_NOT_FROM, "an xdist controller without rageval"))
+    return ""
+
+
+def _told(config: pytest.Config, hooks: Any) -> Iterator[str]:
+    """Yield who would tell the difference."""
     for listeners, names in ((hooks, _PASSED_OVER), (config.hook, _ANNOUNCING)):
         for hook in names:
-            for giver in strangers(listeners, hook):
-                return f"{hook} of {giver}"
-    workerinput: dict[str, Any] = getattr(config, "workerinput", {})
-    return str(workerinput.get(_NOT_FROM, ""))
+            yield from (f"{hook} of {giver}" for giver in strangers(listeners, hook))
 
 
-def strangers(hooks: Any, hook: str, known: Sequence[str] = HARMLESS) -> Iterator[str]:
+def strangers(hooks: Any, hook: str, known: Sequence[str] = _HARMLESS) -> Iterator[str]:
     """Yield the plugins that implement a hook and are not known to do nothing for our items."""
     for found in getattr(hooks, hook).get_hookimpls():
         plugin, function = found.plugin, found.function
@@ -107,10 +113,13 @@ class FastReports:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._hook = config.hook
+        self._has_cases = False
 
-    def pytest_report_header(self) -> list[str]:
-        """Say why cases go pytest's own way, where they do."""
-        return reason_lines(self._config, [reason_against(self._config, self._hook)])
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say why cases went pytest's own way, where they did."""
+        reasons = [reason_against(self._config, self._hook)] if self._has_cases else []
+        for line in reason_lines(self._config, reasons):
+            terminalreporter.write_line(line)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
@@ -122,6 +131,7 @@ class FastReports:
         self, report: pytest.TestReport
     ) -> Generator[None, object, object]:
         """Send what comes before the report of a call, and what comes after it."""
+        self._has_cases = self._has_cases or hasattr(report, transport.ATTRIBUTE)
         phases = report.__dict__.pop(PHASES, None)
         if phases is None:
             return (yield)

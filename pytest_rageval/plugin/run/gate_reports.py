@@ -13,6 +13,7 @@ import pytest
 from pytest_rageval.engine.verdict.contests import Contested
 from pytest_rageval.model import GateResult, ScenarioResult
 from pytest_rageval.plugin.show.allure import report_to_allure
+from pytest_rageval.plugin.show.gate_text import gate_text
 from pytest_rageval.plugin.show.scenario_lines import ScenarioLines, placed
 from pytest_rageval.plugin.show.table_lines import terminal_width
 from pytest_rageval.text.cells import wrapped
@@ -70,9 +71,6 @@ def _of_scenario(config: pytest.Config, result: ScenarioResult, gate: GateResult
 
     def place() -> tuple[int, str]:
         line = ScenarioLines(path, info.variant).of_gate(gate.name)
-        # Not at the top: in most runs all gates pass.
-        from pytest_rageval.plugin.show.gate_text import gate_text
-
         return line, gate_text(result, gate, terminal_width(config))
 
     return _Whole(info.nodeid, info.title, path, place)

@@ -110,7 +110,8 @@ class SampleItem(pytest.Item):
     def ihook(self) -> Any:
         """The hooks of the file. pytest looks them up at each call, which costs 5 % of a run.
 
-        Until all is collected, there may come a conftest.py of another folder, which is none of it.
+        Until collection ends, a conftest.py of another folder may still be loaded, whose hooks are
+        not for these items; so nothing is kept before.
         """
         if self._ihook is None:
             assert self.parent is not None

@@ -37,7 +37,7 @@ from pytest_rageval.plugin.run.run_settings import (
     remove_shared,
     usage_so_far,
 )
-from pytest_rageval.plugin.settings import Settings
+from pytest_rageval.plugin.settings import Settings, is_controller
 from pytest_rageval.plugin.show.junit import JunitProperties
 from pytest_rageval.plugin.show.last_lines import overridden_lines, undecided_lines
 from pytest_rageval.plugin.show.next_steps import Ended, is_red
@@ -62,7 +62,7 @@ class RagevalSession:
         self._config = config
         self._settings = settings
         self._is_worker = hasattr(config, "workerinput")
-        self._is_controller = not self._is_worker and config.getoption("dist", "no") != "no"
+        self._is_controller = is_controller(config)
         self._started = datetime.now(UTC)
         self._results = Results(judges_all=STRICT.is_typed(config))
         self._items: dict[str, RunsCase] = {}

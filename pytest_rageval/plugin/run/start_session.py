@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_rageval.plugin.run.fast_reports import FastReports
 from pytest_rageval.plugin.run.session import RagevalSession
-from pytest_rageval.plugin.settings import Settings
+from pytest_rageval.plugin.settings import Settings, is_controller
 from pytest_rageval.plugin.show.next_steps import NextSteps
 from pytest_rageval.plugin.show.score_words import ScoreWords
 
@@ -26,14 +27,12 @@ def ensure_session(config: pytest.Config, settings: Settings) -> None:
 
 def _fast(config: pytest.Config) -> object:
     """Return what runs cases, or in an xdist controller what receives their reports."""
+    if is_controller(config):
+        return FastReports(config)
     # Not at the top: a controller scores nothing.
-    if config.getoption("dist", "no") == "no" or hasattr(config, "workerinput"):
-        from pytest_rageval.plugin.run.fast_protocol import FastProtocol
+    from pytest_rageval.plugin.run.fast_protocol import FastProtocol
 
-        return FastProtocol(config)
-    from pytest_rageval.plugin.run.fast_reports import FastReports
-
-    return FastReports(config)
+    return FastProtocol(config)
 
 
 def _session(config: pytest.Config, settings: Settings) -> RagevalSession:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
+    Corrected,
     GateResult,
     MetricSummary,
     ScenarioResult,
@@ -20,9 +20,6 @@ from pytest_rageval.reports.missing import scored_figure
 from pytest_rageval.reports.people import agreement_lines, corrected_figures
 from pytest_rageval.text.cells import cells, pad, wrapped
 from pytest_rageval.text.printable import one_line, printable
-
-if TYPE_CHECKING:
-    from pytest_rageval.model import Corrected
 
 _HEAD = ("mean", "95 % interval", "weight", "scored")
 _LEAST_WIDTHS = (7, 17, 8, 0)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from shard_rows import INFO, write_shard
 
@@ -46,6 +46,7 @@ def partitions(draw: st.DrawFn) -> list[Part]:
     return draw(st.permutations(parts))
 
 
+@settings(deadline=None)
 @given(partitions())
 def test_any_partition_in_any_order_is_the_whole(tmp_path_factory: Any, parts: list[Part]) -> None:
     """Also shards of several divisions: 1/2, 2/4 and 4/4."""
@@ -55,6 +56,7 @@ def test_any_partition_in_any_order_is_the_whole(tmp_path_factory: Any, parts: l
     assert (indexes(found), found.missing, found.remarks) == ([*range(10)], (), ())
 
 
+@settings(deadline=None)
 @given(partitions().filter(lambda parts: len(parts) > 1))
 def test_any_partition_with_a_shard_too_few_says_so(
     tmp_path_factory: Any, parts: list[Part]
