@@ -59,7 +59,7 @@ def _listed(tree: YamlTree, key: str, default: tuple[Any, ...]) -> list[Any]:
     found = tree.data.get(key)
     if found is None:
         return list(default)
-    return found if isinstance(found, list) else [found]
+    return list(found) if isinstance(found, list) else [found]  # a copy: YAML may name it twice
 
 
 def _is_cutoff(tree: YamlTree, at: int, k: Any) -> bool:

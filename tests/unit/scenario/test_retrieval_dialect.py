@@ -10,7 +10,8 @@ import pytest
 from load_scenario import load_scenario
 
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.scenario.loader import LoadedScenario
+from pytest_rageval.scenario.loader import LoadedScenario, inspect_tree
+from pytest_rageval.scenario.yaml.tree import YamlTree
 
 BASE = "name: s\nqrels_path: q.txt\nrun_path: r.txt\n"
 
@@ -159,3 +160,13 @@ def test_a_comparison_is_a_name_or_a_mapping(load: Callable[[str], LoadedScenari
     assert long is not None
     assert (long.run_old_path, long.n_resamples, long.seed) == ("b.txt", 500, 1)
     assert (long.test, long.alpha) == ("t", 0.1)
+
+
+def test_one_list_may_be_both() -> None:
+    """As a mapping in memory may have it; it does not grow while it is read."""
+    both = ["mrr"]
+    data = {"name": "s", "qrels_path": "q", "run_path": "r", "metrics": both, "ir_metrics": both}
+    loaded, problems = inspect_tree(YamlTree(data, "s.yaml"), Path("s.yaml"))
+    assert problems == []
+    assert loaded is not None
+    assert metrics(loaded) == ["mrr", "mrr"]
