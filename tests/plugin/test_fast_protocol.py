@@ -381,6 +381,8 @@ class _Latin(dict[str, str]):
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the cases that took the fast protocol, in their order."""
+    if pytest.version_tuple[:2] < (8, 4):
+        pytest.skip("before pytest 8.4 all cases go its own way")
     found: list[str] = []
     run = FastProtocol._run
 
