@@ -116,14 +116,14 @@ class RegressionGate:
         allowed: float,
         beyond: MetricComparison | None,
     ) -> _Finding:
-        from pytest_rageval.stats.comparison import padded_interval
+        from pytest_rageval.stats.comparison import interval_of_fall
 
         if found.diff is None:
             return _Finding(name, found, None, allowed, fell=True)
         gain = found.diff if self.higher_is_better[name] else -found.diff
         interval = None
         if self.mode == "non_inferior":
-            interval = padded_interval(
+            interval = interval_of_fall(
                 result, self.baseline, name, self.test.alpha, self.spans[name]
             )
         why = self._too_few(result, found.n, "have a score in both runs")
@@ -212,10 +212,10 @@ class RegressionGate:
         return f"{fell} by {-one.gain:.4f}, more than max_drop {one.allowed:.4f} (mode any)"
 
     def _tested(self, one: _Finding) -> str:
-        """Return what the mode decides by: p-values, or the interval with pseudo pairs."""
+        """Return what the mode decides by: p-values, or the interval."""
         if one.interval is not None:
             low, high = one.interval
-            return f"interval with two pseudo pairs {low:+.4f}..{high:+.4f}"
+            return f"interval {low:+.4f}..{high:+.4f}, counting one worst pair more"
         if self.mode == "non_inferior":
             return "no interval"
         text = self._p_text(one.found)

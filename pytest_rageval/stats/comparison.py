@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 
 from pytest_rageval.model import (
@@ -20,7 +19,7 @@ from pytest_rageval.stats.groups import group_numbers
 from pytest_rageval.stats.paired import compare_paired, correction_used
 from pytest_rageval.stats.summary import weighted_interval
 from pytest_rageval.stats.verdict import score_of
-from pytest_rageval.stats.weights import is_scored, tame
+from pytest_rageval.stats.weights import is_scored
 
 
 def compare_runs(
@@ -94,33 +93,27 @@ def paired_scores(
     return first, second
 
 
-def padded_interval(
+def interval_of_fall(
     result: ScenarioResult, baseline: Baseline, metric: str, alpha: float, span: float
 ) -> tuple[float, float] | None:
-    """Return the interval of A - B with two pseudo pairs: one of +``span``, one of -``span``.
+    """Return the interval of A - B as that of a mean in the range -``span``..``span``.
 
-    Each has the mean weight (with groups: is a group of the mean weight). Without them, the
-    interval of equal runs would have no width with any number of samples (Bonett and Price 2012).
-    None where no sample was scored in both runs.
+    It counts one pair more that fell by the whole range, so that equal runs give it a width, too.
+    None below two pairs (two groups).
     """
     groups = group_numbers(result.info, result.samples)
     both = [paired_scores(result.info, sample, baseline, metric) for sample in result.samples]
     rows = [
         (ours - theirs, sample.sample_weight, at if groups is None else groups[at])
         for at, (sample, (ours, theirs)) in enumerate(zip(result.samples, both, strict=True))
-        if sample.sample_weight > 0.0 and is_scored(ours) and is_scored(theirs)
+        if is_scored(ours) and is_scored(theirs)
     ]
-    if not rows:
-        return None
-    weights = tame([weight for _, weight, _ in rows])
-    numbers = [group for _, _, group in rows]
-    mean = math.fsum(weights) / len(set(numbers))
     return weighted_interval(
-        [*(difference for difference, _, _ in rows), span, -span],
-        [*weights, mean, mean],
-        (-math.inf, math.inf),
+        [difference for difference, _, _ in rows],
+        [weight for _, weight, _ in rows],
+        (-span, span),
         1.0 - alpha,
-        [*numbers, -1, -2],
+        [group for _, _, group in rows],
     )
 
 

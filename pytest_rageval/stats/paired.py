@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from pytest_rageval.model import Correction, MetricComparison, TestName
 from pytest_rageval.stats.student import LARGEST_PROBABILITY, t_quantile
-from pytest_rageval.stats.summary import Groups, weighted_interval
+from pytest_rageval.stats.summary import Groups, mean_error, weighted_interval
 from pytest_rageval.stats.weights import tame, weighted_mean
 from pytest_rageval.stats.wording import counted
 
@@ -103,16 +103,28 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def power_factor(alpha: float) -> float:
+def power_factor(alpha: float, degrees: float = math.inf) -> float:
     """Return how many standard errors a difference needs to be found with a power of 80 %.
 
-    It is z(1 - alpha/2) + z(0.8), for a two-sided test at ``alpha``.
+    It is t(1 - alpha/2) + t(0.8) for a two-sided test at ``alpha``, with the degrees of freedom of
+    the standard error.
 
-    >>> round(power_factor(0.05), 4)
-    2.8016
+    >>> round(power_factor(0.05), 4), round(power_factor(0.05, 9), 4)
+    (2.8016, 3.1456)
     """
-    normal = NormalDist()
-    return normal.inv_cdf(min(1.0 - alpha / 2.0, LARGEST_PROBABILITY)) + normal.inv_cdf(_POWER)
+    probability = min(1.0 - alpha / 2.0, LARGEST_PROBABILITY)
+    if math.isinf(degrees):
+        normal = NormalDist()
+        return normal.inv_cdf(probability) + normal.inv_cdf(_POWER)
+    return t_quantile(probability, degrees) + t_quantile(_POWER, degrees)
+
+
+def alpha_of_each(alpha: float, correction: Correction, family: int) -> float:
+    """Return what the test of each of ``family`` metrics has of ``alpha``, if it is shared out.
+
+    max-T leaves no less.
+    """
+    return alpha if correction == "none" else alpha / max(family, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,25 +205,26 @@ def _comparison(
         n=len(column.differences),
         n_nonzero=column.n_nonzero,
         method=tested.method,
-        smallest_detectable=_smallest_detectable(column, interval, alpha),
+        smallest_detectable=_smallest_detectable(
+            column, alpha_of_each(alpha, reach.correction, reach.family)
+        ),
         note=note,
         groups=column.n_groups,
         undecided=reach.why_not(column, tested),
     )
 
 
-def _smallest_detectable(
-    column: _Column, interval: tuple[float, float] | None, alpha: float
-) -> float | None:
+def _smallest_detectable(column: _Column, alpha: float) -> float | None:
     """Return the power factor times the standard error of the mean difference.
 
     None where the differences do not vary: their spread is then unknown, not zero.
     """
-    if interval is None or not column.vary:
+    if not column.vary:
         return None
-    t = t_quantile(min(1.0 - alpha / 2.0, LARGEST_PROBABILITY), column.units - 1)
-    standard_error = (interval[1] - interval[0]) / 2.0 / t
-    return power_factor(alpha) * standard_error
+    found = mean_error(list(zip(column.differences, column.weights, strict=True)), column.groups)
+    if found is None:
+        return None
+    return math.ldexp(power_factor(alpha, found.degrees) * found.error, found.exponent)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from pytest_rageval.model import (
 from pytest_rageval.stats.cause_changes import cause_changes
 from pytest_rageval.stats.common import Common, join, wanted_samples
 from pytest_rageval.stats.letters import letters_of
-from pytest_rageval.stats.paired import compare_paired, power_factor
+from pytest_rageval.stats.paired import compare_paired
 from pytest_rageval.stats.summary import summarize
 from pytest_rageval.stats.unlike import differences, metrics_in_all
 from pytest_rageval.stats.wording import counted
@@ -125,20 +125,13 @@ def _pairs(
     found = list(compared.values())
     wins = [_wins(a, b, upwards) for a, b in scores.values()]
     pairs = tuple(
-        _pair(*names, one, won, len(both), contest.alpha)
-        for names, one, won in zip(both, found, wins, strict=True)
+        _pair(*names, one, won) for names, one, won in zip(both, found, wins, strict=True)
     )
     reach = next((one.undecided for one in found if one.undecided), "")
     return pairs, _PAIRS_OF_SAMPLES.sub(r"common sample\1", reach)
 
 
-def _pair(
-    a: str, b: str, found: MetricComparison, wins: tuple[int, int], family: int, alpha: float
-) -> VariantPair:
-    smallest = None if found.undecided else found.smallest_detectable
-    if smallest is not None:
-        # max-T asks for no more than Bonferroni does: so small a difference would be shown.
-        smallest *= power_factor(alpha / family) / power_factor(alpha)
+def _pair(a: str, b: str, found: MetricComparison, wins: tuple[int, int]) -> VariantPair:
     return VariantPair(
         a=a,
         b=b,
@@ -152,7 +145,7 @@ def _pair(
         a_wins=wins[0],
         b_wins=wins[1],
         method=found.method,
-        smallest_detectable=smallest,
+        smallest_detectable=None if found.undecided else found.smallest_detectable,
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from pytest_rageval.stats.mean_bounds import mean_bounds
 from pytest_rageval.stats.student import LARGEST_PROBABILITY, t_quantile
 from pytest_rageval.stats.weights import tame, weighted_mean
 
@@ -123,30 +124,55 @@ def weighted_interval(
 ) -> tuple[float, float] | None:
     """Return the ends of the interval of the weighted mean, or None below two weighted values.
 
-    Scores with a bounded range: Wilson's score interval at the effective sample size (Wilson 1927;
-    effective size for weighted data as in Korn and Graubard 1998), after rescaling to 0..1. It
-    stays inside the range and has a width when all scores are equal. Unbounded ranges: the t
-    interval of the ratio estimator. With ``groups`` the variance is that of the groups' sums, and
-    below two groups there is no interval.
+    Scores with a bounded range: the ends of ``mean_bounds``, after rescaling to 0..1. They stay
+    inside the range, have a width when all scores are equal, and do not rise when a score falls.
+    With ``groups`` a group counts as one score, of the sum of its weights. Unbounded ranges: the t
+    interval of the ratio estimator, None where fewer than two samples hold most of the weight.
     """
     tamed = tame(list(weights))
     of = None if groups is None else [groups[at] for at, weight in enumerate(tamed) if weight > 0]
     pairs = [pair for pair in zip(values, tamed, strict=True) if pair[1] > 0]
-    independent = len(pairs) if of is None else len(set(of))
-    if independent < 2:
+    if (len(pairs) if of is None else len(set(of))) < 2:
         return None
     low, high = value_range
-    quantile = t_quantile(min(0.5 + confidence / 2.0, LARGEST_PROBABILITY), independent - 1)
+    probability = min(0.5 + confidence / 2.0, LARGEST_PROBABILITY)
     if math.isinf(low) or math.isinf(high):
-        lower, upper = _ratio_interval(pairs, quantile, of)
-        if math.isinf(lower) or math.isinf(upper):
-            return None  # wider than floats can represent
-        return max(lower, low), min(upper, high)  # one end may be bounded
+        found = mean_error(pairs, of)
+        return None if found is None else _students_interval(found, probability, value_range)
     span = high - low
-    is_unit = low == 0.0 and span == 1.0
-    unit = pairs if is_unit else [((value - low) / span, weight) for value, weight in pairs]
-    lower, upper = _weighted_wilson_interval(unit, quantile, of)
+    unit = [(min(max((value - low) / span, 0.0), 1.0), weight) for value, weight in pairs]
+    lower, upper = mean_bounds(*_scores_of_groups(unit, of), 1.0 - probability)
     return low + span * lower, low + span * upper
+
+
+@dataclass(frozen=True, slots=True)
+class MeanError:
+    """A weighted mean, its standard error, and the degrees of freedom that this has.
+
+    All in units of 2 to the power ``exponent``.
+    """
+
+    mean: float
+    error: float
+    degrees: float
+    exponent: int
+
+
+def mean_error(pairs: Sequence[tuple[float, float]], groups: Groups = None) -> MeanError | None:
+    """Return the error of the weighted mean of (value, weight > 0), linearised as a ratio.
+
+    The degrees are those of the effective number k of samples or groups, (Σw)²/Σw² - 1. None where
+    k is below 2 (by more than rounding): too few say how far they spread.
+    """
+    sizes = group_sums([weight for _, weight in pairs], groups)
+    count = math.fsum(sizes) ** 2 / math.fsum(size * size for size in sizes)
+    if count < 2.0 - _ROUNDING:
+        return None
+    # A change of exponent loses no digit and keeps sums of scores such as 1e308 finite.
+    exponent = math.frexp(max(abs(value) for value, _ in pairs))[1]
+    unit = [(math.ldexp(value, -exponent), weight) for value, weight in pairs]
+    mean, variance = _ratio_mean_and_variance(unit, groups, count)
+    return MeanError(mean, math.sqrt(variance), max(count, 2.0) - 1.0, exponent)
 
 
 def wilson_interval(
@@ -183,24 +209,27 @@ def group_sums(terms: Sequence[float], groups: Groups) -> list[float]:
     return [math.fsum(part) for part in found.values()]
 
 
-def _weighted_wilson_interval(
-    pairs: list[tuple[float, float]], quantile: float, groups: Groups
-) -> tuple[float, float]:
-    mean, variance = _ratio_mean_and_variance(pairs, groups)
-    sizes = group_sums([weight for _, weight in pairs], groups)
-    size = math.fsum(sizes) ** 2 / math.fsum(weight * weight for weight in sizes)
-    return wilson_interval(mean, variance, size, quantile)
+def _scores_of_groups(
+    pairs: Sequence[tuple[float, float]], groups: Groups
+) -> tuple[list[float], list[float]]:
+    """Return the values and their weights; with groups, the mean and the weight of each."""
+    weights = [weight for _, weight in pairs]
+    if groups is None:
+        return [value for value, _ in pairs], weights
+    sums = group_sums([value * weight for value, weight in pairs], groups)
+    sizes = group_sums(weights, groups)
+    return [min(total / size, 1.0) for total, size in zip(sums, sizes, strict=True)], sizes
 
 
-def _ratio_interval(
-    pairs: list[tuple[float, float]], t: float, groups: Groups
-) -> tuple[float, float]:
-    # A change of exponent loses no digit and keeps sums of scores such as 1e308 finite.
-    exponent = math.frexp(max(abs(value) for value, _ in pairs))[1]
-    unit = [(math.ldexp(value, -exponent), weight) for value, weight in pairs]
-    mean, variance = _ratio_mean_and_variance(unit, groups)
-    half = t * math.sqrt(variance)
-    return _raised(mean - half, exponent), _raised(mean + half, exponent)
+def _students_interval(
+    found: MeanError, probability: float, value_range: tuple[float, float]
+) -> tuple[float, float] | None:
+    half = t_quantile(probability, found.degrees) * found.error
+    lower = _raised(found.mean - half, found.exponent)
+    upper = _raised(found.mean + half, found.exponent)
+    if math.isinf(lower) or math.isinf(upper):
+        return None  # wider than floats can represent
+    return max(lower, value_range[0]), min(upper, value_range[1])  # one end may be bounded
 
 
 def _raised(value: float, exponent: int) -> float:
@@ -211,11 +240,12 @@ def _raised(value: float, exponent: int) -> float:
 
 
 def _ratio_mean_and_variance(
-    pairs: list[tuple[float, float]], groups: Groups
+    pairs: Sequence[tuple[float, float]], groups: Groups, count: float
 ) -> tuple[float, float]:
     """Return the weighted mean and its variance, linearised as a ratio of two sums.
 
-    Groups are independent, samples of a group are not: a group's residuals are summed.
+    Groups are independent, samples of a group are not: a group's residuals are summed. ``count`` is
+    the effective number of groups, or of samples.
     """
     first = pairs[0][0]
     if all(value == first for value, _ in pairs):
@@ -223,8 +253,6 @@ def _ratio_mean_and_variance(
         return first, 0.0
     total = math.fsum(weight for _, weight in pairs)
     mean = math.fsum(value * weight for value, weight in pairs) / total
-    n = len(pairs) if groups is None else len(set(groups))
-    residuals = group_sums([weight * (value - mean) * n / total for value, weight in pairs], groups)
-    centre = math.fsum(residuals) / n
-    variance = math.fsum((residual - centre) ** 2 for residual in residuals) / (n - 1) / n
-    return mean, variance
+    residuals = group_sums([weight * (value - mean) / total for value, weight in pairs], groups)
+    squares = math.fsum(residual * residual for residual in residuals)
+    return mean, squares * count / (count - 1.0)

@@ -22,6 +22,7 @@ from pytest_rageval.text.printable import one_line
 
 SCRIPTS = (
     "numbers.js",
+    "mean_bounds.js",
     "weighing.js",
     "paired.js",
     "gates.js",

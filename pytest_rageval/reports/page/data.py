@@ -35,7 +35,7 @@ from pytest_rageval.reports.page.texts import (
 )
 from pytest_rageval.results.run_point import RunPoint
 from pytest_rageval.stats.groups import group_numbers
-from pytest_rageval.stats.paired import power_factor
+from pytest_rageval.stats.paired import alpha_of_each
 from pytest_rageval.stats.verdict import (
     is_beyond_budget,
     is_judged,
@@ -192,12 +192,13 @@ def _comparison(result: ScenarioResult) -> dict[str, Any] | None:
     found = result.comparison
     if found is None:
         return None
+    adjusted = [one for one in found.metrics.values() if one.p_adjusted is not None]
     return {
         "baseline": found.baseline,
         "test": found.test,
         "alpha": found.alpha,
         "correction": found.correction,
-        "power_factor": power_factor(found.alpha),
+        "alpha_of_each": alpha_of_each(found.alpha, found.correction, len(adjusted)),
         "compares_all": result.info.compare is not None and not result.info.compare.metrics,
         "metrics": {name: asdict(metric) for name, metric in found.metrics.items()},
         "only_a": _counted(found.only_a),

@@ -14,7 +14,7 @@ from pytest_rageval.gates.regression import RegressionGate
 from pytest_rageval.gates.slices import SliceGate
 from pytest_rageval.gates.unscored import UnscoredGate
 from pytest_rageval.model import Bound, ScenarioInfo, ScenarioResult
-from pytest_rageval.stats.paired import correction_used, power_factor
+from pytest_rageval.stats.paired import alpha_of_each, correction_used
 
 
 def plain_gates(result: ScenarioResult) -> Iterator[dict[str, Any]]:
@@ -96,7 +96,11 @@ def _(gate: RegressionGate) -> dict[str, Any]:
         "relative": gate.relative,
         "mode": gate.mode,
         "alpha": gate.test.alpha,
-        "power_factor": power_factor(gate.test.alpha),
+        "alpha_of_each": alpha_of_each(
+            gate.test.alpha,
+            correction_used(gate.test.test, gate.test.correction),
+            len(gate.targets),
+        ),
         "test": gate.test.test,
         "correction": correction_used(gate.test.test, gate.test.correction),
         "min_pairs": gate.min_pairs,

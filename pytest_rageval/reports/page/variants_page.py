@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
@@ -12,12 +11,12 @@ from pytest_rageval.model import Contest, GateResult, Ranking, SampleResult, Sce
 from pytest_rageval.reports.page.assemble import page_of
 from pytest_rageval.reports.page.data import run_data, texts_that_fit
 from pytest_rageval.reports.page.texts import cut
-from pytest_rageval.stats.paired import power_factor
 from pytest_rageval.stats.unlike import differences
 from pytest_rageval.text.printable import one_line
 
 VARIANT_SCRIPTS: Final = (
     "numbers.js",
+    "mean_bounds.js",
     "weighing.js",
     "paired.js",
     "gates.js",
@@ -100,7 +99,6 @@ def _data(
         "contest": {
             **asdict(contest),
             "reference": contest.reference,
-            "power_factors": [_power_factor(contest.alpha, n) for n in range(len(results) + 1)],
         },
         "kept_remarks": [text for text in ranking.remarks if text.endswith(ANYWAY)],
         "unlike": _unlike(results),
@@ -110,11 +108,6 @@ def _data(
     }
     texts, pool = texts_that_fit(results, plain, taken)
     return {**plain, "variant_texts": texts, "texts": pool}
-
-
-def _power_factor(alpha: float, n: int) -> float:
-    """Return the factor for one of all pairs of ``n`` variants, as max-T asks for at most."""
-    return power_factor(alpha / max(math.comb(n, 2), 1))
 
 
 def _unlike(results: Sequence[ScenarioResult]) -> dict[str, Any]:

@@ -47,12 +47,12 @@ def check(
     return found
 
 
-# lower_bound: three of four. Wilson's interval at size 3 with z = t(0.975; 3), see test_summary.
+# lower_bound: three of four. Clopper and Pearson's interval (scipy.stats.binomtest): 4p³ - 3p⁴
+# is 0.025 at the lower end, 1 - p⁴ at the upper.
 
-Z = 3.182446305284263
-HALF = Z * math.sqrt(0.1875 / 3 + Z * Z / 36)
-LOW = (0.75 + Z * Z / 6 - HALF) / (1 + Z * Z / 3)
-HIGH = (0.75 + Z * Z / 6 + HALF) / (1 + Z * Z / 3)
+LOW = 0.19412044968324338
+HIGH = 0.975**0.25
+T_3 = 3.182446305284263  # t(0.975; 3)
 
 
 def test_the_lower_end_of_the_interval_is_compared(result: Result) -> None:
@@ -62,12 +62,12 @@ def test_the_lower_end_of_the_interval_is_compared(result: Result) -> None:
     low, high = found["f1.lower_bound"], found["em.lower_bound"]
     assert 0.1 < LOW < 0.7
     assert (low.outcome, high.outcome) == ("passed", "failed")
-    assert low.observed == high.observed == pytest.approx(LOW, abs=1e-12)
+    assert low.observed == high.observed == pytest.approx(LOW, abs=1e-9)
     assert (low.bound, high.bound) == (0.1, 0.7)
     assert high.message == (
         f"{LOW:.4f} < 0.7000 (95 % interval {LOW:.4f}..{HIGH:.4f} of the mean 0.7500, n 4)"
     )
-    assert high.margin == pytest.approx(LOW - 0.7, abs=1e-12)
+    assert high.margin == pytest.approx(LOW - 0.7, abs=1e-9)
 
 
 def test_it_is_the_end_that_the_table_shows(result: Result) -> None:
@@ -84,22 +84,21 @@ def test_the_upper_end_counts_where_lower_is_better(result: Result) -> None:
     noise = MetricColumn("noise", higher_is_better=False)
     samples = scored(1.0, 1.0, 1.0, 0.0, metric="noise")
     (found,) = check(result, {"noise": {"lower_bound": 0.8}}, samples, noise).values()
-    assert found.observed == pytest.approx(HIGH, abs=1e-12)
+    assert found.observed == pytest.approx(HIGH, abs=1e-9)
     assert (found.outcome, found.bound) == ("failed", 0.8)
 
 
 def test_a_maximum_asks_for_the_upper_end(result: Result) -> None:
     samples = scored(1.0, 1.0, 1.0, 0.0)
     (found,) = check(result, {"f1": {"lower_bound": {"max": 0.8}}}, samples).values()
-    assert found.observed == pytest.approx(HIGH, abs=1e-12)
+    assert found.observed == pytest.approx(HIGH, abs=1e-9)
     assert found.outcome == "failed"
 
 
 def test_another_confidence(result: Result) -> None:
-    """t(0.9; 3) = 1.637744 for 80 %."""
-    z = 1.6377443536962102
-    half = z * math.sqrt(0.1875 / 3 + z * z / 36)
-    low = (0.75 + z * z / 6 - half) / (1 + z * z / 3)
+    """4p³ - 3p⁴ = 0.1 for 80 %."""
+    low = 0.32046058372181807
+    assert 4 * low**3 - 3 * low**4 == pytest.approx(0.1, abs=1e-12)
     options = {"f1": {"lower_bound": {"min": 0.1, "confidence": 0.8}}}
     (found,) = check(result, options, scored(1.0, 1.0, 1.0, 0.0)).values()
     assert found.observed == pytest.approx(low, abs=1e-9)
@@ -131,7 +130,7 @@ def test_an_unbounded_metric_has_a_lower_bound(result: Result) -> None:
     free = MetricColumn("free", range=(-math.inf, math.inf))
     samples = scored(1.0, 2.0, 3.0, 4.0, metric="free")
     (found,) = check(result, {"free": {"lower_bound": -1}}, samples, free).values()
-    assert found.observed == pytest.approx(2.5 - Z * math.sqrt(5 / 3) / 2, abs=1e-9)
+    assert found.observed == pytest.approx(2.5 - T_3 * math.sqrt(5 / 3) / 2, abs=1e-9)
 
 
 def test_a_group_counts_as_often_as_a_sample_of_its_weight(result: Result) -> None:
@@ -140,7 +139,7 @@ def test_a_group_counts_as_often_as_a_sample_of_its_weight(result: Result) -> No
     samples = scored(*scores, doc_name=docs)
     options = {"f1": {"lower_bound": 0.1}}
     (found,) = check(result, options, samples, group_by="doc_name").values()
-    assert found.observed == pytest.approx(LOW, abs=1e-12)
+    assert found.observed == pytest.approx(LOW, abs=1e-9)
     assert found.message.endswith("of the mean 0.7500, n 8 in 4 groups)")
 
 
@@ -173,9 +172,9 @@ def test_the_weighted_score_has_the_range_of_what_enters_it(result: Result) -> N
     ]
     options = {"weighted_score": {"lower_bound": 0.5}, "f1": {"lower_bound": 0.1}}
     found = check(result, options, samples, *columns)
-    low = 2.5 - Z * math.sqrt(5 / 3) / 2
+    low = 2.5 - T_3 * math.sqrt(5 / 3) / 2
     assert found["weighted_score.lower_bound"].observed == pytest.approx(low, abs=1e-9)
-    assert found["f1.lower_bound"].observed == pytest.approx(LOW, abs=1e-12)
+    assert found["f1.lower_bound"].observed == pytest.approx(LOW, abs=1e-9)
 
 
 # quantile

@@ -209,8 +209,9 @@ def test_per_cent_of_nothing_is_nothing() -> None:
 
 NOW = (0.5, 0.6, 0.4, 0.5, 0.6, 0.4)
 ONCE = (0.5,) * 6
-# Differences 0, 0.1, -0.1, 0, 0.1, -0.1 and the pseudo pairs 1, -1: mean 0, s² = 2.04/7.
-HALF = 2.3646242515927844 * math.sqrt(2.04 / 7 / 8)  # t(0.975; 7)
+# Differences 0, 0.1, -0.1, 0, 0.1, -0.1 are 0.5, 0.55, 0.45 ... of the range -1..1; below all of
+# them P = t⁶/Π x, which is 0.025 at t = (0.025 · (0.5 · 0.55 · 0.45)²)^(1/6) = 0.2694.
+HALF = 1 - 2 * (0.025 * (0.5 * 0.55 * 0.45) ** 2) ** (1 / 6)
 
 
 @pytest.mark.parametrize(
@@ -218,11 +219,11 @@ HALF = 2.3646242515927844 * math.sqrt(2.04 / 7 / 8)  # t(0.975; 7)
     [(0.0, "failed"), (HALF - 1e-6, "failed"), (HALF, "passed"), (HALF + 1e-6, "passed")],
 )
 def test_a_larger_fall_must_be_excluded(max_drop: float, outcome: str) -> None:
-    """E5: the means are equal; the interval reaches down to -0.45."""
+    """E5: the means are equal; the interval reaches down to -0.46."""
     options = {"metrics": ["f1"], "mode": "non_inferior", "max_drop": max_drop}
     found = check(options, {"f1": NOW}, {"f1": ONCE})
     assert found.outcome == outcome
-    assert f"interval with two pseudo pairs -{HALF:.4f}..+{HALF:.4f}" in found.message
+    assert f"interval -{HALF:.4f}..+{HALF:.4f}, counting one worst pair more" in found.message
 
 
 def test_one_sample_excludes_nothing() -> None:
@@ -232,38 +233,38 @@ def test_one_sample_excludes_nothing() -> None:
 
 @pytest.mark.parametrize(("n", "outcome"), [(20, "failed"), (300, "passed")])
 def test_equal_pairs_show_as_much_as_their_number_does(n: int, outcome: str) -> None:
-    """G3: 20 equal pairs exclude no fall of 0.01, for all they say.
+    """G3: 20 equal pairs exclude no fall of 0.0125, for all they say.
 
-    t(0.975; 21) · √(2/21/22) = 0.137; t(0.975; 301) · √(2/301/302) = 0.0092.
+    1 - 0.025^(1/20) = 0.1684, 1 - 0.025^(1/300) = 0.0122.
     """
-    options = {"metrics": ["f1"], "mode": "non_inferior", "max_drop": 0.01}
+    options = {"metrics": ["f1"], "mode": "non_inferior", "max_drop": 0.0125}
     found = check(options, {"f1": (0.5,) * n}, {"f1": (0.5,) * n})
     assert found.outcome == outcome
-    half = 0.1368 if n == 20 else 0.0092
-    assert f"pseudo pairs -{half}..+{half}" in found.message
+    half = 0.1684 if n == 20 else 0.0122
+    assert f"interval -{half}..+{half}" in found.message
 
 
-def test_pseudo_pairs_are_as_wide_as_the_range() -> None:
-    """G3: marks of 1..5 differ by 4 at most: 4 · 0.137 for 20 equal pairs."""
+def test_the_one_pair_more_falls_by_the_whole_range() -> None:
+    """G3: marks of 1..5 differ by 4 at most: 4 · 0.1684 for 20 equal pairs."""
     marks = MetricColumn("marks", range=(1.0, 5.0))
     options = {"metrics": ["marks"], "mode": "non_inferior", "max_drop": 1}
     found = check(options, {"marks": (3.0,) * 20}, {"marks": (3.0,) * 20}, columns=[marks])
-    assert (found.outcome, "-0.5473..+0.5473" in found.message) == ("passed", True)
+    assert (found.outcome, "-0.6737..+0.6737" in found.message) == ("passed", True)
 
 
 def test_where_lower_is_better_the_upper_end_must_not_be_too_high() -> None:
-    """G3: 20 falls of 0.3 and the pseudo pairs: mean -6/22, s² = 0.10303, t(0.975; 21) = 2.0796.
+    """G3: 20 falls of 0.3 are 0.35 of the range -1..1; q = 0.025^(1/20) = 0.83157.
 
-    The interval is -0.2727 +- 2.0796 · √(0.10303/22) = -0.4150..-0.1304: no rise at all.
+    The ends are 2 · 0.35 q - 1 = -0.4179 and 1 - 2 · 0.65 q = -0.0810: no rise at all.
     """
     options = {"metrics": ["noise"], "mode": "non_inferior", "max_drop": 0.0}
     now, before = {"noise": (0.2,) * 20}, {"noise": (0.5,) * 20}
     found = check(options, now, before, columns=[NOISE])
-    assert (found.outcome, "-0.4150..-0.1304" in found.message) == ("passed", True)
+    assert (found.outcome, "-0.4179..-0.0810" in found.message) == ("passed", True)
     found = check(options, before, now, columns=[NOISE])
-    assert (found.outcome, "+0.1304..+0.4150" in found.message) == ("failed", True)
+    assert (found.outcome, "+0.0810..+0.4179" in found.message) == ("failed", True)
     found = check({**options, "metrics": ["f1"]}, {"f1": (0.5,) * 20}, {"f1": (0.2,) * 20})
-    assert (found.outcome, "+0.1304..+0.4150" in found.message) == ("passed", True)
+    assert (found.outcome, "+0.0810..+0.4179" in found.message) == ("passed", True)
 
 
 def test_what_the_test_would_say_of_chance_is_not_said() -> None:
@@ -275,7 +276,7 @@ def test_what_the_test_would_say_of_chance_is_not_said() -> None:
     assert "samples differ" not in found.message
 
 
-def test_an_unbounded_metric_has_no_pseudo_pair() -> None:
+def test_an_unbounded_metric_has_no_worst_pair() -> None:
     """G3: refused where the scenario is read; so is a weighted score that it enters."""
     length = MetricColumn("length", range=(0.0, math.inf))
     for metric in ("length", "weighted_score"):
@@ -487,11 +488,12 @@ def test_few_groups_decide_nothing_however_many_samples_they_have() -> None:
 def test_a_rise_is_a_regression_where_lower_is_better(mode: str) -> None:
     """E5, S3, G3: FELL is the better run of noise.
 
-    Six gains of 0.1 and the pseudo pairs ±1: t(0.975; 7) · √(2.015/7/8) = 0.4486 below 0.075.
+    Six falls of 0.1 are 0.45 of the range: 1 - 2 · 0.55 · 0.025^(1/6) = 0.4052 at the upper end,
+    six rises 1 - 2 · 0.45 · 0.025^(1/6) = 0.5134.
     """
     options = {"metrics": ["noise"], "mode": mode, "max_drop": 0.0}
     if mode == "non_inferior":
-        options["max_drop"] = 0.374
+        options["max_drop"] = 0.41
     worse = check(options, {"noise": BEFORE}, {"noise": FELL}, columns=[NOISE])
     better = check(options, {"noise": FELL}, {"noise": BEFORE}, columns=[NOISE])
     assert (worse.outcome, better.outcome) == ("failed", "passed")

@@ -23,7 +23,6 @@ from pytest_rageval.model import (
 from pytest_rageval.reports.page import assemble
 from pytest_rageval.reports.page.variants_page import VARIANT_SCRIPTS, variants_page
 from pytest_rageval.stats.aggregate import summarize_scenario
-from pytest_rageval.stats.paired import power_factor
 from pytest_rageval.stats.ranking import rank_variants
 
 
@@ -80,7 +79,6 @@ def test_columns_stand_as_the_scenario_names_its_variants() -> None:
     assert [one["name"] for one in data["variants"]] == ["dense", "bm25"]
     assert data["contest"]["reference"] == "bm25"
     assert (data["contest"]["seed"], data["contest"]["alpha"]) == (7, 0.1)
-    assert data["contest"]["power_factors"] == [power_factor(0.1)] * 3
 
 
 def test_saved_runs_of_anything_need_no_contest() -> None:

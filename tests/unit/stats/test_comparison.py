@@ -19,7 +19,7 @@ from pytest_rageval.model import (
     SignificanceTest,
 )
 from pytest_rageval.stats.aggregate import summarize_scenario
-from pytest_rageval.stats.comparison import compare_runs, padded_interval, paired_scores
+from pytest_rageval.stats.comparison import compare_runs, interval_of_fall, paired_scores
 
 
 def run_of(
@@ -187,22 +187,19 @@ def test_nothing_in_common_compares_nothing() -> None:
     assert f1.note
 
 
-def padded(scores: Mapping[str, Any], before: Mapping[str, Any], **fields: Any) -> Any:
-    """Return the interval of f1 with pseudo pairs of +-1; ``fields`` of each sample by name."""
+def fall_of(scores: Mapping[str, Any], before: Mapping[str, Any], **fields: Any) -> Any:
+    """Return the interval of f1 in the range -1..1; ``fields`` of each sample by name."""
     run = run_of(scores, fields.pop("weights", None))
     docs = fields.pop("docs", {})
     samples = [replace(one, doc_name=docs.get(one.sample_id)) for one in run.samples]
     run = replace(run, samples=samples, info=replace(run.info, **fields))
-    return padded_interval(run, saved(before), "f1", 0.05, 1.0)
+    return interval_of_fall(run, saved(before), "f1", 0.05, 1.0)
 
 
-T_3 = 3.182446305284263  # t(0.975; 3)
-
-
-def test_two_pseudo_pairs_are_as_wide_as_the_range() -> None:
-    """Differences 0, 0, 1, -1: s² = 2/3, standard error √(2/3/4)."""
-    low, high = padded({"a": 0.5, "b": 0.7}, {"a": 0.5, "b": 0.7})
-    assert (low, high) == pytest.approx((-T_3 * math.sqrt(1 / 6), T_3 * math.sqrt(1 / 6)))
+def test_equal_runs_might_have_fallen_where_nobody_looked() -> None:
+    """Two differences of 0 are 1/2 of the range -1..1: its ends are -1 + √0.025 and 1 - √0.025."""
+    low, high = fall_of({"a": 0.5, "b": 0.7}, {"a": 0.5, "b": 0.7})
+    assert (low, high) == pytest.approx((math.sqrt(0.025) - 1, 1 - math.sqrt(0.025)), abs=1e-9)
 
 
 @pytest.mark.parametrize("lacking", [None, math.nan])
@@ -210,27 +207,28 @@ def test_a_pair_needs_both_scores_and_a_weight(lacking: float | None) -> None:
     """c has none now, d had none, e weighs nothing: the interval is that of a and b alone."""
     now = {"a": 0.5, "b": 0.7, "c": lacking, "d": 0.1, "e": 0.0}
     before = {"a": 0.5, "b": 0.7, "c": 0.9, "d": lacking, "e": 1.0}
-    found = padded(now, before, weights={"e": 0.0})
-    assert found == padded({"a": 0.5, "b": 0.7}, {"a": 0.5, "b": 0.7})
-    assert padded({"c": lacking}, {"c": 0.9}) is None
-    assert padded({"e": 0.5}, {"e": 0.5}, weights={"e": 0.0}) is None
+    found = fall_of(now, before, weights={"e": 0.0})
+    assert found == fall_of({"a": 0.5, "b": 0.7}, {"a": 0.5, "b": 0.7})
+    assert fall_of({"c": lacking}, {"c": 0.9}) is None
+    assert fall_of({"e": 0.5}, {"e": 0.5}, weights={"e": 0.0}) is None
 
 
-def test_a_pseudo_pair_has_the_mean_weight() -> None:
-    """Equal pairs of weights 1 and 3, pseudo pairs of 2: Σ w = 8, residuals 0, 0, 2, -2.
+def test_the_one_pair_more_weighs_as_the_heavy_ones_do() -> None:
+    """N1: weights 1 and 3: it weighs 10/4, and P = 1/((1 + c)(1 + 3c)), c = (1/2 - t)/(2.5 t)."""
+    low, high = fall_of({"a": 0.5, "b": 0.7}, {"a": 0.5, "b": 0.7}, weights={"b": 3.0})
+    t = (low + 1) / 2
+    odds = (0.5 - t) / (2.5 * t)
+    assert (1 + odds) * (1 + 3 * odds) == pytest.approx(40, rel=1e-8)
+    assert high == pytest.approx(-low)
 
-    The variance is K/(K - 1) Σ (w·d)²/(Σ w)² = 4/3 · 8/64 = 1/6.
-    """
-    found = padded({"a": 0.5, "b": 0.7}, {"a": 0.5, "b": 0.7}, weights={"b": 3.0})
-    assert found == pytest.approx((-T_3 * math.sqrt(1 / 6), T_3 * math.sqrt(1 / 6)))
 
-
-def test_a_pseudo_pair_is_a_group_of_the_mean_weight() -> None:
-    """Four equal pairs of two documents, 2 each: sums of 0, 0, 2, -2 of 8, four groups: 1/6."""
+def test_groups_are_pairs_of_their_weight() -> None:
+    """Four equal pairs of two documents say as much as two pairs."""
     equal = dict.fromkeys("abcd", 0.5)
     docs = {"a": "x", "b": "x", "c": "y", "d": "y"}
-    found = padded(equal, equal, docs=docs, group_by="doc_name")
-    assert found == pytest.approx((-T_3 * math.sqrt(1 / 6), T_3 * math.sqrt(1 / 6)))
+    found = fall_of(equal, equal, docs=docs, group_by="doc_name")
+    assert found == fall_of({"a": 0.5, "b": 0.5}, {"a": 0.5, "b": 0.5})
+    assert fall_of(equal, equal, docs=dict.fromkeys("abcd", "x"), group_by="doc_name") is None
 
 
 class _Counted(str):

@@ -42,30 +42,45 @@ def test_means_are_over_the_pairs_that_both_sides_scored() -> None:
 
 
 def test_the_interval_is_students_and_the_smallest_difference_has_power_80() -> None:
-    """Differences 1, 2, 3, 4: s = √(5/3), standard error s/2; z's are 1.959964 and 0.841621."""
+    """Differences 1, 2, 3, 4: s = √(5/3), standard error s/2; t(0.8; 3) = 0.978472."""
     found = compare([1.0, 2.0, 3.0, 4.0], [0.0] * 4)
     error = math.sqrt(5 / 3) / 2
     assert found.diff == 2.5
     assert found.ci_low == pytest.approx(2.5 - T_975_3 * error, abs=1e-12)
     assert found.ci_high == pytest.approx(2.5 + T_975_3 * error, abs=1e-12)
-    assert found.smallest_detectable == pytest.approx((1.959964 + 0.841621) * error, rel=1e-6)
+    assert found.smallest_detectable == pytest.approx((T_975_3 + 0.978472) * error, rel=1e-6)
+
+
+def test_the_smallest_difference_is_that_of_one_metric_among_all() -> None:
+    """N6: the metrics that are judged share alpha, as max-T has it at most: t(1 - 0.05/4; 3).
+
+    0.0125 on each side: 4.176535. Without a correction each has all of it.
+    """
+    rows = {"f1": ([1.0, 2.0, 3.0, 4.0], [0.0] * 4), "em": ([1.0, 0.0, 1.0, 1.0], [0.0] * 4)}
+    error = math.sqrt(5 / 3) / 2
+    for correction, t in (("max-t", 4.176535), ("holm", 4.176535), ("none", T_975_3)):
+        found = compare_paired(rows, [1.0] * 4, correction=correction)["f1"]
+        assert found.smallest_detectable == pytest.approx((t + 0.978472) * error, rel=1e-6)
+    alone = compare_paired(rows, [1.0] * 4, judged=["f1"])["f1"]
+    assert alone.smallest_detectable == pytest.approx((T_975_3 + 0.978472) * error, rel=1e-6)
 
 
 def test_alpha_sets_the_confidence_and_the_smallest_difference() -> None:
-    """0.1: t(0.95; 3) = 2.353363, z(0.95) = 1.644854."""
+    """0.1: t(0.95; 3) = 2.353363."""
     found = compare([1.0, 2.0, 3.0, 4.0], [0.0] * 4, alpha=0.1)
     error = math.sqrt(5 / 3) / 2
     assert found.ci_high == pytest.approx(2.5 + 2.353363 * error, rel=1e-6)
-    assert found.smallest_detectable == pytest.approx((1.644854 + 0.841621) * error, rel=1e-6)
+    assert found.smallest_detectable == pytest.approx((2.353363 + 0.978472) * error, rel=1e-6)
 
 
 def test_weighted_differences_have_the_interval_of_a_ratio() -> None:
-    """Weights 3, 1, differences 0, 4: mean 1, variance 2.25 (see test_summary), t(0.975; 1)."""
-    found = compare([1.0, 5.0], [1.0, 1.0], [3.0, 1.0])
-    half = 1.5 * math.tan(0.475 * math.pi)
-    assert found.diff == 1.0
-    assert found.ci_low == pytest.approx(1 - half, rel=1e-11)
-    assert found.smallest_detectable == pytest.approx((1.959964 + 0.841621) * 1.5, rel=1e-6)
+    """Weights 3, 1, 1, differences 0, 4, 4 (see test_summary): t(0.975; 14/11), t(0.8; 14/11)."""
+    found = compare([1.0, 5.0, 5.0], [1.0, 1.0, 1.0], [3.0, 1.0, 1.0])
+    error = math.sqrt(1.3824 * 25 / 14)
+    assert found.diff == pytest.approx(1.6)
+    assert found.ci_low == pytest.approx(1.6 - 7.7778482111187595 * error, rel=1e-9)
+    smallest = (7.7778482111187595 + 1.226804457495436) * error
+    assert found.smallest_detectable == pytest.approx(smallest, rel=1e-6)
 
 
 def test_samples_of_weight_zero_take_no_part() -> None:
@@ -498,11 +513,12 @@ def test_a_group_whose_differences_cancel_does_not_differ() -> None:
 
 
 def test_the_interval_of_a_difference_is_by_group() -> None:
-    """S2: differences 2 4 | 0: half = t(0.975; 1) · 4/3 as in test_summary."""
-    found = compare([2.0, 4.0, 0.0], [0.0] * 3, groups=[5, 5, 6])
-    half = math.tan(0.475 * math.pi) * 4 / 3
-    assert found.ci_low == pytest.approx(2 - half, rel=1e-11)
-    assert found.smallest_detectable == pytest.approx((1.959964 + 0.841621) * 4 / 3, rel=1e-6)
+    """S2: differences 2 4 | 0 0: half = t(0.975; 1) · 1.5 as there, t(0.8; 1) tan 0.3π."""
+    found = compare([2.0, 4.0, 0.0, 0.0], [0.0] * 4, groups=[5, 5, 6, 6])
+    half = math.tan(0.475 * math.pi) * 1.5
+    assert found.ci_low == pytest.approx(1.5 - half, rel=1e-11)
+    smallest = (math.tan(0.475 * math.pi) + math.tan(0.3 * math.pi)) * 1.5
+    assert found.smallest_detectable == pytest.approx(smallest, rel=1e-6)
 
 
 def test_one_group_says_nothing() -> None:

@@ -21,7 +21,6 @@ from pytest_rageval.model import (
     ScenarioResult,
 )
 from pytest_rageval.stats.aggregate import summarize_scenario
-from pytest_rageval.stats.paired import power_factor
 from pytest_rageval.stats.ranking import rank_variants
 
 ONES, ZEROS = [1.0] * 8, [0.0] * 8
@@ -148,7 +147,10 @@ def test_groups_are_flipped_together() -> None:
 
 
 def test_the_smallest_difference_counts_all_pairs() -> None:
-    """Bonferroni's bound over three pairs, which max-T keeps: z(1 - 0.05/6) and not z(0.975)."""
+    """Bonferroni's bound over three pairs, which max-T keeps: t(1 - 0.05/6; 5), not t(0.975; 5).
+
+    These are 3.5341 and 2.5706; t(0.8; 5) is 0.9195.
+    """
     scores = [
         [0.1, 0.9, 0.4, 0.6, 0.3, 0.8],
         [0.2, 0.4, 0.9, 0.1, 0.5, 0.7],
@@ -158,8 +160,7 @@ def test_the_smallest_difference_counts_all_pairs() -> None:
     two = rank(*(run_of(name, row) for name, row in zip("ab", scores, strict=False)))
     alone = two.pair("a", "b").smallest_detectable  # type: ignore[union-attr]
     among = three.pair("a", "b").smallest_detectable  # type: ignore[union-attr]
-    assert power_factor(0.05 / 3) == pytest.approx(2.3940 + 0.8416, abs=1e-4)
-    assert among / alone == pytest.approx(3.2356 / 2.8016, abs=1e-4)  # type: ignore[operator]
+    assert among / alone == pytest.approx(4.4536 / 3.4901, abs=1e-4)  # type: ignore[operator]
 
 
 def test_equal_variants_rank_as_the_file_has_them_and_are_evidence() -> None:

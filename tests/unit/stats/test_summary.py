@@ -56,49 +56,71 @@ def test_the_deviation_divides_by_n_minus_one() -> None:
     assert standard_deviation([0.0, 1.0]) == pytest.approx(math.sqrt(1 / 2))
 
 
-def test_binary_scores_have_wilsons_interval_with_students_quantile() -> None:
-    """3 of 4: m = 3/4; the variance of the mean s²/n = (1/4)/4 = 1/16; size = m(1-m)/(1/16) = 3.
-
-    Wilson with n = 3 and z = t(0.975; 3): (m + z²/6 ± z·√(m(1-m)/3 + z²/36)) / (1 + z²/3).
-    """
-    z = T_975_3
-    half = z * math.sqrt(0.1875 / 3 + z * z / 36)
-    expected = [
-        (0.75 + z * z / 6 - half) / (1 + z * z / 3),
-        (0.75 + z * z / 6 + half) / (1 + z * z / 3),
-    ]
-    found = weighted_interval([1.0, 1.0, 1.0, 0.0], [1.0] * 4, UNIT)
-    assert found == pytest.approx(expected, abs=1e-12)
+def test_binary_scores_have_clopper_and_pearsons_interval() -> None:
+    """N1: 3 of 4: P(3 or 4 of 4) = 4p³ - 3p⁴ is 0.025 at the lower end, 1 - p⁴ at the upper."""
+    low, high = weighted_interval([1.0, 1.0, 1.0, 0.0], [1.0] * 4, UNIT) or (0.0, 0.0)
+    assert 4 * low**3 - 3 * low**4 == pytest.approx(0.025, abs=1e-12)
+    assert high == pytest.approx(0.975**0.25, abs=1e-12)
 
 
-def test_wilson_intervals_are_scipys_at_the_same_size_and_quantile() -> None:
-    """scipy's Wilson interval of k(n-1) hits in n(n-1) trials, its quantile z·√n.
-
-    Ours has the effective size m(1-m) / (m(1-m)/(n-1)) = n - 1, no whole count for k hits in n;
-    the interval depends on z²/size alone, so both are blown up by n. A low confidence keeps
-    the blown up one distinct from 1.
-    """
+def test_intervals_of_binary_scores_are_scipys_exact_ones() -> None:
     stats = pytest.importorskip("scipy.stats")
-    for hits, n in ((3, 4), (9, 10), (50, 80), (1, 30)):
-        z = float(stats.t.ppf(0.65, n - 1))
-        confidence = 1 - 2 * float(stats.norm.sf(z * math.sqrt(n)))
-        test = stats.binomtest(hits * (n - 1), n * (n - 1))
-        expected = test.proportion_ci(confidence_level=confidence, method="wilson")
-        values = [1.0] * hits + [0.0] * (n - hits)
-        found = weighted_interval(values, [1.0] * n, UNIT, confidence=0.3)
-        assert found == pytest.approx((expected.low, expected.high), abs=1e-9)
+    for hits, n in ((3, 4), (9, 10), (50, 80), (1, 30), (0, 7), (299, 300), (4990, 5000)):
+        for confidence in (0.5, 0.95, 0.999):
+            test = stats.binomtest(hits, n)
+            expected = test.proportion_ci(confidence_level=confidence, method="exact")
+            values = [1.0] * hits + [0.0] * (n - hits)
+            found = weighted_interval(values, [0.3] * n, UNIT, confidence)
+            assert found == pytest.approx((expected.low, expected.high), abs=1e-8)
 
 
-def test_equal_scores_have_an_interval_of_some_width_inside_the_range() -> None:
-    """Size 4 (equal weights): m = 1 gives the lower end 1/(1 + z²/4) and the upper end 1."""
-    found = weighted_interval([1.0] * 4, [2.0] * 4, UNIT)
-    assert found == pytest.approx((1 / (1 + T_975_3**2 / 4), 1.0), abs=1e-12)
+@pytest.mark.parametrize("score", [1.0, 0.99, 0.5])
+@pytest.mark.parametrize("n", [2, 20, 300])
+def test_equal_scores_have_the_rule_of_three(score: float, n: int) -> None:
+    """N2: 20 perfect answers and one whose answer lacks a word are about as sure: .832, .823.
+
+    All n below t with the share of the one more: t = x · 0.025^(1/n).
+    """
+    found = weighted_interval([score] * n, [2.0] * n, UNIT)
+    highest = 1 - (1 - score) * 0.025 ** (1 / n)
+    assert found == pytest.approx((score * 0.025 ** (1 / n), highest), abs=1e-10)
+
+
+def test_below_all_scores_the_end_is_a_geometric_mean() -> None:
+    """M <= t means G0·t >= Σ G(x - t): P = Π t/x for t below all of them.
+
+    1 and 0.5: 2t² = 0.025. 0.9, 0.8, 0.7: t³ = 0.025 · 0.504.
+    """
+    found = weighted_interval([1.0, 0.5], [1.0] * 2, UNIT)
+    assert found is not None
+    assert found[0] == pytest.approx(math.sqrt(0.0125), abs=1e-12)
+    found = weighted_interval([0.9, 0.8, 0.7], [1.0] * 3, UNIT)
+    assert found is not None
+    assert found[0] == pytest.approx((0.025 * 0.504) ** (1 / 3), abs=1e-12)
 
 
 def test_equal_scores_of_unequal_weights_count_for_fewer() -> None:
-    """Weights 2, 1, 1, 0.5: size (4.5)²/6.25 = 3.24; m = 1 gives 1/(1 + z²/3.24) to 1."""
-    found = weighted_interval([1.0] * 4, [2.0, 1.0, 1.0, 0.5], UNIT)
-    assert found == pytest.approx((1 / (1 + T_975_3**2 / 3.24), 1.0), abs=1e-12)
+    """N1: weights 2, 1, 1, 0.5: the one more weighs 6.25/4.5.
+
+    P(M <= t) = Π 1/(1 + w(1 - t)/(t·6.25/4.5)), which is 1/40 at the lower end.
+    """
+    weights = [2.0, 1.0, 1.0, 0.5]
+    low, high = weighted_interval([1.0] * 4, weights, UNIT) or (0.0, 0.0)
+    odds = (1 - low) / (low * 6.25 / 4.5)
+    assert math.prod(1 + weight * odds for weight in weights) == pytest.approx(40.0, rel=1e-9)
+    assert high == 1.0
+
+
+def test_a_heavy_answer_that_was_not_seen_may_be_wrong() -> None:
+    """N1: ten heavy answers right and forty light ones: one wrong light one proves nothing."""
+    weights = [10.0] * 10 + [1.0] * 40
+    ends = []
+    for wrong in (0, 1, 5):
+        values = [1.0] * (50 - wrong) + [0.0] * wrong
+        low, _ = weighted_interval(values, weights, UNIT) or (1.0, 1.0)
+        ends.append(low)
+    assert ends == sorted(ends, reverse=True)
+    assert ends[0] < 0.84
 
 
 @pytest.mark.parametrize("value", [0.0, 0.5, 1.0, 0.1])
@@ -125,13 +147,19 @@ def test_unbounded_scores_have_students_interval() -> None:
 
 
 def test_unbounded_weighted_scores_have_the_interval_of_a_ratio() -> None:
-    """Weights 3, 1, scores 0, 4: mean 1; residuals w(x-1)·2/4 = -1.5, 1.5, mean 0.
+    """Weights 3, 1, 1, scores 0, 4, 4: mean 1.6; w(x - 1.6)/5 = -.96, .48, .48, squares 1.3824.
 
-    Variance (2.25 + 2.25) / 1 / 2 = 2.25; half width t(0.975; 1)·1.5, with t = tan(0.475·π).
+    Kish's number is 25/11: times (25/11)/(14/11) = 25/14; t(0.975; 14/11) by scipy.
     """
-    half = 1.5 * math.tan(0.475 * math.pi)
-    found = weighted_interval([0.0, 4.0], [3.0, 1.0], UNBOUNDED)
-    assert found == pytest.approx((1 - half, 1 + half), rel=1e-11)
+    half = 7.7778482111187595 * math.sqrt(1.3824 * 25 / 14)
+    found = weighted_interval([0.0, 4.0, 4.0], [3.0, 1.0, 1.0], UNBOUNDED)
+    assert found == pytest.approx((1.6 - half, 1.6 + half), rel=1e-9)
+
+
+def test_where_one_sample_holds_the_weight_an_unbounded_mean_has_no_interval() -> None:
+    """Weights 3 and 1 are 1.6 samples, which do not say how far scores spread."""
+    assert weighted_interval([0.0, 4.0], [3.0, 1.0], UNBOUNDED) is None
+    assert weighted_interval([0.0, 4.0], [1.0, 1.0], UNBOUNDED) is not None
 
 
 def test_scores_of_weight_zero_widen_nothing() -> None:
@@ -235,14 +263,14 @@ def test_scores_of_any_finite_size_have_an_interval_or_none(values: list[float])
 def test_scores_equal_within_a_billionth_are_equal() -> None:
     """G7: a perfect context_precision of ragas is 0.9999999999; three say little about a system.
 
-    The variance counts as 0, so n_eff = 3: that is the interval of three scores of 1.
+    That is the interval of three scores of 1.
     """
     found = weighted_interval([1.0, 0.9999999999, 0.9999999999], [1.0] * 3, UNIT)
     perfect = weighted_interval([1.0] * 3, [1.0] * 3, UNIT)
     assert found is not None
     assert perfect is not None
     assert found[0] == pytest.approx(perfect[0], abs=1e-9)
-    assert found[0] < 0.2
+    assert found[0] < 0.3
     # Equal is by the range: on a scale of 0..100 it is a hundred times as much.
     wide = weighted_interval([100.0, 99.99999999, 99.99999999], [1.0] * 3, (0.0, 100.0))
     assert wide is not None
@@ -250,16 +278,11 @@ def test_scores_equal_within_a_billionth_are_equal() -> None:
 
 
 def test_samples_that_belong_together_count_as_one() -> None:
-    """S2: scores 1 1 | 0 | 1 in three groups, weights 1.
-
-    m = 3/4, sums of residuals 1/2, -3/4, 1/4: v = 3/2 * (1/4 + 9/16 + 1/16)/16 = 21/256;
-    n_eff = 3/16 / v = 16/7, z = t(0.975; 2) = 0.95 · √(2 / (1 - 0.95²)).
-    """
-    z, size = 0.95 * math.sqrt(2 / (1 - 0.95**2)), 16 / 7
-    centre = (0.75 + z * z / (2 * size)) / (1 + z * z / size)
-    half = z / (1 + z * z / size) * math.sqrt(3 / 16 / size + z * z / (4 * size * size))
+    """N4: scores 1 1 | 0 | 1 in three groups: two groups of 1, one of them of twice the weight."""
     found = weighted_interval([1.0, 1.0, 0.0, 1.0], [1.0] * 4, UNIT, groups=[4, 4, 1, 2])
-    assert found == pytest.approx((centre - half, centre + half), abs=1e-12)
+    assert found == weighted_interval([1.0, 0.0, 1.0], [2.0, 1.0, 1.0], UNIT)
+    mixed = weighted_interval([1.0, 0.0, 0.0, 1.0], [1.0, 3.0, 1.0, 1.0], UNIT, groups=[4, 4, 1, 2])
+    assert mixed == weighted_interval([0.25, 0.0, 1.0], [4.0, 1.0, 1.0], UNIT)
 
 
 def test_each_sample_a_group_is_no_grouping() -> None:
@@ -286,26 +309,22 @@ def test_a_score_that_is_missing_leaves_the_groups_of_the_others() -> None:
 
 
 def test_equal_scores_in_groups_have_the_size_of_the_groups_weights() -> None:
-    """S2: groups of weight 3 and 1: n_eff = 4^2 / (9 + 1) = 1.6, as two scores of these weights."""
+    """S2: groups of weight 3 and 1 are two scores of these weights."""
     grouped = weighted_interval([1.0] * 4, [1.0] * 4, UNIT, groups=[0, 0, 0, 1])
     assert grouped == weighted_interval([1.0] * 2, [3.0, 1.0], UNIT)
 
 
 def test_an_unbounded_mean_is_grouped_too() -> None:
-    """S2: differences 2 4 | 0 in two groups: m = 2, sums of residuals 2, -2: v = 2 * 8 / 9."""
-    found = weighted_interval([2.0, 4.0, 0.0], [1.0] * 3, UNBOUNDED, groups=[5, 5, 6])
-    half = math.tan(0.475 * math.pi) * 4 / 3
-    assert found == pytest.approx((2 - half, 2 + half), rel=1e-11)
+    """S2: 2 4 | 0 0 in two groups: m = 1.5, sums of residuals 3 and -3 of 4: v = 2 · 2 · 9/16."""
+    found = weighted_interval([2.0, 4.0, 0.0, 0.0], [1.0] * 4, UNBOUNDED, groups=[5, 5, 6, 6])
+    half = math.tan(0.475 * math.pi) * 1.5
+    assert found == pytest.approx((1.5 - half, 1.5 + half), rel=1e-11)
 
 
 T_3 = 3.182446305284263  # t(0.975; 3)
 
 
-def test_equal_scores_have_the_size_of_their_number() -> None:
-    """Wilson at p = 1/2 and n = 4 with z = t(0.975; 3); unbounded scores have no width."""
-    half = T_3 / (1 + T_3**2 / 4) * math.sqrt(0.25 / 4 + T_3**2 / 64)
-    found = weighted_interval([0.5] * 4, [1.0] * 4, UNIT)
-    assert found == pytest.approx((0.5 - half, 0.5 + half), abs=1e-12)
+def test_equal_unbounded_scores_have_no_width() -> None:
     assert weighted_interval([0.1] * 4, [1.0, 3.0, 1.0, 1.0], UNBOUNDED) == (0.1, 0.1)
 
 

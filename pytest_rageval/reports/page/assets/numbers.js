@@ -1,7 +1,6 @@
 // Sums, means, quantiles and intervals, step by step as pytest_rageval/stats has them.
 
 const TOLERANCE = 1e-9;
-const NO_VARIANCE = 1e-18; // scores equal within 1e-9 of their range are equal
 
 /** A sum that is exact until it is rounded once: Shewchuk's partials, as Python's math.fsum. */
 class ExactSum {
@@ -145,31 +144,46 @@ function summarize(values, weights, range, groups = null) {
 }
 
 /**
- * Wilson's interval at the effective sample size; unbounded ranges: t of the ratio estimator.
+ * Bounded ranges: the ends of mean_bounds.js; unbounded ones: t of the ratio estimator.
  * `groups` is the number of its group for each value, null where each is its own.
  */
 function weightedInterval(values, weights, [low, high], confidence, groups = null) {
   const tamed = tame(weights);
-  const isBounded = Number.isFinite(low) && Number.isFinite(high);
+  const span = high - low;
   const numbers = [];
   const sizes = [];
   const of = groups === null ? null : [];
   for (let at = 0; at < values.length; at++) {
     if (!(tamed[at] > 0)) continue;
-    numbers.push(isBounded ? (values[at] - low) / (high - low) : values[at]);
+    numbers.push(Number.isFinite(span) ? unitScore((values[at] - low) / span) : values[at]);
     sizes.push(tamed[at]);
     if (of !== null) of.push(groups[at]);
   }
-  const independent = of === null ? numbers.length : new Set(of).size;
-  if (independent < 2) return null;
-  const quantile = tQuantile(0.5 + confidence / 2, independent - 1);
-  if (isBounded) {
-    const [lower, upper] = wilsonInterval(numbers, sizes, quantile, of);
-    return [low + (high - low) * lower, low + (high - low) * upper];
+  if ((of === null ? numbers.length : new Set(of).size) < 2) return null;
+  const probability = 0.5 + confidence / 2;
+  if (Number.isFinite(span)) {
+    const [lower, upper] = meanBounds(...scoresOfGroups(numbers, sizes, of), 1 - probability);
+    return [low + span * lower, low + span * upper];
   }
-  const [lower, upper] = ratioInterval(numbers, sizes, quantile, of);
+  const found = meanError(numbers, sizes, of);
+  if (found === null) return null;
+  const half = tQuantile(probability, found.degrees) * found.error;
+  const lower = timesPowerOfTwo(found.mean - half, found.exponent);
+  const upper = timesPowerOfTwo(found.mean + half, found.exponent);
   if (!Number.isFinite(lower) || !Number.isFinite(upper)) return null;
   return [Math.max(lower, low), Math.min(upper, high)];
+}
+
+function unitScore(value) {
+  return Math.min(Math.max(value, 0), 1);
+}
+
+/** Values and weights; with groups, the mean and the weight of each. */
+function scoresOfGroups(values, weights, groups) {
+  if (groups === null) return [values, weights];
+  const sums = groupSums(values.map((value, at) => value * weights[at]), groups);
+  const sizes = groupSums(weights, groups);
+  return [sums.map((sum, at) => Math.min(sum / sizes[at], 1)), sizes];
 }
 
 /** The sum of the terms of each group, in the order in which the groups begin. */
@@ -183,32 +197,18 @@ function groupSums(terms, groups) {
   return [...found.values()].map(fsum);
 }
 
-function wilsonInterval(values, weights, z, groups) {
-  let [mean, variance] = ratioMeanAndVariance(values, weights, groups);
-  mean = Math.min(Math.max(mean, 0), 1);
-  const spread = mean * (1 - mean);
-  let size;
-  if (variance > NO_VARIANCE && spread > 0) {
-    size = spread / variance;
-  } else {
-    const sizes = groupSums(weights, groups);
-    const total = fsum(sizes);
-    size = (total * total) / sumOf(sizes.length, (at) => sizes[at] * sizes[at]);
-  }
-  const z2 = z * z;
-  const centre = (mean + z2 / (2 * size)) / (1 + z2 / size);
-  const half = (z / (1 + z2 / size)) * Math.sqrt(spread / size + z2 / (4 * size * size));
-  return [Math.min(Math.max(centre - half, 0), mean), Math.max(Math.min(centre + half, 1), mean)];
-}
-
-function ratioInterval(values, weights, t, groups) {
+/** A weighted mean and its standard error, in units of 2 ** exponent; null where too few count. */
+function meanError(values, weights, groups) {
+  const sizes = groupSums(weights, groups);
+  const total = fsum(sizes);
+  const count = (total * total) / sumOf(sizes.length, (at) => sizes[at] * sizes[at]);
+  if (count < 2 - 1e-9) return null;
   let largest = 0;
   for (const value of values) largest = Math.max(largest, Math.abs(value));
   const exponent = largest > 0 ? Math.floor(Math.log2(largest)) + 1 : 0;
   const unit = values.map((value) => timesPowerOfTwo(value, -exponent));
-  const [mean, variance] = ratioMeanAndVariance(unit, weights, groups);
-  const half = t * Math.sqrt(variance);
-  return [timesPowerOfTwo(mean - half, exponent), timesPowerOfTwo(mean + half, exponent)];
+  const [mean, variance] = ratioMeanAndVariance(unit, weights, groups, count);
+  return { mean, error: Math.sqrt(variance), degrees: Math.max(count, 2) - 1, exponent };
 }
 
 /** In two steps: 2 ** 1074 is too much for a double, though the product may not be. */
@@ -217,23 +217,21 @@ function timesPowerOfTwo(value, exponent) {
   return value * 2 ** half * 2 ** (exponent - half);
 }
 
-function ratioMeanAndVariance(values, weights, groups) {
+function ratioMeanAndVariance(values, weights, groups, count) {
   if (values.every((value) => value === values[0])) return [values[0], 0];
-  const n = groups === null ? values.length : new Set(groups).size;
   const total = fsum(weights);
   const mean = sumOf(values.length, (at) => values[at] * weights[at]) / total;
   const residuals = groupSums(
-    values.map((value, at) => (weights[at] * (value - mean) * n) / total),
+    values.map((value, at) => (weights[at] * (value - mean)) / total),
     groups,
   );
-  const centre = fsum(residuals) / n;
-  const variance = sumOf(n, (at) => squared(residuals[at] - centre)) / (n - 1) / n;
-  return [mean, variance];
+  const squares = sumOf(residuals.length, (at) => squared(residuals[at]));
+  return [mean, (squares * count) / (count - 1)];
 }
 
 const knownQuantiles = new Map();
 
-/** x with P(T <= x) = probability, for T with so many degrees of freedom (a whole number). */
+/** x with P(T <= x) = probability, for T with so many degrees of freedom. */
 function tQuantile(probability, degrees) {
   const key = `${probability} ${degrees}`;
   if (!knownQuantiles.has(key)) knownQuantiles.set(key, bisectedQuantile(probability, degrees));

@@ -5,7 +5,7 @@ const NO_SPREAD = 1e-9;
 const UNBOUNDED = [-Infinity, Infinity];
 
 /** The difference of a metric over the samples that both runs scored and that weigh something. */
-function comparePaired(state, baseline, target, alpha, powerFactor, samples) {
+function comparePaired(state, baseline, target, alpha, alphaOfEach, samples) {
   const [a, b] = pairedScores(state, baseline, target);
   // Beside a huge weight a tiny one is nothing, as in Python.
   const lacks = new Set(baseline.lacks);
@@ -32,7 +32,7 @@ function comparePaired(state, baseline, target, alpha, powerFactor, samples) {
     units,
     groups: groups === null ? null : units,
     have_spread: haveSpread(differences),
-    smallest_detectable: smallestDetectable(differences, units, interval, alpha, powerFactor),
+    smallest_detectable: smallestDetectable(differences, weights, groups, alphaOfEach),
   };
 }
 
@@ -66,23 +66,17 @@ function pairedScores(state, baseline, target) {
   return both;
 }
 
-/** The interval of A - B with two pseudo pairs, as wide as the range, of the mean weight. */
-function paddedInterval(state, baseline, target, alpha, samples) {
+/** The interval of A - B as that of a mean in the range -span..span. */
+function intervalOfFall(state, baseline, target, alpha, samples) {
   const [a, b] = pairedScores(state, baseline, target);
-  const rows = samples.filter(
-    (at) => a[at] !== null && b[at] !== null && state.sampleWeights[at] > 0,
-  );
-  if (!rows.length) return null;
+  const rows = samples.filter((at) => a[at] !== null && b[at] !== null);
   const [low, high] = rangeOfTarget(state, target);
-  const weights = tame(rows.map((at) => state.sampleWeights[at]));
-  const groups = groupsOf(state.run, rows) ?? rows;
-  const mean = fsum(weights) / new Set(groups).size;
   return weightedInterval(
-    [...rows.map((at) => a[at] - b[at]), high - low, low - high],
-    [...weights, mean, mean],
-    UNBOUNDED,
+    rows.map((at) => a[at] - b[at]),
+    rows.map((at) => state.sampleWeights[at]),
+    [low - high, high - low],
     1 - alpha,
-    [...groups, -1, -2],
+    groupsOf(state.run, rows),
   );
 }
 
@@ -93,10 +87,12 @@ function differenceOf(a, b) {
   return Math.abs(difference) <= EQUAL_SCORES * size ? 0 : difference;
 }
 
-function smallestDetectable(differences, units, interval, alpha, powerFactor) {
-  if (interval === null || !haveSpread(differences)) return null;
-  const t = tQuantile(1 - alpha / 2, units - 1);
-  return (powerFactor * (interval[1] - interval[0])) / 2 / t;
+function smallestDetectable(differences, weights, groups, alpha) {
+  if (!haveSpread(differences)) return null;
+  const found = meanError(differences, weights, groups);
+  if (found === null) return null;
+  const factor = tQuantile(1 - alpha / 2, found.degrees) + tQuantile(0.8, found.degrees);
+  return timesPowerOfTwo(factor * found.error, found.exponent);
 }
 
 function haveSpread(differences) {
@@ -128,7 +124,7 @@ function comparisonOf(state) {
   const isStale = [...tested, ...names].some((name) => affects(state, name));
   return names.map((name) => {
     const asRun = plan.metrics[name] ?? UNTESTED;
-    const now = comparePaired(state, baseline, name, plan.alpha, plan.power_factor, state.run.all);
+    const now = comparePaired(state, baseline, name, plan.alpha, plan.alpha_of_each, state.run.all);
     const hasTurned = asRun.significant && Math.sign(now.diff ?? 0) !== Math.sign(asRun.diff);
     const isOpen = isStale && (asRun === UNTESTED || hasTurned);
     return { ...asRun, ...now, name, isStale, isOpen };

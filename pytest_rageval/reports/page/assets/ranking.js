@@ -176,10 +176,9 @@ function* testedRanking(app, ranking) {
   if (ranking.isUnlike) return { ...ranking, isTesting: false };
   const named = ranking.variants.filter(({ n }) => n > 0);
   const both = named.flatMap((a, at) => named.slice(at + 1).map((b) => [a.at, b.at]));
-  const factor = contest.power_factors[named.length];
   const pairs = [];
   for (const [a, b] of both) {
-    pairs.push(untestedPair(app, joined, a, b, factor));
+    pairs.push(untestedPair(app, joined, a, b, contest.alpha / both.length));
     yield;
   }
   const isTested = !ranking.undecided && pairs.length > 0;
@@ -202,12 +201,11 @@ function* testedRanking(app, ranking) {
 }
 
 /** What does not need a test. `differing` are the weighted differences that signs are flipped of. */
-function untestedPair(app, { scores, weights: sizes, groups }, a, b, factor) {
+function untestedPair(app, { scores, weights: sizes, groups }, a, b, alphaOfEach) {
   const { alpha } = app.data.contest;
   const tamed = tame(sizes);
   const differences = scores[a].map((score, at) => differenceOf(score, scores[b][at]));
   const interval = weightedInterval(differences, tamed, UNBOUNDED, 1 - alpha, groups);
-  const units = groups === null ? differences.length : new Set(groups).size;
   const above = differences.filter((difference) => difference > 0).length;
   const below = differences.filter((difference) => difference < 0).length;
   return {
@@ -222,7 +220,7 @@ function untestedPair(app, { scores, weights: sizes, groups }, a, b, factor) {
     n: differences.length,
     a_wins: app.isUp ? above : below,
     b_wins: app.isUp ? below : above,
-    smallest_detectable: smallestDetectable(differences, units, interval, alpha, factor),
+    smallest_detectable: smallestDetectable(differences, tamed, groups, alphaOfEach),
     differing: unitSums(differences.map((difference, at) => difference * tamed[at]), groups),
     sides: [a, b],
   };

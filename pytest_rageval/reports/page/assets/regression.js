@@ -4,13 +4,13 @@
 function checkRegression(state, gate, samples) {
   const baseline = state.baselines.get(gate.baseline);
   const found = Object.keys(gate.targets).map((target) => {
-    const compared = comparePaired(state, baseline, target, gate.alpha, gate.power_factor, samples);
+    const compared = comparePaired(state, baseline, target, gate.alpha, gate.alpha_of_each, samples);
     const gain =
       compared.diff === null ? null : gate.targets[target] ? compared.diff : -compared.diff;
     const allowed = gate.relative ? gate.max_drop * Math.abs(compared.b_mean ?? 0) : gate.max_drop;
     const interval =
       gate.mode === "non_inferior"
-        ? paddedInterval(state, baseline, target, gate.alpha, samples)
+        ? intervalOfFall(state, baseline, target, gate.alpha, samples)
         : null;
     const why =
       gain === null

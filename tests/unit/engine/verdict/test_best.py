@@ -31,7 +31,7 @@ def test_a_pass_says_what_it_rests_on() -> None:
     """One of eight differs: ahead by 1/8, and that can be chance.
 
     The standard error is 1/8 (differences 1 and seven 0: variance 1/8, over 8 samples), and a power
-    of 80 % needs 2.8016 of them.
+    of 80 % needs t(0.975; 7) + t(0.8; 7) = 2.3646 + 0.8960 of them.
     """
     found = verdict(run_of("bm25", ONES), run_of("dense", SEVEN), at_least="dense")
     assert found == GateResult(
@@ -40,7 +40,7 @@ def test_a_pass_says_what_it_rests_on() -> None:
         -0.125,
         0.0,
         "nothing is significantly better than dense (f1 0.8750, 8 common samples, 1 pair, alpha "
-        "0.05); bm25 is ahead by 0.1250 (p 1.0000); a difference below 0.3502 may go unseen "
+        "0.05); bm25 is ahead by 0.1250 (p 1.0000); a difference below 0.4076 may go unseen "
         "(power 80 %)",
         -0.125,
     )
@@ -86,14 +86,14 @@ def test_where_lower_is_better_a_smaller_figure_fails_it() -> None:
 
 
 def test_what_is_undecidable_fails_and_says_what_it_could_have_shown() -> None:
-    """Seven of ten samples are common, six equal and one not: 2.8016 standard errors of 1/7."""
+    """Seven of ten samples are common, six equal and one not: 2.4469 + 0.9057 errors of 1/7."""
     runs = [run_of("dense", [1.0] * 10), run_of("gpt", [*[1.0] * 6, 0.0, None, None, None])]
     found = verdict(*runs, at_least="dense")
     assert (found.outcome, found.observed) == ("failed", pytest.approx(1 / 7))
     assert found.message == (
         "it cannot be said that nothing is better than dense: only 7 of 10 samples have f1 in all "
         "of dense, gpt, and min_pairs: 0.9 asks for 9: gpt lacks 3; mend these, or, if what is "
-        "left is enough: 'best: {min_pairs: 0}'; a difference below 0.4002 may go unseen "
+        "left is enough: 'best: {min_pairs: 0}'; a difference below 0.4789 may go unseen "
         "(power 80 %)"
     )
 
