@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
-from pytest_rageval.stats.kappa import cohen_kappa, gwet_ac, kappa_interval
+from pytest_rageval.stats.influence import Counted, Table, table_interval
+from pytest_rageval.stats.kappa import cohen_kappa, gwet_ac, kappa_influence
 
 # 8 of 10 agree. Rows sum to 3, 2, 5 and columns to 3, 3, 4.
 THREE = [[2, 1, 0], [0, 2, 0], [1, 0, 4]]
@@ -28,6 +30,14 @@ def tables(n: int) -> Iterator[list[list[int]]]:
         for b in range(n + 1 - a):
             for c in range(n + 1 - a - b):
                 yield [[a, b], [c, n - a - b - c]]
+
+
+def kappa_interval(table: Table, kappa: float, *, quadratic: bool = False) -> tuple[float, float]:
+    found = table_interval(
+        partial(kappa_influence, quadratic=quadratic), Counted(table, None), kappa
+    )
+    assert found is not None
+    return found
 
 
 def test_kappa_compares_the_distance_found_with_that_of_chance() -> None:
