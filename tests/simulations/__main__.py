@@ -205,6 +205,10 @@ def agreement(draws: int) -> None:
     _table("coverage of 95 % intervals of agreement, in brackets those wholly above", sizes)
     for what, found, names in alone:
         _agreement_rows(what, agreeing.ungrouped(found), names, sizes, draws)
+    for what, found, names in alone:
+        if "auc" in names:
+            held = (agreeing.bootstrap_coverage(found, n, draws // 5) for n in sizes)
+            _row(f"{what}: auc, percentile bootstrap", map(str, held))
     grouped = (
         ("openqa, gpt-4", agreeing.together(gpt_4), two),
         ("openqa, gpt-4, a good system", agreeing.together(agreeing.good(gpt_4)), two),

@@ -13,6 +13,7 @@ import people_and_judges
 from people_and_judges import Both
 
 from pytest_rageval.stats.agreement import Rated, agreement
+from pytest_rageval.stats.rank_correlation import area_under_curve
 
 Groups = Sequence[Sequence[Rated]]
 
@@ -77,6 +78,29 @@ def coverage(
             low, high = getattr(found, f"{name}_low"), getattr(found, f"{name}_high")
             those.append(None if low is None else (low, high))
     return {name: _held(those, truths[name]) for name, those in ends.items()}
+
+
+def bootstrap_coverage(
+    people: People, n: int, draws: int, *, resamples: int = 400, seed: int = 13
+) -> Held:
+    """Return the same of the percentile bootstrap of the area under the curve, by sample."""
+    random = np.random.default_rng([seed, n])
+    whole = people.samples
+    both = np.array([(one.score, one.votes["people"]) for one in whole])
+    ends: list[tuple[float, float] | None] = []
+    for _ in range(draws):
+        drawn = both[random.integers(0, len(both), n)]
+        again = [_area(drawn[random.integers(0, n, n)]) for _ in range(resamples)]
+        found = [one for one in again if one is not None]
+        low, high = np.quantile(found, (0.025, 0.975)) if found else (np.nan, np.nan)
+        ends.append((float(low), float(high)) if _area(drawn) is not None else None)
+    truth = _area(both)
+    assert truth is not None
+    return _held(ends, truth)
+
+
+def _area(both: np.ndarray) -> float | None:
+    return area_under_curve(both[:, 0].tolist(), (both[:, 1] == 1.0).tolist())
 
 
 def _unit(people: People) -> Callable[[float], float]:

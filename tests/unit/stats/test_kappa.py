@@ -133,3 +133,25 @@ def test_the_interval_covers_what_it_promises_with_five_levels() -> None:
         low, high = kappa_interval(table, kappa, quadratic=True)
         held += low <= truth <= high
     assert 0.92 * 300 <= held <= 0.99 * 300
+
+
+def test_quadratic_kappa_is_an_intraclass_correlation_but_for_one_in_n() -> None:
+    """N11: ICC(2,1), one rater, absolute agreement (Shrout and Fleiss 1979; Fleiss and Cohen 1973).
+
+    From the mean squares of subjects, raters and the rest.
+    """
+    pairs = [
+        (i, j)
+        for i, line in enumerate(LIKERT)
+        for j, count in enumerate(line)
+        for _ in range(count)
+    ]
+    n, mean = len(pairs), sum(map(sum, pairs)) / len(pairs) / 2
+    raters = [sum(one) / n for one in zip(*pairs, strict=True)]
+    subjects = 2 * sum((sum(one) / 2 - mean) ** 2 for one in pairs)
+    between = n * sum((one - mean) ** 2 for one in raters)
+    total = sum((value - mean) ** 2 for one in pairs for value in one)
+    of_subjects, rest = subjects / (n - 1), (total - subjects - between) / (n - 1)
+    icc = (of_subjects - rest) / (of_subjects + rest + 2 / n * (between - rest))
+    kappa = cohen_kappa(LIKERT, quadratic=True)
+    assert kappa == pytest.approx(icc, abs=0.5 / n)
