@@ -48,7 +48,8 @@ _RANGES: Final[Mapping[str, tuple[float, float]]] = MappingProxyType(
         "bias": (-1e9, 1e9),
     }
 )
-_WITH_INTERVAL: Final = ("kappa", "weighted_kappa", "sensitivity", "specificity")
+_WITH_LOWER_BOUND: Final = tuple(name for name in _RANGES if name != "bias")
+"""Of a bias the size is bounded, which is worse the larger it is."""
 
 
 def labels_of(info: ScenarioInfo, metric: str, path: tuple[str, ...], what: str) -> HumanLabels:
@@ -89,13 +90,21 @@ class AgreementGate:
             message = f"{counted(found.n, 'labelled answer')} >= {self.min_labels}"
             return GateResult(self.name, "passed", found.n, self.min_labels, message)
         value = getattr(found, self.coefficient)
-        if self.coefficient == "bias" and value is not None:
-            return bound_result(self.name, self.bound, abs(value), remark=self._remark(found))
-        if self.takes_lower_end:
-            value = getattr(found, f"{self.coefficient}_low")
-        why = found.why.get(self.coefficient, "undefined")
-        missing = f"{self.coefficient} is undefined: {why} ({counted(found.n, 'labelled answer')})"
-        return bound_result(self.name, self.bound, value, missing, self._remark(found))
+        end = getattr(found, f"{self.coefficient}_low") if self.takes_lower_end else value
+        if value is None or end is None:
+            return GateResult(self.name, "failed", None, self.bound.end, self._undefined(found))
+        observed = abs(value) if self.coefficient == "bias" else end
+        return bound_result(self.name, self.bound, observed, remark=self._remark(found))
+
+    def _undefined(self, found: Agreement) -> str:
+        """Return why there is no coefficient, or why it has no interval."""
+        name = self.coefficient
+        value, labels = getattr(found, name), counted(found.n, "labelled answer")
+        if value is None:
+            what, why = f"{name} is undefined", found.why.get(name)
+        else:
+            what, why = f"{name} {value:.4f} has no interval", found.why.get(f"{name}_low")
+        return f"{what}{f': {why}' if why else ''} ({labels})"
 
     def _too_few(self, result: ScenarioResult, found: Agreement) -> str:
         more = self.min_labels - found.n
@@ -165,8 +174,8 @@ def _bounds(usual: AgreementGate, value: Any, path: tuple[str, ...]) -> list[Gat
     if isinstance(options, Mapping):
         lower = options.get("lower_bound")
         options = {key: end for key, end in options.items() if key != "lower_bound"}
-    if lower is not None and name not in _WITH_INTERVAL:
-        message = f"{name} has no interval; only {', '.join(_WITH_INTERVAL)} have one"
+    if lower is not None and name not in _WITH_LOWER_BOUND:
+        message = f"{name} has no lower_bound: write the most that its size may be, {name}: 0.05"
         raise GateOptionError((*path, "lower_bound"), message)
     gates: list[Gate] = []
     if lower is None or options:
@@ -186,8 +195,8 @@ GATES = (
         _make,
         description="coefficient: bound, of the agreement with people",
         keys={
-            **dict.fromkeys(_WITH_INTERVAL, "a bound, or {lower_bound: x}"),
-            **{name: "a bound" for name in _RANGES if name not in _WITH_INTERVAL},
+            **dict.fromkeys(_WITH_LOWER_BOUND, "a bound, or {lower_bound: x}"),
+            "bias": "the most that judge minus people may be, in either direction",
             "min_labels": "fewer labels fail; 10 when absent",
         },
     ),

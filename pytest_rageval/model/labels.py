@@ -138,8 +138,9 @@ class Agreement:
     """How well a judge agrees with people, over ``n`` samples that both rated.
 
     ``confusion`` counts samples: a row for each level of people, a column for each of the judge; it
-    is empty where scores are no levels. A coefficient is None where it is undefined, and ``why``
-    says why by its name. ``kappa`` and ``ac1`` are unweighted, ``weighted_kappa`` and ``ac2`` have
+    is empty where scores are no levels. Each coefficient has the ends of its 95 % interval beside
+    it. What is undefined is None, and ``why`` says why by its name: that of the coefficient, or of
+    the lower end. ``kappa`` and ``ac1`` are unweighted, ``weighted_kappa`` and ``ac2`` have
     quadratic weights. ``bias`` is judge minus people in the metric's unit. ``alpha``
     (Krippendorff's) and ``ceiling`` (kappa) are those of people among themselves. ``split`` samples
     have no majority among people, ``stale`` ones have labels of earlier answers only, ``unscored``
@@ -162,12 +163,26 @@ class Agreement:
     weighted_kappa_low: float | None = None
     weighted_kappa_high: float | None = None
     ac1: float | None = None
+    ac1_low: float | None = None
+    ac1_high: float | None = None
     ac2: float | None = None
+    ac2_low: float | None = None
+    ac2_high: float | None = None
     spearman: float | None = None
+    spearman_low: float | None = None
+    spearman_high: float | None = None
     kendall: float | None = None
+    kendall_low: float | None = None
+    kendall_high: float | None = None
     auc: float | None = None
+    auc_low: float | None = None
+    auc_high: float | None = None
     alpha: float | None = None
+    alpha_low: float | None = None
+    alpha_high: float | None = None
     ceiling: float | None = None
+    ceiling_low: float | None = None
+    ceiling_high: float | None = None
     bias: float | None = None
     bias_low: float | None = None
     bias_high: float | None = None

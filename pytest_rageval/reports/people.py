@@ -57,16 +57,24 @@ def _agreement(found: Agreement) -> str:
         same = sum(row[at] for at, row in enumerate(found.confusion))
         parts.append(f"{same} agree")
     if found.kappa is not None:
-        ends = f" ({figure(found.kappa_low)}..{figure(found.kappa_high)})"
-        parts.append(f"kappa {figure(found.kappa)}{ends}")
-        parts.append(f"AC1 {figure(found.ac1)}")
+        parts.append(f"kappa {_with_ends(found.kappa, found.kappa_low, found.kappa_high)}")
+        parts.append(f"AC1 {_with_ends(found.ac1, found.ac1_low, found.ac1_high)}")
     elif "kappa" in found.why:
         parts.append(f"no kappa: {found.why['kappa']}")
     if len(found.levels) > 2 and found.weighted_kappa is not None:
-        parts.append(f"weighted kappa {figure(found.weighted_kappa)}")
+        ends = found.weighted_kappa_low, found.weighted_kappa_high
+        parts.append(f"weighted kappa {_with_ends(found.weighted_kappa, *ends)}")
     if found.ceiling is not None:
-        parts.append(f"people among themselves {figure(found.ceiling)}")
+        ends = found.ceiling_low, found.ceiling_high
+        parts.append(f"people among themselves {_with_ends(found.ceiling, *ends)}")
     if found.bias is not None:
         parts.append(f"judge minus people {found.bias:+.4f}")
     left_out = ", ".join(not_counted(found))
     return ", ".join(parts) + (f"; not counted: {left_out}" if left_out else "")
+
+
+def _with_ends(value: float | None, low: float | None, high: float | None) -> str:
+    """Return a figure with its interval, if it has one."""
+    if low is None or high is None:
+        return figure(value)
+    return f"{figure(value)} ({figure(low)}..{figure(high)})"

@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from operator import mul
 from typing import Any, Final
 
 from pytest_rageval.model import Agreement, Disagreement
-from pytest_rageval.stats.annotators import human_ceiling, krippendorff_alpha, majority
-from pytest_rageval.stats.kappa import Z_95, Table, cohen_kappa, gwet_ac, kappa_interval
+from pytest_rageval.stats.annotators import (
+    ceiling_influence,
+    coincidences,
+    human_ceiling,
+    krippendorff_alpha,
+    majority,
+    pair_units,
+)
+from pytest_rageval.stats.influence import Counted, Unit, table_interval
+from pytest_rageval.stats.kappa import ac_influence, cohen_kappa, gwet_ac, kappa_influence
 from pytest_rageval.stats.rank_correlation import area_under_curve, kendall, spearman
+from pytest_rageval.stats.rank_influence import (
+    curve_influence,
+    kendall_influence,
+    spearman_influence,
+)
 from pytest_rageval.stats.student import t_quantile
-from pytest_rageval.stats.summary import wilson_interval
+from pytest_rageval.stats.summary import Groups, group_sums, weighted_interval
 
 MOST_DISAGREEMENTS: Final = 10
 
 _ONE_LEVEL: Final = "people and the judge use one level only"
 _PEOPLE_ONE_LEVEL: Final = "people use one level only"
+_EQUAL_SCORES: Final = "all scores of the judge are equal"
 _MORE_LEVELS: Final = "there are more than two levels"
 _TOO_FEW: Final = "fewer than 2 samples"
+_ONE_GROUP: Final = "the labelled samples are, wholly or nearly, of one group"
+_ONE_GROUP_OF: Final = "the samples that people call {:g} are, wholly or nearly, of one group"
 _CLASSES: Final = ("sensitivity", "specificity", "kappa", "weighted_kappa", "ac1", "ac2")
 _OTHERS: Final = ("spearman", "kendall", "auc", "alpha", "ceiling", "bias")
 
@@ -32,7 +49,8 @@ class Rated:
     ``votes`` holds a declared level for each annotator, one at least. ``score`` is the judge's own
     figure, ``unit`` the same as 0..1, ``judge`` the level that it amounts to, None where it is
     none. ``position`` is the sample's in the run. ``weight`` counts the samples that it stands for,
-    where labels were not drawn alike from all.
+    where labels were not drawn alike from all. ``group`` is the number of its group, if the
+    scenario has ``group_by``: the samples of one depend on each other.
     """
 
     sample_id: str
@@ -43,6 +61,7 @@ class Rated:
     unit: float
     reason: str = ""
     weight: float = 1.0
+    group: int | None = None
 
 
 def agreement(
@@ -59,7 +78,7 @@ def agreement(
     count for ``alpha``, ``ceiling`` and ``bias`` alone. Where a sample has no level of the judge,
     the coefficients that compare levels are None, because of ``unclassed``, and there is no
     confusion table. Below two samples there are only counts. The coefficients that compare levels,
-    and the bias, weigh the samples; the table counts them.
+    and the bias, weigh the samples; the table counts them. Groups change the intervals alone.
     """
     views = [majority(one.votes.values(), levels) for one in rated]
     seen = [_Seen(one, view) for one, view in zip(rated, views, strict=True) if view is not None]
@@ -71,7 +90,7 @@ def agreement(
         figures.refuse((*_CLASSES, *_OTHERS), _TOO_FEW)
     else:
         if is_classed:
-            _compare_levels(figures, _weighted(seen, levels), levels)
+            _compare_levels(figures, seen, levels)
         else:
             figures.refuse(_CLASSES, unclassed)
         _compare_order(figures, seen, levels)
@@ -118,14 +137,28 @@ class _Figures:
         self.why.update(dict.fromkeys(names, why))
 
     def add(
-        self, name: str, value: float | None, why: str, ends: tuple[float, float] | None = None
+        self,
+        name: str,
+        value: float | None,
+        why: str,
+        ends: tuple[float, float] | None,
+        unsure: str = _ONE_GROUP,
     ) -> None:
+        """Note a coefficient, or ``why`` there is none; its interval, or why not: ``unsure``."""
         if value is None:
             self.refuse([name], why)
             return
         self.values[name] = value
-        if ends is not None:
+        if ends is None:
+            self.refuse([f"{name}_low"], unsure)
+        else:
             self.values[f"{name}_low"], self.values[f"{name}_high"] = ends
+
+
+def _groups(rated: Iterable[Rated]) -> Groups:
+    """Return the numbers of the samples' groups, None without ``group_by``."""
+    found = [one.group for one in rated]
+    return None if None in found else [group for group in found if group is not None]
 
 
 def _cells(seen: Sequence[_Seen], levels: Sequence[float]) -> dict[tuple[float, float], list[int]]:
@@ -139,50 +172,87 @@ def _cells(seen: Sequence[_Seen], levels: Sequence[float]) -> dict[tuple[float, 
     return cells
 
 
-def _weighted(seen: Sequence[_Seen], levels: Sequence[float]) -> Table:
-    """Return the table with weights, scaled to the number of samples that say as much (Kish)."""
-    weights = [one.of.weight for one in seen]
-    total = math.fsum(weights)
-    scale = total / math.fsum(weight * weight for weight in weights)
-    place = {level: at for at, level in enumerate(levels)}
-    table = [[0.0] * len(levels) for _ in levels]
-    for one in seen:
-        assert one.of.judge is not None  # else levels are not compared
-        table[place[one.human]][place[one.of.judge]] += one.of.weight * scale
-    return table
-
-
-def _compare_levels(figures: _Figures, table: Table, levels: Sequence[float]) -> None:
-    for name, at in (("sensitivity", -1), ("specificity", 0)):
+def _compare_levels(figures: _Figures, seen: Sequence[_Seen], levels: Sequence[float]) -> None:
+    for name, level in (("sensitivity", levels[-1]), ("specificity", levels[0])):
         if len(levels) > 2:
             figures.refuse([name], _MORE_LEVELS)
         else:
-            _add_share(figures, name, table[at][at], math.fsum(table[at]), levels[at])
-    for name, quadratic in (("kappa", False), ("weighted_kappa", True)):
-        kappa = cohen_kappa(table, quadratic=quadratic)
-        ends = None if kappa is None else kappa_interval(table, kappa, quadratic=quadratic)
-        figures.add(name, kappa, _ONE_LEVEL, ends)
-    for name, quadratic in (("ac1", False), ("ac2", True)):
-        figures.add(name, gwet_ac(table, quadratic=quadratic), "")
+            _add_share(figures, name, [one.of for one in seen if one.human == level], level)
+    place = {level: at for at, level in enumerate(levels)}
+    cells = [(place[one.human], place[one.of.judge]) for one in seen if one.of.judge is not None]
+    units = [{cell: one.of.weight} for cell, one in zip(cells, seen, strict=True)]
+    shape = len(levels), len(levels)
+    counted = Counted.of(units, *shape)
+    grouped = Counted.of(units, *shape, _groups(one.of for one in seen))
+    assert counted is not None  # samples have weights
+    assert grouped is not None
+    for names, value_of, influence in (
+        (("kappa", "weighted_kappa"), cohen_kappa, kappa_influence),
+        (("ac1", "ac2"), gwet_ac, ac_influence),
+    ):
+        for name, quadratic in zip(names, (False, True), strict=True):
+            value = value_of(counted.table, quadratic=quadratic)
+            measure = partial(influence, quadratic=quadratic)
+            ends = table_interval(measure, grouped, value)
+            figures.add(name, value, _ONE_LEVEL, ends)
 
 
-def _add_share(figures: _Figures, name: str, right: float, of: float, level: float) -> None:
-    if of == 0.0:
+def _add_share(figures: _Figures, name: str, rated: Sequence[Rated], level: float) -> None:
+    """Add the share of the samples, which people call ``level``, that the judge calls so, too."""
+    if not rated:
         figures.refuse([name], f"people call no sample {level:g}")
-    else:
-        figures.add(name, right / of, "", wilson_interval(right / of, 0.0, of, Z_95))
+        return
+    right = [float(one.judge == level) for one in rated]
+    weights = [one.weight for one in rated]
+    share = math.fsum(map(mul, right, weights)) / math.fsum(weights)
+    ends = weighted_interval(right, weights, (0.0, 1.0), groups=_groups(rated))
+    figures.add(name, share, "", ends, _few(rated, level))
 
 
 def _compare_order(figures: _Figures, seen: Sequence[_Seen], levels: Sequence[float]) -> None:
     scores, people = [one.of.score for one in seen], [one.human for one in seen]
-    why = _PEOPLE_ONE_LEVEL if len(set(people)) == 1 else "all scores of the judge are equal"
-    figures.add("spearman", spearman(scores, people), why)
-    figures.add("kendall", kendall(scores, people), why)
+    places = {score: at for at, score in enumerate(sorted(set(scores)))}
+    units = [{(levels.index(one.human), places[one.of.score]): 1.0} for one in seen]
+    counted = Counted.of(units, len(levels), len(places), _groups(one.of for one in seen))
+    why = _PEOPLE_ONE_LEVEL if len(set(people)) == 1 else _EQUAL_SCORES
+    for name, value_of, measure in (
+        ("spearman", spearman, spearman_influence),
+        ("kendall", kendall, kendall_influence),
+    ):
+        value = value_of(scores, people)
+        figures.add(name, value, why, table_interval(measure, counted, value))
     if len(levels) > 2:
         figures.refuse(["auc"], _MORE_LEVELS)
-    else:
-        positive = [human == levels[-1] for human in people]
-        figures.add("auc", area_under_curve(scores, positive), _PEOPLE_ONE_LEVEL)
+        return
+    area = area_under_curve(scores, [human == levels[-1] for human in people])
+    unsure = _unsure_of_curve(seen, levels, len(places))
+    ends = None if unsure else table_interval(curve_influence, counted, area, lowest=0.0)
+    figures.add("auc", area, _PEOPLE_ONE_LEVEL, ends, unsure or _ONE_GROUP)
+
+
+def _unsure_of_curve(seen: Sequence[_Seen], levels: Sequence[float], scores: int) -> str:
+    """Return why the area under the curve has no interval, "" if it may have one.
+
+    Its error is that within each level: of equal scores, one sample, or one group, none is seen.
+    """
+    if scores == 1:
+        return _EQUAL_SCORES
+    for level in levels:
+        of_level = [one.of for one in seen if one.human == level]
+        if of_level and _independent([1.0] * len(of_level), _groups(of_level)) < 2.0:
+            return _few(of_level, level)
+    return ""
+
+
+def _few(rated: Sequence[Rated], level: float) -> str:
+    """Return why nothing is known of how samples of a level vary."""
+    return f"people call one sample {level:g}" if len(rated) == 1 else _ONE_GROUP_OF.format(level)
+
+
+def _independent(weights: Sequence[float], groups: Groups) -> float:
+    """Return how many equal samples, or groups, say as much as these (Kish 1965)."""
+    sizes = group_sums(weights, groups)
+    return math.fsum(sizes) ** 2 / math.fsum(size * size for size in sizes)
 
 
 def _compare_annotators(figures: _Figures, rated: Sequence[Rated], levels: Sequence[float]) -> None:
@@ -192,21 +262,40 @@ def _compare_annotators(figures: _Figures, rated: Sequence[Rated], levels: Seque
         why = "one annotator"
     elif all(len(one) < 2 for one in votes):
         why = "no sample has two annotators"
-    figures.add("alpha", krippendorff_alpha(votes, levels), why)
-    figures.add("ceiling", human_ceiling(votes, levels), why)
+    groups = _groups(rated) or range(len(rated))
+    k = len(levels)
+    pairs: list[Unit] = [coincidences(one, levels) for one in votes]
+    found = Counted.of(pairs, k, k, groups)
+    alpha = krippendorff_alpha(votes, levels)
+    figures.add("alpha", alpha, why, table_interval(spearman_influence, found, alpha))
+    compared, rows = pair_units(votes, levels)
+    found = Counted.of(compared, rows, k, groups)
+    ceiling = human_ceiling(votes, levels)
+    figures.add("ceiling", ceiling, why, table_interval(ceiling_influence, found, ceiling))
 
 
 def _add_bias(figures: _Figures, rated: Sequence[Rated], unit: Callable[[float], float]) -> None:
-    """Add the mean of the judge minus people, whose votes are not cut to a majority here."""
-    n, total = len(rated), math.fsum(one.weight for one in rated)
+    """Add the mean of the judge minus people, whose votes are not cut to a majority here.
+
+    Its variance is that of the sums by group, or as if one sample, or group, more were wrong
+    altogether: a judge that is right on ten samples may not always be.
+    """
+    groups, total = _groups(rated), math.fsum(one.weight for one in rated)
     above = [one.unit - unit(math.fsum(one.votes.values()) / len(one.votes)) for one in rated]
-    bias = math.fsum(map(mul, above, (one.weight for one in rated))) / total
-    terms = (one.weight * (found - bias) for one, found in zip(rated, above, strict=True))
-    squares = math.fsum(term * term for term in terms) / total**2
-    # As if one more were wrong altogether: a judge that is right on ten samples may not always be.
-    variance = squares * n / (n - 1) or 1.0 / (n + 1) / n
-    half = t_quantile(0.975, n - 1) * math.sqrt(variance)
-    figures.add("bias", bias, "", (bias - half, bias + half))
+    shares = [one.weight / total for one in rated]
+    bias = math.fsum(map(mul, above, shares))
+    terms = [share * (found - bias) for share, found in zip(shares, above, strict=True)]
+    squares, apart = (
+        math.fsum(one * one for one in group_sums(terms, of)) for of in (groups, None)
+    )
+    k, ends = _independent(shares, groups), None
+    if k >= 2.0:
+        # The group that is added is as much of one kind as those there are.
+        alike = min(squares / apart * k / _independent(shares, None), 1.0) if apart else 1.0
+        variance = max(squares * k / (k - 1.0), (squares + alike / (k * k)) * k / (k + 1.0))
+        half = t_quantile(0.975, k - 1.0) * math.sqrt(variance)
+        ends = (bias - half, bias + half)
+    figures.add("bias", bias, "", ends)
 
 
 def _disagreements(

@@ -14,7 +14,7 @@ from pytest_rageval.model import (
     ScenarioResult,
 )
 from pytest_rageval.stats.agreement import Rated, agreement
-from pytest_rageval.stats.groups import field_value
+from pytest_rageval.stats.groups import field_value, group_numbers
 from pytest_rageval.stats.label_scale import Scale, present_labels
 from pytest_rageval.stats.label_strata import members_of, saved_draws, strata_of
 from pytest_rageval.stats.verdict import score_of
@@ -27,11 +27,13 @@ def agreement_of(result: ScenarioResult, human: HumanLabels) -> Agreement:
     """Return how well a metric agrees with people, over the samples that both rated.
 
     Of answers that have labels of earlier ones only, the number is given. Where labels were drawn
-    by strata, each stands for as many samples as its stratum has for each label.
+    by strata, each stands for as many samples as its stratum has for each label. With ``group_by``
+    the intervals know that samples of a group depend on each other.
     """
     info, weights = result.info, _drawn_weights(result, human)
     scale = Scale.of(info, human)
     bound = Bound(min=human.cut) if human.cut is not None else info.thresholds.get(human.metric)
+    groups = group_numbers(info, result.samples)
     rated, unscored, stale = [], 0, 0
     for position, sample in enumerate(result.samples):
         labels = human.labels.get(sample.sample_id, ())
@@ -53,6 +55,7 @@ def agreement_of(result: ScenarioResult, human: HumanLabels) -> Agreement:
                 scale.score(score),
                 sample.reasons.get(human.metric, ""),
                 weights.get(sample.sample_id, 1.0),
+                None if groups is None else groups[position],
             )
         )
     whole = _in_unit(_agreement(rated, human, scale), scale)

@@ -9,14 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final
 
-Table = Sequence[Sequence[float]]
-
-Z_95: Final = 1.959963984540054
-"""The normal quantile of 95 % intervals."""
-
-_ADDED: Final = 2.0
+from pytest_rageval.stats.influence import Influence, Table
 
 
 def cohen_kappa(table: Table, *, quadratic: bool = False) -> float | None:
@@ -32,41 +26,12 @@ def cohen_kappa(table: Table, *, quadratic: bool = False) -> float | None:
     return None if expected == 0.0 else 1.0 - n * _total(away, table) / expected
 
 
-def kappa_interval(table: Table, kappa: float, *, quadratic: bool = False) -> tuple[float, float]:
-    """Return the 95 % interval of ``kappa`` by Fleiss, Cohen and Everitt (1969).
+def kappa_influence(table: Table, *, quadratic: bool = False) -> Influence:
+    """Return the kappa of a table without empty cells, and the influence of each cell.
 
-    Two samples are spread over all cells, half a one on each cell of two levels: otherwise the
-    interval of perfect agreement has no width, and that of a small table is too short. (Half a one
-    on each of 25 cells would drown the data.) It lies within -1..1 and holds ``kappa``.
-    """
-    more = _ADDED / len(table) ** 2
-    smoothed = [[cell + more for cell in row] for row in table]
-    centre, variance = _smooth_kappa(smoothed, quadratic=quadratic)
-    half = Z_95 * math.sqrt(variance)
-    return min(max(centre - half, -1.0), kappa), max(min(centre + half, 1.0), kappa)
-
-
-def gwet_ac(table: Table, *, quadratic: bool = False) -> float:
-    """Return Gwet's AC1 (2008), with quadratic weights AC2; a table of one level gives 1.
-
-    >>> round(gwet_ac([[0, 5], [5, 90]]), 4)
-    0.8895
-    """
-    rows, columns = _margins(table)
-    n, k = math.fsum(rows), len(table)
-    away = _distances(k, quadratic=quadratic)
-    used = [(row + column) / (2.0 * n) for row, column in zip(rows, columns, strict=True)]
-    weights = k * k - math.fsum(map(math.fsum, away))
-    chance = weights / (k * (k - 1)) * math.fsum(share * (1.0 - share) for share in used)
-    return 1.0 - _total(away, table) / n / (1.0 - chance)
-
-
-def _smooth_kappa(table: Table, *, quadratic: bool) -> tuple[float, float]:
-    """Return the kappa of a table without empty cells, and its variance.
-
-    With D and E the mean distance found and expected, kappa is 1 - D/E; its variance is that of
-    d/E - D(a + b)/E² over the samples, where a and b are the mean distances of a sample's row from
-    the columns' margin and of its column from the rows'.
+    With D and E the mean distance found and expected, kappa is 1 - D/E, and a sample at the
+    distance d moves it by D(a + b)/E² - d/E - D/E, where a and b are the mean distances of its row
+    from the columns' margin and of its column from the rows'. (Fleiss, Cohen and Everitt 1969.)
     """
     rows, columns = _margins(table)
     n = math.fsum(rows)
@@ -75,12 +40,46 @@ def _smooth_kappa(table: Table, *, quadratic: bool) -> tuple[float, float]:
     by_column = [_dot(line, rows) / n for line in away]
     expected = _dot(by_row, rows) / n
     ratio = _total(away, table) / n / expected
-    influence = [
-        [(d - ratio * (a + b)) / expected for d, b in zip(line, by_column, strict=True)]
+    cells = [
+        [(ratio * (a + b) - d) / expected - ratio for d, b in zip(line, by_column, strict=True)]
         for line, a in zip(away, by_row, strict=True)
     ]
-    squares = [[value * value for value in line] for line in influence]
-    return 1.0 - ratio, max(_total(squares, table) / n - ratio * ratio, 0.0) / n
+    return Influence(1.0 - ratio, cells)
+
+
+def gwet_ac(table: Table, *, quadratic: bool = False) -> float:
+    """Return Gwet's AC1 (2008), with quadratic weights AC2; a table of one level gives 1.
+
+    >>> round(gwet_ac([[0, 5], [5, 90]]), 4)
+    0.8895
+    """
+    away = _distances(len(table), quadratic=quadratic)
+    n = math.fsum(map(math.fsum, table))
+    chance = _chance_factor(away) * math.fsum(share * (1.0 - share) for share in _shares(table))
+    return 1.0 - _total(away, table) / n / (1.0 - chance)
+
+
+def ac_influence(table: Table, *, quadratic: bool = False) -> Influence:
+    """Return ``gwet_ac`` of a table, and the influence of each cell (Gwet 2008).
+
+    With D the mean distance found and E = 1 - cΣp(1 - p) that of chance, the coefficient is
+    1 - D/E; a sample moves D by d - D, and E by -c times the mean over its two levels of
+    (1 - 2p) - Σp(1 - 2p).
+    """
+    away = _distances(len(table), quadratic=quadratic)
+    used, factor = _shares(table), _chance_factor(away)
+    expected = 1.0 - factor * math.fsum(share * (1.0 - share) for share in used)
+    found = _total(away, table) / math.fsum(map(math.fsum, table))
+    slopes = [1.0 - 2.0 * share for share in used]
+    middle = _dot(slopes, used)
+    cells = [
+        [
+            (found - d) / expected - found / expected**2 * factor * ((a + b) / 2.0 - middle)
+            for d, b in zip(line, slopes, strict=True)
+        ]
+        for line, a in zip(away, slopes, strict=True)
+    ]
+    return Influence(1.0 - found / expected, cells)
 
 
 def _distances(k: int, *, quadratic: bool) -> list[list[float]]:
@@ -88,6 +87,18 @@ def _distances(k: int, *, quadratic: bool) -> list[list[float]]:
     if quadratic:
         return [[((i - j) / (k - 1)) ** 2 for j in range(k)] for i in range(k)]
     return [[float(i != j) for j in range(k)] for i in range(k)]
+
+
+def _shares(table: Table) -> list[float]:
+    """Return how much both raters use each level."""
+    rows, columns = _margins(table)
+    n = math.fsum(rows)
+    return [(row + column) / (2.0 * n) for row, column in zip(rows, columns, strict=True)]
+
+
+def _chance_factor(away: Table) -> float:
+    k = len(away)
+    return (k * k - math.fsum(map(math.fsum, away))) / (k * (k - 1))
 
 
 def _margins(table: Table) -> tuple[list[float], list[float]]:

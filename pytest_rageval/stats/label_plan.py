@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from pytest_rageval.stats.corrected import LEAST_LABELS, Judged, residuals
-from pytest_rageval.stats.kappa import Z_95
+from pytest_rageval.stats.influence import Z_95
 from pytest_rageval.stats.student import t_quantile
 from pytest_rageval.stats.summary import group_sums
 

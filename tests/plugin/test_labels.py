@@ -125,3 +125,42 @@ def test_a_bad_label_ends_the_run_before_anything_is_scored(project: Any) -> Non
         ]
     )
     assert project.wrote_nothing
+
+
+ONE_CLASS = """
+    name: qa
+    dataset: qa.jsonl
+    metrics: [em]
+    group_by: topic
+    human: {file: labels.csv, of: em}
+    gates:
+      em:
+        agreement: {specificity: {lower_bound: 0.7}, auc: 0.5, kappa: {lower_bound: 0.1}}
+"""
+
+
+@pytest.mark.parametrize("workers", [(), pytest.param(("-n", "2"), marks=pytest.mark.full)])
+def test_labels_of_one_class_in_groups_fail_the_gates_and_are_on_record(
+    project: Any, workers: tuple[str, ...]
+) -> None:
+    """N3, N10: two answers on each of ten topics, all of which people accept."""
+    answers = "xxxxyy" + "xx" * 7
+    project.scenario(ONE_CLASS)
+    project.rows([{**row, "topic": f"t{at // 2}"} for at, row in enumerate(rows(answers))])
+    project.file("labels.csv", labels(answers, "1" * 20))
+    run = project.pytest(*workers, "-q")
+    assert run.ret == pytest.ExitCode.TESTS_FAILED
+    found = project.results()
+    messages = {gate["name"]: gate["message"] for gate in found["gates"]}
+    assert messages["em.agreement.specificity.lower_bound"] == (
+        "specificity is undefined: people call no sample 0 (20 labelled answers)"
+    )
+    assert messages["em.agreement.auc"].startswith("auc is undefined: people use one level only")
+    # The judge is right on nine of ten topics: as much as nine of ten samples say, not 18 of 20.
+    assert "kappa 0.0000, 95 % interval -" in messages["em.agreement.kappa.lower_bound"]
+    agreement = found["agreement"]["em"]
+    low, high = agreement["sensitivity_low"], agreement["sensitivity_high"]
+    assert low < 0.6
+    assert high > 0.97
+    assert agreement["ac1_low"] < agreement["ac1"] <= agreement["ac1_high"]
+    assert agreement["specificity_low"] is None

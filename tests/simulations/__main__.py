@@ -2,16 +2,16 @@
 
     python -m tests.simulations [--draws N] [NAME ...]
 
-Names: intervals, groups, modes, corrections, labels, stop, causes, variants; all when none is
-given. With the 2,000 draws of the documentation it takes minutes, ``variants`` half an hour. It
-needs the data that ``populations.py`` names.
+Names: intervals, groups, modes, corrections, labels, agreement, stop, causes, variants; all when
+none is given. With the 2,000 draws of the documentation it takes minutes, ``variants`` half an
+hour; ``agreement`` is shown there with 1,000. It needs the data that ``populations.py`` names.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "fakes"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import agreeing
 import causes as made_causes
 import contests
 import labelled
@@ -182,6 +183,64 @@ def labels(draws: int) -> None:
         _row(name, cells)
 
 
+def agreement(draws: int) -> None:
+    """Coverage of every coefficient of agreement, by sample and where whole questions are drawn."""
+    two = ("kappa", "ac1", "sensitivity", "specificity", "bias", "spearman", "kendall", "auc")
+    scores = ("spearman", "kendall", "auc")
+    more = ("kappa", "weighted_kappa", "ac1", "ac2", "spearman", "kendall", "bias")
+    among = ("alpha", "ceiling")
+    gpt_4, f1 = labelled.openqa_groups("gpt-4"), agreeing.f1_groups()
+    people = agreeing.annotators()
+    alone = (
+        ("openqa, gpt-4", agreeing.together(gpt_4), two),
+        ("openqa, gpt-4, a good system", agreeing.together(agreeing.good(gpt_4)), two),
+        ("evouna, fid", agreeing.alone(people_and_judges.evouna("fid")), two),
+        ("openqa, F1", agreeing.together(f1, cut=0.5), scores),
+        ("openqa, F1, a good system", agreeing.together(agreeing.good(f1), cut=0.5), scores),
+        ("expertqa, five levels", agreeing.alone(people_and_judges.expertqa(), range(5)), more),
+        ("five levels, most next to each other", agreeing.five_levels(), more),
+        ("openqa, two or three people", people, among),
+    )
+    sizes = (30, 50, 100, 200)
+    _table("coverage of 95 % intervals of agreement, in brackets those wholly above", sizes)
+    for what, found, names in alone:
+        _agreement_rows(what, agreeing.ungrouped(found), names, sizes, draws)
+    for what, found, names in alone:
+        if "auc" in names:
+            held = (agreeing.bootstrap_coverage(found, n, draws // 5) for n in sizes)
+            _row(f"{what}: auc, percentile bootstrap", map(str, held))
+    grouped = (
+        ("openqa, gpt-4", agreeing.together(gpt_4), two),
+        ("openqa, gpt-4, a good system", agreeing.together(agreeing.good(gpt_4)), two),
+        ("evouna, five systems", agreeing.together(labelled.evouna_groups()), two),
+        ("openqa, F1", agreeing.together(f1, cut=0.5), scores),
+        ("openqa, two or three people", people, among),
+    )
+    counts = (10, 20, 50, 100)
+    _table("the same, where so many whole questions are drawn: by question", counts)
+    for what, found, names in grouped:
+        _agreement_rows(what, found, names, counts, draws)
+    _table("the same, as if by sample", counts)
+    for what, found, names in grouped[:2]:
+        _agreement_rows(what, found, names, counts, draws, by_group=False)
+
+
+def _agreement_rows(
+    what: str,
+    people: agreeing.People,
+    names: Sequence[str],
+    sizes: Sequence[int],
+    draws: int,
+    *,
+    by_group: bool | None = None,
+) -> None:
+    """Print a row for each coefficient; samples that are all for themselves have no groups."""
+    grouped = by_group if by_group is not None else len(people.groups) < len(people.samples)
+    found = [agreeing.coverage(people, names, n, draws, by_group=grouped) for n in sizes]
+    for name in names:
+        _row(f"{what}: {name}", (str(one[name]) for one in found))
+
+
 def stop(draws: int) -> None:
     """What ``stop`` saves, and how often its verdict is not that of all samples.
 
@@ -264,6 +323,7 @@ PARTS: dict[str, Callable[[int], None]] = {
     "modes": modes,
     "corrections": corrections,
     "labels": labels,
+    "agreement": agreement,
     "stop": stop,
     "causes": causes,
     "variants": variants,

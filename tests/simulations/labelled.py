@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import people_and_judges
 from people_and_judges import Both
 
 from pytest_rageval.stats.corrected import Judged, corrected_mean
-from pytest_rageval.stats.kappa import cohen_kappa, kappa_interval
+from pytest_rageval.stats.influence import Counted, table_interval
+from pytest_rageval.stats.kappa import cohen_kappa, kappa_influence
 from pytest_rageval.stats.summary import weighted_interval
 
 RUN = 300
@@ -175,13 +177,15 @@ def kappa_coverage(table: Sequence[Sequence[int]], n: int, draws: int, *, seed: 
     """Draw tables of ``n`` samples with the shares of ``table``; kappa is quadratic."""
     random = np.random.default_rng([seed, n])
     truth = cohen_kappa(table, quadratic=True)
+    measure = partial(kappa_influence, quadratic=True)
     shares = np.array(table, float).ravel() / np.sum(table)
     ends = []
     for _ in range(draws):
         drawn = random.multinomial(n, shares).reshape(len(table), -1).tolist()
         kappa = cohen_kappa(drawn, quadratic=True)
-        if kappa is not None:
-            ends.append(kappa_interval(drawn, kappa, quadratic=True))
+        found = table_interval(measure, Counted(drawn, None), kappa)
+        if found is not None:
+            ends.append(found)
     return _found(ends, [truth or 0.0] * len(ends))
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from pytest_rageval.gates.agreement import _RANGES
 from pytest_rageval.gates.base import GateOptionError, make_gates
 from pytest_rageval.model import (
     RANDOM,
@@ -19,6 +22,7 @@ from pytest_rageval.model import (
     answer_digest,
 )
 from pytest_rageval.stats.corrected_means import corrected_of
+from pytest_rageval.stats.judge_agreement import agreement_of
 
 Result = Callable[..., ScenarioResult]
 
@@ -63,11 +67,14 @@ def test_each_coefficient_has_its_verdict(result: Result) -> None:
 
 
 def test_the_lower_end_of_an_interval_is_a_gate_of_its_own(result: Result) -> None:
-    """F3: Wilson's lower end for 7 of 9 is 0.4526 (statsmodels)."""
+    """F3: that of the mean of 7 ones in 9: Wilson's form with 8 trials and t of 8, 2.306004.
+
+    (7/9 + t²/16)/(1 + t²/8) = 0.66676, t/(1 + t²/8) · √(14/81/8 + t²/256) = 0.28506.
+    """
     found = check(result, {"specificity": {"lower_bound": 0.46, "min": 0.7}}, rated(TWENTY))
     assert found["specificity"].outcome == "passed"
     assert found["specificity.lower_bound"].outcome == "failed"
-    assert found["specificity.lower_bound"].observed == pytest.approx(0.4526, abs=5e-5)
+    assert found["specificity.lower_bound"].observed == pytest.approx(0.3817, abs=5e-5)
 
 
 def test_too_few_labels_fail_and_say_how_many_more(result: Result) -> None:
@@ -118,6 +125,113 @@ def test_an_undefined_coefficient_fails_with_the_reason(result: Result) -> None:
     assert found["ac1"].outcome == "passed"
 
 
+# Judge's score and the levels that one or two people gave, on which some coefficient is undefined.
+DEGENERATE: Mapping[str, Sequence[tuple[float, Sequence[float]]]] = {
+    "one class of labels": [(1.0, [1.0])] * 9 + [(0.0, [1.0])] * 3,
+    "one class of labels, the other": [(1.0, [0.0])] * 9 + [(0.0, [0.0])] * 3,
+    "one class on both sides": [(1.0, [1.0, 1.0])] * 12,
+    "one sample of a class": [(1.0, [1.0])] * 11 + [(0.0, [0.0])],
+    "a constant judge": [(1.0, [1.0])] * 8 + [(1.0, [0.0])] * 4,
+    "perfect": [(1.0, [1.0, 1.0])] * 6 + [(0.0, [0.0, 0.0])] * 6,
+    "opposite": [(1.0, [0.0])] * 6 + [(0.0, [1.0])] * 6,
+    "annotators who share no sample": [(1.0, [1.0])] * 6 + [(0.0, [0.0])] * 6,
+    "people split on every sample": [(1.0, [1.0, 0.0])] * 12,
+    "no level of the judge": [(0.4, [1.0])] * 6 + [(0.6, [0.0])] * 6,
+    "nine labels": [(1.0, [1.0])] * 5 + [(0.0, [0.0])] * 4,
+    "one label": [(1.0, [1.0])],
+    "no label": [],
+    "no score": [(math.nan, [1.0])] * 12,
+}
+
+
+def degenerate(result: Result, name: str, group_by: str | None) -> ScenarioResult:
+    """Return a run whose samples are all of one group, if they have groups at all."""
+    rows = DEGENERATE[name]
+    samples = [
+        SampleResult(
+            f"s{at}",
+            at,
+            scores={} if math.isnan(score) else {"judge": score},
+            answer="now",
+            metadata={"question": "q"},
+        )
+        for at, (score, _) in enumerate(rows)
+    ]
+    labels = {
+        f"s{at}": [Label(vote, who, RANDOM, NOW) for vote, who in zip(votes, "ab", strict=False)]
+        for at, (_, votes) in enumerate(rows)
+    }
+    human = HumanLabels("judge", (0.0, 1.0), "l.csv", labels)
+    return result(samples, JUDGE, human=(human,), group_by=group_by)
+
+
+@pytest.mark.parametrize("group_by", [None, "question"])
+@pytest.mark.parametrize("name", DEGENERATE)
+def test_no_gate_raises_or_is_green_on_what_is_undefined(
+    result: Result, name: str, group_by: str | None
+) -> None:
+    """N10: each coefficient and its lower end, bounded by the least that there is."""
+    run = degenerate(result, name, group_by)
+    (human,) = run.info.human
+    found = agreement_of(run, human)
+    for coefficient, (least, _) in _RANGES.items():
+        options: dict[str, Any] = {coefficient: least}
+        if coefficient == "bias":
+            options = {coefficient: 1.0}
+        else:
+            options[coefficient] = {"min": least, "lower_bound": least}
+        for gate in make_gates({"judge": {"agreement": options}}, run.info):
+            ends = ("", "_low") if gate.name.endswith("lower_bound") else ("",)
+            figures = [getattr(found, f"{coefficient}{end}") for end in ends]
+            given = gate.check(run)
+            is_defined = found.n >= 10 and None not in figures
+            assert (given.outcome == "passed") == is_defined, gate.name
+            assert given.message
+            assert found.n < 10 or is_defined or ": " in given.message, gate.name
+
+
+def test_labels_of_one_class_fail_the_gate_with_the_reason(result: Result) -> None:
+    """N10: twelve answers that people accept say nothing of those that they reject."""
+    given = rated([(1.0, 1.0)] * 9 + [(0.0, 1.0)] * 3)
+    found = check(result, {"specificity": {"lower_bound": 0.7}, "auc": 0.5}, given)
+    assert {name: (one.outcome, one.message) for name, one in found.items()} == {
+        "specificity.lower_bound": (
+            "failed",
+            "specificity is undefined: people call no sample 0 (12 labelled answers)",
+        ),
+        "auc": ("failed", "auc is undefined: people use one level only (12 labelled answers)"),
+    }
+
+
+def test_one_group_with_labels_has_no_lower_end(result: Result) -> None:
+    """N3: one question's answers may all be alike; kappa itself can still be bounded."""
+    given = rated(TWENTY)
+    given["samples"] = [replace(one, metadata={"question": "q"}) for one in given["samples"]]
+    human = HumanLabels("judge", (0.0, 1.0), "l.csv", given["labels"])
+    run = result(given["samples"], JUDGE, human=(human,), group_by="question")
+    options = {"kappa": {"min": 0.5, "lower_bound": -0.9}}
+    gates = make_gates({"judge": {"agreement": options}}, run.info)
+    value, end = (gate.check(run) for gate in gates)
+    assert (value.outcome, end.outcome) == ("passed", "failed")
+    assert end.message == (
+        "kappa 0.5000 has no interval: the labelled samples are, wholly or nearly, of one group "
+        "(20 labelled answers)"
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["ac1", "ac2", "weighted_kappa", "spearman", "kendall", "auc", "kappa"]
+)
+def test_perfect_agreement_on_twenty_labels_is_not_certain(result: Result, name: str) -> None:
+    """N11: the lower end is a gate of its own, and well below 1."""
+    given = rated([(1.0, 1.0), (0.0, 0.0)] * 10)
+    found = check(result, {name: {"min": 1.0, "lower_bound": 0.95}}, given)
+    assert found[name].outcome == "passed"
+    assert found[f"{name}.lower_bound"].outcome == "failed"
+    assert 0.6 < found[f"{name}.lower_bound"].observed < 0.9
+    assert f"{name} 1.0000, 95 % interval" in found[f"{name}.lower_bound"].message
+
+
 def test_a_slice_is_judged_by_its_own_labels(result: Result) -> None:
     """F3: ten samples of each document, and the judge is wrong about all of one."""
     pairs = [(1.0, 1.0), (0.0, 0.0)] * 5 + [(1.0, 0.0), (0.0, 1.0)] * 5
@@ -142,7 +256,7 @@ def test_a_slice_is_judged_by_its_own_labels(result: Result) -> None:
         ({}, "expected a mapping"),
         ({"kapa": 0.5}, "unknown coefficient 'kapa'. Did you mean 'kappa'?"),
         ({"kappa": 2}, "outside the range -1..1"),
-        ({"auc": {"lower_bound": 0.5}}, "auc has no interval"),
+        ({"bias": {"lower_bound": 0.5}}, "bias has no lower_bound: write the most"),
         ({"min_labels": 5}, "expected a whole number from 10 on, found 5"),
     ],
 )

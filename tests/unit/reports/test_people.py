@@ -29,3 +29,24 @@ def test_answers_are_counted_not_labels(result: Callable[..., ScenarioResult]) -
         "1 on which people are split"
     ]
     assert corrected_figures(Corrected(0.5, 0.4, 0.6, 0.2, 40, 43.2)) == "40 labelled, worth 43"
+
+
+def test_coefficients_are_shown_with_their_intervals(result: Callable[..., ScenarioResult]) -> None:
+    """N11: one without an interval stands alone."""
+    found = Agreement(
+        (0.0, 1.0),
+        20,
+        ((9, 1), (1, 9)),
+        kappa=0.8,
+        kappa_low=0.5,
+        kappa_high=0.95,
+        ac1=0.8,
+        ac1_low=0.6,
+        ac1_high=0.9,
+        ceiling=0.75,
+        why={"ceiling_low": "one group"},
+    )
+    assert list(agreement_lines(replace(result(()), agreement={"f1": found}))) == [
+        "f1 and people: 20 labelled answers, 18 agree, kappa 0.8000 (0.5000..0.9500), AC1 0.8000 "
+        "(0.6000..0.9000), people among themselves 0.7500"
+    ]

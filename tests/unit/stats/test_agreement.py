@@ -66,12 +66,32 @@ def test_a_sample_without_a_majority_is_split() -> None:
 
 
 def test_bias_has_the_interval_of_a_mean_of_differences() -> None:
-    """Differences 0.5, 0, 0.1: mean 0.2, variance (.09 + .04 + .01)/2 = .07, t of 2 is 4.302653."""
-    rated = [rate(0, 1, 0.5), rate(1, 1), rate(0, 0, 0.1)]
+    """Differences 1 and 0, -1 and 0, twenty of each: variance 40/79, t of 79 is 1.990450."""
+    found = agreement(([rate(0, 1), rate(1, 1), rate(1, 0), rate(0, 0)]) * 20, BINARY)
+    half = 1.990450177 * (40 / 79 / 80) ** 0.5  # scipy.stats.t.ppf(0.975, 79)
+    assert found.bias == pytest.approx(0.0)
+    assert (found.bias_low, found.bias_high) == pytest.approx((-half, half))
+
+
+def test_the_bias_of_a_judge_that_hardly_errs_is_no_surer_than_that_of_one_that_never_does() -> (
+    None
+):
+    """N3: one more sample may be wrong altogether whether all differences are 0 or one is .01."""
+    exact = agreement([rate(0, 0), rate(1, 1)] * 10, BINARY)
+    nearly = agreement([rate(0, 0), rate(1, 1)] * 9 + [rate(0, 0, 0.01), rate(1, 1)], BINARY)
+    assert nearly.bias_high - nearly.bias_low >= exact.bias_high - exact.bias_low
+
+
+def test_groups_make_the_bias_less_sure() -> None:
+    """N3: five groups of four that err alike: sums of 4, -4 and 0 of twenty, t of 4 is 2.776445.
+
+    Variance 5/4 · 2 · (4/20)² = 0.1.
+    """
+    errors = [(0, 1), (1, 0), (1, 1), (0, 0), (1, 1)]
+    rated = [rate(*one, group=number) for number, one in enumerate(errors) for _ in range(4)]
     found = agreement(rated, BINARY)
-    half = 4.302652729911275 * (0.07 / 3) ** 0.5  # scipy.stats.t.ppf(0.975, 2)
-    assert found.bias == pytest.approx(0.2)
-    assert (found.bias_low, found.bias_high) == pytest.approx((0.2 - half, 0.2 + half))
+    half = 2.7764451051977987 * 0.1**0.5  # scipy.stats.t.ppf(0.975, 4)
+    assert (found.bias_low, found.bias_high) == pytest.approx((-half, half))
 
 
 def test_levels_are_brought_to_the_same_unit_as_scores() -> None:
@@ -187,3 +207,41 @@ def test_samples_count_for_as_many_as_they_stand_for() -> None:
     assert (found.sensitivity, found.specificity) == pytest.approx((5 / 8, 10 / 12))
     assert found.kappa == pytest.approx((0.75 - 0.53) / 0.47)
     assert found.bias == pytest.approx(-0.05)
+
+
+def test_groups_change_intervals_alone() -> None:
+    """N3: four answers to each of twelve questions, on which judge and people agree alike."""
+    kinds = [(1, 1)] * 5 + [(0, 0)] * 4 + [(0, 1), (1, 0), (1, 1)]
+    apart = [rate([human, human], judge) for human, judge in kinds for _ in range(4)]
+    together = [replace(one, group=at // 4) for at, one in enumerate(apart)]
+    one, other = agreement(apart, BINARY), agreement(together, BINARY)
+    for name in (*EVERY,):
+        assert getattr(one, name) == getattr(other, name)
+        low, high = getattr(other, f"{name}_low"), getattr(other, f"{name}_high")
+        assert low <= getattr(one, f"{name}_low") <= getattr(one, f"{name}_high") <= high, name
+        assert high - low > 1.3 * (getattr(one, f"{name}_high") - getattr(one, f"{name}_low")), name
+
+
+def test_equal_scores_have_an_area_but_no_interval() -> None:
+    """N11: a figure without spread would be surer than the data."""
+    found = agreement([rate(0, 1), rate(1, 1)] * 10, BINARY)
+    assert (found.auc, found.auc_low) == (0.5, None)
+    assert found.why["auc_low"] == "all scores of the judge are equal"
+
+
+def test_one_sample_of_a_level_says_nothing_of_others() -> None:
+    """N11: neither a share nor the area under the curve."""
+    found = agreement([rate(1, 1)] * 11 + [rate(0, 0)], BINARY)
+    assert (found.specificity, found.specificity_low) == (1.0, None)
+    assert (found.auc, found.auc_low) == (1.0, None)
+    assert found.why["specificity_low"] == found.why["auc_low"] == "people call one sample 0"
+
+
+def test_one_group_with_a_level_says_nothing_of_others() -> None:
+    """N3: all that people reject are answers to one question."""
+    rated = [rate(1, 1, group=at) for at in range(10)] + [rate(0, 0, group=20)] * 10
+    found = agreement(rated, BINARY)
+    assert found.sensitivity_low is not None
+    assert (found.specificity_low, found.auc_low) == (None, None)
+    why = "the samples that people call 0 are, wholly or nearly, of one group"
+    assert found.why["specificity_low"] == found.why["auc_low"] == why

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
-from pytest_rageval.stats.kappa import cohen_kappa, gwet_ac, kappa_interval
+from pytest_rageval.stats.influence import Counted, Table, table_interval
+from pytest_rageval.stats.kappa import cohen_kappa, gwet_ac, kappa_influence
 
 # 8 of 10 agree. Rows sum to 3, 2, 5 and columns to 3, 3, 4.
 THREE = [[2, 1, 0], [0, 2, 0], [1, 0, 4]]
@@ -28,6 +30,14 @@ def tables(n: int) -> Iterator[list[list[int]]]:
         for b in range(n + 1 - a):
             for c in range(n + 1 - a - b):
                 yield [[a, b], [c, n - a - b - c]]
+
+
+def kappa_interval(table: Table, kappa: float, *, quadratic: bool = False) -> tuple[float, float]:
+    found = table_interval(
+        partial(kappa_influence, quadratic=quadratic), Counted(table, None), kappa
+    )
+    assert found is not None
+    return found
 
 
 def test_kappa_compares_the_distance_found_with_that_of_chance() -> None:
@@ -123,3 +133,25 @@ def test_the_interval_covers_what_it_promises_with_five_levels() -> None:
         low, high = kappa_interval(table, kappa, quadratic=True)
         held += low <= truth <= high
     assert 0.92 * 300 <= held <= 0.99 * 300
+
+
+def test_quadratic_kappa_is_an_intraclass_correlation_but_for_one_in_n() -> None:
+    """N11: ICC(2,1), one rater, absolute agreement (Shrout and Fleiss 1979; Fleiss and Cohen 1973).
+
+    From the mean squares of subjects, raters and the rest.
+    """
+    pairs = [
+        (i, j)
+        for i, line in enumerate(LIKERT)
+        for j, count in enumerate(line)
+        for _ in range(count)
+    ]
+    n, mean = len(pairs), sum(map(sum, pairs)) / len(pairs) / 2
+    raters = [sum(one) / n for one in zip(*pairs, strict=True)]
+    subjects = 2 * sum((sum(one) / 2 - mean) ** 2 for one in pairs)
+    between = n * sum((one - mean) ** 2 for one in raters)
+    total = sum((value - mean) ** 2 for one in pairs for value in one)
+    of_subjects, rest = subjects / (n - 1), (total - subjects - between) / (n - 1)
+    icc = (of_subjects - rest) / (of_subjects + rest + 2 / n * (between - rest))
+    kappa = cohen_kappa(LIKERT, quadratic=True)
+    assert kappa == pytest.approx(icc, abs=0.5 / n)

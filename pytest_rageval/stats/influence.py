@@ -1,0 +1,144 @@
+"""Intervals of coefficients of agreement: how far each sample moves the figure of a table.
+
+A table says how often, or with what weight, samples have each pair of values. Where a coefficient
+is smooth, its error is the mean of its influence over the samples (the delta method): that is the
+interval of Fleiss, Cohen and Everitt (1969) for kappa, of Gwet (2008) for AC1, of DeLong et al.
+(1988) for the area under the curve.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from pytest_rageval.stats.student import t_quantile
+from pytest_rageval.stats.summary import Groups
+
+Table = Sequence[Sequence[float]]
+
+Cell = tuple[int, int]
+"""Row and column."""
+
+Unit = Mapping[Cell, float]
+"""The weight that a sample, or a group of those that depend on each other, has in each cell."""
+
+Z_95: Final = 1.959963984540054
+"""The normal quantile of 95 % intervals."""
+
+_ADDED: Final = 2.0
+
+
+class Influence(NamedTuple):
+    """A coefficient of a table, and how fast it moves as a sample of each cell gains weight.
+
+    The mean of ``cells`` over the table is 0.
+    """
+
+    value: float
+    cells: Table
+
+
+Measure = Callable[[Table], Influence]
+"""Takes a table without empty cells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Samples by their cell, as a table that sums to the number of them that are independent.
+
+    ``units`` are the groups that make up the table, on its scale; None where each sample is for
+    itself, and in one cell.
+    """
+
+    table: Table
+    units: Sequence[Unit] | None
+
+    @classmethod
+    def of(
+        cls, samples: Sequence[Unit], rows: int, columns: int, groups: Groups = None
+    ) -> Counted | None:
+        """Return the table of ``samples``, of which two of one group are not independent.
+
+        Units of unequal weight count for as many equal ones as say as much (Kish 1965). None
+        without any weight.
+        """
+        units = samples if groups is None else _merged(samples, groups)
+        sizes = [math.fsum(unit.values()) for unit in units]
+        squares = _squares(sizes)
+        if squares == 0.0:
+            return None
+        scale = math.fsum(sizes) / squares
+        units = [{cell: weight * scale for cell, weight in unit.items()} for unit in units]
+        return cls(_summed(units, rows, columns), None if groups is None else units)
+
+    @property
+    def size(self) -> float:
+        """How many samples, or groups, the table says as much as."""
+        return math.fsum(map(math.fsum, self.table))
+
+
+def table_interval(
+    measure: Measure, counted: Counted | None, value: float | None, lowest: float = -1.0
+) -> tuple[float, float] | None:
+    """Return the 95 % interval of the coefficient ``value`` of a table.
+
+    Two samples, or groups, are spread over all cells, half a one on each cell of two levels:
+    otherwise the interval of perfect agreement has no width, and that of a small table is too
+    short. (Half a one on each of 25 cells would drown the data.) The interval lies within
+    ``lowest``..1 and holds ``value``. With groups the variance is that of their sums, with t of
+    their number less 1; below two, or without a table or value, there is no interval.
+    """
+    if counted is None or value is None:
+        return None
+    table, units, size = counted.table, counted.units, counted.size
+    if units is not None and size < 2.0:
+        return None
+    more = _ADDED / (len(table) * len(table[0]))
+    centre, cells = measure([[cell + more for cell in row] for row in table])
+    added = more * _squares(value for row in cells for value in row)
+    quantile, found = Z_95, _table_squares(cells, table)
+    if units is not None:
+        apart, found = found, size / (size - 1.0) * _squares(_moved(cells, one) for one in units)
+        # A group that is added is as much of one kind as those there are: 1 if each is wholly so.
+        added *= min(found / apart, 1.0)
+        quantile = t_quantile(0.975, size - 1.0)
+    half = quantile * math.sqrt(found + added) / (size + _ADDED)
+    return min(max(centre - half, lowest), value), max(min(centre + half, 1.0), value)
+
+
+def _merged(samples: Sequence[Unit], groups: Sequence[int]) -> list[Unit]:
+    found: dict[int, dict[Cell, float]] = {}
+    for sample, group in zip(samples, groups, strict=True):
+        unit = found.setdefault(group, {})
+        for cell, weight in sample.items():
+            unit[cell] = unit.get(cell, 0.0) + weight
+    return [unit for unit in found.values() if unit]
+
+
+def _summed(units: Iterable[Unit], rows: int, columns: int) -> list[list[float]]:
+    parts: dict[Cell, list[float]] = {}
+    for unit in units:
+        for cell, weight in unit.items():
+            parts.setdefault(cell, []).append(weight)
+    return [
+        [math.fsum(parts.get((row, column), ())) for column in range(columns)]
+        for row in range(rows)
+    ]
+
+
+def _moved(cells: Table, unit: Unit) -> float:
+    return math.fsum(weight * cells[row][column] for (row, column), weight in unit.items())
+
+
+def _table_squares(cells: Table, table: Table) -> float:
+    return math.fsum(
+        weight * value * value
+        for line, weights in zip(cells, table, strict=True)
+        for value, weight in zip(line, weights, strict=True)
+    )
+
+
+def _squares(values: Iterable[float]) -> float:
+    return math.fsum(value * value for value in values)
