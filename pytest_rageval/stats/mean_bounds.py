@@ -25,10 +25,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import mul
-from statistics import NormalDist
 from typing import Final
 
-_NORMAL: Final = NormalDist()
+from pytest_rageval.stats.student import t_quantile
 
 # From so many scores on, those of each weight are spread over a grid. Whether they are depends on
 # their number alone, so that the ends move with the scores and never jump.
@@ -44,6 +43,8 @@ _NOTHING: Final = 1e-14
 _NEAR: Final = 1e-7
 """How near a root is looked for, in standard deviations; the last step brings it nearer still."""
 
+_NEARLY_NORMAL: Final = 1e6
+"""Degrees of freedom with which Student's distribution is the normal one, for a first guess."""
 _NO_MEAN: Final = 1e-12
 """Below it squares of terms vanish; so little is as good as 0."""
 
@@ -54,9 +55,10 @@ Shapes = Mapping[Pair, float]
 def mean_bounds(values: Sequence[float], weights: Sequence[float], tail: float) -> Pair:
     """Return the ends of the interval of the weighted mean of ``values``, which are in 0..1.
 
-    ``weights`` are above 0. Each end is on the wrong side of the true mean with the probability
-    ``tail`` at most (0 < ``tail`` < 1/2). Values that depend on each other are to be one value, of
-    the sum of their weights.
+    ``weights`` are above 0. Each end is to be on the wrong side of the true mean with a probability
+    of ``tail`` at most (0 < ``tail`` < 1/2): proved for values of 0 and 1 that weigh the same, in
+    simulations true of others, too. Values that depend on each other are to be one value, of the
+    sum of their weights.
 
     >>> [round(end, 4) for end in mean_bounds([1.0] * 18 + [0.0] * 2, [1.0] * 20, 0.025)]
     [0.683, 0.9877]
@@ -70,11 +72,9 @@ def mean_bounds(values: Sequence[float], weights: Sequence[float], tail: float) 
         shapes = _on_a_grid(shapes)
     rows = [(value, share, shape) for (value, share), shape in shapes.items()]
     turned = [(1.0 - value, share, shape) for value, share, shape in rows]
-    lower, upper = (
-        _lower_end(rows, unseen, tail, mean),
-        _lower_end(turned, unseen, tail, 1.0 - mean),
-    )
-    return min(lower, mean), max(1.0 - upper, mean)
+    lower = _lower_end(rows, unseen, tail, mean)
+    upper = 1.0 - _lower_end(turned, unseen, tail, 1.0 - mean)
+    return min(lower, mean), max(upper, mean)
 
 
 def _lower_end(
@@ -87,10 +87,11 @@ def _lower_end(
     if mean < _NO_MEAN:
         return 0.0
     values, shares, shapes = map(list, zip(*rows, (0.0, unseen, 1.0), strict=True))
-    atoms, wanted = _Atoms(values, shares, shapes), _NORMAL.inv_cdf(tail)
+    atoms, wanted = _Atoms(values, shares, shapes), -t_quantile(1.0 - tail, _NEARLY_NORMAL)
     guess = _guess(atoms, wanted)
     t, slope = _root(lambda t: _near_quantile(_Sum.of(atoms, t)) - wanted, mean, *guess)
-    slope *= _NORMAL.pdf(wanted) / tail  # from that of the quantile to that of log P
+    # From the slope of the quantile to that of log P.
+    slope *= math.exp(-0.5 * wanted * wanted) / math.sqrt(2.0 * math.pi) / tail
     return _root(lambda t: math.log(_probability(_Sum.of(atoms, t)) / tail), mean, t, slope)[0]
 
 
