@@ -2,9 +2,10 @@
 
     python -m tests.simulations [--draws N] [NAME ...]
 
-Names: intervals, groups, modes, corrections, labels, agreement, stop, causes, variants; all when
-none is given. With the 2,000 draws of the documentation it takes minutes, ``variants`` half an
-hour; ``agreement`` is shown there with 1,000. It needs the data that ``populations.py`` names.
+Names: coverage, intervals, groups, modes, margins, turns, corrections, labels, agreement, stop,
+causes, variants; all when none is given. With the 2,000 draws of the documentation it takes
+minutes, ``coverage`` and ``variants`` half an hour; ``agreement`` and ``turns`` are shown there
+with 1,000. It needs the data that ``populations.py`` names.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import agreeing
 import causes as made_causes
 import contests
+import coverage
 import labelled
 import people_and_judges
 import populations
+import turns as worse
 from labelled import ByVerdict, Changed, Grouped, Uniform, compared
 from simulated import (
     WEIGHTS,
@@ -65,6 +68,82 @@ def intervals(draws: int) -> None:
 def _mended(scores: np.ndarray) -> np.ndarray:
     random = np.random.default_rng(0)
     return np.where(random.random(len(scores)) < 0.9, np.maximum(scores, 1.0), scores)
+
+
+def cells(draws: int) -> None:
+    """Coverage with uneven weights, rare failures and uneven groups; yes/no at equal weights exact.
+
+    Five times as many draws as elsewhere.
+    """
+    many, found = 5 * draws, []
+    head = (
+        "coverage (wholly above the truth), width|that of Wilson's interval at the effective size"
+    )
+    _table(head, SIZES, 32)
+    for name, draw, truth in coverage.score_populations():
+        for weights in coverage.WEIGHTS:
+            is_exact = name.startswith("yes/no") and weights == "equal"
+            row = [
+                coverage.exact_cell(truth, n)
+                if is_exact
+                else coverage.weighted_cell(draw, truth, weights, n, many)
+                for n in SIZES
+            ]
+            found += row
+            _row(f"{name}, weights {weights}", map(str, row), 32)
+    sys.stdout.write(f"{coverage.summary(found)}\n")
+    counts, found = (10, 20, 50), []
+    _table("the same by group, yes/no, at so many groups", counts, 32)
+    for share in (0.9, 0.5):
+        for sizes in coverage.SIZES_OF_GROUPS:
+            for correlation in (0.0, 0.3, 1.0):
+                row = [coverage.grouped_cell(sizes, k, correlation, share, many) for k in counts]
+                found += row
+                _row(f"{share:g}, {sizes}, ICC {correlation:g}", map(str, row), 32)
+    sys.stdout.write(f"{coverage.summary(found)}\n")
+
+
+def margins(draws: int) -> None:
+    """How often non_inferior passes a fall of exactly its margin, and no fall, by weights."""
+    right = populations.openqa("em", "FiD-KD")
+    for fall, title in ((True, "a true fall of the margin, losses only"), (False, "no difference")):
+        _table(f"non_inferior passes at {title}", SIZES)
+        for kind in ("equal", "1:2:5", "1:10"):
+            for margin in (0.02, 0.05, 0.1):
+                options = {"mode": "non_inferior", "max_drop": margin}
+                passed = (
+                    1
+                    - loss_failures(
+                        right,
+                        margin * fall,
+                        n,
+                        draws,
+                        options,
+                        weights=coverage.WEIGHTS[kind],
+                    )
+                    for n in SIZES
+                )
+                _row(f"weights {kind}, margin {margin:g}", _shares(passed))
+
+
+def turns(draws: int) -> None:
+    """How often a worse answer turns a failed no_regression green."""
+    sys.stdout.write("\nfailed gates that pass once an answer is worse\n")
+    one, two = ("f1",), ("f1", "em")
+    for name, metrics, options, sampled in (
+        ("one metric, exact permutation", one, {}, False),
+        ("one metric, sampled permutation", one, {}, True),
+        ("two metrics, max-T", two, {}, False),
+        ("two metrics, Holm", two, {"correction": "holm"}, False),
+        ("one metric, t", one, {"test": "t"}, False),
+        ("one metric, wilcoxon", one, {"test": "wilcoxon"}, False),
+        ("one metric, bootstrap", one, {"test": "bootstrap"}, False),
+        ("one metric, non_inferior", one, {"mode": "non_inferior", "max_drop": 0.1}, False),
+        ("one metric, exceeds", one, {"mode": "exceeds", "max_drop": 0.02}, False),
+    ):
+        found = worse.turned(metrics, options, draws, sampled=sampled)
+        sys.stdout.write(f"{name:<40} {found}\n")
+        sys.stdout.flush()
 
 
 def groups(draws: int) -> None:
@@ -116,12 +195,6 @@ def modes(draws: int) -> None:
         for mode in ("significant", "exceeds", "non_inferior", "any"):
             options = {"mode": mode, "max_drop": drop}
             _row(f"{what}: {mode}", _shares(failures(pairs, n, draws, options) for n in SIZES))
-    right = populations.openqa("em", "FiD-KD")
-    _table("non_inferior passes at a true fall of the margin, losses only", SIZES)
-    for margin in (0.02, 0.05, 0.1):
-        options = {"mode": "non_inferior", "max_drop": margin}
-        passed = (1 - loss_failures(right, margin, n, draws, options) for n in SIZES)
-        _row(f"margin {margin:g}", _shares(passed))
 
 
 def corrections(draws: int) -> None:
@@ -308,19 +381,22 @@ def _shares(found: Iterable[float]) -> Iterable[str]:
     return (f"{100 * one:.1f}" for one in found)
 
 
-def _table(title: str, heads: Iterable[int]) -> None:
-    sys.stdout.write(f"\n{title}\n{'n':<64} " + "".join(f"{n:<15}" for n in heads) + "\n")
+def _table(title: str, heads: Iterable[int], width: int = 15) -> None:
+    sys.stdout.write(f"\n{title}\n{'n':<64} " + "".join(f"{n:<{width}}" for n in heads) + "\n")
 
 
-def _row(name: str, cells: Iterable[str]) -> None:
-    sys.stdout.write(f"{name:<64} " + "".join(f"{cell:<15}" for cell in cells) + "\n")
+def _row(name: str, cells: Iterable[str], width: int = 15) -> None:
+    sys.stdout.write(f"{name:<64} " + "".join(f"{cell:<{width}}" for cell in cells) + "\n")
     sys.stdout.flush()
 
 
 PARTS: dict[str, Callable[[int], None]] = {
+    "coverage": cells,
     "intervals": intervals,
     "groups": groups,
     "modes": modes,
+    "margins": margins,
+    "turns": turns,
     "corrections": corrections,
     "labels": labels,
     "agreement": agreement,

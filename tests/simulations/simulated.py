@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -110,10 +110,14 @@ def grouped_alarms(
 
 @dataclass(frozen=True)
 class Pairs:
-    """The scores of two systems on the same questions, by metric: this run and the baseline."""
+    """The scores of two systems on the same questions, by metric: this run and the baseline.
+
+    Samples weigh the same where there are no ``weights``.
+    """
 
     now: Mapping[str, np.ndarray]
     before: Mapping[str, np.ndarray]
+    weights: np.ndarray | None = None
 
     def fall(self, metric: str) -> float:
         """The true fall of the mean."""
@@ -153,14 +157,27 @@ def failures(
 
 
 def loss_failures(
-    before: np.ndarray, fall: float, n: int, draws: int, options: Mapping[str, Any], seed: int = 5
+    before: np.ndarray,
+    fall: float,
+    n: int,
+    draws: int,
+    options: Mapping[str, Any],
+    *,
+    weights: tuple[Sequence[float], Sequence[float]] = ((1.0,), (1.0,)),
 ) -> float:
-    """Return how often the gate fails where the mean truly fell by ``fall``, and nothing rose."""
-    random = np.random.default_rng([seed, n])
+    """Return how often the gate fails where the mean truly fell by ``fall``, and nothing rose.
+
+    ``weights`` are those that a sample may have, and how often each occurs.
+    """
+    random = np.random.default_rng([5, n])
     chance = fall / float(before.mean())
+    failed = 0
     with fast_tests():
-        drawn = (losses(random.choice(before, n), chance, random) for _ in range(draws))
-        return sum(fails(pairs, options) for pairs in drawn) / draws
+        for _ in range(draws):
+            pairs = losses(random.choice(before, n), chance, random)
+            sizes = random.choice(weights[0], n, p=weights[1])
+            failed += fails(replace(pairs, weights=sizes), options)
+    return failed / draws
 
 
 def fails(pairs: Pairs, options: Mapping[str, Any]) -> bool:
@@ -214,8 +231,14 @@ def _runs(pairs: Pairs) -> tuple[ScenarioResult, Baseline]:
     now = {name: scores.tolist() for name, scores in pairs.now.items()}
     n = len(next(iter(now.values())))
     ids = tuple(str(at) for at in range(n))
+    weights = [1.0] * n if pairs.weights is None else pairs.weights.tolist()
     samples = [
-        SampleResult(ids[at], at, scores={name: scores[at] for name, scores in now.items()})
+        SampleResult(
+            ids[at],
+            at,
+            sample_weight=weights[at],
+            scores={name: scores[at] for name, scores in now.items()},
+        )
         for at in range(n)
     ]
     info = ScenarioInfo("s", "s.yaml", "s.yaml", columns, total=n)
