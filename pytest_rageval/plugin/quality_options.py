@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from pytest_rageval.plugin import options
+from pytest_rageval.plugin.run.last_word import end_with
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.text.printable import printable
 
@@ -41,7 +42,7 @@ def refuse_empty_run(session: pytest.Session, *, has_scenario: bool) -> None:
     typed = [option.flag for option in _QUALITY if option.is_typed(config)]
     if not typed:
         return
-    session.exitstatus = pytest.ExitCode.USAGE_ERROR
+    end_with(session, pytest.ExitCode.USAGE_ERROR)
     hint = where_scenarios_are(config)
     message = f"{', '.join(typed)}: no case of a scenario ran, so nothing was judged. {hint}"
     reporter = config.pluginmanager.get_plugin("terminalreporter")

@@ -20,6 +20,7 @@ from pytest_rageval.plugin.configuration import configuration_of
 from pytest_rageval.plugin.quality_options import refuse_left_over
 from pytest_rageval.plugin.run.case_reports import log_case, log_failure, reports_of
 from pytest_rageval.plugin.run.garbage import garbage_kept
+from pytest_rageval.plugin.run.last_word import end_with, is_green
 from pytest_rageval.plugin.run.session import RagevalSession
 from pytest_rageval.plugin.settings import Settings, overrides
 from pytest_rageval.plugin.show.case_text import unjudged_text
@@ -133,8 +134,8 @@ class MergeSession(RagevalSession):
 
     def finish(self, session: pytest.Session) -> None:
         """Write the run; a merge that was ended before it judged anything is not green."""
-        if not self._summarized and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if not self._summarized and is_green(session.exitstatus):
+            end_with(session, pytest.ExitCode.TESTS_FAILED)
         super().finish(session)
 
     def usage(self, scenario: str | None = None) -> dict[str, float | None] | None:

@@ -24,6 +24,7 @@ from pytest_rageval.plugin.run.contests import Contests
 from pytest_rageval.plugin.run.garbage import garbage_kept
 from pytest_rageval.plugin.run.gate_reports import report_gates
 from pytest_rageval.plugin.run.last_failed import deselected
+from pytest_rageval.plugin.run.last_word import end_with, is_green
 from pytest_rageval.plugin.run.report_outcome import is_of_a_part, outcome_of
 from pytest_rageval.plugin.run.run_files import RunFiles
 from pytest_rageval.plugin.run.run_hooks import RunHooks
@@ -49,6 +50,7 @@ from pytest_rageval.text.printable import printable
 if TYPE_CHECKING:
     from pytest_rageval.plugin.run.items import RunsCase
 
+_FAILED = pytest.ExitCode.TESTS_FAILED
 _REFUSED = "rageval_refused"
 _OF_SCENARIO = "rageval_scenario"
 # Results, and the reports that pytest keeps, live until the end of the run, too.
@@ -73,6 +75,7 @@ class RagevalSession:
         self._is_broken_off = False
         self._is_stopped = False
         self._refusals: list[str] = []
+        self._unfinished: pytest.Session | None = None
         self._recorded = 0
         self._unsent: list[ScenarioInfo] = []
         self._selection = ""
@@ -240,6 +243,7 @@ class RagevalSession:
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """After the last case, decide the gates, in the process that has all results."""
         stopped, interrupted = True, False
+        self._unfinished = session
         announced = self._announce_gates(session)
         try:
             outcome = yield
@@ -300,23 +304,39 @@ class RagevalSession:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Any:
         """Write the files of every scenario with results."""
+        self._unfinished = None
         if self._is_refused:
-            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+            end_with(session, pytest.ExitCode.USAGE_ERROR)
         if not self._is_worker:
             self.finish(session)
+
+    def finish_late(self) -> None:
+        """Do the same where a hook of others ended the session before ours was called."""
+        if self._unfinished is not None:
+            RagevalSession.pytest_sessionfinish(self, self._unfinished)
 
     def finish(self, session: pytest.Session) -> None:
         """Write the files of a run whose gates are decided."""
         refuse_empty_run(session, has_scenario=self.has_cases)
-        if session.exitstatus == pytest.ExitCode.OK and any(map(is_red, self._summarized)):
+        if self._is_red:
             # A hook may call pytest.exit(returncode=0); what failed has failed all the same.
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            end_with(session, _FAILED if is_green(session.exitstatus) else session.exitstatus)
         with garbage_kept():
             for result in self._summarized:
                 if self._results.ran(result):
                     self._files.write(result, self._summarized)
             self._contests.write()
         self._files.publisher.finish(self._contests.found)
+
+    @property
+    def _is_red(self) -> bool:
+        """Whether a scenario could not be used, or what was judged of one is red."""
+        best = [one.gate for one in self._contests.found if one.gate is not None]
+        return (
+            bool(self._refusals)
+            or any(is_red(one) or self._broken_of(one) for one in self._summarized)
+            or any(gate.outcome == "failed" for gate in best)
+        )
 
     def usage(self, scenario: str | None = None) -> dict[str, float | None] | None:
         """Return what the models cost, of all scenarios or of the one with this node id."""
@@ -346,6 +366,7 @@ class RagevalSession:
 
     def pytest_unconfigure(self) -> None:
         """Remove the folder that the processes shared."""
+        self.finish_late()
         remove_shared(self._config)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

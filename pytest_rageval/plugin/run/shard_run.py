@@ -21,6 +21,7 @@ from pytest_rageval.plugin.claimed_names import collected_scenarios
 from pytest_rageval.plugin.quality_options import refuse_empty_run
 from pytest_rageval.plugin.run.case_reports import failure_of
 from pytest_rageval.plugin.run.items import case_of
+from pytest_rageval.plugin.run.last_word import end_with, is_green
 from pytest_rageval.plugin.run.report_outcome import is_of_a_part, outcome_of
 from pytest_rageval.plugin.run.session import RagevalSession
 from pytest_rageval.plugin.settings import Settings
@@ -207,13 +208,14 @@ class ShardSession(RagevalSession):
         if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and not session.testscollected:
             session.exitstatus = pytest.ExitCode.OK
         self._status = session.exitstatus
-        if session.exitstatus == pytest.ExitCode.OK and self._has_red_case():
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED  # a test may hide what its case is
+        if self._has_red_case():  # a test may hide what its case is
+            end_with(session, _FAILED if is_green(session.exitstatus) else session.exitstatus)
         self._write_files(session)
         self._ended = session, session.exitstatus
 
     def pytest_unconfigure(self) -> None:
         """Write again if the exit status changed after all: it is the only trace of why."""
+        self.finish_late()
         if self._ended is not None:
             session, status = self._ended
             if session.exitstatus != status:
@@ -228,7 +230,7 @@ class ShardSession(RagevalSession):
             self._unmark()
         except OSError as error:
             self._problem = f"shard NOT written: {error}"
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            end_with(session, _FAILED)
 
     def _has_red_case(self) -> bool:
         rows = (self._results.rows_of(nodeid).values() for nodeid in self._infos)
