@@ -27,7 +27,14 @@ _QUALITY = (
 )
 _ADDOPTS = "PYTEST_ADDOPTS"
 _MOST_FOLDERS = 500
+_RUN_NOTHING = ("collectonly", "setuponly", "setupplan", "rag_dry_run")
 _GREEN = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+
+
+def runs_nothing(config: pytest.Config) -> bool:
+    """Return whether an option has cases not run at all: there is nothing to judge then."""
+    is_off = any(config.getoption(name, False) for name in _RUN_NOTHING)
+    return is_off or config.getoption("rag_label", None) is not None
 
 
 def refuse_empty_run(session: pytest.Session, *, has_scenario: bool) -> None:

@@ -58,8 +58,7 @@ WAYS = {
         f"@pytest.hookimpl(trylast=True)\ndef pytest_terminal_summary():\n    {EXITS}"
     ),
     "summary, wrapper": (
-        "@pytest.hookimpl(wrapper=True)\n"
-        f"def pytest_terminal_summary():\n    yield\n    {EXITS}"
+        f"@pytest.hookimpl(wrapper=True)\ndef pytest_terminal_summary():\n    yield\n    {EXITS}"
     ),
     "end": (
         "def pytest_sessionstart(session):\n    session.config.its = session\n"

@@ -18,7 +18,7 @@ import pytest
 from pytest_rageval.model import Outcome, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.plugin.claimed_names import collected_scenarios
 from pytest_rageval.plugin.options import STRICT
-from pytest_rageval.plugin.quality_options import refuse_empty_run
+from pytest_rageval.plugin.quality_options import refuse_empty_run, runs_nothing
 from pytest_rageval.plugin.run import transport
 from pytest_rageval.plugin.run.contests import Contests
 from pytest_rageval.plugin.run.garbage import garbage_kept
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 _FAILED = pytest.ExitCode.TESTS_FAILED
 _REFUSED = "rageval_refused"
 _OF_SCENARIO = "rageval_scenario"
+_UNSENT = "rageval_unsent"
 # Results, and the reports that pytest keeps, live until the end of the run, too.
 _FREEZE_EVERY = 10_000
 
@@ -78,6 +79,7 @@ class RagevalSession:
         self._unfinished: pytest.Session | None = None
         self._recorded = 0
         self._unsent: list[ScenarioInfo] = []
+        self._odd: dict[str, str] = {}
         self._selection = ""
         self._workers: set[str] = set()
         self._summarized: list[ScenarioResult] = []
@@ -97,7 +99,10 @@ class RagevalSession:
 
         found = ((item.nodeid, case_of(item)) for item in session.items)
         self._items = {nodeid: case for nodeid, case in found if case is not None}
-        self._results.expect(nodeid for nodeid, case in self._items.items() if case.plan.elsewhere)
+        of = ((nodeid, case.plan.info.nodeid) for nodeid, case in self._items.items())
+        self._odd = {nodeid: scenario for nodeid, scenario in of if not nodeid.startswith(scenario)}
+        self._results.expect(self._items)
+        self._results.expect_odd(self._odd)
         self._unsent = self.selected_scenarios()
         self.begin(self._unsent)
         if self._items:
@@ -261,7 +266,11 @@ class RagevalSession:
     def judge(
         self, session: pytest.Session, announced: int, *, stopped: bool, interrupted: bool
     ) -> None:
-        """Decide the gates of all scenarios and report them; nothing without a result."""
+        """Decide the gates of all scenarios and report them; nothing if nothing was to run."""
+        if runs_nothing(self._config):
+            return
+        if not stopped:
+            self._results.note_vanished()
         if not self.has_cases:
             return
         self._is_stopped = stopped
@@ -297,7 +306,8 @@ class RagevalSession:
 
         An xdist controller does not know its scenarios yet, and adds none.
         """
-        expected = 0 if self._is_worker else self._results.gate_count()
+        is_silent = self._is_worker or runs_nothing(self._config)
+        expected = 0 if is_silent else self._results.gate_count()
         session.testscollected += expected
         return expected
 
@@ -309,6 +319,12 @@ class RagevalSession:
             end_with(session, pytest.ExitCode.USAGE_ERROR)
         if not self._is_worker:
             self.finish(session)
+        else:
+            getattr(self._config, "workeroutput", {}).update(self.output())
+
+    def output(self) -> dict[str, str]:
+        """Return what a worker of xdist sends to its controller at its end."""
+        return {_UNSENT: transport.encode_scenarios(self._unsent)} if self._unsent else {}
 
     def finish_late(self) -> None:
         """Do the same where a hook of others ended the session before ours was called."""
@@ -348,7 +364,13 @@ class RagevalSession:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take over the problems that a worker reports."""
+        """Take over the problems that a worker reports, and the scenarios of one without a result.
+
+        If no worker has one, their cases were taken away from this plugin.
+        """
+        unsent = getattr(node, "workeroutput", {}).get(_UNSENT)
+        if unsent is not None:
+            self.begin(transport.decode_scenarios(unsent))
         for key, name in ((PROBLEMS, PROBLEMS_OUTPUT), (UNMET, UNMET_OUTPUT)):
             said = getattr(node, "workeroutput", {}).get(name, ())
             known = self._config.stash.get(key, ())
