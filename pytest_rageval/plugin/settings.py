@@ -29,9 +29,8 @@ _ANSWER_SUFFIXES = (".jsonl", ".json", ".csv")
 _ENGINE_INI = "rageval_engine"
 _FAST_INI = "rageval_fast"
 _KEEP_INI = "rageval_keep"
-_BOOLEANS = {word: True for word in ("1", "true", "yes", "on", "y", "t")} | {
-    word: False for word in ("0", "false", "no", "off", "n", "f")
-}
+_TRUE_WORDS = ("1", "true", "yes", "on", "y", "t")
+_FALSE_WORDS = ("0", "false", "no", "off", "n", "f")
 """The words that pytest itself takes in an ini file."""
 _GITHUB_INI, _STRICT_INI = "rageval_github", "rageval_strict"
 
@@ -340,10 +339,10 @@ def _given_boolean(option: Option, config: pytest.Config) -> bool | None:
     given = option.values(config)
     if not given:
         return None
-    found = _BOOLEANS.get(given[0].strip().lower())
-    if found is None:
+    word = given[0].strip().lower()
+    if word not in (*_TRUE_WORDS, *_FALSE_WORDS):
         raise _no_boolean(option.source(config), given[0])
-    return found
+    return word in _TRUE_WORDS
 
 
 def _ini_boolean(name: str, config: pytest.Config) -> bool:
@@ -354,10 +353,7 @@ def _ini_boolean(name: str, config: pytest.Config) -> bool:
 
 
 def _no_boolean(source: str, found: str) -> pytest.UsageError:
-    yes, no = (
-        ", ".join(word for word, means in _BOOLEANS.items() if means is one)
-        for one in (True, False)
-    )
+    yes, no = ", ".join(_TRUE_WORDS), ", ".join(_FALSE_WORDS)
     return pytest.UsageError(f"{source}: expected true ({yes}) or false ({no}), found {found!r}")
 
 

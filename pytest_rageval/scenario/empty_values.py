@@ -18,8 +18,10 @@ def refuse_empty(tree: YamlTree) -> None:
     """Note a problem for each key of ours without a value; other systems' keys may be empty."""
     for path in tree.empty:
         if must_be_filled(path):
-            message = f"{dotted(path)}: is empty; write a value, or take the key out; null is to be written"
-            tree.problem(path, message)
+            message = (
+                "is empty; write a value, or take the key out. Where you mean null, write null"
+            )
+            tree.problem(path, f"{dotted(path)}: {message}")
 
 
 def must_be_filled(path: YamlPath) -> bool:

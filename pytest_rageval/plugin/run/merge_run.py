@@ -25,6 +25,7 @@ from pytest_rageval.plugin.run.session import RagevalSession
 from pytest_rageval.plugin.settings import Settings, overrides
 from pytest_rageval.plugin.show.case_text import unjudged_text
 from pytest_rageval.shards.merge import Merged, check_commits, find_shards, merged, sum_usage
+from pytest_rageval.shards.on_disk import changes_since
 from pytest_rageval.shards.shard_file import CaseRow, Failure, Shard, ShardError
 from pytest_rageval.text.printable import printable
 
@@ -100,7 +101,8 @@ class MergeSession(RagevalSession):
         info = found.info if late is None else late.info
         self._results.open(info)
         self._results.lack(info.nodeid, found.missing, found.lost)
-        self._files.remark(info, found.remarks)
+        said = changes_since(found.info, self._config.rootpath)
+        self._files.remark(info, [*found.remarks, *said])
         beside: dict[str, list[Failure]] = defaultdict(list)
         for failure in found.failures.values():
             beside[failure.nodeid].append(failure)
