@@ -129,24 +129,6 @@ def load_dataset(  # noqa: PLR0913  (all but the first three are for some data o
     )
 
 
-def data_digest(spec: DatasetSpec, base_dir: Path, answers: AnswersSpec | None = None) -> str:
-    """Return the hash that ``load_dataset`` or ``load_trec`` gives for the files as they are now.
-
-    "" for rows that are no file. Raises ScenarioError where one is missing.
-    """
-    if spec.qrels_path is not None:
-        # Not at the top: most scenarios have rows.
-        from pytest_rageval.datasets.trec import trec_digest
-
-        return trec_digest(spec, base_dir)
-    if spec.path is None:
-        return ""
-    digest = data_file(spec, base_dir, "", "dataset").sha256()
-    if answers is not None:
-        digest.update(_answers_file(answers, base_dir, "").sha256().digest())
-    return digest.hexdigest()
-
-
 class _Source(NamedTuple):
     """Where rows come from: what messages call it, the rows, a hash of them, a reader's hint."""
 
@@ -181,7 +163,7 @@ def _source(
 
 
 def _answers(answers: AnswersSpec, base_dir: Path, where: str, spec: DatasetSpec) -> Answers:
-    file = _answers_file(answers, base_dir, where)
+    file = answers_file(answers, base_dir, where)
     rows: Iterable[Row | BrokenRow] = reader_of(file, where, "answers").read(file)
     if answers.merge_rows:
         unprefixed = {name: one.removeprefix(answers.prefix) for name, one in spec.key_map.items()}
@@ -189,7 +171,8 @@ def _answers(answers: AnswersSpec, base_dir: Path, where: str, spec: DatasetSpec
     return Answers(answers, file.shown, rows, file.sha256().digest())
 
 
-def _answers_file(answers: AnswersSpec, base_dir: Path, where: str) -> DataFile:
+def answers_file(answers: AnswersSpec, base_dir: Path, where: str) -> DataFile:
+    """Return the second file of a scenario; raises ScenarioError, at ``where``, without it."""
     own = ("path", "format", "rows_at", "encoding", "delimiter", "max_mb")
     as_dataset = DatasetSpec(**{key: getattr(answers, key) for key in own})
     return data_file(as_dataset, base_dir, where, "answers")

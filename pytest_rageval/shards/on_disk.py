@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import yaml
 
-from pytest_rageval.datasets.load import data_digest
+from pytest_rageval.datasets.digest import data_digest
 from pytest_rageval.engine.planning.snapshot import snapshot_text
 from pytest_rageval.errors import UserError
 from pytest_rageval.model import ScenarioInfo
