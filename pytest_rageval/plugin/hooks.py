@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_rageval.plugin.last_word import keep_verdict
 from pytest_rageval.plugin.named_files import NAMED, UNCLEAR, matching, note_named_scenarios
 from pytest_rageval.plugin.options import SCENARIO, add_options
 from pytest_rageval.plugin.own_imports import import_as_it_is
 from pytest_rageval.plugin.run.garbage import garbage_kept
 from pytest_rageval.plugin.run.last_failed import LastFailedGates, without_gates
-from pytest_rageval.plugin.run.last_word import keep_verdict
 from pytest_rageval.plugin.settings import SETTINGS, Settings, conditions, is_controller, overrides
 from pytest_rageval.text.printable import printable
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pytest_rageval.plugin import options
-from pytest_rageval.plugin.run.last_word import end_with
+from pytest_rageval.plugin.last_word import end_with
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.text.printable import printable
 

@@ -17,10 +17,10 @@ from pytest_rageval.errors import UserError
 from pytest_rageval.model import ScenarioInfo
 from pytest_rageval.plugin import options
 from pytest_rageval.plugin.configuration import configuration_of
+from pytest_rageval.plugin.last_word import end_with, is_green
 from pytest_rageval.plugin.quality_options import refuse_left_over
 from pytest_rageval.plugin.run.case_reports import log_case, log_failure, reports_of
 from pytest_rageval.plugin.run.garbage import garbage_kept
-from pytest_rageval.plugin.run.last_word import end_with, is_green
 from pytest_rageval.plugin.run.session import RagevalSession
 from pytest_rageval.plugin.settings import Settings, overrides
 from pytest_rageval.plugin.show.case_text import unjudged_text

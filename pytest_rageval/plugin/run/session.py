@@ -17,6 +17,7 @@ import pytest
 
 from pytest_rageval.model import Outcome, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.plugin.claimed_names import collected_scenarios
+from pytest_rageval.plugin.last_word import end_with, is_green
 from pytest_rageval.plugin.options import STRICT
 from pytest_rageval.plugin.quality_options import refuse_empty_run, runs_nothing
 from pytest_rageval.plugin.run import transport
@@ -24,7 +25,6 @@ from pytest_rageval.plugin.run.contests import Contests
 from pytest_rageval.plugin.run.garbage import garbage_kept
 from pytest_rageval.plugin.run.gate_reports import report_gates
 from pytest_rageval.plugin.run.last_failed import deselected
-from pytest_rageval.plugin.run.last_word import end_with, is_green
 from pytest_rageval.plugin.run.report_outcome import is_of_a_part, outcome_of
 from pytest_rageval.plugin.run.run_files import RunFiles
 from pytest_rageval.plugin.run.run_hooks import RunHooks
