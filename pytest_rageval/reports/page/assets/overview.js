@@ -285,7 +285,8 @@ function trendOf(trend, target, range) {
     breaks,
   );
   const why = begin ? el("p", { class: "note" }, say("trend_anew", { why: breaks[begin] })) : null;
-  return el("figure", { class: "small" }, el("figcaption", {}, given(nameOf(target)), words), plot, why);
+  const caption = el("figcaption", {}, given(nameOf(target)), words);
+  return el("figure", { class: "small" }, caption, plot, why);
 }
 
 function distributions(app) {
