@@ -21,6 +21,7 @@ from pytest_rageval.model import CHOSEN, RANDOM, Label, value_text
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.csv_text import unquoted
+from pytest_rageval.text.people import name_key, shown_name
 
 SECTION: Final = "human"
 
@@ -88,8 +89,7 @@ class LabelReading:
 
         Except if it says the same, and only one of them was drawn: then that one is kept.
         """
-        written = unicodedata.normalize("NFC", label.annotator)
-        name = self.annotators.setdefault(written.casefold(), written)
+        name = self.annotators.setdefault(name_key(label.annotator), shown_name(label.annotator))
         label = replace(label, annotator=name)
         found = self.labels.setdefault(metric, {}).setdefault(sample_id, [])
         mine = (label.annotator, label.digest)
@@ -167,13 +167,13 @@ def _read_row(file: DataFile, row: Row | BrokenRow, rules: LabelRules, found: La
         return
     metric = cells.get("metric") or (next(iter(rules.metrics)) if len(rules.metrics) == 1 else "")
     cells["digest"] = cells.get("digest", "").lower()
-    annotator = cells["annotator"]
+    annotator = cells["annotator"] = shown_name(cells["annotator"])
     name = cells["id"] = _meant(cells, rules.answers)
     if rules.is_part and name and name not in rules.answers:
         found.left_out["of samples that this run leaves out"] += 1
     elif metric in rules.others:
         found.left_out[f"of {metric}, which {SECTION}.of does not name"] += 1
-    elif annotator and rules.annotators and annotator not in rules.annotators:
+    elif annotator and rules.annotators and not _is_named(annotator, rules.annotators):
         found.left_out[f"by {annotator}, whom {SECTION}.annotators does not name"] += 1
     else:
         reasons = list(_wrong(cells, metric, rules))
@@ -185,6 +185,10 @@ def _read_row(file: DataFile, row: Row | BrokenRow, rules: LabelRules, found: La
             drawn = cells.get("drawn") or rules.drawn
             label = Label(value, annotator, drawn, _digest(cells, rules), place)
             found.add(name, metric, label)
+
+
+def _is_named(annotator: str, names: Collection[str]) -> bool:
+    return name_key(annotator) in map(name_key, names)
 
 
 def _meant(cells: Mapping[str, str], answers: Mapping[str, Labelled]) -> str:

@@ -163,14 +163,19 @@ def _source(
 
 
 def _answers(answers: AnswersSpec, base_dir: Path, where: str, spec: DatasetSpec) -> Answers:
-    own = ("path", "format", "rows_at", "encoding", "delimiter", "max_mb")
-    as_dataset = DatasetSpec(**{key: getattr(answers, key) for key in own})
-    file = data_file(as_dataset, base_dir, where, "answers")
+    file = answers_file(answers, base_dir, where)
     rows: Iterable[Row | BrokenRow] = reader_of(file, where, "answers").read(file)
     if answers.merge_rows:
         unprefixed = {name: one.removeprefix(answers.prefix) for name, one in spec.key_map.items()}
         rows = merged(rows, answers.key, unprefixed)
     return Answers(answers, file.shown, rows, file.sha256().digest())
+
+
+def answers_file(answers: AnswersSpec, base_dir: Path, where: str) -> DataFile:
+    """Return the second file of a scenario; raises ScenarioError, at ``where``, without it."""
+    own = ("path", "format", "rows_at", "encoding", "delimiter", "max_mb")
+    as_dataset = DatasetSpec(**{key: getattr(answers, key) for key in own})
+    return data_file(as_dataset, base_dir, where, "answers")
 
 
 def data_file(spec: DatasetSpec, base_dir: Path, where: str, section: str) -> DataFile:

@@ -65,6 +65,14 @@ def load_trec(
     )
 
 
+def trec_digest(spec: DatasetSpec, base_dir: Path) -> str:
+    """Return the hash of both files as they are now; raises ScenarioError."""
+    return _digest(
+        _file(spec, spec.qrels_path, base_dir, str, "qrels_path"),
+        _file(spec, spec.run_path, base_dir, str, "run_path"),
+    )
+
+
 def _file(
     spec: DatasetSpec, path: str | None, base_dir: Path, where: Callable[[str], str], key: str
 ) -> DataFile:

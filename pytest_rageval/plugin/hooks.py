@@ -9,11 +9,13 @@ import gc
 import os
 from collections.abc import Generator
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_rageval.plugin.last_word import keep_verdict
 from pytest_rageval.plugin.named_files import NAMED, UNCLEAR, matching, note_named_scenarios
 from pytest_rageval.plugin.options import SCENARIO, add_options
 from pytest_rageval.plugin.own_imports import import_as_it_is
@@ -109,6 +111,7 @@ def _refuse_two_commands(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Turn ``--rag-scenario`` into collection arguments; an xdist controller starts its session."""
+    config.add_cleanup(partial(keep_verdict, config))  # the first is called last
     config.add_cleanup(import_as_it_is())
     settings = config.stash[SETTINGS] = Settings.of(config)
     config.addinivalue_line(
@@ -183,13 +186,14 @@ def pytest_terminal_summary(
         terminalreporter.write_line(printable(line), yellow=True)
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Refuse a run that asked for quality but met no scenario."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> Generator[None, object, object]:
+    """Refuse a run that asked for quality but met no scenario, before a hook may end it."""
     if not session.config.pluginmanager.has_plugin("rageval-session"):
         from pytest_rageval.plugin.quality_options import refuse_empty_run
 
         refuse_empty_run(session, has_scenario=False)
+    return (yield)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

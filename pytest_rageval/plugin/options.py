@@ -53,15 +53,30 @@ class Option:
         return config.getoption(self.dest) in (None, [], False)
 
     def values(self, config: pytest.Config) -> list[str]:
-        """Return the values that the user gave, [] if none."""
-        given = config.getoption(self.dest)
-        if given == "" or (isinstance(given, list) and "" in given):
-            # Probably an unset variable of a CI script: no gate may silently disappear with it.
-            raise pytest.UsageError(f"{self.flag}: expected {self.metavar}, found nothing")
+        """Return the values that the user gave, [] if none; raises UsageError for an empty one.
+
+        Probably a variable of a CI script is not set: no gate may silently disappear with it.
+        """
         if self._is_absent(config):
-            text = os.environ.get(self.variable, "")
-            given = [part.strip() for part in text.split(";")] if self.repeatable else [text]
-        return [str(value) for value in (given if isinstance(given, list) else [given]) if value]
+            return self._of_environment()
+        given = config.getoption(self.dest)
+        texts = [str(value) for value in (given if isinstance(given, list) else [given])]
+        if not all(text.strip() for text in texts):
+            raise pytest.UsageError(f"{self.flag}: expected {self.metavar}, found nothing")
+        return texts
+
+    def _of_environment(self) -> list[str]:
+        text = os.environ.get(self.variable)
+        if text is None:
+            return []
+        parts = [part.strip() for part in text.split(";")] if self.repeatable else [text]
+        if not all(part.strip() for part in parts):
+            where = "" if len(parts) == 1 else " before, after or between ';'"
+            raise pytest.UsageError(
+                f"{self.variable}: expected {self.metavar or 'true or false'}, found nothing{where}"
+                "; give it a value, or unset it"
+            )
+        return parts
 
 
 SCENARIO = Option(

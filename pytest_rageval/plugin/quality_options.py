@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from pytest_rageval.plugin import options
+from pytest_rageval.plugin.last_word import end_with
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.text.printable import printable
 
@@ -26,7 +27,14 @@ _QUALITY = (
 )
 _ADDOPTS = "PYTEST_ADDOPTS"
 _MOST_FOLDERS = 500
+_RUN_NOTHING = ("collectonly", "setuponly", "setupplan", "rag_dry_run")
 _GREEN = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+
+
+def runs_nothing(config: pytest.Config) -> bool:
+    """Return whether an option has cases not run at all: there is nothing to judge then."""
+    is_off = any(config.getoption(name, False) for name in _RUN_NOTHING)
+    return is_off or config.getoption("rag_label", None) is not None
 
 
 def refuse_empty_run(session: pytest.Session, *, has_scenario: bool) -> None:
@@ -41,7 +49,7 @@ def refuse_empty_run(session: pytest.Session, *, has_scenario: bool) -> None:
     typed = [option.flag for option in _QUALITY if option.is_typed(config)]
     if not typed:
         return
-    session.exitstatus = pytest.ExitCode.USAGE_ERROR
+    end_with(session, pytest.ExitCode.USAGE_ERROR)
     hint = where_scenarios_are(config)
     message = f"{', '.join(typed)}: no case of a scenario ran, so nothing was judged. {hint}"
     reporter = config.pluginmanager.get_plugin("terminalreporter")

@@ -29,7 +29,10 @@ _ANSWER_SUFFIXES = (".jsonl", ".json", ".csv")
 _ENGINE_INI = "rageval_engine"
 _FAST_INI = "rageval_fast"
 _KEEP_INI = "rageval_keep"
-_TRUE_WORDS = ("1", "true", "yes", "on")
+_TRUE_WORDS = ("1", "true", "yes", "on", "y", "t")
+_FALSE_WORDS = ("0", "false", "no", "off", "n", "f")
+"""The words that pytest itself takes in an ini file."""
+_GITHUB_INI, _STRICT_INI = "rageval_github", "rageval_strict"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,7 @@ class Settings:
     @classmethod
     def of(cls, config: pytest.Config) -> Settings:
         """Return the settings of this run; raises pytest.UsageError for invalid values."""
+        _ini_boolean(_GITHUB_INI, config)  # read at the end of the run
         return cls(
             scenarios=tuple(
                 found
@@ -319,17 +323,38 @@ def is_controller(config: pytest.Config) -> bool:
 
 
 def _no_fast(config: pytest.Config) -> str:
-    given = options.NO_FAST.values(config)
-    if given:
-        return options.NO_FAST.source(config) if given[0].lower() in _TRUE_WORDS else ""
-    return "" if config.getini(_FAST_INI) else f"{_FAST_INI} = false"
+    given, is_fast = _given_boolean(options.NO_FAST, config), _ini_boolean(_FAST_INI, config)
+    if given is not None:
+        return options.NO_FAST.source(config) if given else ""
+    return "" if is_fast else f"{_FAST_INI} = false"
 
 
 def _strict(config: pytest.Config) -> bool:
-    given = options.STRICT.values(config)
-    if given:
-        return given[0].lower() in _TRUE_WORDS
-    return bool(config.getini("rageval_strict"))
+    given, ini = _given_boolean(options.STRICT, config), _ini_boolean(_STRICT_INI, config)
+    return ini if given is None else given
+
+
+def _given_boolean(option: Option, config: pytest.Config) -> bool | None:
+    """Return what an option without a value, or its variable, says; None if neither is there."""
+    given = option.values(config)
+    if not given:
+        return None
+    word = given[0].strip().lower()
+    if word not in (*_TRUE_WORDS, *_FALSE_WORDS):
+        raise _no_boolean(option.source(config), given[0])
+    return word in _TRUE_WORDS
+
+
+def _ini_boolean(name: str, config: pytest.Config) -> bool:
+    try:
+        return bool(config.getini(name))
+    except (ValueError, TypeError, pytest.UsageError) as error:
+        raise _no_boolean(name, str(error)) from None
+
+
+def _no_boolean(source: str, found: str) -> pytest.UsageError:
+    yes, no = ", ".join(_TRUE_WORDS), ", ".join(_FALSE_WORDS)
+    return pytest.UsageError(f"{source}: expected true ({yes}) or false ({no}), found {found!r}")
 
 
 SETTINGS = pytest.StashKey[Settings]()

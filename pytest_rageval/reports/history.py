@@ -31,7 +31,7 @@ BUSY_S = 5.0
 
 # "rage" in ASCII marks the database as ours.
 _APPLICATION = 0x72616765
-_VERSION = 2
+_VERSION = 3
 _TABLES = {
     "runs": """CREATE TABLE runs (
         folder TEXT PRIMARY KEY, run_id TEXT NOT NULL, scenario TEXT NOT NULL,
@@ -41,7 +41,7 @@ _TABLES = {
         weighted_score REAL, weighted_score_n INTEGER, weighted_score_unscored INTEGER,
         weighted_score_ci_low REAL, weighted_score_ci_high REAL, weighted_score_failed INTEGER,
         gates_passed INTEGER, gates_failed INTEGER, gates_skipped INTEGER,
-        overridden TEXT, commit_sha TEXT)""",
+        overridden TEXT, commit_sha TEXT, definitions TEXT)""",
     "metrics": """CREATE TABLE metrics (
         folder TEXT NOT NULL, name TEXT NOT NULL, position INTEGER NOT NULL,
         mean REAL, weighted_mean REAL, weight REAL, n INTEGER, unscored INTEGER, std REAL,
@@ -368,6 +368,7 @@ def _row(point: RunPoint) -> tuple[Any, ...]:
         point.gates_skipped,
         json.dumps(point.overridden),
         point.commit,
+        json.dumps(dict(point.definitions)),
     )
 
 
@@ -382,7 +383,7 @@ def _from_rows(
 
 def _from_row(row: Sequence[Any], metrics: Mapping[str, MetricSummary]) -> RunPoint:
     folder, run_id, scenario, started_at, complete = row[:5]
-    passed, failed, skipped, overridden, commit = row[_SCORE_END:]
+    passed, failed, skipped, overridden, commit, definitions = row[_SCORE_END:]
     return RunPoint(
         folder=folder,
         run_id=run_id,
@@ -397,6 +398,7 @@ def _from_row(row: Sequence[Any], metrics: Mapping[str, MetricSummary]) -> RunPo
         gates_skipped=skipped,
         overridden=tuple(json.loads(overridden)),
         commit=commit,
+        definitions=dict(json.loads(definitions)),
     )
 
 

@@ -9,11 +9,12 @@ import json
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from pytest_rageval.model import (
+    WEIGHTED_SCORE,
     Counts,
     MetricSummary,
     RunInfo,
@@ -21,6 +22,7 @@ from pytest_rageval.model import (
     WeightedSummary,
     title_of,
 )
+from pytest_rageval.model.plain import nothing
 from pytest_rageval.results.layout import read_head
 
 
@@ -48,6 +50,8 @@ class RunPoint:
     gates_skipped: int = 0
     overridden: tuple[str, ...] = ()
     commit: str | None = None
+    definitions: Mapping[str, str] = field(default_factory=nothing)
+    """What each metric measures, as ``MetricColumn.definition``; empty in runs of old versions."""
 
     @property
     def failed(self) -> bool:
@@ -77,7 +81,41 @@ def point_of(result: ScenarioResult, run: RunInfo, folder: str = "") -> RunPoint
         gates_skipped=ended["skipped"],
         overridden=tuple(result.info.overridden),
         commit=run.commit,
+        definitions={column.name: column.definition for column in result.info.metrics},
     )
+
+
+def change_of(name: str, before: RunPoint, after: RunPoint) -> str:
+    """Return why a figure of two runs is not the same measure, in words; "" if it is.
+
+    ``name`` is a metric, or ``weighted_score``, which is another one with other metrics, weights
+    or definitions of the metrics that weigh. What an old version did not record is taken as equal.
+    """
+    if name != WEIGHTED_SCORE:
+        return f"{name} is defined anew" if _is_redefined(name, before, after) else ""
+    old, new = _weights(before), _weights(after)
+    said = [f"{name} added" for name in new if name not in old]
+    said += [f"{name} left out" for name in old if name not in new]
+    both = [name for name in new if name in old]
+    # All weights twice as large weigh alike.
+    ratios = {new[name] / old[name] for name in both}
+    if max(ratios, default=1.0) - min(ratios, default=1.0) > _SAME * max(ratios, default=1.0):
+        changed = [name for name in both if new[name] != old[name]]
+        said += [f"weight of {name} {old[name]:g} -> {new[name]:g}" for name in changed]
+    said += [f"{name} is defined anew" for name in both if _is_redefined(name, before, after)]
+    return ", ".join(said)
+
+
+_SAME: Final = 1e-9
+
+
+def _weights(point: RunPoint) -> dict[str, float]:
+    return {name: found.weight for name, found in point.metrics.items() if found.weight > 0.0}
+
+
+def _is_redefined(name: str, before: RunPoint, after: RunPoint) -> bool:
+    old, new = before.definitions.get(name), after.definitions.get(name)
+    return bool(old and new) and old != new
 
 
 def read_point(base: Path, folder: str) -> RunPoint | None:
@@ -128,6 +166,10 @@ def _point(head: Mapping[str, Any], folder: str, commit: str | None) -> RunPoint
         gates_skipped=ended["skipped"],
         overridden=tuple(map(_text, head["scenario"]["overridden"])),
         commit=commit,
+        definitions={
+            _text(name): _text(said)
+            for name, said in head["scenario"].get("definitions", {}).items()
+        },
     )
 
 

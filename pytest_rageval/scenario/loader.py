@@ -13,6 +13,7 @@ from typing import Any
 from pytest_rageval.errors import Problem, ScenarioError
 from pytest_rageval.model import json_plain
 from pytest_rageval.scenario.dialects import dbgpt, rag_eval, retrieval, ultrarag
+from pytest_rageval.scenario.empty_values import refuse_empty
 from pytest_rageval.scenario.overrides import NameOf, Override
 from pytest_rageval.scenario.recognise import import_hint, is_promptfoo
 from pytest_rageval.scenario.schema import Scenario
@@ -115,6 +116,7 @@ def parse_scenario(text: str, path: Path, shown: str) -> YamlTree:
         raise ScenarioError([Problem(f"{shown}:1", f"expected keys like 'name:', found {found}")])
     if is_promptfoo(tree.data):
         raise ScenarioError([Problem(shown, import_hint(shown))])
+    refuse_empty(tree)
     return tree
 
 

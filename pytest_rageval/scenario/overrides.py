@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from unicodedata import normalize
 
 from pytest_rageval.errors import OptionError, Problem, ScenarioError, shorten, unknown_name
 from pytest_rageval.scenario.short_forms import is_metric_gate, metric_step, widen
-from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree, parse_yaml
+from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree, dotted, parse_yaml
 
 _LIMITS = (("dataset", "limit"), ("runtime", "max_samples"))
 
@@ -234,12 +234,12 @@ def _gate_steps(name: str) -> list[str]:
 def compare_fail_override(flag: str, text: str) -> Override:
     """Return the override that ``METRIC:DROP`` or ``METRIC:DROP:MODE`` asks for."""
     metric, _, rest = text.partition(":")
-    drop, _, mode = rest.partition(":")
+    drop, colon, mode = rest.partition(":")
     try:
         sound = math.isfinite(float(drop.strip().removesuffix("%")))
     except ValueError:
         sound = False
-    if not metric.strip() or not sound:
+    if not metric.strip() or not sound or (colon and not mode.strip()):
         message = "expected METRIC:DROP, for instance weighted_score:0.02 or f1:5%:any"
         raise OptionError([Problem(f"{flag} {shorten(text)}", message)])
     value = {"max_drop": drop.strip(), **({"mode": mode.strip()} if mode else {})}
@@ -275,7 +275,25 @@ def set_override(flag: str, text: str) -> Override:
         tree = parse_yaml(value_text, where)
     except ScenarioError as error:
         raise OptionError(error.problems) from error
+    if tree.problems:
+        raise OptionError(replace(one, where=where) for one in tree.problems)
+    _refuse_empty(tree, path, where)
     return Override(path, tree.data, where)
+
+
+def _refuse_empty(tree: YamlTree, path: tuple[str, ...], where: str) -> None:
+    """Raise OptionError for a value that is not there; perhaps a script did not set a variable."""
+    if tree.data is None and (not tree.lines or () in tree.empty):
+        message = "found no value; expected one, or null to remove the key"
+        raise OptionError([Problem(where, message)])
+    if tree.empty:
+        # Not at the top: the controller of xdist reads overrides, and needs no schema for them.
+        from pytest_rageval.scenario.empty_values import must_be_filled
+
+        found = [(*path, *steps) for steps in tree.empty if must_be_filled((*path, *steps))]
+        message = "is empty; expected a value, or null to remove the key"
+        if found:
+            raise OptionError([Problem(where, f"{dotted(one)}: {message}") for one in found])
 
 
 def _split_assignment(text: str) -> tuple[str, str, str]:

@@ -6,6 +6,9 @@ share, and what a crash takes along.
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from types import SimpleNamespace
+
 import execnet
 import pytest
 
@@ -20,8 +23,9 @@ class LoopBack:
         if type(plugin) is RagevalSession:
             plugin._is_controller = True
             plugin.refuse = lambda: None  # a controller reads no baseline; it has a report
-            manager.register(_Wire(plugin))
-            manager.register(_Worker(plugin._config, plugin._settings))
+            worker = _Worker(plugin._config, plugin._settings)
+            manager.register(_Wire(plugin, worker))
+            manager.register(worker)
 
 
 class _Worker(RagevalSession):
@@ -37,8 +41,9 @@ class _Worker(RagevalSession):
 class _Wire:
     """Makes of each report of the worker what xdist's controller gets of it."""
 
-    def __init__(self, controller: RagevalSession) -> None:
+    def __init__(self, controller: RagevalSession, worker: RagevalSession) -> None:
         self._controller = controller
+        self._worker = worker
         self._positions: dict[str, int] = {}
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -46,6 +51,13 @@ class _Wire:
         names = [item.nodeid for item in session.items]
         self._positions = {name: at for at, name in enumerate(names)}
         self._controller.pytest_xdist_node_collection_finished(None, names)
+
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtestloop(self) -> Generator[None, object, object]:
+        """Tell the controller what a worker says at its end."""
+        outcome = yield
+        self._controller.pytest_testnodedown(SimpleNamespace(workeroutput=self._worker.output()))
+        return outcome
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -70,14 +70,6 @@ def test_what_is_no_number_is_wrong_use(project: Project, text: str) -> None:
     assert project.wrote_nothing
 
 
-def test_an_empty_variable_is_no_limit(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """[A14, A22] In the environment it is as good as none."""
-    monkeypatch.setenv("RAGEVAL_LIMIT", "")
-    project.scenario(FOUR.replace("LIMIT", "2"))
-    project.pytest()
-    assert project.results()["counts"]["samples"] == 2
-
-
 @pytest.mark.parametrize("dataset", ["qa.jsonl", "{path: qa.jsonl}", "ROWS", "{rows: ROWS}"])
 @pytest.mark.parametrize("option", ["--rag-limit=2", "--rag-set=dataset.limit=2"])
 def test_every_form_of_a_data_set_can_be_cut(project: Project, dataset: str, option: str) -> None:

@@ -77,7 +77,7 @@ def test_a_failed_gate_alone_runs_its_scenario_again(
     scenario.file("args.txt", "--rag-strict\n--rag-limit=1\n-W\nignore::UserWarning\n")
     part = plain("my bot.yaml", "@args.txt")
     assert last_lines(part)[0] == (
-        "RAGEVAL_LIMIT= pytest 'my bot.yaml' --rag-strict -W ignore::UserWarning"
+        "env -u RAGEVAL_LIMIT pytest 'my bot.yaml' --rag-strict -W ignore::UserWarning"
     )
 
 

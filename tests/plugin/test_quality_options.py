@@ -114,3 +114,15 @@ def test_a_scenario_none_of_whose_cases_is_selected_is_named(project: Project, r
     result = run("-k", "a-1", "--rag-strict")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["FAILED b.rageval.yaml::gate:em.mean*0 of 1 samples ran*"])
+
+
+@pytest.mark.parametrize("name", ["rageval_strict", "rageval_fast", "rageval_github"])
+def test_an_ini_value_that_is_neither_true_nor_false_is_wrong_use(
+    project: Project, name: str
+) -> None:
+    """V8: without a traceback, before anything runs."""
+    project.pytester.makeini(f"[pytest]\n{name} = maybe")
+    result = project.pytest()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*{name}: expected true (1, *) or false (0, *), found *maybe*"])
+    assert "Traceback" not in result.stderr.str()

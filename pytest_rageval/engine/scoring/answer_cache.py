@@ -57,7 +57,7 @@ class AnswerCache:
 
     def key(self, sample: Sample) -> Key:
         """Return what equal questions to this target have in common."""
-        return answer_key(self._plan.identity, _shown(sample, self._plan.fields))
+        return question_key(self._plan, sample)
 
     def find(self, key: Key) -> Answer | None:
         """Return the cached answer, None where the mode reads none, or there is none."""
@@ -80,6 +80,11 @@ class AnswerCache:
     def _miss(self, key: Key, sample: Sample) -> ReplayMissError:
         why = self._cache.explain_miss("answer", key, sample.id)
         return ReplayMissError(f"no answer in the cache (replay sends no requests); {why}")
+
+
+def question_key(plan: TargetPlan, sample: Sample) -> Key:
+    """Return what equal questions to equal systems have in common."""
+    return answer_key(plan.identity, _shown(sample, plan.fields))
 
 
 def refuse_replay(plan: TargetPlan, run: RunSettings) -> None:

@@ -190,6 +190,10 @@ def _lost(extent: Extent) -> str:
     names = ", ".join(extent.lost[:5]) + (", …" if len(extent.lost) > 5 else "")
     if extent.missing:
         return "; ".join(extent.missing) + (f"; not run: {names}" if names else "")
+    if not (extent.ran or extent.stopped):
+        taken = "pytest_runtest_protocol or pytest_runtestloop of a conftest.py or a plugin"
+        why = f"did {taken} take them over, or every worker crash?"
+        return f"{extent.selected} cases were collected, none ran ({why})"
     absent = 0 if extent.stopped else extent.selected - extent.ran
     count = max(absent, len(extent.lost))
     return f"{count} lost (a worker crashed?){': ' + names if names else ''}"

@@ -17,6 +17,7 @@ from pytest_rageval.errors import UserError
 from pytest_rageval.model import ScenarioInfo
 from pytest_rageval.plugin import options
 from pytest_rageval.plugin.configuration import configuration_of
+from pytest_rageval.plugin.last_word import end_with, is_green
 from pytest_rageval.plugin.quality_options import refuse_left_over
 from pytest_rageval.plugin.run.case_reports import log_case, log_failure, reports_of
 from pytest_rageval.plugin.run.garbage import garbage_kept
@@ -24,6 +25,7 @@ from pytest_rageval.plugin.run.session import RagevalSession
 from pytest_rageval.plugin.settings import Settings, overrides
 from pytest_rageval.plugin.show.case_text import unjudged_text
 from pytest_rageval.shards.merge import Merged, check_commits, find_shards, merged, sum_usage
+from pytest_rageval.shards.on_disk import changes_since
 from pytest_rageval.shards.shard_file import CaseRow, Failure, Shard, ShardError
 from pytest_rageval.text.printable import printable
 
@@ -99,7 +101,8 @@ class MergeSession(RagevalSession):
         info = found.info if late is None else late.info
         self._results.open(info)
         self._results.lack(info.nodeid, found.missing, found.lost)
-        self._files.remark(info, found.remarks)
+        said = changes_since(found.info, self._config.rootpath)
+        self._files.remark(info, [*found.remarks, *said])
         beside: dict[str, list[Failure]] = defaultdict(list)
         for failure in found.failures.values():
             beside[failure.nodeid].append(failure)
@@ -133,8 +136,8 @@ class MergeSession(RagevalSession):
 
     def finish(self, session: pytest.Session) -> None:
         """Write the run; a merge that was ended before it judged anything is not green."""
-        if not self._summarized and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if not self._summarized and is_green(session.exitstatus):
+            end_with(session, pytest.ExitCode.TESTS_FAILED)
         super().finish(session)
 
     def usage(self, scenario: str | None = None) -> dict[str, float | None] | None:

@@ -61,8 +61,17 @@ class Results:
         """Note that the item ``nodeid`` of a scenario ran, and its result is lost."""
         self._losing.setdefault(scenario, set()).add(nodeid)
 
+    def note_vanished(self) -> None:
+        """Note that all items are lost of a scenario that was to run, and sent no report at all.
+
+        Of a merge, that is its shards' to say.
+        """
+        for scenario, cases in self._scenarios.items():
+            if cases.info.selected and not cases.results and scenario not in self._missing:
+                self._losing.setdefault(scenario, set()).update(self.own_cases(scenario))
+
     def ran(self, result: ScenarioResult) -> bool:
-        """Return whether any case of a scenario ran, also where all results were lost."""
+        """Return whether any case of a scenario was to run, also where all results were lost."""
         return bool(result.samples) or result.info.nodeid in self._losing
 
     def lack(self, scenario: str, missing: Sequence[str], lost: Sequence[str]) -> None:
@@ -83,7 +92,7 @@ class Results:
 
     @property
     def has_results(self) -> bool:
-        """Whether any case of any scenario ran, also where all results were lost."""
+        """Whether any case of any scenario was to run, also where all results were lost."""
         return bool(self._losing) or any(cases.results for cases in self._scenarios.values())
 
     @property
@@ -140,6 +149,9 @@ class Results:
         Of a run that was stopped, those that ran all the same, and were lost.
         """
         prefix = cases.info.nodeid
-        expected = self._losing.get(prefix, set()) if stopped else self.own_cases(prefix)
+        is_whole = len(cases.results) >= cases.info.selected  # most are, and have many cases
+        expected = self._losing.get(prefix, set())
+        if not (stopped or is_whole):
+            expected = self.own_cases(prefix)
         lost = {*expected, *self._lost_elsewhere.get(prefix, ())} - {*cases.results}
         return sorted(nodeid.removeprefix(prefix).removeprefix("::") for nodeid in lost)

@@ -17,8 +17,9 @@ import pytest
 
 from pytest_rageval.model import Outcome, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.plugin.claimed_names import collected_scenarios
+from pytest_rageval.plugin.last_word import end_with, is_green
 from pytest_rageval.plugin.options import STRICT
-from pytest_rageval.plugin.quality_options import refuse_empty_run
+from pytest_rageval.plugin.quality_options import refuse_empty_run, runs_nothing
 from pytest_rageval.plugin.run import transport
 from pytest_rageval.plugin.run.contests import Contests
 from pytest_rageval.plugin.run.garbage import garbage_kept
@@ -49,8 +50,10 @@ from pytest_rageval.text.printable import printable
 if TYPE_CHECKING:
     from pytest_rageval.plugin.run.items import RunsCase
 
+_FAILED = pytest.ExitCode.TESTS_FAILED
 _REFUSED = "rageval_refused"
 _OF_SCENARIO = "rageval_scenario"
+_UNSENT = "rageval_unsent"
 # Results, and the reports that pytest keeps, live until the end of the run, too.
 _FREEZE_EVERY = 10_000
 
@@ -73,8 +76,10 @@ class RagevalSession:
         self._is_broken_off = False
         self._is_stopped = False
         self._refusals: list[str] = []
+        self._unfinished: pytest.Session | None = None
         self._recorded = 0
         self._unsent: list[ScenarioInfo] = []
+        self._odd: dict[str, str] = {}
         self._selection = ""
         self._workers: set[str] = set()
         self._summarized: list[ScenarioResult] = []
@@ -94,7 +99,10 @@ class RagevalSession:
 
         found = ((item.nodeid, case_of(item)) for item in session.items)
         self._items = {nodeid: case for nodeid, case in found if case is not None}
-        self._results.expect(nodeid for nodeid, case in self._items.items() if case.plan.elsewhere)
+        of = ((nodeid, case.plan.info.nodeid) for nodeid, case in self._items.items())
+        self._odd = {nodeid: scenario for nodeid, scenario in of if not nodeid.startswith(scenario)}
+        self._results.expect(self._items)
+        self._results.expect_odd(self._odd)
         self._unsent = self.selected_scenarios()
         self.begin(self._unsent)
         if self._items:
@@ -240,6 +248,7 @@ class RagevalSession:
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """After the last case, decide the gates, in the process that has all results."""
         stopped, interrupted = True, False
+        self._unfinished = session
         announced = self._announce_gates(session)
         try:
             outcome = yield
@@ -257,7 +266,11 @@ class RagevalSession:
     def judge(
         self, session: pytest.Session, announced: int, *, stopped: bool, interrupted: bool
     ) -> None:
-        """Decide the gates of all scenarios and report them; nothing without a result."""
+        """Decide the gates of all scenarios and report them; nothing if nothing was to run."""
+        if runs_nothing(self._config):
+            return
+        if not stopped:
+            self._results.note_vanished()
         if not self.has_cases:
             return
         self._is_stopped = stopped
@@ -293,30 +306,53 @@ class RagevalSession:
 
         An xdist controller does not know its scenarios yet, and adds none.
         """
-        expected = 0 if self._is_worker else self._results.gate_count()
+        is_silent = self._is_worker or runs_nothing(self._config)
+        expected = 0 if is_silent else self._results.gate_count()
         session.testscollected += expected
         return expected
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Any:
         """Write the files of every scenario with results."""
+        self._unfinished = None
         if self._is_refused:
-            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+            end_with(session, pytest.ExitCode.USAGE_ERROR)
         if not self._is_worker:
             self.finish(session)
+        else:
+            getattr(self._config, "workeroutput", {}).update(self.output())
+
+    def output(self) -> dict[str, str]:
+        """Return what a worker of xdist sends to its controller at its end."""
+        return {_UNSENT: transport.encode_scenarios(self._unsent)} if self._unsent else {}
+
+    def finish_late(self) -> None:
+        """Do the same where a hook of others ended the session before ours was called."""
+        if self._unfinished is not None:
+            RagevalSession.pytest_sessionfinish(self, self._unfinished)
 
     def finish(self, session: pytest.Session) -> None:
         """Write the files of a run whose gates are decided."""
         refuse_empty_run(session, has_scenario=self.has_cases)
-        if session.exitstatus == pytest.ExitCode.OK and any(map(is_red, self._summarized)):
+        if self._is_red:
             # A hook may call pytest.exit(returncode=0); what failed has failed all the same.
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            end_with(session, _FAILED if is_green(session.exitstatus) else session.exitstatus)
         with garbage_kept():
             for result in self._summarized:
                 if self._results.ran(result):
                     self._files.write(result, self._summarized)
             self._contests.write()
         self._files.publisher.finish(self._contests.found)
+
+    @property
+    def _is_red(self) -> bool:
+        """Whether a scenario could not be used, or what was judged of one is red."""
+        best = [one.gate for one in self._contests.found if one.gate is not None]
+        return (
+            bool(self._refusals)
+            or any(is_red(one) or self._broken_of(one) for one in self._summarized)
+            or any(gate.outcome == "failed" for gate in best)
+        )
 
     def usage(self, scenario: str | None = None) -> dict[str, float | None] | None:
         """Return what the models cost, of all scenarios or of the one with this node id."""
@@ -328,7 +364,13 @@ class RagevalSession:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take over the problems that a worker reports."""
+        """Take over the problems that a worker reports, and the scenarios of one without a result.
+
+        If no worker has one, their cases were taken away from this plugin.
+        """
+        unsent = getattr(node, "workeroutput", {}).get(_UNSENT)
+        if unsent is not None:
+            self.begin(transport.decode_scenarios(unsent))
         for key, name in ((PROBLEMS, PROBLEMS_OUTPUT), (UNMET, UNMET_OUTPUT)):
             said = getattr(node, "workeroutput", {}).get(name, ())
             known = self._config.stash.get(key, ())
@@ -346,6 +388,7 @@ class RagevalSession:
 
     def pytest_unconfigure(self) -> None:
         """Remove the folder that the processes shared."""
+        self.finish_late()
         remove_shared(self._config)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

@@ -18,7 +18,8 @@ from pytest_rageval import __version__
 from pytest_rageval.engine.verdict.contests import in_file_order
 from pytest_rageval.model import Outcome, SampleResult, ScenarioInfo, wire_text
 from pytest_rageval.plugin.claimed_names import collected_scenarios
-from pytest_rageval.plugin.quality_options import refuse_empty_run
+from pytest_rageval.plugin.last_word import end_with, is_green
+from pytest_rageval.plugin.quality_options import refuse_empty_run, runs_nothing
 from pytest_rageval.plugin.run.case_reports import failure_of
 from pytest_rageval.plugin.run.items import case_of
 from pytest_rageval.plugin.run.report_outcome import is_of_a_part, outcome_of
@@ -43,12 +44,11 @@ from pytest_rageval.text.cells import wrapped
 from pytest_rageval.text.printable import one_line, printable
 
 _OUTPUT = "rageval_scenarios"
-"""The key under which an xdist worker sends what the whole run has to its controller."""
+"""The key under which an xdist worker sends which cases were dealt out to its controller."""
 
 _FAILED = pytest.ExitCode.TESTS_FAILED
 _PHASE_OF: Mapping[str, str] = {"failed": "call", "error": "setup"}
 """In which phase a test fails that pytest shows as FAILED, or as an ERROR."""
-_RUN_NOTHING = ("collectonly", "setuponly", "setupplan", "rag_dry_run")
 
 
 class ShardSession(RagevalSession):
@@ -59,7 +59,6 @@ class ShardSession(RagevalSession):
         self._part = part
         self._infos: dict[str, ScenarioInfo] = {}
         self._folders: dict[str, Path] = {}
-        self._odd: dict[str, str] = {}
         self._failures: dict[tuple[str, str], Failure] = {}
         self._reasons: dict[str, str] = {}
         self._told: dict[str, Outcome] = {}
@@ -73,7 +72,7 @@ class ShardSession(RagevalSession):
 
     def mark_start(self) -> None:
         """Note in a file that the shard began: it may end before it knows its cases."""
-        if self._is_worker or self._is_off:
+        if self._is_worker or runs_nothing(self._config):
             return
         name, text = started_file(self._part, self._started.isoformat())
         with suppress(OSError):  # the end tells
@@ -109,10 +108,6 @@ class ShardSession(RagevalSession):
 
     def selected_scenarios(self) -> list[ScenarioInfo]:
         """Return the scenarios, each with how many cases the whole run has."""
-        self._results.expect(self._items)
-        of = ((nodeid, case.plan.info.nodeid) for nodeid, case in self._items.items())
-        self._odd = {nodeid: scenario for nodeid, scenario in of if not nodeid.startswith(scenario)}
-        self._results.expect_odd(self._odd)
         return list(self._infos.values())
 
     def begin(self, scenarios: Iterable[ScenarioInfo]) -> None:
@@ -132,11 +127,8 @@ class ShardSession(RagevalSession):
 
     @property
     def _runs_nothing(self) -> bool:
-        return self._is_off or not any(info.selected for info in self._infos.values())
-
-    @property
-    def _is_off(self) -> bool:
-        return any(self._config.getoption(name, False) for name in _RUN_NOTHING)
+        selects_nothing = not any(info.selected for info in self._infos.values())
+        return selects_nothing or runs_nothing(self._config)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Keep what is reported of a file that cannot be collected."""
@@ -175,24 +167,21 @@ class ShardSession(RagevalSession):
     # The innermost wrapper ends after all plugins that may change the exit status.
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Send the scenarios to the controller: this worker may have no case of some."""
+        """Send the controller what it needs besides: this worker may have no case."""
         outcome = yield
         output = getattr(session.config, "workeroutput", None)
         if output is not None:
-            infos = [info.to_dict() for info in self._infos.values()]
-            output[_OUTPUT] = wire_text([infos, self._selection, self._odd])
+            output[_OUTPUT] = wire_text([self._selection, self._odd])
         super().pytest_sessionfinish(session)
         return outcome
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take the scenarios from a worker."""
+        """Take from a worker what all of them know."""
         super().pytest_testnodedown(node)
         sent = getattr(node, "workeroutput", {}).get(_OUTPUT)
         if sent is not None:
-            infos, self._selection, odd = json.loads(sent)
-            for info in map(ScenarioInfo.from_dict, infos):
-                self._infos.setdefault(info.nodeid, info)
+            self._selection, odd = json.loads(sent)
             self._results.expect_odd(odd)
 
     def finish(self, session: pytest.Session) -> None:
@@ -207,13 +196,14 @@ class ShardSession(RagevalSession):
         if session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and not session.testscollected:
             session.exitstatus = pytest.ExitCode.OK
         self._status = session.exitstatus
-        if session.exitstatus == pytest.ExitCode.OK and self._has_red_case():
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED  # a test may hide what its case is
+        if self._has_red_case():  # a test may hide what its case is
+            end_with(session, _FAILED if is_green(session.exitstatus) else session.exitstatus)
         self._write_files(session)
         self._ended = session, session.exitstatus
 
     def pytest_unconfigure(self) -> None:
         """Write again if the exit status changed after all: it is the only trace of why."""
+        self.finish_late()
         if self._ended is not None:
             session, status = self._ended
             if session.exitstatus != status:
@@ -228,7 +218,7 @@ class ShardSession(RagevalSession):
             self._unmark()
         except OSError as error:
             self._problem = f"shard NOT written: {error}"
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            end_with(session, _FAILED)
 
     def _has_red_case(self) -> bool:
         rows = (self._results.rows_of(nodeid).values() for nodeid in self._infos)

@@ -6,8 +6,9 @@ execnet cannot send numpy scalars or lone surrogates; ``ensure_ascii`` escapes t
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pytest_rageval.model import SampleResult, ScenarioInfo, wire_text
 
@@ -33,10 +34,20 @@ def encode(message: Message) -> str:
     plain = {
         "nodeid": message.nodeid,
         "result": message.result.to_row(),
-        "scenarios": [info.to_dict() for info in message.scenarios],
+        "scenarios": _plain(message.scenarios),
         "selection": message.selection,
     }
     return wire_text(plain)
+
+
+def encode_scenarios(scenarios: Sequence[ScenarioInfo]) -> str:
+    """Return scenarios without a result as ASCII text."""
+    return wire_text(_plain(scenarios))
+
+
+def decode_scenarios(text: str) -> list[ScenarioInfo]:
+    """Return the scenarios from the text made by ``encode_scenarios``."""
+    return _scenarios(json.loads(text))
 
 
 def decode(text: str) -> Message:
@@ -45,6 +56,14 @@ def decode(text: str) -> Message:
     return Message(
         nodeid=plain["nodeid"],
         result=SampleResult.from_row(plain["result"]),
-        scenarios=[ScenarioInfo.from_dict(info) for info in plain["scenarios"]],
+        scenarios=_scenarios(plain["scenarios"]),
         selection=plain["selection"],
     )
+
+
+def _plain(scenarios: Sequence[ScenarioInfo]) -> list[dict[str, Any]]:
+    return [info.to_dict() for info in scenarios]
+
+
+def _scenarios(plain: Sequence[Mapping[str, Any]]) -> list[ScenarioInfo]:
+    return [ScenarioInfo.from_dict(info) for info in plain]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from pytest_rageval.model import SEPARATOR, WEIGHTED_SCORE
 from pytest_rageval.plugin.show.stdout import say
 from pytest_rageval.reports.figures import change, figure, interval
 from pytest_rageval.reports.history import all_runs
-from pytest_rageval.results.run_point import RunPoint
+from pytest_rageval.results.run_point import RunPoint, change_of
 from pytest_rageval.text.cells import cells, pad
 from pytest_rageval.text.printable import one_line, printable
 
@@ -116,17 +117,54 @@ def _remark(point: RunPoint) -> str:
 
 
 def _trends(points: Sequence[RunPoint], metrics: Sequence[str], blocks: str) -> Iterator[str]:
-    """Yield a line for each metric: its values as blocks, the range, and the last change."""
-    series = {WEIGHTED_SCORE: [point.weighted_score.mean for point in points]}
-    series |= {one_line(name): [point.mean_of(name) for point in points] for name in metrics}
-    width = max(map(cells, series))
-    for name, values in series.items():
-        known = [value for value in values if value is not None]
-        if not known:
-            continue
-        span = interval(min(known), max(known))
-        last = f"  last {change(known[-1] - known[-2])}" if len(known) > 1 else ""
-        yield f"{pad(name, width)}  {sparkline(values, blocks)}  {span}{last}"
+    """Yield a line for each metric: its values as blocks, the range, and the last change.
+
+    Where what is measured changed, the line begins anew, and what follows says why.
+    """
+    names = {WEIGHTED_SCORE: WEIGHTED_SCORE} | {name: one_line(name) for name in metrics}
+    width = max(map(cells, names.values()))
+    whys: dict[str, dict[str, None]] = {}
+    for name, shown in names.items():
+        values = [_mean(point, name) for point in points]
+        breaks = _breaks(name, points)
+        for at, why in breaks.items():
+            whys.setdefault(Path(points[at].folder).name, {})[one_line(why)] = None
+        parts = [values[start:end] for start, end in pairwise([0, *breaks, len(values)])]
+        known = [value for value in parts[-1] if value is not None]
+        if known or any(value is not None for value in values):
+            drawn = _BREAK.join(sparkline(part, blocks) for part in parts)
+            yield f"{pad(shown, width)}  {drawn}  {_span(known)}".rstrip()
+    for run, said in whys.items():
+        yield f"{_BREAK} a new line from {run} on, what is measured changed: {'; '.join(said)}"
+
+
+_BREAK = "|"
+
+
+def _mean(point: RunPoint, name: str) -> float | None:
+    return point.weighted_score.mean if name == WEIGHTED_SCORE else point.mean_of(name)
+
+
+def _breaks(name: str, points: Sequence[RunPoint]) -> dict[int, str]:
+    """Return why the line of a figure begins anew, by the position of the run where it does.
+
+    A run that lacks the figure has no part in it.
+    """
+    found: dict[int, str] = {}
+    having = [at for at, point in enumerate(points) if _mean(point, name) is not None]
+    for before, after in pairwise(having):
+        why = change_of(name, points[before], points[after])
+        if why:
+            found[after] = why
+    return found
+
+
+def _span(known: Sequence[float]) -> str:
+    """Return the range of the last line, and its last change."""
+    if not known:
+        return ""
+    last = f"  last {change(known[-1] - known[-2])}" if len(known) > 1 else ""
+    return f"{interval(min(known), max(known))}{last}"
 
 
 def sparkline(values: Sequence[float | None], blocks: str = _BLOCKS) -> str:

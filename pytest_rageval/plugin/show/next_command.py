@@ -143,11 +143,17 @@ def _variables(told: Told, step: Step) -> Iterator[tuple[str, str]]:
 
 
 def _assigned(changed: Iterable[tuple[str, str]]) -> Iterator[str]:
-    for name, value in changed:
-        if os.name == "nt":
-            yield f'set "{name}={value}" &&'
-        else:
-            yield f"{name}={shlex.quote(value) if value else ''}"
+    """Yield what sets the variables for the command; one without a value is taken away.
+
+    An empty variable would be refused. In Windows' shell, setting it so takes it away.
+    """
+    found = list(changed)
+    if os.name == "nt":
+        yield from (f'set "{name}={value}" &&' for name, value in found)
+        return
+    gone = [name for name, value in found if not value]
+    yield from ["env", *(f"-u {name}" for name in gone)] if gone else ()
+    yield from (f"{name}={shlex.quote(value)}" for name, value in found if value)
 
 
 def _program() -> str:

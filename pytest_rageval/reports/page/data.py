@@ -33,7 +33,7 @@ from pytest_rageval.reports.page.texts import (
     embedded_json,
     longest_that_fits,
 )
-from pytest_rageval.results.run_point import RunPoint
+from pytest_rageval.results.run_point import RunPoint, change_of
 from pytest_rageval.stats.groups import group_numbers
 from pytest_rageval.stats.paired import alpha_of_each
 from pytest_rageval.stats.verdict import (
@@ -145,10 +145,20 @@ def _run(run: RunInfo, trend: Sequence[RunPoint]) -> dict[str, Any]:
                     WEIGHTED_SCORE: point.weighted_score.mean,
                     **{name: point.mean_of(name) for name in point.metrics},
                 },
+                **_changed(before, point),
             }
-            for point in trend
+            for before, point in zip([None, *trend], trend, strict=False)
         ],
     }
+
+
+def _changed(before: RunPoint | None, point: RunPoint) -> dict[str, Any]:
+    """Return which figures are not the same measure as in the run before, and why."""
+    if before is None:
+        return {}
+    whys = {name: change_of(name, before, point) for name in (WEIGHTED_SCORE, *point.metrics)}
+    found = {name: cut(why, _WIDTH) for name, why in whys.items() if why}
+    return {"changed": found} if found else {}
 
 
 def _metric(column: MetricColumn, result: ScenarioResult) -> dict[str, Any]:

@@ -41,6 +41,8 @@ class YamlTree:
     """What the file says that one could take for a key of ours which it lacks, by that key."""
     fallbacks: dict[str, str] = field(default_factory=dict)
     """Fields of a row and the column that holds them where none of their own names is filled."""
+    empty: list[YamlPath] = field(default_factory=list)
+    """Where no value is written, not even ``null``, by which YAML reads it."""
     _origins: dict[YamlPath, str] = field(default_factory=dict)
     _moves: list[tuple[str, str]] = field(default_factory=list)
 
@@ -224,6 +226,8 @@ class _Builder:
         self._tree.lines.setdefault(path, node.start_mark.line + 1)
         self._refuse_bombs(node, path, aliased)
         if isinstance(node, yaml.ScalarNode):
+            if node.tag == f"{_TAG}null" and not node.value:
+                self._tree.empty.append(path)
             return self._scalar(node)
         aliased = aliased or id(node) in self._seen
         if node.tag not in (f"{_TAG}seq", f"{_TAG}map"):

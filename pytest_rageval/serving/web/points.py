@@ -43,6 +43,7 @@ def point_dict(
         "gates_skipped": point.gates_skipped,
         "weighted_score": asdict(point.weighted_score),
         "metrics": {name: asdict(found) for name, found in point.metrics.items()},
+        "definitions": dict(point.definitions),
         "overridden": list(point.overridden),
         "commit": point.commit,
         "page": f"/runs/{entry.id}/{quote(name, safe='')}/{PAGE}" if has_page else None,

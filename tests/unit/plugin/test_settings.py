@@ -72,7 +72,7 @@ def test_scenarios_are_relative_to_the_working_directory(two: Path) -> None:
 
 def test_the_environment_names_scenarios_too(two: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """[A1] Several separated by ``;``; the command line takes their place."""
-    monkeypatch.setenv("RAGEVAL_SCENARIO", "eval/a.yaml; eval/deep/b.yaml;")
+    monkeypatch.setenv("RAGEVAL_SCENARIO", "eval/a.yaml; eval/deep/b.yaml")
     assert len(Settings.of(config_of(two)).scenarios) == 2
     assert len(Settings.of(config_of(two, "--rag-scenario=eval/a.yaml")).scenarios) == 1
 
@@ -269,3 +269,30 @@ def test_how_many_runs_to_keep_is_a_whole_number(tmp_path: Path, text: str) -> N
     with pytest.raises(pytest.UsageError, match="rageval_keep"):
         Settings.of(config_of(tmp_path, ini={"rageval_keep": text}))
     assert Settings.of(config_of(tmp_path)).keep is None
+
+
+# true and false
+
+
+@pytest.mark.parametrize("name", ["STRICT", "NO_FAST"])
+@pytest.mark.parametrize("text", ["maybe", "2", "tru", "-1", "oui"])
+def test_a_variable_that_is_neither_true_nor_false_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str
+) -> None:
+    """V8: with the words that are allowed."""
+    monkeypatch.setenv(f"RAGEVAL_{name}", text)
+    said = refused(tmp_path)
+    assert said.startswith(f"RAGEVAL_{name}: expected true (1, true, yes, on, y, t) or false (0, ")
+    assert said.endswith(f"found {text!r}")
+
+
+@pytest.mark.parametrize(
+    ("text", "means"),
+    [("1", True), ("True", True), ("YES", True), (" on ", True), ("0", False), ("Off", False)],
+)
+def test_a_variable_is_true_or_false_in_any_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, means: bool
+) -> None:
+    """V8: also with blanks around it."""
+    monkeypatch.setenv("RAGEVAL_STRICT", text)
+    assert Settings.of(config_of(tmp_path)).strict is means

@@ -199,7 +199,7 @@ def test_the_trend_is_the_same_with_and_without_the_file(ran: Ran, base: Path, s
         assert len(all_runs(base)[0]) == 2
     if state == "newer":
         with closing(sqlite3.connect(base / DATABASE)) as database:
-            database.execute("PRAGMA user_version = 3")
+            database.execute("PRAGMA user_version = 4")
     if state == "empty":
         (base / DATABASE).touch()
     if state == "behind":
@@ -351,8 +351,8 @@ def broken(path: Path, how: str) -> str:
             database.executescript("PRAGMA application_id = 0; PRAGMA user_version = 0;")
             return "not a history of pytest-rageval"
         if how == "newer":
-            database.execute("PRAGMA user_version = 3")
-            return "written by another version (schema 3; this one has 2)"
+            database.execute("PRAGMA user_version = 4")
+            return "written by another version (schema 4; this one has 3)"
         assert how == "table gone"
         database.execute("DROP TABLE runs")
         return "cannot be used: no such table: runs"

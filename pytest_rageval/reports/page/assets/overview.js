@@ -270,16 +270,23 @@ function trendOf(trend, target, range) {
   );
   const known = values.filter((value) => value !== null);
   if (known.length < 2) return null;
-  const ends = { first: fixed(known[0]), last: fixed(known.at(-1)) };
-  const label = say("trend_label", { name: nameOf(target), n: known.length, ...ends });
+  const breaks = trend.map(({ changed }) => changed?.[target] ?? "");
+  const begin = Math.max(0, breaks.findLastIndex(Boolean));
+  // Since what is measured changed last.
+  const alike = values.slice(begin).filter((value) => value !== null);
+  const ends = { first: fixed(alike[0] ?? known.at(-1)), last: fixed(known.at(-1)) };
+  const label = say("trend_label", { name: nameOf(target), n: alike.length, ...ends });
   const words = el("span", { class: "note" }, `${ends.first} → ${ends.last}`);
   const plot = trendPlot(
     values,
     trend.map((point) => point.id),
     range,
     label,
+    breaks,
   );
-  return el("figure", { class: "small" }, el("figcaption", {}, given(nameOf(target)), words), plot);
+  const why = begin ? el("p", { class: "note" }, say("trend_anew", { why: breaks[begin] })) : null;
+  const caption = el("figcaption", {}, given(nameOf(target)), words);
+  return el("figure", { class: "small" }, caption, plot, why);
 }
 
 function distributions(app) {

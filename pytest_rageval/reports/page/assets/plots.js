@@ -182,8 +182,11 @@ function differencePlot(differences, higherIsBetter, label) {
   );
 }
 
-/** A line over runs, for one metric; noise is not drawn as tall as a change of a tenth. */
-function trendPlot(values, names, range, label) {
+/**
+ * A line over runs, for one metric; noise is not drawn as tall as a change of a tenth. It begins
+ * anew at each of the breaks, which say why.
+ */
+function trendPlot(values, names, range, label, breaks) {
   const height = 72;
   const known = values.filter((value) => value !== null);
   const middle = (Math.min(...known) + Math.max(...known)) / 2;
@@ -197,7 +200,7 @@ function trendPlot(values, names, range, label) {
   values.forEach((value, at) => {
     if (value === null) return;
     const before = values[at - 1] ?? null;
-    if (before !== null) {
+    if (before !== null && !breaks[at]) {
       const ends = { x1: percent(x(at - 1)), y1: y(before), x2: percent(x(at)), y2: y(value) };
       parts.push(svg("line", { class: "line", ...ends }));
     }

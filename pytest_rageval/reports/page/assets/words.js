@@ -215,6 +215,7 @@ const WORDS = {
     // trend
     trend_hint: "Weighted means of the runs of this scenario, oldest first.",
     trend_label: "{name} over {n} runs: first {first}, last {last}",
+    trend_anew: "The line begins anew where what is measured changed: {why}.",
     // samples
     search: "Search",
     search_hint: "question, answer, id, document",
@@ -528,6 +529,7 @@ const WORDS = {
     equal: "相同",
     trend_hint: "该场景历次运行的加权均值，最早的在前。",
     trend_label: "{name}，{n} 次运行：最早 {first}，最新 {last}",
+    trend_anew: "度量内容变化之处折线重新开始：{why}。",
     search: "搜索",
     search_hint: "问题、回答、id、文档",
     outcome: "结果",

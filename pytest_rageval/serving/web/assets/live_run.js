@@ -308,11 +308,12 @@ function runBefore(app, point) {
   return earlier.findLast(isLike) ?? null;
 }
 
-/** Whether two runs have the same weights of metrics, and changed the same for the run. */
+/** Whether two runs measure the same with the same weights, and changed the same for the run. */
 function isWeighedAlike(a, b) {
   const weighed = ({ metrics, overridden }) =>
     JSON.stringify([Object.entries(metrics).map(([name, { weight }]) => [name, weight]), overridden]);
-  return weighed(a) === weighed(b);
+  const isRedefined = ([name, text]) => (b.definitions[name] || text) !== text;
+  return weighed(a) === weighed(b) && !Object.entries(a.definitions).some(isRedefined);
 }
 
 /** The weighted score first; without bands where the server does not know them. */

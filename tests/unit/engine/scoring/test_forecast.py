@@ -205,7 +205,7 @@ def test_texts_to_embed_are_sent_together(tmp_path: Path) -> None:
 
 
 def test_a_target_is_asked_for_what_the_cache_lacks(tmp_path: Path) -> None:
-    """[E22] Of two equal questions, one is asked; once its answer is kept, none.
+    """[E22] Of two equal questions, one is asked, and its answer judged; once it is kept, none.
 
     The judgement of a kept answer is looked up, that of any other is a call.
     """
@@ -215,7 +215,7 @@ def test_a_target_is_asked_for_what_the_cache_lacks(tmp_path: Path) -> None:
     run = run_of(tmp_path)
     both = look(plan, run)
     assert both.target is not None
-    assert (both.target.calls, both.target.cached, both.models[0].calls) == (1, 1, 2)
+    assert (both.target.calls, both.target.cached, both.models[0].calls) == (1, 1, 1)
     cache = Cache(run)
     first = plan.asked_samples[0]
     key = AnswerCache(plan.target, run).key(first)
@@ -313,3 +313,40 @@ def test_nor_one_of_a_target(tmp_path: Path) -> None:
     found = look(make_plan(tmp_path / "s.yaml", run=replace(run, is_dry=True)), run).target
     assert found is not None
     assert found.calls == 1
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+@pytest.mark.parametrize(
+    ("other", "calls"),
+    [
+        # Another prompt gives another answer, which is judged; the same gives the same.
+        ({"system": "Be brief."}, (1, 1)),
+        ({"model": "other"}, (1, 1)),
+        ({"temperature": 0.7}, (1, 1)),
+        ({}, (0, 0)),
+    ],
+)
+def test_the_answer_of_another_system_is_judged_anew(
+    tmp_path: Path, other: dict[str, object], calls: tuple[int, int], keeps: bool
+) -> None:
+    """V10: of two variants; without kept answers, the second system is asked in any case."""
+    chat = {"model": "m", "base_url": JUDGE["base_url"], "cache_answers": keeps}
+    asked, found = set[str](), []
+    for own in ({}, other):
+        plan = plan_of(tmp_path, [None], target={**chat, **own})
+        one = asyncio.run(forecast(plan, plan.asked_samples, run_of(tmp_path), asked))
+        assert one.target is not None
+        judge = next(use for use in one.models if use.settings.role == "judge")
+        found.append((one.target.calls, judge.calls))
+    assert found == [(1, 1), calls if keeps else (1, calls[1])]
+
+
+def test_the_answers_that_test_functions_bring_are_judged_each(tmp_path: Path) -> None:
+    """V10: of two functions over the same rows, each asks its own system."""
+    asked, found = set[str](), []
+    plan_of(tmp_path, [" "])
+    for name in ("test_one", "test_two"):
+        plan = make_plan(tmp_path / "s.yaml", nodeid=f"test_it.py::{name}", answers_given=True)
+        (use,) = asyncio.run(forecast(plan, plan.asked_samples, run_of(tmp_path), asked)).models
+        found.append(use.calls)
+    assert found == [1, 1]

@@ -121,3 +121,27 @@ def test_gates_of_others_come_after_the_scenarios_own() -> None:
 
     (result,) = results.summarized(stopped=False, strict=False, more_gates=more)
     assert [gate.name for gate in result.gates] == ["em.mean", "unscored", "latency"]
+
+
+def test_a_scenario_of_which_nothing_is_reported_is_lost() -> None:
+    """V3: two of two were selected, and none has a result; nothing was selected of the other."""
+    results = opened(info(), info("b", selected=0), judges_all=True)
+    results.expect(["a.yaml::s0", "a.yaml::s1"])
+    assert not results.has_results
+    results.note_vanished()
+    assert results.has_results
+    (name, outcome, message), (_, other, _) = verdicts(results)
+    assert (name, outcome, other) == ("a", "failed", "skipped")
+    assert message.startswith("0 of 2 samples ran; 2 cases were collected, none ran (")
+    ran = [results.ran(one) for one in results.summarized(stopped=False, strict=False)]
+    assert ran == [True, False]
+
+
+def test_what_has_a_result_did_not_vanish() -> None:
+    """V3: nor did what shards have to answer for."""
+    results = opened(info(), info("b"))
+    results.record("a.yaml", "a.yaml::s0", scored(0))
+    results.lack("b.yaml", ["shard 1/1 is cut off"], [])
+    results.note_vanished()
+    ran = [results.ran(one) for one in results.summarized(stopped=False, strict=False)]
+    assert ran == [True, False]

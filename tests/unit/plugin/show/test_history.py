@@ -46,7 +46,8 @@ def test_columns_align_with_chinese_names() -> None:
     trends = lines[6:9]
     assert [line.split()[0] for line in trends] == ["weighted_score", "em", "准确率"]
     # The blocks begin two cells behind the longest name, weighted_score with 14; ▁ is em's 0.5.
-    assert offset(trends[0], "█") == offset(trends[1], "▁") == 16
+    # The weighted score has one more metric, so its line begins anew.
+    assert offset(trends[0], "▄|▄") == offset(trends[1], "▁") == 16
     assert offset(trends[2], "▄") == 17
 
 
@@ -202,3 +203,73 @@ def test_any_terminal_can_show_it(
     lines = out.read().splitlines()
     assert lines[0] == r"\u53cc\u6e90CT: 2 runs"
     assert "weighted_score  _#  0.0100..0.0200  last +0.0100" in lines
+
+
+def weighed(at: int, score: float, weights: dict[str, float], definition: str = "v1") -> RunPoint:
+    """Return a run whose metrics have these weights, and the definition (of em)."""
+    found = point(at, em=score)
+    one = found.metrics["em"]
+    return replace(
+        found,
+        metrics={name: replace(one, weight=weight) for name, weight in weights.items()},
+        definitions=dict.fromkeys(weights, "same") | {"em": definition},
+    )
+
+
+BEFORE = {"em": 1.0, "f1": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("after", "definition", "why"),
+    [
+        ({"em": 1.0, "f1": 3.0}, "v1", "weight of f1 1 -> 3"),
+        ({"em": 1.0}, "v1", "f1 left out"),
+        ({"em": 1.0, "f1": 0.0}, "v1", "f1 left out"),
+        ({"em": 1.0, "f1": 1.0, "acc": 1.0}, "v1", "acc added"),
+        (BEFORE, "v2", "em is defined anew"),
+    ],
+)
+def test_a_trend_begins_anew_where_what_is_measured_changed(
+    after: dict[str, float], definition: str, why: str
+) -> None:
+    """V11: the same answers, and no change is shown between the two measures."""
+    points = [weighed(at, 0.2 + at / 100, BEFORE) for at in (1, 2)]
+    points += [weighed(at, 0.6 + at / 100, after, definition) for at in (3, 4)]
+    lines = list(history_lines(points))
+    (score,) = [line for line in lines if line.startswith("weighted_score  ")]
+    assert score.endswith("▁█|▁█  0.6300..0.6400  last +0.0100")
+    (said,) = [line for line in lines if line.startswith("| ")]
+    assert said == f"| a new line from r3 on, what is measured changed: {why}"
+
+
+def test_the_first_run_of_a_new_line_has_no_change(tmp_path: Path) -> None:
+    """V11: "+0.4436" was shown for it."""
+    points = [weighed(1, 0.2, BEFORE), weighed(2, 0.6436, {"em": 1.0})]
+    (score,) = [one for one in history_lines(points) if one.startswith("weighted_score  ")]
+    assert score.endswith("▄|▄  0.6436..0.6436")
+    assert "last" not in score
+
+
+@pytest.mark.parametrize(
+    ("after", "definition"),
+    [
+        ({"em": 2.0, "f1": 2.0}, "v1"),  # weigh alike
+        ({"em": 1.0, "f1": 1.0, "acc": 0.0}, "v1"),  # not in the weighted score
+        (BEFORE, ""),  # not on record in a run of an old version
+    ],
+)
+def test_a_trend_goes_on_where_the_same_is_measured(
+    after: dict[str, float], definition: str
+) -> None:
+    """V11: in the line of the weighted score."""
+    points = [weighed(1, 0.2, BEFORE), weighed(2, 0.6, after, definition)]
+    lines = list(history_lines(points))
+    (score,) = [line for line in lines if line.startswith("weighted_score  ")]
+    assert score.endswith("▁█  0.2000..0.6000  last +0.4000")
+
+
+def test_the_line_of_a_metric_goes_on_whatever_it_weighs() -> None:
+    """V11: only its own definition matters."""
+    points = [weighed(1, 0.2, BEFORE), weighed(2, 0.6, {"em": 5.0})]
+    (em,) = [line for line in history_lines(points) if line.startswith("em  ")]
+    assert em.endswith("▁█  0.2000..0.6000  last +0.4000")

@@ -158,7 +158,7 @@ def test_a_name_that_cannot_be_shown_is_not_shown_as_another(name: str) -> None:
     ("told", "step", "expected"),
     [
         (Told(["a.yaml"], environ={"RAGEVAL_LIMIT": "2", "RAGEVAL_WHERE": "t=a"}), "whole",
-         "RAGEVAL_WHERE= RAGEVAL_LIMIT= pytest a.yaml"),
+         "env -u RAGEVAL_WHERE -u RAGEVAL_LIMIT pytest a.yaml"),
         (Told(["a.yaml"], environ={"RAGEVAL_SET": "dataset.limit=2; seed=1 "}), "whole",
          "RAGEVAL_SET=seed=1 pytest a.yaml"),
         (Told(["a.yaml"], environ={"PYTEST_ADDOPTS": "-n 2 -k 'a b'"}), "whole",
@@ -168,7 +168,7 @@ def test_a_name_that_cannot_be_shown_is_not_shown_as_another(name: str) -> None:
         (Told(["a.yaml"], addopts=["--rag-strict"], is_strict=True), "failed",
          "pytest a.yaml -o addopts= -o rageval_strict=false --lf"),
         (Told([], environ={"RAGEVAL_STRICT": "1", "RAGEVAL_SAVE": "main"}), "failed",
-         "RAGEVAL_SAVE= RAGEVAL_STRICT= pytest --lf"),
+         "env -u RAGEVAL_SAVE -u RAGEVAL_STRICT pytest --lf"),
         # What another than these chose is not known; the same command would end the same.
         (Told(["a.yaml"], environ={"RAGEVAL_STRICT": "1"}, is_strict=True), "whole", None),
     ],
