@@ -201,6 +201,8 @@ class ScenarioInfo:
     judgements_sha256: str = ""
     compare: Comparing | None = None
     baselines: Mapping[str, Baseline] = field(default_factory=nothing)
+    refused_baseline: str = ""
+    """Why the saved run that this one was to replace is not comparable; empty where it is."""
     metadata: Mapping[str, Any] = field(default_factory=nothing)
     """The values of the keys ``x-...`` of the file, by names without the ``x-``; JSON-plain."""
     hooks: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_rageval.errors import BaselineError, Problem, did_you_mean, shorten
+from pytest_rageval.errors import BaselineError, NoBaselineError, Problem, did_you_mean, shorten
 from pytest_rageval.model import TOLERANCE, MetricColumn
 from pytest_rageval.results.layout import RESULTS_SCHEMA
 
@@ -46,13 +46,14 @@ def is_saved_run(path: Path) -> bool:
 def load_baseline(name: str, path: Path, where: str, known: Sequence[str], shown: str) -> SavedRun:
     """Return the saved run in ``path``, which messages call ``shown``.
 
-    ``known`` are the names of all saved runs. Raises BaselineError if the file is missing, or if
-    this version cannot read it.
+    ``known`` are the names of all saved runs. Raises NoBaselineError if the file is missing, and
+    BaselineError if this version cannot read it.
     """
     try:
         plain = json.loads(path.read_text("utf-8-sig"))
     except FileNotFoundError as error:
-        raise _refuse(where, f"no saved run {name!r} ({shown}).{_known(name, known)}") from error
+        message = f"no saved run {name!r} ({shown}).{_known(name, known)}"
+        raise NoBaselineError([Problem(where, message)]) from error
     except (OSError, ValueError, RecursionError) as error:
         raise _refuse(where, f"baseline {shown}: cannot be read: {error}") from error
     schema = plain.get("schema", 0) if isinstance(plain, dict) else 0

@@ -274,7 +274,15 @@ def _named(binding: Binding, plan: Plan, name: str, nodeid: str) -> Plan:
     """Return a plan that was compared with nothing as that of a run called ``name``."""
     scenario = binding.scenario.model_copy(update={"name": name})
     loaded = replace(binding.loaded, scenario=scenario)
-    own = replace(binding, loaded=loaded, problems=[], remarks=[], refusals=[], warnings=[])
+    own = replace(
+        binding,
+        loaded=loaded,
+        problems=[],
+        remarks=[],
+        refusals=[],
+        kept_baselines=[],
+        warnings=[],
+    )
     known = plan.info
     info = with_snapshot(replace(known, name=name, nodeid=nodeid), scenario)
     found = _with_gates(own, replace(plan, info=info), compares=True)
@@ -292,6 +300,7 @@ def _with_gates(binding: Binding, plan: Plan, *, compares: bool) -> Plan:
     info = plan.info
     if compares and not binding.problems:
         info = replace(info, baselines=bind_baselines(binding, plan))
+        info = replace(info, refused_baseline="; ".join(binding.kept_baselines))
     gated = bind_gates(binding, info)
     if plan.rename is None and binding.scenario.stop is not None:
         # Not at the top: most scenarios do not stop early.

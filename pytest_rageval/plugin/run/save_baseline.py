@@ -70,6 +70,12 @@ class BaselineSaver:
         if is_path(self.name or "") and path.exists() and not self._may_replace(path):
             what = f"{self._run_paths.shown(path)} exists and is not a saved run"
             return self._failure(f"{what}; name another file, or delete this one")
+        if info.refused_baseline and not self._run_paths.saves_failed:
+            return self._failure(
+                f"it is there, and this run cannot be compared with it ({info.refused_baseline}). "
+                f"To replace it all the same: --rag-save-failed {self.name}; to keep it: another "
+                "name, here and in 'compare'"
+            )
         if left_out := [gate.name for gate in result.gates if gate.message.startswith(DESELECTED)]:
             return self._failure(f"gate {', '.join(left_out)} was deselected")
         red = ", ".join(_failures(result, broken))

@@ -187,7 +187,7 @@ def test_a_metric_that_is_measured_in_another_way_is_refused(folder: Folder) -> 
     assert problem == (
         "s.yaml:3: baseline 'main' (.rageval/s/baselines/main.json): f1 was f1 v1 "
         "(tokenizer=auto), and is f1 v1 (normalizer=squad, tokenizer=auto) now; save a new "
-        "baseline, or compare anyway (compare.anyway: true)"
+        "baseline (--rag-save-failed main), or compare anyway (compare.anyway: true)"
     )
 
 
@@ -492,7 +492,7 @@ def test_the_first_run_that_saves_its_own_baseline_is_not_compared(folder: Folde
     """E15: else no first one could be saved; the gate is undecided, which is neither."""
     text = "compare: main\ngates: {no_regression: {baseline: main}, f1: 0.1}\n"
     result = folder.run(HEAD + text + rows(*NOW), saving="main")
-    assert result.comparison is None
+    assert (result.comparison, result.info.refused_baseline) == (None, "")
     assert {gate.name: gate.outcome for gate in result.gates} == {
         "no_regression": "skipped",
         "f1.mean": "passed",
@@ -500,16 +500,24 @@ def test_the_first_run_that_saves_its_own_baseline_is_not_compared(folder: Folde
     }
 
 
-def test_a_run_that_replaces_a_baseline_that_does_not_fit_is_not_compared(folder: Folder) -> None:
+def test_a_run_that_is_to_replace_a_baseline_that_does_not_fit_is_not_compared(
+    folder: Folder,
+) -> None:
+    """V1: it says why; that is what keeps it from being saved."""
     folder.save(HEAD + rows(*BEFORE))
     data = rows(*NOW, question="Why?")
-    assert folder.run(HEAD + MAIN + data, saving="main").comparison is None
+    found = folder.run(HEAD + MAIN + data, saving="main")
+    assert found.comparison is None
+    assert "2 of 2 shared samples have another question" in found.info.refused_baseline
+    assert "save a new baseline" not in found.info.refused_baseline
     folder.refused(HEAD + MAIN + data, saving="other")
 
 
 def test_a_run_that_replaces_a_baseline_that_fits_is_compared_first(folder: Folder) -> None:
     folder.save(HEAD + rows(*BEFORE))
-    assert folder.run(HEAD + MAIN + rows(*NOW), saving="main").comparison is not None
+    found = folder.run(HEAD + MAIN + rows(*NOW), saving="main")
+    assert found.comparison is not None
+    assert found.info.refused_baseline == ""
 
 
 def test_an_undecided_gate_of_slices_is_undecided(folder: Folder) -> None:
