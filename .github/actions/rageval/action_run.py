@@ -172,7 +172,8 @@ def _how_to_accept(environ: Mapping[str, str]) -> str:
     return (
         "The log says why. It is never replaced by itself: somebody has to look at the answers. If "
         "the change is intended (other questions, other metrics), write another name in this pull "
-        f"request, 'baseline: {name}-2': the default branch saves its next green run under it{falls}"
+        f"request, 'baseline: {name}-2': the default branch saves its next green run under it"
+        f"{falls}"
     )
 
 

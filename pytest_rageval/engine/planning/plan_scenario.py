@@ -158,7 +158,7 @@ def _bind(
     columns = dataset.metadata_columns if dataset is not None else None
     target = None if answers_given else _target(binding, columns, given)
     # A target that cannot be bound is one problem, not one more for each field it would give.
-    asks = answers_given or given is not None or binding.loaded.tree.has(("target",))
+    asks = answers_given or given is not None or binding.loaded.has("target")
     provided = ANSWERED_FIELDS if asks else frozenset()
     if target is not None:
         provided = target.provides
