@@ -31,6 +31,7 @@ from pytest_rageval.model import (
     answer_digest,
 )
 from pytest_rageval.run_paths import is_path
+from pytest_rageval.stats.weights import resolve_weight
 
 if TYPE_CHECKING:
     from pytest_rageval.engine.plan import Plan
@@ -225,7 +226,19 @@ def _refusals(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> list[
         unweighed = [WEIGHTED_SCORE] if any(metric in counted for metric in absent) else []
         listed = ", ".join([*absent, *unweighed])
         binding.remarks.append(f"{name}: it has no {listed}; only what it has is compared")
+    from pytest_rageval.model.measured import setting_differences, unrecorded
+
+    settings = list(setting_differences(saved.measured, plan.info.measured))
+    said = [text for setting, text in settings if not setting.refuses]
+    said += _more_differences(saved, plan, use.metrics)
+    binding.unlike += [f"{name}: {text}; compared all the same" for text in said]
+    if unknown := unrecorded(saved.measured):
+        listed = ", ".join(unknown)
+        binding.remarks.append(
+            f"{name}: an earlier version saved it, without {listed}: whether they differ is unknown"
+        )
     differences = [
+        *(text for setting, text in settings if setting.refuses),
         *_metric_differences(saved, plan, use.metrics),
         *_data_differences(saved, plan.cases),
         *_judged_differences(saved, plan, use.metrics),
@@ -270,6 +283,33 @@ def _metric_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -
         before = saved.definitions.get(column.name)
         if column.name in metrics and before is not None and before != column.definition:
             yield f"{column.name} was {before}, and is {column.definition} now"
+
+
+def _more_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -> Iterator[str]:
+    """Yield what a score or its weight depends on, and is said only: code, and weights of 0."""
+    from pytest_rageval.model.measured import CODE, code_differences
+
+    was, now = saved.measured.get(CODE, {}), plan.info.measured.get(CODE, {})
+    shown = {name: now[name] for name in now if name in metrics}
+    for changed in code_differences(was, shown):
+        yield f"the code of {changed} has changed"
+    for column in plan.info.metrics:
+        before = saved.weights.get(column.name, column.weight)
+        if (before == 0.0) != (column.weight == 0.0):
+            change = f"was {before:g}, and is {column.weight:g} now"
+            yield f"the weight of {column.name} {change} (both runs are weighed as it is now)"
+    shared, weights = _shared(saved, plan.cases), plan.info.doc_weights
+    zero = [
+        one.id
+        for one in shared
+        if (saved.samples[one.id].get("sample_weight", 1.0) == 0.0)
+        != (resolve_weight(weights, one.doc_name) == 0.0)
+    ]
+    if zero:
+        yield (
+            f"{len(zero)} of {len(shared)} shared samples weighed 0 then or weigh 0 now (first: "
+            f"{shorten(zero[0])!r}; both runs are weighed as it is now)"
+        )
 
 
 def _shared(saved: SavedRun, cases: Sequence[Case]) -> list[Sample]:
