@@ -6,6 +6,7 @@
     ├── UserError              something the user wrote; carries all Problems that were found
     │   ├── ScenarioError      in a scenario file, an override of it, or the data it names
     │   ├── BaselineError      a saved run that cannot be compared with
+    │   │   └── NoBaselineError   there is none of that name
     │   ├── DuplicateNameError two scenario files with the same name
     │   └── OptionError        on the command line, in the ini file or the environment
     └── MissingExtraError      an optional package is not installed
@@ -70,6 +71,10 @@ class OptionError(UserError):
 
 class BaselineError(UserError):
     """A saved run does not exist, cannot be read, or cannot be compared with this scenario."""
+
+
+class NoBaselineError(BaselineError):
+    """A saved run does not exist: nothing is lost where one is saved under its name."""
 
 
 class DuplicateNameError(UserError):

@@ -201,6 +201,12 @@ class ScenarioInfo:
     judgements_sha256: str = ""
     compare: Comparing | None = None
     baselines: Mapping[str, Baseline] = field(default_factory=nothing)
+    measured: Mapping[str, Any] = field(default_factory=nothing)
+    """On what its scores depend, of what no other field says: see ``model.measured``."""
+    unlike: tuple[str, ...] = ()
+    """What differs from the runs that it is compared with all the same."""
+    refused_baseline: str = ""
+    """Why the saved run that this one was to replace is not comparable; empty where it is."""
     metadata: Mapping[str, Any] = field(default_factory=nothing)
     """The values of the keys ``x-...`` of the file, by names without the ``x-``; JSON-plain."""
     hooks: tuple[str, ...] = ()
@@ -280,6 +286,7 @@ class ScenarioInfo:
         plain["gates"] = dict(self.gates)
         plain["doc_weights"] = dict(self.doc_weights)
         plain["metadata"] = dict(self.metadata)
+        plain["measured"] = dict(self.measured)
         plain["compare"] = asdict(self.compare) if self.compare is not None else None
         plain["baselines"] = {
             name: [
@@ -320,6 +327,7 @@ _TUPLES: Final = (
     "overridden_by",
     "warnings",
     "remarks",
+    "unlike",
     "metadata_columns",
     "hooks",
 )

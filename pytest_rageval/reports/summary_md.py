@@ -245,6 +245,9 @@ def _comparison(result: ScenarioResult, comparison: Comparison | None) -> Iterat
         if names:
             yield ""
             yield f"Only in {where}: {len(names)} samples"
+    for line in result.info.unlike:
+        yield ""
+        yield _cell(line, _MESSAGE_WIDTH)
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,7 @@ def _head(result: ScenarioResult, run: RunInfo) -> dict[str, Any]:
             "dataset_sha256": info.dataset_sha256,
             "overridden": list(info.overridden),
             "judgements_sha256": info.judgements_sha256,
+            "measured": dict(info.measured),
             "definitions": {column.name: column.definition for column in info.metrics},
             "scales": {column.name: _scale(column) for column in info.metrics},
             "thresholds": {name: asdict(bound) for name, bound in info.thresholds.items()},

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from pytest_rageval.errors import BaselineError, Problem, did_you_mean, shorten
+from pytest_rageval.errors import BaselineError, NoBaselineError, Problem, did_you_mean, shorten
 from pytest_rageval.model import TOLERANCE, MetricColumn
+from pytest_rageval.model.measured import CODE
 from pytest_rageval.results.layout import RESULTS_SCHEMA
 
 LARGEST: Final = 1e100
@@ -27,6 +28,9 @@ class SavedRun:
     scenario: str
     definitions: Mapping[str, str]
     judgements_sha256: str
+    weights: Mapping[str, float]
+    measured: Mapping[str, Any]
+    """As ``ScenarioInfo`` has it; an earlier version put nothing on record."""
     samples: Mapping[str, Mapping[str, Any]]
 
 
@@ -46,13 +50,14 @@ def is_saved_run(path: Path) -> bool:
 def load_baseline(name: str, path: Path, where: str, known: Sequence[str], shown: str) -> SavedRun:
     """Return the saved run in ``path``, which messages call ``shown``.
 
-    ``known`` are the names of all saved runs. Raises BaselineError if the file is missing, or if
-    this version cannot read it.
+    ``known`` are the names of all saved runs. Raises NoBaselineError if the file is missing, and
+    BaselineError if this version cannot read it.
     """
     try:
         plain = json.loads(path.read_text("utf-8-sig"))
     except FileNotFoundError as error:
-        raise _refuse(where, f"no saved run {name!r} ({shown}).{_known(name, known)}") from error
+        message = f"no saved run {name!r} ({shown}).{_known(name, known)}"
+        raise NoBaselineError([Problem(where, message)]) from error
     except (OSError, ValueError, RecursionError) as error:
         raise _refuse(where, f"baseline {shown}: cannot be read: {error}") from error
     schema = plain.get("schema", 0) if isinstance(plain, dict) else 0
@@ -75,6 +80,8 @@ def load_baseline(name: str, path: Path, where: str, known: Sequence[str], shown
         str(scenario.get("name", "")),
         scenario.get("definitions") or {},
         scenario.get("judgements_sha256") or "",
+        _weights(plain.get("metrics")),
+        scenario.get("measured") or {},
         {sample["id"]: sample for sample in plain["samples"]},
     )
 
@@ -106,6 +113,8 @@ def _is_saved_run(plain: Any) -> bool:
         return False
     if not isinstance(scenario.get("judgements_sha256") or "", str):
         return False
+    if not _is_measured(scenario.get("measured") or {}):
+        return False
     return all(
         isinstance(sample, dict)
         and isinstance(sample.get("id"), str)
@@ -114,6 +123,24 @@ def _is_saved_run(plain: Any) -> bool:
         and isinstance(sample.get("judged_by", {}), dict)
         and isinstance(sample.get("errors") or {}, dict)
         for sample in plain["samples"]
+    )
+
+
+def _weights(metrics: Any) -> dict[str, float]:
+    """Return the weights of the metrics; of what is damaged there, none: they are only shown."""
+    known = metrics if isinstance(metrics, dict) else {}
+    found = {name: one.get("weight") for name, one in known.items() if isinstance(one, dict)}
+    return {
+        name: weight for name, weight in found.items() if weight is not None and _is_score(weight)
+    }
+
+
+def _is_measured(plain: Any) -> bool:
+    """Return whether ``plain`` has the shape of ``ScenarioInfo.measured``."""
+    code = plain.get(CODE, {}) if isinstance(plain, dict) else None
+    return isinstance(code, dict) and all(
+        isinstance(modules, dict) and all(isinstance(one, str) for one in modules.values())
+        for modules in code.values()
     )
 
 

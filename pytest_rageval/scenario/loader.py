@@ -62,6 +62,10 @@ class LoadedScenario:
         """Return the position in the file of item ``at`` of a list: invalid items count."""
         return self.positions[section][at] if section in self.positions else at
 
+    def has(self, section: str) -> bool:
+        """Return whether the file has a section, be it valid or not; null is none."""
+        return self.tree.data.get(section) is not None
+
     def where(self, *path: str | int) -> str:
         """Return ``file:line`` of the value at ``path``, or the option that overrode it."""
         return self.tree.where(path)

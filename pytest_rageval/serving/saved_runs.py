@@ -25,6 +25,7 @@ from pytest_rageval.model import (
     ScenarioResult,
     SignificanceTest,
 )
+from pytest_rageval.model.measured import CODE, code_differences, setting_differences
 from pytest_rageval.reports.history import trend_of
 from pytest_rageval.results.layout import comparison_dict, read_columns, read_head
 from pytest_rageval.results.saved_run import SavedRun, load_baseline, out_of_range
@@ -320,6 +321,11 @@ def _remarks_on_metrics(ours: StoredRun, theirs: StoredRun) -> Iterator[str]:
 
 
 def _remarks_on_data(ours: StoredRun, theirs: StoredRun) -> Iterator[str]:
+    was_so, is_so = theirs.saved.measured, ours.saved.measured
+    for _, text in setting_differences(was_so, is_so):
+        yield text
+    for changed_code in code_differences(was_so.get(CODE, {}), is_so.get(CODE, {})):
+        yield f"the code of {changed_code} has changed"
     about = (ours.head["scenario"], theirs.head["scenario"])
     for key, what in _DIGESTS.items():
         if about[0].get(key) != about[1].get(key):

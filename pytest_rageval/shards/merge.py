@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from pytest_rageval.model import ScenarioInfo, wire_text
+from pytest_rageval.model.measured import CODE, code_differences
 from pytest_rageval.shards.part import Part
 from pytest_rageval.shards.shard_file import (
     SHARD_FILE,
@@ -38,7 +39,8 @@ _SAID: Final = {
     "selected": "another selection of cases (-k, -m, --rag-where, --lf, or a hook that draws)",
 }
 # They may differ from machine to machine without a difference in any score.
-_LOCAL: Final = frozenset({"warnings", "overridden_by"})
+# ``measured``: its code is compared by itself, and the snapshot has the rest.
+_LOCAL: Final = frozenset({"warnings", "overridden_by", "measured"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +248,12 @@ def _check_same(shards: Sequence[Shard]) -> None:
         if (one := first.head.version) != (two := other.head.version):
             why = f"version {two} of pytest-rageval wrote it, and version {one}"
             raise ShardError(str(other.path), f"{why} {first.path}")
+        ours, theirs = (one.head.info.measured.get(CODE, {}) for one in (first, other))
+        if changed := ", ".join(code_differences(ours, theirs)):
+            said = (
+                f"shard {other.part} was scored by other code of {changed} than shard {first.part}"
+            )
+            raise ShardError(str(other.path), f"{said}, {first.path}. {_HINT}")
         found = _difference(first.head.info, other.head.info)
         if not found and first.head.selection != other.head.selection:
             found = _SAID["selected"]  # as many, and others

@@ -14,6 +14,7 @@ from pytest_rageval.model import (
     ScenarioResult,
     value_text,
 )
+from pytest_rageval.model.measured import SETTINGS, Setting, shown_setting
 from pytest_rageval.stats.common import weights_of
 from pytest_rageval.stats.groups import field_value
 from pytest_rageval.stats.wording import counted
@@ -41,6 +42,9 @@ def differences(
     for name in measured:
         yield from _of_runs(infos, name, (_definitions(one).get(name) for one in results), instead)
     yield from _of_runs(infos, "qrels", (one.judgements_sha256[:12] for one in infos), _ANYWAY)
+    for setting in SETTINGS:
+        if setting.refuses and not setting.of_variants:
+            yield from _of_runs(infos, setting.name, map(partial(_set, setting), infos), _ANYWAY)
     yield from _of_runs(infos, "group_by", (one.group_by or "nothing" for one in infos), _ANYWAY)
     if weighed:
         yield from _changed(results, "another weight", lambda one: one.sample_weight)
@@ -68,6 +72,12 @@ def _same_metrics(results: Sequence[ScenarioResult]) -> list[str]:
 
 def _definitions(result: ScenarioResult) -> dict[str, str]:
     return {column.name: column.definition for column in result.info.metrics}
+
+
+def _set(setting: Setting, info: ScenarioInfo) -> str:
+    """Return the value of a setting, "" for one that a saved run has not on record."""
+    known = info.measured
+    return shown_setting(known[setting.name]) if setting.name in known else ""
 
 
 def _weights(info: ScenarioInfo) -> str:

@@ -130,9 +130,15 @@ def test_a_fall_that_nobody_can_decide_is_red_though_pytest_passed(job: Job) -> 
     assert not job.kept.exists()  # or a second use in this workspace would compare it with itself
 
 
-@pytest.mark.full
-def test_a_saved_run_that_is_refused_is_red_where_falls_are_judged(job: Job) -> None:
-    """A pull request that changes what is measured does not get around the comparison."""
+@pytest.mark.parametrize("falls", ["", pytest.param("acc:0.02", marks=pytest.mark.full)])
+def test_a_saved_run_that_is_refused_is_red_and_the_comment_says_how_to_accept_it(
+    job: Job, falls: str
+) -> None:
+    """[V1] A pull request that changes what is measured does not get around the comparison.
+
+    Without ``compare-fail`` it was green: since then, no run replaces what it cannot be compared
+    with.
+    """
     job.write(right=8)
     job.happens("push", {}, "refs/heads/main")
     assert job.run()[0] == 0
@@ -141,11 +147,16 @@ def test_a_saved_run_that_is_refused_is_red_where_falls_are_judged(job: Job) -> 
     scenario = SCENARIO.replace("[em]", "[acc]").replace("em:", "acc:")
     (job.folder / "garden.rageval.yaml").write_text(scenario, "utf-8")
     job.happens("pull_request", PULL_REQUEST, "refs/pull/7/merge")
-    job.environ["ACTION_COMPARE_FAIL"] = "acc:0.02"
+    job.environ["ACTION_COMPARE_FAIL"] = falls
     status, outputs = job.run()
-    assert (status, outputs["exit-status"], outputs["verdict"]) == (1, "0", "error")
+    assert (status, outputs["exit-status"], outputs["verdict"]) == (1, "1", "failed")
     report = Path(outputs["report"]).read_text("utf-8")
     assert "refused: garden" in report
+    assert "write another name in this pull request, 'baseline: main-2'" in report
+    assert ("take 'compare-fail' out until then" in report) is bool(falls)
+    job.environ |= {"ACTION_BASELINE": "main-2", "ACTION_COMPARE_FAIL": ""}
+    status, outputs = job.run()
+    assert (status, outputs["verdict"]) == (0, "passed")
 
 
 def test_falls_of_refused_and_of_missing_runs_are_told_apart() -> None:
@@ -162,10 +173,10 @@ def test_falls_of_refused_and_of_missing_runs_are_told_apart() -> None:
     (said,) = action_run._undecided(environ, runs, saved)
     assert "the saved run was refused: a." in said
     assert action_run._undecided(environ, runs[1:], saved) == []
-    assert action_run._not_compared({**environ, "ACTION_COMPARE_FAIL": ""}, runs, saved) == [
-        "not compared, there is no saved run 'main' yet: b",
-        "not compared, the saved run 'main' was refused: a",
-    ]
+    new, refused = action_run._not_compared({**environ, "ACTION_COMPARE_FAIL": ""}, runs, saved)
+    assert new == "not compared, there is no saved run 'main' yet: b"
+    assert refused.startswith("not compared, the saved run 'main' was refused: a. The log says")
+    assert refused.endswith("the default branch saves its next green run under it")
     (said,) = action_run._not_compared(environ, runs[2:], saved)
     assert said == (
         "no scenario here is compared with the saved run 'main' of a: renamed, removed, or not run"

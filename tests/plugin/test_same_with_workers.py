@@ -21,9 +21,11 @@ SCENARIO = """
 """
 
 REVERSED = """
-def pytest_collection_modifyitems(items):
-    items.reverse()
+    def pytest_collection_modifyitems(items):
+        if "REVERSED" in os.environ:
+            items.reverse()
 """
+"""In every run: results.json has a digest of conftest.py, which defines a metric (V6)."""
 
 WORDS = ["the", "quick", "brown", "fox", "jumps", "over", "the", "lazy", "dog", "and", "双源CT"]
 
@@ -55,16 +57,18 @@ def _without_run(folder: Path) -> list[bytes]:
 @pytest.fixture
 def busy(project: Project) -> Project:
     """Return a project with 40 samples of all kinds and gates that pass and fail."""
-    project.with_broken_metrics()
+    project.with_broken_metrics(REVERSED)
     project.scenario(SCENARIO)
     project.rows(_rows())
     return project
 
 
-def test_two_workers_give_the_same_to_the_last_byte(busy: Project, workers: Run) -> None:
+def test_two_workers_give_the_same_to_the_last_byte(
+    busy: Project, workers: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """[E2] results.json without "run", scores.csv, invalid.csv, the totals, the exit status."""
     first = busy.pytest("-p", "no:xdist")
-    busy.with_broken_metrics(REVERSED.replace("\n", "\n    "))
+    monkeypatch.setenv("REVERSED", "1")
     second = workers()
     plain, distributed = busy.folders()
     assert _without_run(plain) == _without_run(distributed)
@@ -84,10 +88,12 @@ def test_results_that_loop_back_are_those_of_a_worker(busy: Project, plain: Run,
     assert busy.without_run(0) == busy.without_run(1)
 
 
-def test_the_order_of_scoring_does_not_matter(busy: Project) -> None:
+def test_the_order_of_scoring_does_not_matter(
+    busy: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """[E2] Forty samples forwards and backwards in one process."""
     busy.pytest()
-    busy.with_broken_metrics(REVERSED.replace("\n", "\n    "))
+    monkeypatch.setenv("REVERSED", "1")
     busy.pytest()
     forwards, backwards = busy.folders()
     assert _without_run(forwards) == _without_run(backwards)

@@ -137,7 +137,7 @@ def test_overrides_are_texts_as_on_the_command_line_or_a_mapping(
 
 def test_an_override_that_is_none_takes_a_value_away() -> None:
     scenario = {**SCENARIO, "top_k": 1}
-    assert "top_k" not in evaluate(scenario, {"top_k": None}).info.snapshot
+    assert "top_k: null\n" in evaluate(scenario, {"top_k": None}).info.snapshot
 
 
 def test_none_takes_weights_away_that_a_file_has(path: Path) -> None:

@@ -160,11 +160,21 @@ def _undecided(environ: Mapping[str, str], runs: Sequence[Run], saved: set[Path]
         )
         return [said]
     refused = [run.title for run in runs if not run.is_compared and _place(run) in saved]
-    said = (
-        f"'compare-fail' could not be decided, the saved run was refused: {', '.join(refused)}. "
-        "The log says why. If the change is intended, take 'compare-fail' out in this pull request"
+    said = f"'compare-fail' could not be decided, the saved run was refused: {', '.join(refused)}"
+    return [f"{said}. {_how_to_accept(environ)}"] if refused else []
+
+
+def _how_to_accept(environ: Mapping[str, str]) -> str:
+    """Return what to do if a change that no saved run can be compared with is intended."""
+    name = environ["ACTION_BASELINE"]
+    has_falls = bool(_lines(environ["ACTION_COMPARE_FAIL"]))
+    falls = ", and take 'compare-fail' out until then" if has_falls else ""
+    return (
+        "The log says why. It is never replaced by itself: somebody has to look at the answers. If "
+        "the change is intended (other questions, other metrics), write another name in this pull "
+        f"request, 'baseline: {name}-2': the default branch saves its next green run under it"
+        f"{falls}"
     )
-    return [said] if refused else []
 
 
 def _not_compared(environ: Mapping[str, str], runs: Sequence[Run], saved: set[Path]) -> list[str]:
@@ -178,7 +188,8 @@ def _not_compared(environ: Mapping[str, str], runs: Sequence[Run], saved: set[Pa
     if new:
         found.append(f"not compared, there is no saved run '{name}' yet: {', '.join(new)}")
     if refused and not _lines(environ["ACTION_COMPARE_FAIL"]):
-        found.append(f"not compared, the saved run '{name}' was refused: {', '.join(refused)}")
+        said = f"not compared, the saved run '{name}' was refused: {', '.join(refused)}"
+        found.append(f"{said}. {_how_to_accept(environ)}")
     gone = sorted(one.as_posix() for one in saved - {_place(run) for run in runs}) if runs else []
     if gone:
         found.append(

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from pytest_rageval.engine.elsewhere.own_code import own_metrics, scores_alone
+from pytest_rageval.engine.elsewhere.own_code import scores_alone
+from pytest_rageval.engine.module_digests import own_metrics
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.metrics.base import missing_fields
 from pytest_rageval.model import PASSING, TOLERANCE, Sample, Score

@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from pytest_rageval.engine.bound import BoundMetric, MetricSource
-from pytest_rageval.engine.elsewhere.own_code import digests_of
+from pytest_rageval.engine.module_digests import digests_of
 from pytest_rageval.engine.scoring.score_sample import describe_error
 from pytest_rageval.model import Sample, Score, json_plain, wire_text
 from pytest_rageval.scenario.schema import EmptyAnswer

@@ -10,7 +10,7 @@ from typing import Final
 import pytest_rageval
 from pytest_rageval.collector import rare_collections
 from pytest_rageval.engine.bound import BoundMetric
-from pytest_rageval.engine.elsewhere.own_code import other_module, own_metrics, scores_alone
+from pytest_rageval.engine.elsewhere.own_code import scores_alone
 from pytest_rageval.engine.elsewhere.packing import (
     Recipe,
     Refused,
@@ -18,6 +18,7 @@ from pytest_rageval.engine.elsewhere.packing import (
     pack_reply,
     unpack_samples,
 )
+from pytest_rageval.engine.module_digests import other_module, own_metrics
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.bind_metrics import bind_metrics
 from pytest_rageval.engine.planning.binding import Binding

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 from pytest_rageval.engine.planning.binding import Binding, resolve_metric
 from pytest_rageval.engine.reference_digests import NEEDED_AS, reference_digests
 from pytest_rageval.engine.scoring.score_sample import score_case, weigh_scores
-from pytest_rageval.errors import BaselineError, Problem, ScenarioError, shorten, unknown_name
+from pytest_rageval.errors import (
+    BaselineError,
+    NoBaselineError,
+    Problem,
+    ScenarioError,
+    shorten,
+    unknown_name,
+)
 from pytest_rageval.model import (
     NOTHING,
     WEIGHTED_SCORE,
@@ -24,6 +31,7 @@ from pytest_rageval.model import (
     answer_digest,
 )
 from pytest_rageval.run_paths import is_path
+from pytest_rageval.stats.weights import resolve_weight
 
 if TYPE_CHECKING:
     from pytest_rageval.engine.plan import Plan
@@ -63,15 +71,29 @@ def bind_baselines(binding: Binding, plan: Plan) -> dict[str, Baseline]:
             found[spec.run_old_path] = older
     for use in _uses(binding, plan.info):
         if use.name not in found:
-            refused = len(binding.refusals)
-            saved = _saved(binding, use)
-            if saved is not None:
-                _check(binding, saved, plan, use)
-            if len(binding.refusals) > refused and binding.run_paths.saves(use.name):
-                _forgive(binding, refused)
-            elif saved is not None:
-                found[use.name] = baseline_of(saved, plan)
+            try:
+                found[use.name] = _bound(binding, plan, use)
+            except BaselineError as error:
+                if binding.run_paths.saves(use.name):
+                    _put_off(binding, error)
+                else:
+                    binding.refusals += error.problems
     return found
+
+
+def _bound(binding: Binding, plan: Plan, use: _Use) -> Baseline:
+    """Return a saved run as a baseline; raises BaselineError with all that is wrong with it."""
+    saved = _saved(binding, use)
+    refusals = _refusals(binding, saved, plan, use)
+    baseline = baseline_of(saved, plan)
+    lacking = sorted(use.gated.difference(baseline.scores))
+    if lacking and not refusals and binding.run_paths.saves(use.name):
+        # Of a run that is not saved the gate itself says it, at its place.
+        message = f"{_shown(saved)}: it has no {', '.join(lacking)}, which a gate compares"
+        refusals.append(Problem(binding.loaded.where(*use.path), message))
+    if refusals:
+        raise BaselineError(refusals)
+    return baseline
 
 
 @dataclass
@@ -84,14 +106,20 @@ class _Use:
     metrics: set[str] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
     """The metrics that ``compare`` asks for by name."""
+    gated: set[str] = field(default_factory=set)
+    """The metrics that gates ask for."""
 
 
-def _forgive(binding: Binding, refused: int) -> None:
-    """Turn refusals into remarks: the run saves a new baseline, which mends them."""
-    binding.remarks += [
-        f"not compared: {_without_hint(problem.message)}" for problem in binding.refusals[refused:]
-    ]
-    del binding.refusals[refused:]
+def _put_off(binding: Binding, error: BaselineError) -> None:
+    """Let a run go on uncompared that is to be saved under the name of its baseline.
+
+    One that is there and is refused will not be replaced: else who changes a question gets rid of
+    the comparison, and of every fall that it would have shown (V1).
+    """
+    said = [_without_hint(problem.message) for problem in error.problems]
+    binding.remarks += [f"not compared: {text}" for text in said]
+    if not isinstance(error, NoBaselineError):
+        binding.kept_baselines += said
 
 
 def _without_hint(message: str) -> str:
@@ -117,6 +145,7 @@ def _uses(binding: Binding, info: ScenarioInfo) -> Collection[_Use]:
             use = uses.setdefault(name, _Use(name, (*path, "baseline")))
             use.anyway = use.anyway or bool(options.get("anyway"))
             use.metrics.update(named)
+            use.gated.update(named)
     for use in uses.values():
         if WEIGHTED_SCORE in use.metrics:
             use.metrics.update(_counted(info))
@@ -151,7 +180,8 @@ def _entries(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield from ((key, inner) for key, inner in value.items() if isinstance(inner, Mapping))
 
 
-def _saved(binding: Binding, use: _Use) -> SavedRun | None:
+def _saved(binding: Binding, use: _Use) -> SavedRun:
+    """Return the saved run; raises BaselineError, or NoBaselineError if there is none."""
     # Here and below, not at the top: most scenarios are compared with nothing.
     from pytest_rageval.results.saved_run import load_baseline
 
@@ -161,12 +191,8 @@ def _saved(binding: Binding, use: _Use) -> SavedRun | None:
     if is_path(name) and not _is_there(file) and _is_there(beside):
         file = beside
     known = _stems(run_paths.baseline_folder(binding.title, scenario.output_dir))
-    try:
-        where = binding.loaded.where(*use.path)
-        return load_baseline(name, file, where, known, run_paths.shown(file))
-    except BaselineError as error:
-        binding.refusals += error.problems
-        return None
+    where = binding.loaded.where(*use.path)
+    return load_baseline(name, file, where, known, run_paths.shown(file))
 
 
 def _is_there(path: Path) -> bool:
@@ -180,24 +206,39 @@ def _stems(folder: Path) -> list[str]:
     return sorted(file.stem for file in folder.glob("*.json")) if folder.is_dir() else []
 
 
-def _check(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> None:
-    """Refuse a baseline whose scores mean something else, unless ``anyway`` is set."""
+def _shown(saved: SavedRun) -> str:
+    return f"baseline {saved.name!r} ({saved.shown})"
+
+
+def _refusals(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> list[Problem]:
+    """Return why the scores of a baseline mean something else, unless ``anyway`` is set."""
     from pytest_rageval.results.saved_run import out_of_range
 
-    where = binding.loaded.where(*use.path)
-    name = f"baseline {saved.name!r} ({saved.shown})"
+    where, name, refusals = binding.loaded.where(*use.path), _shown(saved), list[Problem]()
     if odd := out_of_range(saved, plan.info.metrics):
         hint = "mend the file, or save a new baseline"
-        binding.refusals.append(Problem(where, f"{name}: {odd}; {hint}"))
+        refusals.append(Problem(where, f"{name}: {odd}; {hint}"))
     lacking = _lacking(saved, plan, use)
     if lacking:
-        binding.refusals.append(Problem(where, f"{name}: {lacking}"))
+        refusals.append(Problem(where, f"{name}: {lacking}"))
     elif absent := [metric for metric in _absent(saved, plan) if metric in use.metrics]:
         counted = _counted(plan.info)
         unweighed = [WEIGHTED_SCORE] if any(metric in counted for metric in absent) else []
         listed = ", ".join([*absent, *unweighed])
         binding.remarks.append(f"{name}: it has no {listed}; only what it has is compared")
+    from pytest_rageval.model.measured import setting_differences, unrecorded
+
+    settings = list(setting_differences(saved.measured, plan.info.measured))
+    said = [text for setting, text in settings if not setting.refuses]
+    said += _more_differences(saved, plan, use.metrics)
+    binding.unlike += [f"{name}: {text}; compared all the same" for text in said]
+    if unknown := unrecorded(saved.measured):
+        listed = ", ".join(unknown)
+        binding.remarks.append(
+            f"{name}: an earlier version saved it, without {listed}: whether they differ is unknown"
+        )
     differences = [
+        *(text for setting, text in settings if setting.refuses),
         *_metric_differences(saved, plan, use.metrics),
         *_data_differences(saved, plan.cases),
         *_judged_differences(saved, plan, use.metrics),
@@ -211,8 +252,10 @@ def _check(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> None:
             binding.warnings.append(f"{message}; compared anyway")
         else:
             option = ".".join((*use.path[:-1], "anyway"))
-            hint = f"save a new baseline, or compare anyway ({option}: true)"
-            binding.refusals.append(Problem(where, f"{message}; {hint}"))
+            save = f"save a new baseline (--rag-save-failed {use.name})"
+            hint = f"{save}, or compare anyway ({option}: true)"
+            refusals.append(Problem(where, f"{message}; {hint}"))
+    return refusals
 
 
 def _lacking(saved: SavedRun, plan: Plan, use: _Use) -> str:
@@ -240,6 +283,33 @@ def _metric_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -
         before = saved.definitions.get(column.name)
         if column.name in metrics and before is not None and before != column.definition:
             yield f"{column.name} was {before}, and is {column.definition} now"
+
+
+def _more_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -> Iterator[str]:
+    """Yield what a score or its weight depends on, and is said only: code, and weights of 0."""
+    from pytest_rageval.model.measured import CODE, code_differences
+
+    was, now = saved.measured.get(CODE, {}), plan.info.measured.get(CODE, {})
+    shown = {name: now[name] for name in now if name in metrics}
+    for changed in code_differences(was, shown):
+        yield f"the code of {changed} has changed"
+    for column in plan.info.metrics:
+        before = saved.weights.get(column.name, column.weight)
+        if (before == 0.0) != (column.weight == 0.0):
+            change = f"was {before:g}, and is {column.weight:g} now"
+            yield f"the weight of {column.name} {change} (both runs are weighed as it is now)"
+    shared, weights = _shared(saved, plan.cases), plan.info.doc_weights
+    zero = [
+        one.id
+        for one in shared
+        if (saved.samples[one.id].get("sample_weight", 1.0) == 0.0)
+        != (resolve_weight(weights, one.doc_name) == 0.0)
+    ]
+    if zero:
+        yield (
+            f"{len(zero)} of {len(shared)} shared samples weighed 0 then or weigh 0 now (first: "
+            f"{shorten(zero[0])!r}; both runs are weighed as it is now)"
+        )
 
 
 def _shared(saved: SavedRun, cases: Sequence[Case]) -> list[Sample]:

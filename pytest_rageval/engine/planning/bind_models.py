@@ -21,7 +21,7 @@ def bind_models(binding: Binding, metrics: Sequence[BoundMetric]) -> ModelPlan:
     asked = {role for metric in metrics for role in metric.info.asks}
     for metric in metrics:
         for role in sorted(metric.info.asks):
-            if getattr(scenario, role) is None and not binding.loaded.tree.has((role,)):
+            if getattr(scenario, role) is None and not binding.loaded.has(role):
                 hint = "for instance 'judge: gpt-4o-mini'" if role == "judge" else _EMBEDDING_HINT
                 message = f"metric {metric.column.name!r} asks a model: name it under '{role}'"
                 message = f"{message}, {hint}{binding.loaded.tree.hint(role)}"

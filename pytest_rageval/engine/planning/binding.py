@@ -50,6 +50,10 @@ class Binding:
     """What the end of the run should say, and is no mistake."""
     refusals: list[Problem] = field(default_factory=list)
     """What is wrong with the saved runs that it is to be compared with."""
+    unlike: list[str] = field(default_factory=list)
+    """What differs from the saved runs that it is compared with all the same."""
+    kept_baselines: list[str] = field(default_factory=list)
+    """What is wrong with the saved run that this run was to replace."""
     warnings: list[str] = field(default_factory=list)
     is_part: bool = False
     """Whether a hook has left samples out."""

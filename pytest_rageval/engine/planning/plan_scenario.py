@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.datasets.base import GivenRows
 from pytest_rageval.datasets.load import Dataset
-from pytest_rageval.engine.bound import MetricSource, TargetPlan
+from pytest_rageval.engine.bound import BoundMetric, MetricSource, TargetPlan
 from pytest_rageval.engine.empty_answer import without_empty_answers
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.bind_baselines import bind_baselines
@@ -158,7 +158,7 @@ def _bind(
     columns = dataset.metadata_columns if dataset is not None else None
     target = None if answers_given else _target(binding, columns, given)
     # A target that cannot be bound is one problem, not one more for each field it would give.
-    asks = answers_given or given is not None or binding.loaded.tree.has(("target",))
+    asks = answers_given or given is not None or binding.loaded.has("target")
     provided = ANSWERED_FIELDS if asks else frozenset()
     if target is not None:
         provided = target.provides
@@ -178,6 +178,8 @@ def _bind(
 
             human = bind_labels(binding, metrics, dataset, cases, is_answered=is_answered)
             info = replace(info, human=human)
+    source = _source(binding)
+    info = replace(info, measured=_measured(binding, source, metrics))
     left_out, paths = dataset.left_out if dataset is not None else 0, binding.run_paths
     plan = Plan(
         info=info,
@@ -193,7 +195,7 @@ def _bind(
         saved_columns=_saved_columns(binding),
         keeps_expected=paths.keeps_expected,
         own_names=own_names(dataset, scenario.dataset.key_map) if dataset is not None else {},
-        source=_source(binding),
+        source=source,
     )
     plan = _with_gates(binding, plan, compares=dataset is not None and not answers_given)
     if plan.info.human and not is_answered:  # else it shows when the target has answered
@@ -231,6 +233,26 @@ def _source(binding: Binding) -> MetricSource:
         paths.root.absolute(),
         paths.import_mode,
     )
+
+
+def _measured(
+    binding: Binding, source: MetricSource, metrics: Sequence[BoundMetric]
+) -> dict[str, Any]:
+    """Return what the scores depend on, and neither metrics, weights nor samples say."""
+    scenario = binding.scenario
+    found: dict[str, Any] = {
+        "top_k": scenario.top_k,
+        "empty_answer": scenario.empty_answer,
+        "on_invalid": scenario.dataset.on_invalid,
+        "tolerate": scenario.tolerate,
+    }
+    own = [metric for metric in metrics if not metric.is_ours]
+    if own:
+        # Not at the top: most scenarios have no metric of the user's own.
+        from pytest_rageval.engine.module_digests import digests_of
+
+        found["code"] = {one.column.name: digests_of(source, [one]) for one in own}
+    return found
 
 
 def _dataset(binding: Binding, view: ScenarioView) -> Dataset | None:
@@ -274,7 +296,16 @@ def _named(binding: Binding, plan: Plan, name: str, nodeid: str) -> Plan:
     """Return a plan that was compared with nothing as that of a run called ``name``."""
     scenario = binding.scenario.model_copy(update={"name": name})
     loaded = replace(binding.loaded, scenario=scenario)
-    own = replace(binding, loaded=loaded, problems=[], remarks=[], refusals=[], warnings=[])
+    own = replace(
+        binding,
+        loaded=loaded,
+        problems=[],
+        remarks=[],
+        refusals=[],
+        kept_baselines=[],
+        unlike=[],
+        warnings=[],
+    )
     known = plan.info
     info = with_snapshot(replace(known, name=name, nodeid=nodeid), scenario)
     found = _with_gates(own, replace(plan, info=info), compares=True)
@@ -292,6 +323,8 @@ def _with_gates(binding: Binding, plan: Plan, *, compares: bool) -> Plan:
     info = plan.info
     if compares and not binding.problems:
         info = replace(info, baselines=bind_baselines(binding, plan))
+        refused = "; ".join(binding.kept_baselines)
+        info = replace(info, refused_baseline=refused, unlike=tuple(binding.unlike))
     gated = bind_gates(binding, info)
     if plan.rename is None and binding.scenario.stop is not None:
         # Not at the top: most scenarios do not stop early.

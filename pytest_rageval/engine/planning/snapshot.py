@@ -19,24 +19,28 @@ _PLACE = re.compile(r"\$?\{[\w.]+\}")
 def snapshot_text(scenario: Scenario) -> str:
     """Return YAML that describes the whole scenario; equal scenarios give equal text.
 
-    Inline rows are part of it. Key order is the schema's.
+    It has every key of the schema, null included: where null is a value, its absence would mean
+    another one. Inline rows are part of it. Key order is the schema's. Not in it are ``variants``
+    and ``best`` (what a variant lays over the rest is in its place), ``models`` (the roles have
+    what they use of them), keys ``x-...``, and secrets.
     """
     # Not in pydantic's JSON mode: rows of a program may hold what that refuses.
-    plain = json_plain(scenario.model_dump(exclude_none=True))
+    plain = json_plain(scenario.model_dump(exclude={"variants", "best", "models"}))
+    # A scenario with problems lacks what is wrong in it.
     for role in ("judge", "embedding"):
-        if role in plain:
+        if plain.get(role) is not None:
             plain[role] = _without_secrets(plain[role])
-    if "target" in plain:
+    if plain.get("target") is not None:
         plain["target"] = _target(plain["target"])
-    plain.pop("variants", None)  # what this one lays over the rest is in its place
-    plain.pop("models", None)  # the roles have what they use of them
     if "metric_options" in plain:
         plain["metric_options"] = shown_option("", plain["metric_options"])
     plain["metrics"] = [_metric(metric) for metric in plain["metrics"]]
-    plain["thresholds"] = {
-        name: spec.get("value", spec) for name, spec in plain["thresholds"].items()
-    }
+    plain["thresholds"] = {name: _bound(spec) for name, spec in plain["thresholds"].items()}
     return dumped(_printable(plain))
+
+
+def _bound(spec: dict[str, Any]) -> Any:
+    return {"min": spec["min"], "max": spec["max"]} if spec["value"] is None else spec["value"]
 
 
 def dumped(plain: Any) -> str:
@@ -54,14 +58,16 @@ def _without_secrets(model: dict[str, Any]) -> dict[str, Any]:
     what is added to requests, the names.
     """
     shown = dict(model)
-    shown["headers"] = {
-        name: value if _REFERENCE.fullmatch(value) else "***"
-        for name, value in model.get("headers", {}).items()
-    }
-    shown["extra_body"] = dict.fromkeys(model.get("extra_body", {}), "***")
-    if "base_url" in model:
+    if model.get("headers"):
+        shown["headers"] = {
+            name: value if _REFERENCE.fullmatch(value) else "***"
+            for name, value in model["headers"].items()
+        }
+    if model.get("extra_body"):
+        shown["extra_body"] = dict.fromkeys(model["extra_body"], "***")
+    if model.get("base_url"):
         shown["base_url"] = shown_url(model["base_url"])
-    return {name: value for name, value in shown.items() if value not in ({}, None)}
+    return shown
 
 
 def _target(target: dict[str, Any]) -> dict[str, Any]:
@@ -114,10 +120,11 @@ def _is_places(text: str) -> bool:
 
 def _metric(plain: dict[str, Any]) -> Any:
     options = {name: shown_option(name, value) for name, value in plain["options"].items()}
-    if "use" in plain:
-        own = {key: value for key, value in plain.items() if key not in ("metric", "options")}
+    if plain["use"] is not None:
+        said = {key: value for key, value in plain.items() if value is not None}  # else absent
+        own = {key: value for key, value in said.items() if key not in ("metric", "options")}
         return {**own, **options}
-    if "name" in plain:
+    if plain["name"] is not None:
         options["name"] = plain["name"]
     return {plain["metric"]: options} if options else plain["metric"]
 

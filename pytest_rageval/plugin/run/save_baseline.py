@@ -55,27 +55,12 @@ class BaselineSaver:
         return Saving(f"baseline {name} saved{'' if shown == name else f': {shown}'}")
 
     def _refusal(self, result: ScenarioResult, path: Path, broken: int) -> Saving | None:
-        counts, info = result.counts, result.info
-        if counts.not_asked:
-            return self._failure(
-                f"{counts.not_asked} of {counts.samples} samples were not asked; a stopped run is "
-                "never saved as a baseline: remove 'stop'"
-            )
-        if not result.complete:
-            return self._failure(f"{counts.ran} of {counts.samples} samples ran")
-        if path in self._saved:
-            return self._failure(
-                f"{self._run_paths.shown(path)} holds the run of {self._saved[path]}"
-            )
-        if is_path(self.name or "") and path.exists() and not self._may_replace(path):
-            what = f"{self._run_paths.shown(path)} exists and is not a saved run"
-            return self._failure(f"{what}; name another file, or delete this one")
-        if left_out := [gate.name for gate in result.gates if gate.message.startswith(DESELECTED)]:
-            return self._failure(f"gate {', '.join(left_out)} was deselected")
+        if reason := next(self._hindrances(result, path), ""):
+            return self._failure(reason)
         red = ", ".join(_failures(result, broken))
         if not red:
             return None
-        is_compared = path.resolve() in self._compared(info)
+        is_compared = path.resolve() in self._compared(result.info)
         if self._run_paths.saves_failed and not is_compared:
             return None
         name = "OTHER" if is_compared else self.name
@@ -83,6 +68,30 @@ class BaselineSaver:
         hint = f"--rag-save-failed {name} saves it anyway"
         refusal = f"baseline {self.name} NOT saved: the run is red ({red}){why}; {hint}"
         return Saving(refusal, is_failure=self._run_paths.saves_failed)
+
+    def _hindrances(self, result: ScenarioResult, path: Path) -> Iterator[str]:
+        """Yield why the run cannot be saved, be it green or red."""
+        counts, info = result.counts, result.info
+        if counts.not_asked:
+            yield (
+                f"{counts.not_asked} of {counts.samples} samples were not asked; a stopped run is "
+                "never saved as a baseline: remove 'stop'"
+            )
+        if not result.complete:
+            yield f"{counts.ran} of {counts.samples} samples ran"
+        if path in self._saved:
+            yield f"{self._run_paths.shown(path)} holds the run of {self._saved[path]}"
+        if is_path(self.name or "") and path.exists() and not self._may_replace(path):
+            what = f"{self._run_paths.shown(path)} exists and is not a saved run"
+            yield f"{what}; name another file, or delete this one"
+        if info.refused_baseline and not self._run_paths.saves_failed:
+            yield (
+                f"it is there, and this run cannot be compared with it ({info.refused_baseline}). "
+                f"To replace it all the same: --rag-save-failed {self.name}; to keep it: another "
+                "name, here and in 'compare'"
+            )
+        if left_out := [gate.name for gate in result.gates if gate.message.startswith(DESELECTED)]:
+            yield f"gate {', '.join(left_out)} was deselected"
 
     @staticmethod
     def _may_replace(path: Path) -> bool:

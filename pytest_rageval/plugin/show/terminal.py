@@ -63,6 +63,8 @@ class ScenarioTable:
             is_shown = isinstance(self.folder, Path) and (self.folder / PAGE).is_file()
             terminal.write_line(low if is_shown else f"{low}; --rag-report=html shows them")
         self._files(terminal)
+        for line in result.info.unlike:
+            terminal.write_line(printable(line), yellow=True)
         for line in self.remarks:
             terminal.write_line(printable(line))
 

@@ -110,7 +110,7 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
         "path": cut(info.path, _WIDTH),
         "description": cut(info.description, _DOC_WIDTH),
         "overridden": [cut(path, _WIDTH) for path in info.overridden],
-        "warnings": [cut(warning, _WIDTH) for warning in info.warnings],
+        "warnings": [cut(warning, _WIDTH) for warning in (*info.warnings, *info.unlike)],
         "thresholds": [[name, *plain_bound(bound)] for name, bound in info.thresholds.items()],
         "bands": [good, warn],
         "group_by": None if info.group_by is None else cut(info.group_by, _WIDTH),

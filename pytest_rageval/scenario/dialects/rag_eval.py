@@ -96,9 +96,10 @@ def _leave_copies_out(tree: YamlTree) -> list[str]:
 
 def _is_said(tree: YamlTree, path: YamlPath) -> bool:
     """Return whether our key says it already: a ``judge`` without a model says the rest alone."""
-    said = tree.data.get(path[0], {})
-    if len(path) == 1 or not isinstance(said, dict):
+    said = tree.data.get(path[0])
+    if len(path) == 1 or not isinstance(said, dict | None):
         return path[0] in tree.data
+    said = said or {}
     return bool({path[1], "profile"} & said.keys())
 
 

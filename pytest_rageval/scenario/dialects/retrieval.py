@@ -22,7 +22,7 @@ def translate(tree: YamlTree) -> None:
     for key in _TREC_KEYS:
         if tree.has((key,)):
             widen(tree, ("dataset", "path"))
-            if tree.has(("dataset", key)):
+            if tree.has(("dataset", key)) and tree.at(("dataset", key)) is not None:
                 message = f"{key}: is given at the top and under dataset; keep one of them"
                 tree.problem((key,), message)
                 tree.data.pop(key)

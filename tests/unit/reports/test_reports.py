@@ -167,6 +167,7 @@ def test_results_json_has_the_keys_of_the_contract(folder: Path) -> None:
         "dataset_sha256": "def",
         "overridden": ["gates.f1"],
         "judgements_sha256": "",
+        "measured": {},
         "definitions": {"f1": "", "em": ""},
         "scales": {
             name: {"range": [0.0, 1.0], "higher_is_better": True, "as_is": False}

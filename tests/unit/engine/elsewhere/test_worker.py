@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 import pytest_rageval
-from pytest_rageval.engine.elsewhere import own_code, worker
+from pytest_rageval.engine import module_digests
+from pytest_rageval.engine.elsewhere import worker
 from pytest_rageval.engine.elsewhere.packing import Recipe, Refused, Scored, pack_samples
 from pytest_rageval.engine.elsewhere.packing import unpack_reply as unpack
 from pytest_rageval.engine.plan import Plan
@@ -134,7 +135,7 @@ def test_a_module_is_what_was_loaded_and_not_its_file(plan: MakePlan) -> None:
     (before,) = recipe_of(made).digests.values()
     assert made.source is not None
     made.source.path.with_name("edited_metrics.py").write_text(code.format(0.25), "utf-8")
-    own_code._SEEN.clear()
+    module_digests._SEEN.clear()
     (edited,) = recipe_of(made).digests.values()
     importlib.reload(sys.modules["edited_metrics"])
     (loaded,) = recipe_of(made).digests.values()

@@ -187,7 +187,7 @@ def test_a_metric_that_is_measured_in_another_way_is_refused(folder: Folder) -> 
     assert problem == (
         "s.yaml:3: baseline 'main' (.rageval/s/baselines/main.json): f1 was f1 v1 "
         "(tokenizer=auto), and is f1 v1 (normalizer=squad, tokenizer=auto) now; save a new "
-        "baseline, or compare anyway (compare.anyway: true)"
+        "baseline (--rag-save-failed main), or compare anyway (compare.anyway: true)"
     )
 
 
@@ -485,6 +485,100 @@ def test_metrics_that_a_gate_compares_must_be_scored(folder: Folder) -> None:
     assert folder.plan(HEAD + text + rows(*NOW)).required == {"f1"}
 
 
+# What a score depends on (V6)
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "said"),
+    [
+        ("top_k: 1\n", "top_k: 2\n", "top_k was 1, and is 2 now"),
+        ("top_k: 1\n", "", "top_k was 1, and is null now"),
+        ("", "empty_answer: null\n", "empty_answer was worst, and is null now"),
+    ],
+)
+def test_what_makes_scores_mean_something_else_is_refused(
+    folder: Folder, was: str, now: str, said: str
+) -> None:
+    folder.save(HEAD + was + rows(*BEFORE))
+    (problem,) = folder.refused(HEAD + MAIN + now + rows(*NOW))
+    assert f"(.rageval/s/baselines/main.json): {said}; save a new baseline" in problem
+    anyway = "compare: {baseline: main, anyway: true}\n"
+    (warning,) = folder.plan(HEAD + anyway + now + rows(*NOW)).info.warnings
+    assert warning.endswith(f"{said}; compared anyway")
+
+
+GATED = "thresholds: {f1: 0}\ngates: {pass_rate: 0}\n"
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "said"),
+    [
+        (GATED, f"{GATED}tolerate: pass_rate\n", "tolerate was null, and is pass_rate now"),
+        ("", "metric_weights: {em: 0}\n", "the weight of em was 1, and is 0 now (both runs are"),
+        ("metric_weights: {em: 0}\n", "", "the weight of em was 0, and is 1 now (both runs are"),
+    ],
+)
+def test_what_else_it_depends_on_is_compared_and_said(
+    folder: Folder, was: str, now: str, said: str
+) -> None:
+    folder.save(HEAD + was + rows(*BEFORE))
+    plan = folder.plan(HEAD + MAIN + now + rows(*NOW))
+    (line,) = plan.info.unlike
+    assert line.startswith(f"baseline 'main' (.rageval/s/baselines/main.json): {said}")
+    assert line.endswith("; compared all the same")
+    assert folder.compare(HEAD + MAIN + now + rows(*NOW)).metrics["f1"].n == 2
+    assert folder.plan(HEAD + MAIN + was + rows(*NOW)).info.unlike == ()
+
+
+def test_a_weight_that_is_another_one_and_not_0_is_no_difference(folder: Folder) -> None:
+    folder.save(HEAD + rows(*BEFORE))
+    assert folder.plan(HEAD + MAIN + "metric_weights: {em: 2}\n" + rows(*NOW)).info.unlike == ()
+
+
+def test_invalid_rows_that_are_skipped_now_are_said(folder: Folder) -> None:
+    folder.save(HEAD + rows(*BEFORE))
+    data = rows(*NOW).replace("dataset: ", "dataset: {on_invalid: skip, rows: ").rstrip() + "}\n"
+    (line,) = folder.plan(HEAD + MAIN + data).info.unlike
+    assert "on_invalid was fail, and is skip now" in line
+
+
+def test_a_document_that_weighs_nothing_now_is_said(folder: Folder) -> None:
+    """Both rows are of d; r1 has a weight of its own document, which is 0 now."""
+    data = rows(*BEFORE).replace('"r1",', '"r1", "doc_name": "d",')
+    folder.save(HEAD + data)
+    assert folder.plan(HEAD + MAIN + "doc_weights: {d: 2}\n" + data).info.unlike == ()
+    (line,) = folder.plan(HEAD + MAIN + "doc_weights: {d: 0}\n" + data).info.unlike
+    assert "1 of 2 shared samples weighed 0 then or weigh 0 now (first: 'r1'" in line
+
+
+def test_what_an_earlier_version_did_not_write_is_one_line(folder: Folder) -> None:
+    folder.save(HEAD + "top_k: 1\n" + rows(*BEFORE))
+    file = folder.path / ".rageval/s/baselines/main.json"
+    plain = json.loads(file.read_text("utf-8"))
+    del plain["scenario"]["measured"]
+    file.write_text(json.dumps(plain), "utf-8")
+    info = folder.plan(HEAD + MAIN + rows(*NOW)).info
+    assert (len(info.remarks), info.unlike, info.warnings) == (1, (), ())
+    assert "an earlier version saved it, without top_k, empty_answer, " in info.remarks[0]
+    assert folder.compare(HEAD + MAIN + rows(*NOW)).metrics["f1"].n == 2
+
+
+@pytest.mark.parametrize(
+    "odd", [[], "x", 1, {"code": []}, {"code": {"m": 1}}, {"code": {"m": {"a": 1}}}]
+)
+def test_a_record_of_another_shape_is_refused(folder: Folder, odd: Any) -> None:
+    folder.save(HEAD + rows(*BEFORE))
+    file = folder.path / ".rageval/s/baselines/main.json"
+    plain = json.loads(file.read_text("utf-8"))
+    plain["scenario"]["measured"] = odd
+    file.write_text(json.dumps(plain), "utf-8")
+    if not odd:
+        assert "an earlier version" in folder.plan(HEAD + MAIN + rows(*NOW)).info.remarks[0]
+    else:
+        (problem,) = folder.refused(HEAD + MAIN + rows(*NOW))
+        assert "is not a results.json of pytest-rageval" in problem
+
+
 # A run that is about to be saved
 
 
@@ -492,7 +586,7 @@ def test_the_first_run_that_saves_its_own_baseline_is_not_compared(folder: Folde
     """E15: else no first one could be saved; the gate is undecided, which is neither."""
     text = "compare: main\ngates: {no_regression: {baseline: main}, f1: 0.1}\n"
     result = folder.run(HEAD + text + rows(*NOW), saving="main")
-    assert result.comparison is None
+    assert (result.comparison, result.info.refused_baseline) == (None, "")
     assert {gate.name: gate.outcome for gate in result.gates} == {
         "no_regression": "skipped",
         "f1.mean": "passed",
@@ -500,16 +594,24 @@ def test_the_first_run_that_saves_its_own_baseline_is_not_compared(folder: Folde
     }
 
 
-def test_a_run_that_replaces_a_baseline_that_does_not_fit_is_not_compared(folder: Folder) -> None:
+def test_a_run_that_is_to_replace_a_baseline_that_does_not_fit_is_not_compared(
+    folder: Folder,
+) -> None:
+    """V1: it says why; that is what keeps it from being saved."""
     folder.save(HEAD + rows(*BEFORE))
     data = rows(*NOW, question="Why?")
-    assert folder.run(HEAD + MAIN + data, saving="main").comparison is None
+    found = folder.run(HEAD + MAIN + data, saving="main")
+    assert found.comparison is None
+    assert "2 of 2 shared samples have another question" in found.info.refused_baseline
+    assert "save a new baseline" not in found.info.refused_baseline
     folder.refused(HEAD + MAIN + data, saving="other")
 
 
 def test_a_run_that_replaces_a_baseline_that_fits_is_compared_first(folder: Folder) -> None:
     folder.save(HEAD + rows(*BEFORE))
-    assert folder.run(HEAD + MAIN + rows(*NOW), saving="main").comparison is not None
+    found = folder.run(HEAD + MAIN + rows(*NOW), saving="main")
+    assert found.comparison is not None
+    assert found.info.refused_baseline == ""
 
 
 def test_an_undecided_gate_of_slices_is_undecided(folder: Folder) -> None:

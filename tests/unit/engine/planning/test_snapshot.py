@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.planning.plan_scenario import make_plan
+from pytest_rageval.errors import ScenarioError
 
 MakePlan = Callable[..., Plan]
 
@@ -73,3 +76,50 @@ def test_an_option_that_is_a_url_is_shown_without_its_password(
         "hosts": ["http://one.test/", "two@test"],
         "prompt": "Write to me: a@b.test",
     }
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ("empty_answer: null\n", {"empty_answer": None}),
+        ("top_k: null\ntolerate: null\n", {"top_k": None, "tolerate": None, "stop": None}),
+        ("judge: {model: m, temperature: null}\n", {"judge.temperature": None}),
+        ("judge: {model: m, max_failures: null}\n", {"judge.max_failures": None}),
+        ("judge: m\n", {"judge.temperature": 0.0, "judge.max_failures": 20}),
+    ],
+)
+def test_null_is_a_value(plan: MakePlan, keys: str, expected: dict[str, Any]) -> None:
+    """V9: without the key, another value would be taken; a model is not asked about ''."""
+    text = f"{BASE.replace('question: q', 'answer: y')}{keys}"
+    made = plan(text)
+    shown = yaml.safe_load(made.info.snapshot)
+    for path, value in expected.items():
+        section, _, key = path.rpartition(".")
+        found = shown[section] if section else shown
+        assert (key in found, found[key]) == (True, value)
+    again = plan(made.info.snapshot)
+    assert (again.empty_answer, again.models) == (made.empty_answer, made.models)
+    assert again.info.snapshot == made.info.snapshot
+
+
+def test_what_null_and_absence_say_alike_is_no_section(plan: MakePlan) -> None:
+    """A snapshot names all sections: one that is null asks no system, and gives no fields."""
+    text = "name: s\nmetrics: [f1]\ndataset: [{question: q, references: [x]}]\n"
+    with pytest.raises(ScenarioError) as absent:
+        plan(text)
+    with pytest.raises(ScenarioError) as null:
+        plan(text + "target: null\njudge: null\n")
+    assert str(null.value) == str(absent.value)
+    judged = text.replace(
+        "[f1]", "[{rubric: {prompt: 'Is {answer} right? {query} {context}'}}]"
+    ).replace("question: q", "answer: y")
+    with pytest.raises(ScenarioError, match="asks a model: name it under 'judge'"):
+        plan(judged + "judge: null\n")
+
+
+def test_a_variants_snapshot_stands_alone(plan: MakePlan, tmp_path: Path) -> None:
+    """It has no variants, and so no 'best' that compares them: that alone was an error."""
+    text = f"{BASE.replace('question: q', 'answer: y')}variants: {{a: {{}}, b: {{top_k: 3}}}}\n"
+    (tmp_path / "s.yaml").write_text(f"{text}best: a\n", "utf-8")
+    made = make_plan(tmp_path / "s.yaml", shown="s.yaml", variant="b")
+    assert plan(made.info.snapshot).top_k == 3

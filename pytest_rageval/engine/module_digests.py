@@ -1,0 +1,124 @@
+"""Which metrics are of a user's own, and digests of the files and functions they came from."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, Final
+
+from pytest_rageval.engine.bound import BoundMetric, MetricSource
+from pytest_rageval.model.measured import same_module
+
+_PACKAGE: Final = __name__.partition(".")[0]
+_SEEN: Final[dict[str, tuple[object, str]]] = {}
+"""Of each module, what it was loaded by, and the digest of its file when it was first needed."""
+
+
+def own_metrics(metrics: Iterable[BoundMetric]) -> tuple[BoundMetric, ...]:
+    """Return the metrics that run code of the user's, or of another package."""
+    return tuple(one for one in metrics if not one.is_ours)
+
+
+def digests_of(source: MetricSource, metrics: Iterable[BoundMetric]) -> dict[str, str]:
+    """Return the digest of each module that the user's own metrics came from, by its name."""
+    names: set[str] = set()
+    for one in own_metrics(metrics):
+        path = source.specs[one.position].use or ""
+        names |= {path.partition(":")[0], _module_of(one.metric)}
+    folders = (str(source.root) + os.sep, str(source.path.parent) + os.sep)
+    waiting = [name for name in names if name and name.partition(".")[0] != _PACKAGE]
+    found: dict[str, str] = {}
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found[name] = _digest(name)
+            waiting += _imported(name, folders)
+    return dict(sorted(found.items()))
+
+
+def _imported(name: str, folders: tuple[str, ...]) -> Iterator[str]:
+    """Yield the modules in these folders that a module has imported, or has functions of."""
+    for value in _made_by_code(sys.modules.get(name)):
+        other = value.__name__ if isinstance(value, ModuleType) else value.__module__
+        file = getattr(sys.modules.get(other), "__file__", None) or ""
+        is_own = other.partition(".")[0] != _PACKAGE and "site-packages" not in file
+        if is_own and file.startswith(folders):
+            yield other
+
+
+def _made_by_code(module: ModuleType | None) -> Iterator[Any]:
+    """Yield the modules, classes and functions in a module; of other objects nothing is asked."""
+    for value in list(getattr(module, "__dict__", {}).values()):
+        if isinstance(value, ModuleType | FunctionType | type):
+            yield value
+
+
+def other_module(digests: Mapping[str, str]) -> str:
+    """Return which module this process has in another form, "" if each is the same."""
+    for name, digest in digests.items():
+        if not same_module(_digest(name), digest):
+            file = getattr(sys.modules.get(name), "__file__", None)
+            return f"another {name!r} ({file or 'without a file'})"
+    return ""
+
+
+def _module_of(metric: Any) -> str:
+    found = getattr(metric, "function", metric)
+    found = getattr(found, "func", found)  # of functools.partial
+    name = getattr(found, "__module__", None) or type(found).__module__
+    return str(name)
+
+
+def _digest(name: str) -> str:
+    """Return the digest of a module's file as it was when the module was first seen here.
+
+    The file may have changed since, and the module has not; one that was reloaded has a new spec.
+    """
+    module = sys.modules.get(name)
+    loaded = getattr(module, "__spec__", None) or module
+    if name not in _SEEN or _SEEN[name][0] is not loaded:
+        file = _of_file(getattr(module, "__file__", None))
+        _SEEN[name] = (loaded, f"{file} {_of_code(module)}")
+    return _SEEN[name][1]
+
+
+def _of_code(module: ModuleType | None) -> str:
+    """Return the digest of the functions that were loaded: the file may have changed since.
+
+    "" where that says nothing: pytest rewrites the assertions of some modules.
+    """
+    if type(getattr(module, "__loader__", None)) is not SourceFileLoader:
+        return ""
+    made = hashlib.sha256()
+    for value in _made_by_code(module):
+        if getattr(value, "__module__", None) == getattr(module, "__name__", ""):
+            for one in [value, *vars(value).values()] if isinstance(value, type) else [value]:
+                if isinstance(one, FunctionType):
+                    made.update(repr(_facts(one.__code__)).encode("utf-8", "surrogatepass"))
+    return f"{sys.implementation.cache_tag} {made.hexdigest()}"
+
+
+def _facts(code: CodeType) -> tuple[object, ...]:
+    """Return what a function does, without the places where it was written."""
+    constants = [
+        _facts(one) if isinstance(one, CodeType) else _steady(one) for one in code.co_consts
+    ]
+    return (code.co_name, code.co_code, code.co_names, code.co_varnames, constants)
+
+
+def _steady(constant: object) -> object:
+    """Return a constant with a text that is the same in every process."""
+    return sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant
+
+
+def _of_file(file: str | None) -> str:
+    try:
+        content = Path(file or "").read_bytes()
+    except OSError:
+        return ""
+    return hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()

@@ -1,0 +1,103 @@
+"""What a score depends on beside the answer: the one list, for baselines, variants and shards.
+
+==================================  ==========================  ==================================
+what                                where results.json has it   if it is another one
+==================================  ==========================  ==================================
+a metric: name, options, version    ``scenario.definitions``    refused
+its judge and prompt, normalizer,   the same: a model and       refused
+tokenizer and ``match``             options of the metric
+question, references, expected ids  ``samples[]``               refused
+judgements of documents             ``judgements_sha256``       refused
+``top_k``                           ``scenario.measured``       refused; variants may differ in it
+``empty_answer``                    ``scenario.measured``       refused
+code of a metric of one's own       ``scenario.measured``       said (shards: refused)
+``on_invalid``, ``tolerate``        ``scenario.measured``       said
+weight of a metric, 0 or not        ``metrics.<name>.weight``   said
+weight of a sample, 0 or not        ``samples[]``               said
+==================================  ==========================  ==================================
+
+*refused* is so for what a run is compared with, unless ``anyway``; *said* is compared, and a line
+says it. What a saved run of an earlier version has not on record is said, too, and never refused.
+Weights other than 0 make no difference: both runs are weighed as the newer one. ``SETTINGS`` are
+the rows that no other part of a run holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+Code = Mapping[str, Mapping[str, str]]
+"""By metric, the digest of each module that its code came from, by the module's name."""
+
+CODE: Final = "code"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A key of the scenario on which scores depend.
+
+    ``refuses``: a run with another value is not compared. ``of_variants``: that variants have other
+    values may be what they are for.
+    """
+
+    name: str
+    refuses: bool
+    of_variants: bool = False
+
+
+SETTINGS: Final = (
+    Setting("top_k", refuses=True, of_variants=True),
+    Setting("empty_answer", refuses=True),
+    Setting("on_invalid", refuses=False),
+    Setting("tolerate", refuses=False),
+)
+
+
+def setting_differences(
+    was: Mapping[str, Any], now: Mapping[str, Any]
+) -> Iterator[tuple[Setting, str]]:
+    """Yield each setting that two runs have on record with different values, with a message."""
+    for setting in SETTINGS:
+        name = setting.name
+        if name in was and name in now and was[name] != now[name]:
+            change = f"{name} was {shown_setting(was[name])}, and is {shown_setting(now[name])} now"
+            yield setting, change
+
+
+def shown_setting(value: Any) -> str:
+    """Return a setting as a scenario file has it."""
+    return "null" if value is None else str(value)
+
+
+def unrecorded(was: Mapping[str, Any]) -> list[str]:
+    """Return the settings of which a saved run says nothing: an earlier version wrote it."""
+    return [setting.name for setting in SETTINGS if setting.name not in was]
+
+
+def code_differences(was: Code, now: Code) -> Iterator[str]:
+    """Yield the metrics that both runs have on record with different code, with its modules.
+
+    >>> list(code_differences({"m": {"app": "1 py 2"}}, {"m": {"app": "3 py 4"}}))
+    ['m (app)']
+    """
+    for metric in sorted(was.keys() & now.keys()):
+        before, after = was[metric], now[metric]
+        changed = [
+            name
+            for name in sorted({*before, *after})
+            if not same_module(before.get(name, ""), after.get(name, ""))
+        ]
+        if changed:
+            yield f"{metric} ({', '.join(changed)})"
+
+
+def same_module(one: str, other: str) -> bool:
+    """Return whether two digests are of one module: ``FILE`` and ``FILE PYTHON CODE``.
+
+    Code is compared where one Python made it.
+    """
+    (file, _, code), (other_file, _, other_code) = one.partition(" "), other.partition(" ")
+    is_comparable = code.partition(" ")[0] == other_code.partition(" ")[0]
+    return file == other_file and (code == other_code or not is_comparable)

@@ -1,0 +1,97 @@
+"""V5, V6: what a score depends on is the same in both runs, or that is said."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.plugin.conftest import Project, Run
+
+SCENARIO = """
+    name: qa
+    metrics: [recall@5]
+    dataset: qa.jsonl
+    top_k: 1
+"""
+GATED = f"{SCENARIO}    compare: main\n    gates: {{no_regression: {{metrics: [recall@5]}}}}\n"
+OWN = """
+    name: qa
+    metrics: [{use: "%s:polite"}]
+    dataset: qa.jsonl
+"""
+
+
+def rows(*retrieved: str) -> list[dict[str, Any]]:
+    return [
+        {"id": f"s{at}", "question": "?", "retrieved_ids": [*retrieved], "reference_ids": ["right"]}
+        for at in range(30)
+    ]
+
+
+def test_another_top_k_hides_no_fall(project: Project, run: Run) -> None:
+    """[V6] The finding: what was found first is found second, and top_k goes from 1 to 2."""
+    project.scenario(SCENARIO)
+    project.rows(rows("right", "other"))
+    assert project.pytest("--rag-save=main").ret == pytest.ExitCode.OK
+    project.scenario(GATED)
+    project.rows(rows("other", "right"))
+    assert run().ret == pytest.ExitCode.TESTS_FAILED
+    project.scenario(GATED.replace("top_k: 1", "top_k: 2"))
+    result = run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stdout.fnmatch_lines(["*baseline 'main' (*): top_k was 1, and is 2 now; save a new*"])
+    assert run("--rag-save=main").ret == pytest.ExitCode.TESTS_FAILED, "V1: nor is it replaced"
+
+
+def write_metric(project: Project, module: str, score: float) -> None:
+    """Write the module of a metric anew, and forget the one that was imported."""
+    project.file(f"{module}.py", f"def polite(answer):\n    return {score}\n")
+    sys.modules.pop(module, None)
+
+
+ANSWERS = [{"id": f"s{at}", "question": "?", "answer": "please"} for at in range(4)]
+
+
+def test_changed_code_of_a_metric_is_compared_and_said(project: Project, run: Run) -> None:
+    """[V6] In yellow below the table, in summary.md and on the page; once for the metric."""
+    project.scenario(OWN % "own_polite")
+    project.rows(ANSWERS)
+    write_metric(project, "own_polite", 0.5)
+    assert run("--rag-save=main").ret == pytest.ExitCode.OK
+    assert "has changed" not in run("--rag-compare=main").stdout.str()
+    write_metric(project, "own_polite", 0.75)
+    result = run("--rag-compare=main", "--color=yes", "--rag-report=html,md")
+    assert result.ret == pytest.ExitCode.OK
+    said = "the code of polite (own_polite) has changed; compared all the same"
+    (line,) = [one for one in result.outlines if said in one]
+    assert "\x1b[33m" in line
+    folder = project.folders()[-1]
+    assert "has changed; compared all the same" in (folder / "summary.md").read_text("utf-8")
+    assert said in (folder / "report.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_shards_scored_by_other_code_do_not_merge(
+    project: Project, run: Run, changed: bool
+) -> None:
+    """[V5] A machine has an older checkout: the metric and both shards are named."""
+    module = f"own_shards_{changed}".lower()
+    project.scenario(OWN % module)
+    project.rows(ANSWERS)
+    write_metric(project, module, 0.5)
+    assert project.pytest("--rag-shard=1/2", "--rag-output=one").ret == pytest.ExitCode.OK
+    if changed:
+        write_metric(project, module, 0.75)
+    assert run("--rag-shard=2/2", "--rag-output=two").ret == pytest.ExitCode.OK
+    result = project.pytest("--rag-merge=one", "--rag-merge=two")
+    text = result.stdout.str() + result.stderr.str()
+    if not changed:
+        assert result.ret == pytest.ExitCode.OK, text
+        return
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    said = rf"shard 2/2 was scored by other code of polite \({module}\) than shard 1/2, \S*one/"
+    assert re.search(said, " ".join(text.split()))
