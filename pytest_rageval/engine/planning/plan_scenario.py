@@ -247,7 +247,8 @@ def _measured(
         "tolerate": scenario.tolerate,
     }
     own = [metric for metric in metrics if not metric.is_ours]
-    if own:
+    # Where a metric is invalid, its scenario never runs, and places in the list are others.
+    if own and "metrics" not in binding.loaded.positions:
         # Not at the top: most scenarios have no metric of the user's own.
         from pytest_rageval.engine.module_digests import digests_of
 

@@ -274,6 +274,14 @@ class TestForms:
         scenario = use(self.BODY, more="metric_options: {strict: true}\n")
         assert run(*scenario).samples[0].scores == {"m": 1.0}
 
+    def test_beside_an_invalid_metric_that_is_the_only_problem(
+        self, problems: Callable[..., list[str]]
+    ) -> None:
+        """V6: the digest of its code is looked for at its place among the valid ones."""
+        text, files = use(self.BODY, "{use: 'own_metrics:m'}")
+        (problem,) = problems(text.replace("metrics:\n", "metrics:\n  - 1.5\n"), files)
+        assert "metrics[0]: " in problem
+
     def test_the_snapshot_says_it_as_it_was_written(self, plan: Callable[..., Plan]) -> None:
         entry = "{use: 'own_metrics:m', name: kind, range: [0, 1], strict: true}"
         snapshot = plan(*use(self.BODY, entry)).info.snapshot
