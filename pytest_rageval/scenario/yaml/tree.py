@@ -206,6 +206,8 @@ def _syntax_problem(error: yaml.MarkedYAMLError, text: str, source: str) -> Prob
     lines = text.splitlines()
     at_mark = lines[mark.line][mark.column :] if mark and mark.line < len(lines) else ""
     where = f"{source}:{mark.line + 1}" if mark is not None else source
+    if "nesting depth" in (error.problem or ""):  # libyaml's own limit, from 0.2.6 on
+        return Problem(where, _TOO_DEEP)
     parts = [part for part in (error.context, error.problem) if part]
     column = f" (column {mark.column + 1})" if mark is not None else ""
     hint = " Indent with spaces." if at_mark.startswith("\t") else ""
