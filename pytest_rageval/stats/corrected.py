@@ -11,14 +11,22 @@ The second of the two variances is as if one more label were wrong altogether: a
 on ten samples is not right always. The interval is Wilson's at the effective size m(1 - m)/v, with
 Student's quantile of n - 1 degrees. Near 0 and 1 that size is lost to the one more label: it is at
 least n/2, and n where m is 0 or 1. (Angelopoulos et al. 2023, Prediction-powered inference; the
-choice of lambda: Angelopoulos, Duchi and Zrnic 2023, PPI++.)
+choice of lambda: Angelopoulos, Duchi and Zrnic 2023, PPI++.) Where people and judge both say yes or
+no, weights are equal and there are no groups, ``verdict_mean`` has another form.
+
+m is Σ Y (1 - D (f - mean f))/n while lambda is not cut, D = n/(n - 1) (mean(f) - mean(F))/((1 +
+n/N) var). Where the labelled samples are very unlike the others, a factor would be negative, and a
+lower label would raise m: then lambda is lowered to where the least factor is 0. That depends on
+the judge's scores alone, so that m falls, or stays, with every label.
 
 Weights: means are weighted, and a residual x - mean counts w/mean(w) times, in lambda, too; n and N
 are numbers of samples. Groups: residuals are summed by group, a group has the residuals of both its
-labelled and its other samples, and n in v (not in the means) is the number of groups. Strata: with
-W a stratum's share of the weight, m is Σ W m and v is Σ W² v + Σ W (m of the stratum - m)²/(n + N):
-the strata's sizes are a matter of chance, too, as var(F) says of a single one (Cochran 1977, 12.2,
-double sampling). Groups that lie in several strata add their covariance; the degrees are those of
+labelled and its other samples, and n in v (not in the means) is the number of groups: of unequal
+ones, k = (Σ W)²/Σ W² over their weights, with t of k - 1. Below k = 2 there is no interval. Strata:
+with W a stratum's share of the weight, m is Σ W m and v is Σ W² v + Σ W (m of the stratum - m)²/(n
++ N): the strata's sizes are a matter of chance, too, as var(F) says of a single one (Cochran 1977,
+12.2, double sampling). They share the one more label: of each it is (S + W)/(n + 1), W its share of
+what is not known. Groups that lie in several strata add their covariance; the degrees are those of
 all strata. Without weights, groups and strata all of this is the formula above.
 """
 
@@ -26,12 +34,14 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from operator import mul
 from typing import Final
 
 from pytest_rageval.model import Corrected
+from pytest_rageval.stats.plain_labels import plain_labels
 from pytest_rageval.stats.student import LARGEST_PROBABILITY, t_quantile
 from pytest_rageval.stats.summary import NO_VARIANCE, wilson_interval
 from pytest_rageval.stats.wording import counted
@@ -45,13 +55,14 @@ class Judged:
     """A sample with the judge's score and, where it is labelled, people's; both in 0..1.
 
     Differences of two runs lie in -1..1. Samples of one ``group`` depend on each other; one without
-    a group is a group of its own.
+    a group is a group of its own. ``verdict`` is the judge's yes or no, None where there is none.
     """
 
     judge: float
     human: float | None = None
     weight: float = 1.0
     group: int | None = None
+    verdict: bool | None = None
 
 
 def corrected_mean(
@@ -80,8 +91,13 @@ def corrected_mean(
         found = counted(len(lacking[0].human), "labelled answer")
         return _no_mean(labels, f"stratum {lacking[0].index} has {found}, fewer than 2")
     known = set(exact) if len(parts) == 1 else {part.index for part in parts}
-    total = math.fsum(part.weight for part in parts)
-    estimates = [_estimate(part, total, known) for part in parts]
+    is_open = [bool(part.others.weights) or part.index not in known for part in parts]
+    sizes = [part.weight for part in parts]
+    whole, unknown = math.fsum(sizes), math.fsum(compress(sizes, is_open))
+    estimates = [
+        _estimate(part, whole, unknown) if still_open else _exact(part, whole)
+        for part, still_open in zip(parts, is_open, strict=True)
+    ]
     return _result(estimates, labels, confidence, differences=differences)
 
 
@@ -103,6 +119,20 @@ class _Rows:
     judge: list[float]
     weights: list[float]
     groups: list[Hashable]
+
+    @property
+    def shares(self) -> Mapping[Hashable, float]:
+        """Each group's share of the weight."""
+        whole = math.fsum(self.weights)
+        return _sums([one / whole for one in self.weights], self.groups)
+
+    @property
+    def units(self) -> float:
+        """How many independent samples they are like; of groups (Σ W)²/Σ W²."""
+        shares = self.shares
+        if len(shares) == len(self.groups):
+            return float(len(shares))
+        return 1.0 / _squares(shares.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,17 +190,20 @@ _NO_ERROR: Final = _Error(0.0, {})
 class _Estimate:
     """The corrected mean of a stratum that has a share ``weight`` of all weight.
 
-    ``labels_only`` is the error of the mean of the labels. ``labelled`` is each group's share of
-    the weight of the labels; empty where the mean is known exactly.
+    ``spread`` is the variance of one of its labels, ``alone`` their mean. ``labelled`` is each
+    group's share of the weight of the labels, and ``units`` how many independent labels they are
+    like; empty and 0 where the mean is known exactly.
     """
 
     part: _Part
     weight: float
     mean: float
+    alone: float
+    spread: float
     share: float = 0.0
     error: _Error = _NO_ERROR
-    labels_only: _Error = _NO_ERROR
     labelled: Mapping[Hashable, float] = field(default_factory=dict)
+    units: float = 0.0
 
     @property
     def held(self) -> Mapping[Hashable, float]:
@@ -180,20 +213,30 @@ class _Estimate:
         return _sums(weights, labelled.groups + others.groups)
 
 
-def _estimate(part: _Part, total: float, known: Collection[int]) -> _Estimate:
-    labelled, others = part.labelled, part.others
-    mean, weight = _weighted(part.human, labelled), part.weight / total
-    if not others.weights and part.index in known:
-        return _Estimate(part, weight, mean)
+def _exact(part: _Part, whole: float) -> _Estimate:
+    mean = _weighted(part.human, part.labelled)
+    return _Estimate(part, part.weight / whole, mean, mean, _spread_of_labels(part))
+
+
+def _estimate(part: _Part, whole: float, unknown: float) -> _Estimate:
+    labelled, others, weight = part.labelled, part.others, part.weight / whole
+    alone = mean = _weighted(part.human, labelled)
     share = _share(part)
     if share:
         mean -= share * (_weighted(labelled.judge, labelled) - _weighted(others.judge, others))
-    whole = math.fsum(labelled.weights)
-    by_group = _sums([one / whole for one in labelled.weights], labelled.groups)
-    if len(by_group) < 2:
-        return _Estimate(part, weight, mean, share, labelled=by_group)
-    errors = _error(part, share), _error(part, 0.0)
-    return _Estimate(part, weight, mean, share, *errors, by_group)
+    by_group, units = labelled.shares, labelled.units
+    spread = _spread_of_labels(part)
+    error = _NO_ERROR if units < 2.0 else _error(part, share, part.weight / unknown)
+    return _Estimate(part, weight, mean, alone, spread, share, error, by_group, units)
+
+
+def _spread_of_labels(part: _Part) -> float:
+    """Return the variance of a label, such that n of them have a mean of variance 1/(n - 1) of it.
+
+    With groups it is larger by what they make of the variance.
+    """
+    deviations = _deviations(part.human, part.labelled)
+    return _squares(deviations.values()) * len(part.human)
 
 
 def _share(part: _Part) -> float:
@@ -209,19 +252,37 @@ def _share(part: _Part) -> float:
     human = residuals(part.human, labelled.weights)
     judge = residuals(labelled.judge, labelled.weights)
     covariance = math.fsum(map(mul, human, judge)) / (n - 1)
-    return min(max(covariance / ((1.0 + ratio) * spread), 0.0), 1.0)
+    found = covariance / ((1.0 + ratio) * spread)
+    return min(max(found / max(_steepest(part, judge, (1.0 + ratio) * spread), 1.0), 0.0), 1.0)
 
 
-def _error(part: _Part, share: float) -> _Error:
-    """Return the error of the mean that believes the judge to ``share``."""
+def _steepest(part: _Part, judge: Sequence[float], spread: float) -> float:
+    """Return the largest D (f - mean f) of a label: above 1 it would raise m by being lower.
+
+    ``judge`` are the residuals of the judge's scores of labelled samples. With weights f - mean f
+    is such a residual without the weighted mean of all of them.
+    """
+    labelled, n = part.labelled, len(part.human)
+    gap = _weighted(labelled.judge, labelled) - _weighted(part.others.judge, part.others)
+    centre = _weighted(judge, labelled)
+    return n / (n - 1) * max(gap * (one - centre) for one in judge) / spread
+
+
+def _error(part: _Part, share: float, weight: float) -> _Error:
+    """Return the error of the mean that believes the judge to ``share``.
+
+    The stratum has its ``weight`` of the one more label.
+    """
     rest = [y - share * f for y, f in zip(part.human, part.labelled.judge, strict=True)]
     ours = _deviations(rest, part.labelled)
     theirs = _deviations([share * f for f in part.others.judge], part.others) if share else {}
-    k, squares = len(ours), _squares(ours.values())
-    variance = max(squares * k / (k - 1), (squares + 1.0 / k**2) * k / (k + 1))
+    k, squares = part.labelled.units, _squares(ours.values())
+    variance = max(squares * k / (k - 1), (squares + weight / k**2) * k / (k + 1))
     if not theirs:
         return _Error(variance, ours)
-    variance += _squares(theirs.values()) * len(theirs) / (len(theirs) - 1)
+    # Of others in uneven groups the variance is not known below k = 2; then each counts whole.
+    others = max(part.others.units, 2.0)
+    variance += _squares(theirs.values()) * others / (others - 1)
     by_group = {**theirs, **{group: one + theirs.get(group, 0.0) for group, one in ours.items()}}
     shared = math.fsum(one * theirs[group] for group, one in ours.items() if group in theirs)
     # At least k/(k - 1) times the squares of the groups' deviations: never below 0.
@@ -239,33 +300,43 @@ def _result(
     drawn = [one for one in estimates if one.labelled]
     if not drawn:
         return Corrected(mean, mean, mean, share, labels, None)
-    if any(len(one.labelled) < 2 for one in drawn):
+    fewest = min(one.units for one in drawn)
+    if fewest < 2.0:
         why = "all labels of a stratum are of one group: no interval"
+        if fewest > 1.0:
+            why = f"the labels of a stratum are like those of {fewest:.1f} groups: no interval"
         return Corrected(mean, None, None, share, labels, None, why)
-    variance = _variance(drawn, lambda one: one.error)
+    variance = _variance(drawn)
     labelled = _gathered((one.weight, one.labelled) for one in drawn)
     probability = min(0.5 + confidence / 2.0, LARGEST_PROBABILITY)
-    quantile = t_quantile(probability, max(len(labelled) - len(drawn), 1))
+    units = min(math.fsum(one.units for one in drawn), float(len(labelled)))
+    quantile = t_quantile(probability, max(units - len(drawn), 1.0))
     if differences:
         half = quantile * math.sqrt(variance)
-        ends = max(mean - half, low), min(mean + half, 1.0)
-    else:
-        size = 1.0 / _squares([math.fsum(one) for one in labelled])
-        most = 2.0 * mean * (1.0 - mean) / size
-        ends = wilson_interval(mean, min(variance, most), size, quantile)
-    worth = labels * _variance(drawn, lambda one: one.labels_only) / variance
+        return Corrected(mean, max(mean - half, low), min(mean + half, 1.0), share, labels, None)
+    size = 1.0 / _squares([math.fsum(one) for one in labelled])
+    most = 2.0 * mean * (1.0 - mean) / size
+    ends = wilson_interval(mean, min(variance, most), size, quantile)
+    independent = units / sum(len(one.part.human) for one in drawn)
+    worth = plain_labels(ends[1] - ends[0], mean, _spread(estimates), confidence, independent)
     return Corrected(mean, *ends, share, labels, worth)
 
 
-def _variance(drawn: Sequence[_Estimate], error_of: Callable[[_Estimate], _Error]) -> float:
+def _spread(estimates: Sequence[_Estimate]) -> float:
+    """Return the variance of a label that is drawn from all strata."""
+    centre = math.fsum(one.weight * one.alone for one in estimates)
+    return math.fsum(one.weight * (one.spread + (one.alone - centre) ** 2) for one in estimates)
+
+
+def _variance(drawn: Sequence[_Estimate]) -> float:
     """Return the variance of the strata's mean."""
-    inside = math.fsum(one.weight**2 * error_of(one).variance for one in drawn)
+    inside = math.fsum(one.weight**2 * one.error.variance for one in drawn)
     if len(drawn) == 1:
         return inside
     centre = math.fsum(one.weight * one.mean for one in drawn) / math.fsum(
         one.weight for one in drawn
     )
-    errors = _gathered((one.weight, error_of(one).by_group) for one in drawn)
+    errors = _gathered((one.weight, one.error.by_group) for one in drawn)
     sizes = _gathered((one.mean - centre, one.held) for one in drawn)
     shared = math.fsum(math.fsum(one) ** 2 - _squares(one) for one in errors if len(one) > 1)
     return inside + shared + math.fsum(math.fsum(one) ** 2 for one in sizes)

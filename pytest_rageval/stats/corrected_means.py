@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_rageval.model import (
@@ -22,18 +22,25 @@ from pytest_rageval.stats.label_scale import Scale, average, column_of, digest_o
 from pytest_rageval.stats.label_strata import (
     Key,
     Member,
+    lacking_stratum,
     listed,
     members_of,
+    missing_labels,
+    parts_of,
     saved_draws,
     strata_of,
     without_record,
 )
+from pytest_rageval.stats.verdict_mean import verdict_mean
 from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import counted
 
 
 def corrected_of(result: ScenarioResult, human: HumanLabels, confidence: float = 0.95) -> Corrected:
     """Return the mean that people would give, from the judge's scores and labels of some samples.
+
+    Two levels have the form of ``verdict_mean`` where it holds; all else that of
+    ``corrected_mean``.
 
     Samples whose answers have changed since others were labelled are a stratum of their own; until
     enough of them are labelled, there is no mean.
@@ -52,7 +59,9 @@ def corrected_of(result: ScenarioResult, human: HumanLabels, confidence: float =
         strata += "samples without a score"
     if isinstance(strata, str):
         return _no_mean(strata, labelled)
-    found = corrected_mean([[m.judged for m in part] for part in strata], confidence=confidence)
+    parts = [[one.judged for one in part] for part in strata]
+    found = verdict_mean(parts, confidence) if len(human.levels) == 2 else None
+    found = found or corrected_mean(parts, confidence=confidence)
     return _scaled(found, scale.low, scale.span)
 
 
@@ -82,36 +91,46 @@ def corrected_difference(
     labelled on both sides; until then there is no figure.
     """
     scale = Scale.of(result.info, human)
-    equal: list[Judged] = []
-    parts: dict[Key, list[Member]] = {}
-    draws = [draw for draw in human.draws if draw.strata]
-    for one in _pairs(result, human, baseline, scale):
-        if one.digest == baseline.digests[one.sample_id]:
-            equal.append(one.judged)
-        else:
-            key = tuple(draw.strata.get(one.sample_id, "") for draw in draws)
-            parts.setdefault(key, []).append(one)
-    changed = [one for part in parts.values() for one in part]
+    pairs = list(_pairs(result, human, baseline, scale))
+    equal = [one.judged for one in pairs if one.digest == baseline.digests[one.sample_id]]
+    changed = [one for one in pairs if one.digest != baseline.digests[one.sample_id]]
     labelled = sum(one.is_labelled for one in changed)
-    if not equal and not changed:
+    if not pairs:
         return _no_mean(f"no sample has a {human.metric} and an answer in both runs")
-    lost = without_record(changed, [*human.draws, *saved_draws(result.info)])
+    saved = saved_draws(result.info)
+    lost = without_record(changed, [*human.draws, *saved])
     if lost:
         return _no_mean(lost, labelled)
-    if labelled < min(LEAST_LABELS, len(changed)):
-        missing = [one.sample_id for one in changed if not one.is_labelled]
-        needed = min(LEAST_LABELS, len(changed)) - labelled
-        why = (
-            f"{len(changed)} of {len(equal) + len(changed)} answers differ from those of "
-            f"{baseline.name}: draw both answers of {needed} of them with "
-            f"'pytest --rag-label {needed}' (for instance {listed(missing)})"
-        )
-        return _no_mean(why, labelled)
+    parts = parts_of(changed, human, saved)
+    lacking = _lacking_pairs(parts, labelled, len(pairs), baseline.name) or lacking_stratum(parts)
+    if lacking:
+        return _no_mean(lacking, labelled)
     strata = [[one.judged for one in part] for part in parts.values()]
     strata += [equal] if equal else []
     exact = (len(parts),)  # equal answers are no sample of others
     found = corrected_mean(strata, differences=True, confidence=confidence, exact=exact)
     return replace(_scaled(found, 0.0, scale.span), labels=labelled)
+
+
+def _lacking_pairs(
+    parts: Mapping[Key, Sequence[Member]], labelled: int, pairs: int, baseline: str
+) -> str:
+    """Return how many answers to label on both sides, else ''.
+
+    Those that changed again since they were drawn are no more like the others than changed ones
+    are: they need labels of their own.
+    """
+    changed = [one for part in parts.values() for one in part]
+    needed = min(LEAST_LABELS, len(changed)) - labelled
+    missing = [one.sample_id for one in changed if not one.is_labelled]
+    if needed <= 0:
+        needed, missing = missing_labels(parts)
+    if needed <= 0:
+        return ""
+    return (
+        f"{len(changed)} of {pairs} answers differ from those of {baseline}: draw both answers of "
+        f"{needed} of them with 'pytest --rag-label {needed}' (for instance {listed(missing)})"
+    )
 
 
 def _pairs(

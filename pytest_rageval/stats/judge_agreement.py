@@ -9,13 +9,12 @@ from typing import Final
 from pytest_rageval.model import (
     NOTHING,
     Agreement,
-    Bound,
     HumanLabels,
     ScenarioResult,
 )
 from pytest_rageval.stats.agreement import Rated, agreement
 from pytest_rageval.stats.groups import field_value, group_numbers
-from pytest_rageval.stats.label_scale import Scale, present_labels
+from pytest_rageval.stats.label_scale import Scale, cut_of, present_labels
 from pytest_rageval.stats.label_strata import members_of, saved_draws, strata_of
 from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import is_scored
@@ -32,7 +31,7 @@ def agreement_of(result: ScenarioResult, human: HumanLabels) -> Agreement:
     """
     info, weights = result.info, _drawn_weights(result, human)
     scale = Scale.of(info, human)
-    bound = Bound(min=human.cut) if human.cut is not None else info.thresholds.get(human.metric)
+    bound = cut_of(info, human)
     groups = group_numbers(info, result.samples)
     rated, unscored, stale = [], 0, 0
     for position, sample in enumerate(result.samples):

@@ -53,6 +53,11 @@ class Scale:
         """Return a label as 0..1."""
         return (level - self.label_low) / (self.label_high - self.label_low)
 
+    def verdict(self, score: float, levels: Sequence[float], cut: Bound | None) -> bool | None:
+        """Return whether a score stands for the higher of two levels; None of others."""
+        level = self.level(score, levels, cut) if len(levels) == 2 else None
+        return None if level is None else level == levels[-1]
+
     def level(self, score: float, levels: Sequence[float], cut: Bound | None) -> float | None:
         """Return the level that a score stands for, None if two levels have no bound between."""
         if (self.low, self.high) == (self.label_low, self.label_high):
@@ -72,6 +77,11 @@ def column_of(info: ScenarioInfo, metric: str) -> MetricColumn:
     if metric == WEIGHTED_SCORE:
         return MetricColumn(WEIGHTED_SCORE, range=info.weighted_range)
     return next(column for column in info.metrics if column.name == metric)
+
+
+def cut_of(info: ScenarioInfo, human: HumanLabels) -> Bound | None:
+    """Return from where on a score that is no level means the higher of two; None if unsaid."""
+    return Bound(min=human.cut) if human.cut is not None else info.thresholds.get(human.metric)
 
 
 def digest_of(sample: SampleResult) -> str:

@@ -17,7 +17,7 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.stats.corrected import LEAST_LABELS, Judged
 from pytest_rageval.stats.groups import group_numbers
-from pytest_rageval.stats.label_scale import Scale, average, digest_of, present_labels
+from pytest_rageval.stats.label_scale import Scale, average, cut_of, digest_of, present_labels
 from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import counted
@@ -58,7 +58,7 @@ class Member:
 def members_of(result: ScenarioResult, human: HumanLabels, scale: Scale) -> Iterator[Member]:
     """Yield the samples with a score and a weight; labels that a person chose correct nothing."""
     expected = [sample for sample in result.samples if sample.is_expected]
-    groups = group_numbers(result.info, expected)
+    groups, cut = group_numbers(result.info, expected), cut_of(result.info, human)
     everyone = all(
         present_labels(sample, human.labels.get(sample.sample_id, ()))
         for sample in expected
@@ -74,7 +74,8 @@ def members_of(result: ScenarioResult, human: HumanLabels, scale: Scale) -> Iter
         ]
         said = average([scale.label(label.value) for label in counting])
         group = None if groups is None else groups[at]
-        judged = Judged(scale.score(score), said, sample.sample_weight, group)
+        verdict = scale.verdict(score, human.levels, cut)
+        judged = Judged(scale.score(score), said, sample.sample_weight, group, verdict)
         yield Member(sample.sample_id, judged, digest_of(sample), labels)
 
 
@@ -130,11 +131,32 @@ def strata_of(
     reason = _undrawn(members, labelled) or without_record(members, [*human.draws, *saved])
     if reason:
         return reason
+    parts = parts_of(members, human, saved)
+    return _lacking(parts, len(members)) or list(parts.values())
+
+
+def parts_of(
+    members: Sequence[Member], human: HumanLabels, saved: Sequence[Draw]
+) -> Mapping[Key, list[Member]]:
+    """Return the members by the strata that they had when labels were drawn."""
     parts: dict[Key, list[Member]] = {}
     draws = bearing_draws(members, human, saved)
     for one in members:
         parts.setdefault(tuple(code_in(draw, one) for draw in draws), []).append(one)
-    return _lacking(parts, len(members)) or list(parts.values())
+    return parts
+
+
+def missing_labels(parts: Mapping[Key, Sequence[Member]]) -> tuple[int, list[str]]:
+    """Return how many labels the changed answers lack, and the ids of those without one.
+
+    They need LEAST_LABELS, or all. Of answers that were not drawn, none says anything.
+    """
+    changed = {key: part for key, part in parts.items() if CHANGED in key}
+    short = [part for part in changed.values() if _is_short(part, LEAST_LABELS)]
+    needed = sum(
+        min(LEAST_LABELS, len(part)) - sum(one.is_labelled for one in part) for part in short
+    )
+    return needed, [one.sample_id for part in short for one in part if not one.is_labelled]
 
 
 def _undrawn(members: Sequence[Member], labelled: Sequence[Member]) -> str:
@@ -176,18 +198,26 @@ def without_record(members: Sequence[Member], draws: Sequence[Draw]) -> str:
 
 
 def _is_of_a_draw(sample_id: str, label: Label, draws: Iterable[Draw]) -> bool:
-    """Return whether a draw has this answer in the stratum that the label names."""
-    return any(
-        draw.strata.get(sample_id) == label.drawn and draw.digests.get(sample_id) == label.digest
-        for draw in draws
+    """Return whether a draw has the sample in the stratum that the label names.
+
+    The label may be about another answer on record: that of a saved run comes along with the one
+    that was drawn, and has its code.
+    """
+    draws = list(draws)
+    return is_on_record(sample_id, label, draws) and any(
+        draw.strata.get(sample_id) == label.drawn for draw in draws
     )
 
 
 def _bears(draw: Draw, members: Sequence[HasLabels], *, is_current: bool) -> bool:
-    """Return whether labels of this draw are used: of present answers, or of earlier ones."""
+    """Return whether labels of this draw are used: of present answers, or of earlier ones.
+
+    A code is of one draw alone, also where the label is about the answer of a saved run that came
+    along: who drew it looked at this draw's strata.
+    """
     return any(
         label.drawn == draw.strata.get(one.sample_id, RANDOM)
-        and label.digest == draw.digests.get(one.sample_id)
+        and (label.drawn != RANDOM or label.digest == draw.digests.get(one.sample_id))
         and (label.digest == one.digest) == is_current
         for one in members
         for label in one.labels
@@ -196,17 +226,18 @@ def _bears(draw: Draw, members: Sequence[HasLabels], *, is_current: bool) -> boo
 
 def _lacking(parts: Mapping[Key, Sequence[Member]], total: int) -> str:
     """Return which labels are missing for a mean, else ''."""
-    changed = [one for key, part in parts.items() if CHANGED in key for one in part]
-    short = [part for key, part in parts.items() if CHANGED in key and _is_short(part, 10)]
-    if short:
-        missing = [one.sample_id for part in short for one in part if not one.is_labelled]
-        needed = sum(
-            min(LEAST_LABELS, len(part)) - sum(one.is_labelled for one in part) for part in short
-        )
+    changed = sum(len(part) for key, part in parts.items() if CHANGED in key)
+    needed, missing = missing_labels(parts)
+    if needed:
         return (
-            f"{len(changed)} of {total} answers changed since they were labelled: draw {needed} "
+            f"{changed} of {total} answers changed since they were labelled: draw {needed} "
             f"of them with 'pytest --rag-label {needed}' (for instance {listed(missing)})"
         )
+    return lacking_stratum(parts)
+
+
+def lacking_stratum(parts: Mapping[Key, Sequence[Member]]) -> str:
+    """Return which of several strata has fewer than two labels, else ''."""
     for part in parts.values():
         if len(parts) > 1 and _is_short(part, 2):
             count = sum(one.is_labelled for one in part)

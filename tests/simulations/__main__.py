@@ -28,7 +28,7 @@ import labelled
 import people_and_judges
 import populations
 import turns as worse
-from labelled import ByVerdict, Changed, Grouped, Uniform, compared
+from labelled import ByVerdict, Changed, ChangedByVerdict, Grouped, Uniform, compared
 from simulated import (
     WEIGHTS,
     Coverage,
@@ -238,12 +238,16 @@ def labels(draws: int) -> None:
         _row(f"{name}: labels only", (str(one.labels_only) for one in found))
         _row(f"{name}: judge only", (str(one.judge_only) for one in found))
     _table("strata, differences: corrected", LABELLED)
+    three = ChangedByVerdict(labelled.good(gpt_4), labelled.good(davinci))
     for name, draw in (
         ("openqa, gpt-4, 60 of text-davinci-003 changed", Changed(gpt_4, davinci)),
         ("evouna, fid, 60 of chatgpt changed", Changed(fid, chatgpt)),
         ("evouna, fid, 10 of chatgpt changed, all labelled", Changed(fid, chatgpt, 10)),
         ("openqa, gpt-4, by verdict", ByVerdict(gpt_4)),
+        ("openqa, gpt-4, a good system, by verdict", ByVerdict(labelled.good(gpt_4))),
         ("evouna, fid, by verdict", ByVerdict(fid)),
+        ("evouna, fid, a good system, by verdict", ByVerdict(labelled.good(fid))),
+        ("a good system by verdict, and 60 changed", three),
     ):
         _row(name, (str(compared(draw, n, draws).corrected) for n in LABELLED))
     differences = Uniform(labelled.evouna_differences("gpt4", "chatgpt"))

@@ -18,6 +18,7 @@ from pytest_rageval.stats.corrected import Judged, corrected_mean
 from pytest_rageval.stats.influence import Counted, table_interval
 from pytest_rageval.stats.kappa import cohen_kappa, kappa_influence
 from pytest_rageval.stats.summary import weighted_interval
+from pytest_rageval.stats.verdict_mean import verdict_mean
 
 RUN = 300
 CHANGED = 60
@@ -75,7 +76,8 @@ def compared(
     truths = []
     for _ in range(draws):
         strata, truth = draw(n, random)
-        found = corrected_mean(strata, differences=differences)
+        found = None if differences else verdict_mean(strata)
+        found = found or corrected_mean(strata, differences=differences)
         assert found.ci_low is not None
         assert found.ci_high is not None
         truths.append(truth)
@@ -140,17 +142,31 @@ class ByVerdict:
     """Labels drawn by the judge's verdict, in proportion, but five of each at least."""
 
     both: Both
+    size: int = RUN
 
     def __call__(self, n: int, random: np.random.Generator) -> Drawn:
-        run = [self.both[at] for at in random.integers(0, len(self.both), RUN)]
+        run = [self.both[at] for at in random.integers(0, len(self.both), self.size)]
         strata = [[one for one in run if one[1] == verdict] for verdict in (0.0, 1.0)]
-        few = min(max(round(n * len(strata[0]) / RUN), 5), n - 5)
+        few = min(max(round(n * len(strata[0]) / self.size), 5), n - 5)
         sizes = (few, n - few)
         found = [
-            [Judged(f, y if at < size else None) for at, (y, f) in enumerate(stratum)]
+            [_judged(f, y if at < size else None) for at, (y, f) in enumerate(stratum)]
             for stratum, size in zip(strata, sizes, strict=True)
         ]
         return found, _truth(self.both)
+
+
+@dataclass(frozen=True)
+class ChangedByVerdict:
+    """Labels by verdict, and ten of a fifth of the run that has changed: three strata."""
+
+    both: Both
+    changed: Both
+
+    def __call__(self, n: int, random: np.random.Generator) -> Drawn:
+        (low, high), truth = ByVerdict(self.both, RUN - CHANGED)(n - 10, random)
+        new = _run(self.changed, CHANGED, 10, random)
+        return [low, high, new], truth + CHANGED / RUN * (_truth(self.changed) - truth)
 
 
 @dataclass(frozen=True)
@@ -234,9 +250,14 @@ def _run(
     """Return ``size`` samples at random, with replacement; the first ``n`` are labelled."""
     picked = random.integers(0, len(both), size).tolist()
     return [
-        Judged(both[where][1], both[where][0] if at < n else None, weights[at])
+        _judged(both[where][1], both[where][0] if at < n else None, weights[at])
         for at, where in enumerate(picked)
     ]
+
+
+def _judged(judge: float, human: float | None, weight: float = 1.0) -> Judged:
+    """Return a sample; 0 and 1 are verdicts. Scores such as F1 have none without a threshold."""
+    return Judged(judge, human, weight, verdict=judge == 1.0 if judge in (0.0, 1.0) else None)
 
 
 def _truth(both: Both) -> float:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 import people_and_judges
 import populations
 import pytest
-from labelled import Uniform, compared
+from labelled import ByVerdict, Uniform, compared
 from others_data import others_data
 from simulated import (
     WEIGHTS,
@@ -138,12 +139,12 @@ def test_an_error_bound_is_kept() -> None:
 def test_corrected_means_hold_the_truth_where_the_judges_own_do_not() -> None:
     """300 answers, 30 of them labelled: narrower than the labels alone.
 
-    96 to 97 % in 4,000 draws; 2 · √(0.965 · 0.035/200) = 0.026.
+    94.2 and 94.3 % in 3,000 draws; 3 · √(0.942 · 0.058/200) = 0.05.
     """
     others_data("data/evouna-nq")
     for both in (people_and_judges.openqa("gpt-4"), people_and_judges.evouna("fid")):
         found = compared(Uniform(both), 30, 200)
-        assert 0.94 <= found.corrected.held <= 0.99
+        assert 0.89 <= found.corrected.held <= 0.99
         assert found.corrected.width <= found.labels_only.width
         assert found.judge_only.held < 0.9
 
@@ -194,6 +195,29 @@ def test_every_coefficient_has_an_interval_that_holds_the_truth(n: int) -> None:
         for name, found in agreeing.coverage(people, names, n, 150).items():
             assert found.held >= 0.9, name
             assert found.above <= 0.085, name
+
+
+@pytest.mark.parametrize(
+    ("draw", "n", "held", "width"),
+    [
+        (lambda: ByVerdict(people_and_judges.openqa("gpt-4")), 20, 0.942, 0.305),
+        (lambda: ByVerdict(labelled.good(people_and_judges.openqa("gpt-4"))), 20, 0.953, 0.217),
+        (lambda: ByVerdict(labelled.good(people_and_judges.evouna("fid"))), 50, 0.948, 0.134),
+        (lambda: Uniform(labelled.good(people_and_judges.openqa("gpt-4"))), 20, 0.954, 0.220),
+        (lambda: Uniform(people_and_judges.openqa("gpt-4")), 20, 0.945, 0.311),
+    ],
+)
+def test_yes_and_no_have_intervals_that_others_found(
+    draw: Callable[[], Any], n: int, held: float, width: float
+) -> None:
+    """N8: figures of code that was written separately, on 3,000 draws; here on 300.
+
+    3 · √(0.95 · 0.05/300) = 0.038; the mean of widths varies by less than a hundredth.
+    """
+    others_data("data/evouna-nq")
+    found = compared(draw(), n, 300).corrected
+    assert found.held == pytest.approx(held, abs=0.038)
+    assert found.width == pytest.approx(width, rel=0.05)
 
 
 @pytest.mark.parametrize(

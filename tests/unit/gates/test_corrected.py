@@ -62,12 +62,14 @@ def test_the_mean_that_people_would_give_is_compared(result: Result) -> None:
 
 
 def test_the_lower_end_of_its_interval_is_compared(result: Result) -> None:
-    """F4: S = 3, so v = 4/17/16 = 0.014706 and n_eff = 0.1875/v = 12.75; t(15) = 2.1314."""
+    """N8: .2 of the answers have a verdict without labels, of the others 12 of 16 are good.
+
+    0.46272 is the 2.5 % quantile of 20 million draws (numpy) of W p + (1 - W) q, W ~ Beta(20, 80),
+    p ~ Beta(1/2, 1/2), q ~ Beta(12.5, 4.5).
+    """
     gates = {"judge": {"lower_bound": {"min": 0.5, "corrected": True}}}
     found = check(result, gates, people(SIXTEEN))
-    # centre (0.75 + 4.5430/25.5)/(1 + 4.5430/12.75) = 0.684324; half width 2.1314/1.35631 *
-    # sqrt(0.014706 + 4.5430/650.25) = 0.23145
-    assert found.observed == pytest.approx(0.45287, abs=5e-5)
+    assert found.observed == pytest.approx(0.46272, abs=1e-3)
     assert found.outcome == "failed"
 
 

@@ -7,11 +7,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pytest_rageval.model import Corrected
 from pytest_rageval.stats.corrected import Judged, corrected_mean
+from pytest_rageval.stats.student import t_quantile
 
 # Student's 97.5 % quantiles by degrees of freedom, from scipy.
+T_UNEQUAL = 6.7995860529289684
+"""scipy.stats.t.ppf(0.975, 100 / 42 - 1)"""
+
 T_975 = {4: 2.7764451051977987, 9: 2.2621571628540993, 18: 2.10092204024096}
 
 SAID = (0, 1, 1, 0, 1, 1, 1, 0, 1, 1)
@@ -54,18 +60,22 @@ def test_equal_weights_and_groups_of_one_change_nothing() -> None:
     assert 0.3 < plain.share < 1.0
 
 
-def test_labels_are_worth_more_with_a_judge() -> None:
-    """Variances of the guard: S of Y is 2.1, that of Y - lambda f less."""
-    found = corrected_mean([RUN])
-    share = found.share
-    assert share is not None
-    rest = [y - share * f for y, f in zip(SAID, JUDGED, strict=True)]
-    mean = sum(rest) / 10
-    variance = (sum((one - mean) ** 2 for one in rest) + 1) / 11 / 10
-    middle = sum(OTHERS) / 12
-    variance += share**2 * sum((one - middle) ** 2 for one in OTHERS) / 11 / 12
-    assert found.worth == pytest.approx(10 * (3.1 / 11 / 10) / variance, rel=1e-12)
-    assert found.labels == 10
+def test_labels_are_worth_as_many_as_are_as_sure_alone() -> None:
+    """N12: so many labels, and not one less, have a plain interval as narrow."""
+    verdicts = [1.0, 1.0, 0.0] * 10
+    found = corrected_mean([labelled(verdicts, verdicts) + others(verdicts * 9)])
+    low, high = ends(found)
+    assert found.labels == 30
+    assert found.mean == pytest.approx(2 / 3)
+    assert found.worth is not None
+    assert found.worth > 50
+
+    def width(n: float) -> float:
+        z = t_quantile(0.975, n - 1)
+        lowest, highest = wilson(2 / 3, n - 1, z)
+        return highest - lowest
+
+    assert width(found.worth) <= high - low < width(found.worth - 1)
 
 
 def test_a_constant_judge_leaves_the_labels_with_their_weights() -> None:
@@ -118,7 +128,7 @@ def test_a_run_that_is_labelled_throughout_stands_for_more_like_it() -> None:
     found = corrected_mean([labelled(SAID, JUDGED)])
     assert (found.mean, found.share) == (pytest.approx(0.7), 0.0)
     assert ends(found) == pytest.approx(wilson(0.7, 0.21 / (3.1 / 110), T_975[9]), rel=1e-9)
-    assert found.worth == pytest.approx(10.0)
+    assert found.worth == 9  # the one more label of the guard costs one
     known = corrected_mean([labelled(SAID, JUDGED)], exact={0})
     assert (known.mean, *ends(known)) == pytest.approx((0.7, 0.7, 0.7))
     assert (known.worth, known.labels) == (None, 10)
@@ -145,13 +155,35 @@ def test_strata_are_weighted_by_their_share() -> None:
 
 
 def test_the_sizes_of_strata_are_a_matter_of_chance() -> None:
-    """40 samples each, 7 and 3 of 10 right: m = 1/2, v = 2 (2.1 + 1)/11/10/4 + .04/80."""
+    """40 samples each, 7 and 3 of 10 right: m = 1/2.
+
+    N8: they share the one more label, but S/(n - 1) is more than (S + 1/2)/(n + 1) here: v = 2
+    (2.1/9/10)/4 + .04/80.
+    """
     first = labelled(SAID) + others([1.0] * 30)
     second = labelled([1 - one for one in SAID]) + others([1.0] * 30)
     found = corrected_mean([first, second])
-    variance = 3.1 / 110 / 2 + 0.04 / 80
+    variance = max(2.1 / 9, 2.6 / 11) / 10 / 2 + 0.04 / 80
     assert found.mean == pytest.approx(0.5)
     assert ends(found) == pytest.approx(wilson(0.5, 0.25 / variance, T_975[18]), rel=1e-9)
+
+
+def test_strata_share_the_one_more_label() -> None:
+    """N8: 1 of 10 wrong in each of two equal strata: S = .9, v = 2 ((.9 + 1/2)/11/10)/4."""
+    said = [1.0] * 9 + [0.0]
+    stratum = labelled(said) + others([1.0] * 30)
+    found = corrected_mean([stratum, stratum])
+    variance = 1.4 / 11 / 10 / 2
+    assert ends(found) == pytest.approx(wilson(0.9, 0.09 / variance, T_975[18]), rel=1e-9)
+
+
+def test_what_is_known_has_no_part_of_the_one_more_label() -> None:
+    """N8: the stratum that is not known has all of it, whatever its size: v = (3.1/11/10)/4."""
+    known = labelled([1.0] * 10 + [0.0] * 10)
+    found = corrected_mean([labelled(SAID) + others([1.0] * 10), known])
+    variance = 3.1 / 11 / 10 / 4
+    assert found.mean == pytest.approx(0.6)
+    assert ends(found) == pytest.approx(wilson(0.6, 0.24 / variance, T_975[9]), rel=1e-9)
 
 
 def test_share_is_the_strata_share_by_weight() -> None:
@@ -193,6 +225,29 @@ def test_labels_of_a_group_count_once() -> None:
     assert ends(found) == pytest.approx(wilson(0.6, 0.24 / (2.2 / 25 * 5 / 6), T_975[4]), rel=1e-9)
 
 
+def test_labels_of_unequal_groups_are_like_those_of_fewer() -> None:
+    """N12: groups of 6, 2, 1 and 1 of ten labels, the first two right: k = 100/(36 + 4 + 1 + 1).
+
+    Deviations: .6 · .2, .2 · .2, -.1 · .8 twice; their squares sum to .0288.
+    """
+    said, group = [1.0] * 8 + [0.0] * 2, [0] * 6 + [1] * 2 + [2, 3]
+    run = [replace(one, group=at) for one, at in zip(labelled(said), group, strict=True)]
+    k = 100 / 42
+    variance = max(0.0288 * k / (k - 1), (0.0288 + 1 / k**2) * k / (k + 1))
+    # At least half of the labels' own size: 2 · .16/k.
+    size = 0.16 / min(variance, 2 * 0.16 / k)
+    found = corrected_mean([run])
+    assert ends(found) == pytest.approx(wilson(0.8, size, T_UNEQUAL), rel=1e-9)
+
+
+def test_labels_that_are_nearly_all_of_one_group_have_no_interval() -> None:
+    """N12: 9 and 1: k = 100/82."""
+    run = [replace(one, group=int(at == 9)) for at, one in enumerate(labelled(SAID))]
+    found = corrected_mean([run])
+    assert (found.mean, found.ci_low) == (pytest.approx(0.7), None)
+    assert found.why == "the labels of a stratum are like those of 1.2 groups: no interval"
+
+
 def test_all_labels_of_one_group_have_no_interval() -> None:
     run = [replace(one, group=1) if one.human is not None else one for one in RUN]
     found = corrected_mean([run])
@@ -232,15 +287,16 @@ def test_groups_of_labelled_and_other_samples_have_one_deviation() -> None:
 def test_strata_that_share_groups_add_their_covariance() -> None:
     """The same samples twice, in the same groups: v = v/2 + Σ z²/2, z = (x - .7)/10.
 
-    There are 10 groups, so 10 - 2 degrees; with groups of their own v/2 and 20 - 2.
+    They share the one more label, v = (2.1 + 1/2)/11/10. There are 10 groups, so 10 - 2 degrees;
+    with groups of their own v/2 and 20 - 2.
     """
     stratum = [replace(one, group=at) for at, one in enumerate(labelled(SAID) + others([1.0] * 9))]
     shared = corrected_mean([stratum, stratum])
-    variance = 3.1 / 110 / 2 + 2.1 / 100 / 2
+    variance = 2.6 / 110 / 2 + 2.1 / 100 / 2
     t = 2.306004135033371  # scipy.stats.t.ppf(0.975, 8)
     assert ends(shared) == pytest.approx(wilson(0.7, 0.21 / variance, t), rel=1e-9)
     apart = corrected_mean([stratum, [replace(one, group=None) for one in stratum]])
-    assert ends(apart) == pytest.approx(wilson(0.7, 0.21 / (3.1 / 220), T_975[18]), rel=1e-9)
+    assert ends(apart) == pytest.approx(wilson(0.7, 0.21 / (2.6 / 220), T_975[18]), rel=1e-9)
 
 
 def test_differences_have_a_t_interval_within_their_range() -> None:
@@ -256,15 +312,20 @@ def test_differences_have_a_t_interval_within_their_range() -> None:
 
 
 def test_a_mean_stays_in_its_range() -> None:
-    """The labels' mean is .95; the judge gives them .72 and the others 1, lambda is .04/.1019.
+    """The labels' mean is .95; the judge gives them .72 and the others 1.
 
-    Beyond 1 it is 1, with the interval of ten labels that are all right.
+    N8: lambda would be .04/.1019 = .39. The label that is lowest for the judge would then lower the
+    mean by being higher, so lambda is divided by 10/9 · .28 · .72/.1019.
     """
     said, judged = [1.0] * 9 + [0.5], [0.8] * 9 + [0.0]
     found = corrected_mean([labelled(said, judged) + others([1.0] * 10)])
-    assert found.share == pytest.approx(0.04 / (2 * 0.968 / 19))
-    assert found.mean == 1.0
-    assert ends(found) == (pytest.approx(1 / (1 + T_975[9] ** 2 / 10), rel=1e-9), 1.0)
+    spread = 2 * 0.968 / 19
+    assert found.share == pytest.approx(0.04 / spread / (10 / 9 * 0.28 * 0.72 / spread))
+    assert found.mean == pytest.approx(0.95 + 0.28 * (found.share or 0.0))
+    raised = [
+        replace(one, human=1.0) if one.human == 0.5 else one for one in labelled(said, judged)
+    ]
+    assert corrected_mean([raised + others([1.0] * 10)]).mean == 1.0
 
 
 def test_near_the_edge_labels_keep_half_their_worth() -> None:
@@ -287,3 +348,29 @@ def test_a_judge_that_errs_the_other_way_is_not_believed() -> None:
 def _spread(found: Corrected) -> float:
     mean = found.mean or 0.0
     return mean * (1.0 - mean)
+
+
+said = st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=9, max_size=14)
+weights = st.lists(st.sampled_from([1.0, 1.0, 2.0]), min_size=15, max_size=15)
+
+
+@settings(max_examples=150, deadline=None)
+@given(said, weights, st.sampled_from([0.7, 0.8, 0.9]), st.integers(5, 30), st.booleans())
+def test_a_lower_label_never_raises_a_mean(
+    human: list[float], weight: list[float], judge: float, unlabelled: int, grouped: bool
+) -> None:
+    """N8: the judge finds one labelled answer bad, and all others better than the labelled ones.
+
+    A lower label of that one makes the judge look right, and lambda would carry the others upwards.
+    """
+    run = [
+        Judged(judge, one, weight[at], at // 3 if grouped else None) for at, one in enumerate(human)
+    ]
+    bad = Judged(0.0, 1.0, weight[14], 9 if grouped else None)
+    before, after = (
+        corrected_mean([[*run, replace(bad, human=one), *others([1.0] * unlabelled)]]).mean
+        for one in (1.0, 0.0)
+    )
+    assert before is not None
+    assert after is not None
+    assert after <= before + 1e-9
