@@ -35,10 +35,11 @@ def test_the_run_says_how_many_groups_there_are(project: Project, run: Run) -> N
     assert remark in result.outlines
     assert project.results()["groups"] == {"field": "question_id", "n": 5}
     em = project.results()["metrics"]["em"]
-    # m = 0.8; sums of residuals -0.8, -2.2, 1, 1, 1: v = 5/4 · 8.48/400 = 0.0265,
-    # n_eff = 0.16/v = 6.0377, t(0.975; 4) = 2.776445: 0.631763 - 0.343546.
+    # Means 0, 1/4, 1, 1, 1 with weights 1, 4, 5, 5, 5, and one more of 0 with 92/20 = 4.6. M <= c
+    # where 5(1 - c)·Gamma(3) <= Σ a·E, a = c, 4c - 1, 4.6c: P = Σ A·(a/(a + 5(1 - c)))³, A = the
+    # product of a/(a - a') over the other two. It is 0.025 at c = 0.278297.
     assert em["mean"] == 0.8
-    assert em["ci_low"] == pytest.approx(0.288217, abs=1e-5)
+    assert em["ci_low"] == pytest.approx(0.278297, abs=1e-5)
     assert "n 20 in 5 groups" in project.results()["gates"][0]["message"]
     summary = (project.folder() / "summary.md").read_text("utf-8")
     assert "- groups: 20 samples in 5 groups (`question_id`)" in summary
