@@ -203,9 +203,10 @@ class Agreement:
 class Corrected:
     """A mean of the judge's scores corrected by labels, with its 95 % interval, in its unit.
 
-    ``share`` (lambda) is how far the judge is believed, from 0 to 1. ``labels`` counts the samples
-    whose labels were used; ``worth`` how many labels would say as much without the judge. ``why``
-    says why there is no mean, or no interval.
+    ``share`` (lambda) is how far the judge is believed, from 0 to 1; None where yes and no were
+    drawn by strata. ``labels`` counts the samples whose labels were used; ``worth`` how many would
+    have as narrow an interval without the judge (None of differences). ``why`` says why there is no
+    mean, or no interval.
     """
 
     mean: float | None

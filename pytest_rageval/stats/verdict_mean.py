@@ -6,13 +6,13 @@ Of the answers that the judge accepts people accept a share, and of those that i
 
 with k_h of n_h labels of class h positive and W_h the class's share of all answers, which has a
 chance of its own (Dirichlet), since the mean is meant beyond these answers. A class is a stratum of
-the draw, divided by the judge's verdict. The ends are quantiles of p (``beta_sum``).
+the draw; one or two of them are divided by the judge's verdict. The ends are quantiles of p
+(``beta_sum``).
 
 The form depends on how labels are declared, on weights, groups, strata and whether the judge's
 scores are verdicts, and never on what people said. So a lower label lowers the mean and both ends,
 or leaves them. If the judge rejects one more of the answers without a label, the mean does not rise
-either. The lower end may, by a share of 1/(n + N), where people accept about as much of what the
-judge rejects.
+either; the lower end may a little, where people accept about as much of what the judge rejects.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ from pytest_rageval.stats.plain_labels import plain_labels
 
 MOST_STRATA: Final = 4
 """Each class has half a yes and half a no that nobody gave; of many classes these would count."""
+
+_DIVIDED: Final = 2
+"""Up to so many strata are divided by verdict; more of them say by themselves what is alike."""
 
 _EQUAL: Final = 1e-9
 
@@ -59,7 +62,7 @@ def verdict_mean(strata: Sequence[Sequence[Judged]], confidence: float = 0.95) -
         return None
     exact = math.fsum(_positive(part) for part in known) / total
     open_share = sum(map(len, drawn)) / total
-    estimates = [_estimate(part) for part in drawn]
+    estimates = [_estimate(part, len(drawn)) for part in drawn]
     mean = exact + math.fsum(
         len(part) / total * one for part, (one, _) in zip(drawn, estimates, strict=True)
     )
@@ -91,7 +94,7 @@ def _classes(drawn: Sequence[Sequence[Judged]]) -> tuple[Cell, ...] | None:
     """
     if not drawn or len(drawn) > MOST_STRATA or (len(drawn) == 1 and not _is_judged(drawn[0])):
         return None
-    return tuple(cell for part in drawn for cell in _divided(part))
+    return tuple(cell for part in drawn for cell in _divided(part, len(drawn)))
 
 
 def _is_judged(part: Sequence[Judged]) -> bool:
@@ -103,17 +106,17 @@ def _by_verdict(part: Sequence[Judged]) -> list[list[Judged]]:
     return [[one for one in part if one.verdict is verdict] for verdict in (False, True)]
 
 
-def _divided(part: Sequence[Judged]) -> tuple[Cell, ...]:
+def _divided(part: Sequence[Judged], strata: int) -> tuple[Cell, ...]:
     """Return the classes of a stratum; one if the judge divides nothing, or all is labelled."""
-    if not _is_judged(part) or _labels(part) == len(part):
+    if strata > _DIVIDED or not _is_judged(part) or _labels(part) == len(part):
         return (_cell(part),)
     return tuple(_cell(one) for one in _by_verdict(part) if one)
 
 
-def _estimate(part: Sequence[Judged]) -> tuple[float, float]:
+def _estimate(part: Sequence[Judged], strata: int) -> tuple[float, float]:
     """Return the mean of a stratum, and lambda."""
     alone = _positive(part) / _labels(part)
-    if not _is_judged(part):
+    if strata > _DIVIDED or not _is_judged(part):
         return alone, 0.0
     rejected, accepted = _by_verdict(part)
     if not _labels(rejected) or not _labels(accepted):

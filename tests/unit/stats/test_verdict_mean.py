@@ -80,6 +80,15 @@ def test_strata_of_a_draw_are_classes_too() -> None:
     assert found(without) == one
 
 
+def test_one_or_two_strata_are_divided_by_verdict_and_no_more() -> None:
+    """Changed answers are one class more beside the verdicts of the draw."""
+    cells = (Cell(60, 4, 2.0), Cell(240, 16, 15.0))
+    assert ends(found([RUN, RUN])) == share_interval(cells * 2, 0.95)
+    whole = (Cell(300, 20, 17.0),)
+    assert ends(found([RUN] * 3)) == share_interval(whole * 3, 0.95)
+    assert found([RUN] * 3).mean == pytest.approx(17 / 20)
+
+
 def test_a_judge_that_is_worse_than_chance_is_not_believed() -> None:
     """Nor is one of whose verdicts none is labelled: the mean of the labels alone."""
     run = answers(False, [1] * 5, 100) + answers(True, [1, 0] * 5, 100)
