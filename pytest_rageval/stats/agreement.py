@@ -290,8 +290,10 @@ def _add_bias(figures: _Figures, rated: Sequence[Rated], unit: Callable[[float],
     )
     k, ends = _independent(shares, groups), None
     if k >= 2.0:
-        # The group that is added is as much of one kind as those there are.
-        alike = min(squares / apart * k / _independent(shares, None), 1.0) if apart else 1.0
+        # The group that is added is as much of one kind as those there are, and no less than one
+        # of independent samples: errors that cancel out in every group leave no variance.
+        least = k / _independent(shares, None)
+        alike = min(max(squares / apart, 1.0) * least, 1.0) if apart else 1.0
         variance = max(squares * k / (k - 1.0), (squares + alike / (k * k)) * k / (k + 1.0))
         half = t_quantile(0.975, k - 1.0) * math.sqrt(variance)
         ends = (bias - half, bias + half)

@@ -49,11 +49,13 @@ class Counted:
     """Samples by their cell, as a table that sums to the number of them that are independent.
 
     ``units`` are the groups that make up the table, on its scale; None where each sample is for
-    itself, and in one cell.
+    itself, and in one cell. ``apart``, in 0..1, says how much of one kind a group would be if its
+    samples were independent: 1/m of m equal ones.
     """
 
     table: Table
     units: Sequence[Unit] | None
+    apart: float = 1.0
 
     @classmethod
     def of(
@@ -69,9 +71,10 @@ class Counted:
         squares = _squares(sizes)
         if squares == 0.0:
             return None
+        apart = _squares(weight for sample in samples for weight in sample.values()) / squares
         scale = math.fsum(sizes) / squares
         units = [{cell: weight * scale for cell, weight in unit.items()} for unit in units]
-        return cls(_summed(units, rows, columns), None if groups is None else units)
+        return cls(_summed(units, rows, columns), None if groups is None else units, apart)
 
     @property
     def size(self) -> float:
@@ -88,7 +91,9 @@ def table_interval(
     otherwise the interval of perfect agreement has no width, and that of a small table is too
     short. (Half a one on each of 25 cells would drown the data.) The interval lies within
     ``lowest``..1 and holds ``value``. With groups the variance is that of their sums, with t of
-    their number less 1; below two, or without a table or value, there is no interval.
+    their number less 1; a group that is added is as much of one kind as those there are, and never
+    less than one of independent samples: groups of the same mix, whose sums do not vary, would
+    leave no width. Below two groups, or without a table or value, there is no interval.
     """
     if counted is None or value is None:
         return None
@@ -101,8 +106,8 @@ def table_interval(
     quantile, found = Z_95, _table_squares(cells, table)
     if units is not None:
         apart, found = found, size / (size - 1.0) * _squares(_moved(cells, one) for one in units)
-        # A group that is added is as much of one kind as those there are: 1 if each is wholly so.
-        added *= min(found / apart, 1.0)
+        # 1 if each is wholly of one kind.
+        added *= min(max(found / apart, counted.apart), 1.0)
         quantile = t_quantile(0.975, size - 1.0)
     half = quantile * math.sqrt(found + added) / (size + _ADDED)
     return min(max(centre - half, lowest), value), max(min(centre + half, 1.0), value)

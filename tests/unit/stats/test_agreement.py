@@ -94,6 +94,17 @@ def test_groups_make_the_bias_less_sure() -> None:
     assert (found.bias_low, found.bias_high) == pytest.approx((-half, half))
 
 
+def test_errors_that_cancel_out_in_every_group_leave_the_bias_a_width() -> None:
+    """N3: six groups of six, in each one judged too high and one too low: all sums are 0.
+
+    The group more is at least one of six independent samples: variance (0 + 1/6 / 36) · 6/7.
+    """
+    mix = [(1, 1), (1, 1), (1, 1), (0, 0), (1, 0), (0, 1)]
+    found = agreement([rate(*one, group=at) for at in range(6) for one in mix], BINARY)
+    half = 2.5705818356363146 * (6 / 7 / 216) ** 0.5  # scipy.stats.t.ppf(0.975, 5)
+    assert (found.bias_low, found.bias_high) == pytest.approx((-half, half))
+
+
 def test_levels_are_brought_to_the_same_unit_as_scores() -> None:
     """4 and 2 of 1..5 are .75 and .25; the judge's .75 and .5 are 0 and .25 above people."""
     rated = [rate(4, 4, unit=0.75), rate(2, 3, unit=0.5)]

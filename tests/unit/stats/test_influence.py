@@ -194,6 +194,24 @@ def test_perfect_agreement_keeps_a_width(name: str, by_group: bool) -> None:
     assert 0.8 < lows[-1] < 0.999
 
 
+def test_groups_of_the_same_mix_keep_a_width() -> None:
+    """N3: sums of six such groups are alike; two groups of six independent samples are added.
+
+    The table counts the six: 3, 1, 1 and 1, and half a one on each of the four cells, which moves
+    the mean of each group a little off 0.
+    """
+    mix = [(1, 1), (1, 1), (1, 1), (0, 0), (1, 0), (0, 1)]
+    groups = [at // 6 for at in range(36)]
+    counted = Counted.of([{cell: 1.0} for _ in range(6) for cell in mix], 2, 2, groups)
+    assert counted is not None
+    centre, cells = kappa_influence([[1.5, 1.5], [1.5, 3.5]])
+    off = (cells[0][0] + cells[0][1] + cells[1][0] + 3 * cells[1][1]) / 6
+    added = sum(moved**2 for line in cells for moved in line) / 2 / 6
+    half = 2.5705818356363146 * (6 / 5 * 6 * off**2 + added) ** 0.5 / 8  # t.ppf(0.975, 5)
+    found = table_interval(kappa_influence, counted, 0.25)
+    assert found == pytest.approx((centre - half, centre + half))
+
+
 def test_without_weights_there_is_no_table() -> None:
     """N10: nobody has two votes on a sample."""
     assert Counted.of([{}, {}], 2, 2, [0, 1]) is None
