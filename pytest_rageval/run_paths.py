@@ -96,6 +96,21 @@ class RunPaths:
         )
         return next((one for one in earlier if one.exists()), file)
 
+    def compared_file(self, name: str, scenario: str, output_dir: str | None, folder: Path) -> Path:
+        """Return the file of a run to compare with: a path may also be relative to ``folder``.
+
+        That is the folder of the scenario's file.
+        """
+        file, beside = self.known_baseline_file(name, scenario, output_dir), folder / name
+        return beside if is_path(name) and not _is_there(file) and _is_there(beside) else file
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # the name is too long, for instance
+        return False
+
 
 def run_folder(title: str) -> Path:
     """Return the folder of a scenario's runs, or of those of a variant, below that of all runs.

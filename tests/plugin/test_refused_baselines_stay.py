@@ -211,3 +211,18 @@ def test_a_test_function_over_a_scenario_replaces_no_refused_baseline(project: P
     project.rows([{**one, "said": "Rome"} for one in said])
     result = project.pytest("--rag-save=main", "test_bot.py")
     not_saved(project, result, str(files[0]))
+
+
+def test_a_red_run_does_not_replace_the_file_beside_the_scenario(project: Project) -> None:
+    """V1: ``compare`` may name a file relative to its own; that, too, is what it judges by."""
+    project.rows(rows())
+    project.scenario(SCENARIO)
+    assert project.pytest("--rag-save", "eval/base.json").ret == pytest.ExitCode.OK
+    project.file("eval/qa.jsonl", project.rows(rows(wrong=11)).read_text("ascii"))
+    moved = project.scenario(GATED.replace("main", "base.json"))
+    moved.rename(project.path / "eval" / moved.name)
+    result = project.pytest("eval", "--rag-save-failed", "eval/base.json")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    said = "*eval/base.json NOT saved: the run is red (gate no_regression) and was compared with*"
+    result.stdout.fnmatch_lines([said])
+    assert mean(project, "eval/base.json") == 1.0

@@ -30,7 +30,6 @@ from pytest_rageval.model import (
     SignificanceTest,
     answer_digest,
 )
-from pytest_rageval.run_paths import is_path
 from pytest_rageval.stats.weights import resolve_weight
 
 if TYPE_CHECKING:
@@ -186,20 +185,11 @@ def _saved(binding: Binding, use: _Use) -> SavedRun:
     from pytest_rageval.results.saved_run import load_baseline
 
     scenario, run_paths, name = binding.scenario, binding.run_paths, use.name
-    file = run_paths.known_baseline_file(name, binding.title, scenario.output_dir)
-    beside = binding.loaded.path.parent / name
-    if is_path(name) and not _is_there(file) and _is_there(beside):
-        file = beside
+    folder = binding.loaded.path.parent
+    file = run_paths.compared_file(name, binding.title, scenario.output_dir, folder)
     known = _stems(run_paths.baseline_folder(binding.title, scenario.output_dir))
     where = binding.loaded.where(*use.path)
     return load_baseline(name, file, where, known, run_paths.shown(file))
-
-
-def _is_there(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:  # the name is too long, for instance
-        return False
 
 
 def _stems(folder: Path) -> list[str]:

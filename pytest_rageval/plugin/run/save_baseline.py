@@ -102,8 +102,9 @@ class BaselineSaver:
 
     def _compared(self, info: ScenarioInfo) -> set[Path]:
         """Return the files of the baselines of a scenario."""
+        folder = (self._run_paths.root / info.path).parent
         files = (
-            self._run_paths.known_baseline_file(name, info.title, info.output_dir)
+            self._run_paths.compared_file(name, info.title, info.output_dir, folder)
             for name in info.baselines
         )
         return {file.resolve() for file in files}
