@@ -139,6 +139,8 @@ def weighted_interval(
     if math.isinf(low) or math.isinf(high):
         found = mean_error(pairs, of)
         return None if found is None else _students_interval(found, probability, value_range)
+    # A weighted score may leave its range where a metric does not apply: the worst is then as seen.
+    low = min(low, *(value for value, _ in pairs))
     span = high - low
     unit = [(min(max((value - low) / span, 0.0), 1.0), weight) for value, weight in pairs]
     lower, upper = mean_bounds(*_scores_of_groups(unit, of), 1.0 - probability)

@@ -80,7 +80,7 @@ def compare(found: Agreement, expected: Case) -> None:
             if ours == (None, None):
                 assert "people call one sample" in found.why[f"{name}_low"]
                 continue
-            # Ours is that of every mean of scores, Clopper and Pearson's: Wilson's is inside, or nearly.
+            # Ours is that of every mean of scores, Clopper and Pearson's: Wilson's is about inside.
             assert ours[0] <= low + 1e-4
             assert ours[1] >= high - 1e-4
             labels = sum(found.confusion[-1 if name == "sensitivity" else 0])

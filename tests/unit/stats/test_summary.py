@@ -338,6 +338,18 @@ def test_a_range_is_the_unit_range_moved_and_stretched(ends: tuple[float, float]
     assert found == pytest.approx(tuple(low + (high - low) * end for end in plain), abs=1e-12)
 
 
+def test_a_score_beyond_the_range_is_the_worst_there_is() -> None:
+    """N1: a weighted score leaves its range where metrics do not apply: -0.9 of -0.25..1.
+
+    The one more is -0.9, too, and not above all the others: the interval of -0.9..1.
+    """
+    scores = [-0.9] * 20 + [1.0]
+    found = weighted_interval(scores, [1.0] * 21, (-0.25, 1.0))
+    assert found == weighted_interval(scores, [1.0] * 21, (-0.9, 1.0))
+    assert found is not None
+    assert found[0] < sum(scores) / 21 < found[1]
+
+
 def test_one_known_end_is_kept() -> None:
     """0, 0, 0, 1: 1/4 +- t·1/4 reaches below 0."""
     low, high = weighted_interval([0.0, 0.0, 0.0, 1.0], [1.0] * 4, (0.0, math.inf)) or (1.0, 0.0)

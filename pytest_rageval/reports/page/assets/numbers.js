@@ -147,8 +147,11 @@ function summarize(values, weights, range, groups = null) {
  * Bounded ranges: the ends of mean_bounds.js; unbounded ones: t of the ratio estimator.
  * `groups` is the number of its group for each value, null where each is its own.
  */
-function weightedInterval(values, weights, [low, high], confidence, groups = null) {
+function weightedInterval(values, weights, range, confidence, groups = null) {
   const tamed = tame(weights);
+  const high = range[1];
+  const weighing = (low, value, at) => (tamed[at] > 0 ? Math.min(low, value) : low);
+  const low = Number.isFinite(range[0]) ? values.reduce(weighing, range[0]) : range[0];
   const span = high - low;
   const numbers = [];
   const sizes = [];
