@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
 import sys
@@ -43,12 +44,34 @@ def digests_of(source: MetricSource, metrics: Iterable[BoundMetric]) -> dict[str
 
 def _imported(name: str, folders: tuple[str, ...]) -> Iterator[str]:
     """Yield the modules in these folders that a module has imported, or has functions of."""
-    for value in _made_by_code(sys.modules.get(name)):
-        other = value.__name__ if isinstance(value, ModuleType) else value.__module__
+    for other in {*_modules_of_values(name), *_modules_in_text(name)}:
         file = getattr(sys.modules.get(other), "__file__", None) or ""
         is_own = other.partition(".")[0] != _PACKAGE and "site-packages" not in file
         if is_own and file.startswith(folders):
             yield other
+
+
+def _modules_of_values(name: str) -> Iterator[str]:
+    for value in _made_by_code(sys.modules.get(name)):
+        yield value.__name__ if isinstance(value, ModuleType) else value.__module__
+
+
+def _modules_in_text(name: str) -> Iterator[str]:
+    """Yield what the import statements of a module name: a constant that came so has no module."""
+    module = sys.modules.get(name)
+    try:
+        tree = ast.parse(Path(getattr(module, "__file__", None) or "").read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return
+    package = getattr(module, "__package__", None) or ""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (one.name for one in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parts = package.split(".")[: 1 - node.level or None] if node.level else []
+            base = ".".join([*parts, *filter(None, [node.module])])
+            yield base
+            yield from (f"{base}.{one.name}" for one in node.names)
 
 
 def _made_by_code(module: ModuleType | None) -> Iterator[Any]:

@@ -71,9 +71,11 @@ def shown_setting(value: Any) -> str:
     return "null" if value is None else str(value)
 
 
-def unrecorded(was: Mapping[str, Any]) -> list[str]:
-    """Return the settings of which a saved run says nothing: an earlier version wrote it."""
-    return [setting.name for setting in SETTINGS if setting.name not in was]
+def unrecorded(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Return of what a saved run says nothing that ``now`` has: an earlier version wrote it."""
+    own = sorted(now.get(CODE, {})) if CODE not in was else []
+    code = [f"the code of {', '.join(own)}"] if own else []
+    return [setting.name for setting in SETTINGS if setting.name not in was] + code
 
 
 def code_differences(was: Code, now: Code) -> Iterator[str]:

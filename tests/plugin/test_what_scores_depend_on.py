@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from typing import TYPE_CHECKING, Any
@@ -72,6 +73,36 @@ def test_changed_code_of_a_metric_is_compared_and_said(project: Project, run: Ru
     folder = project.folders()[-1]
     assert "has changed; compared all the same" in (folder / "summary.md").read_text("utf-8")
     assert said in (folder / "report.html").read_text("utf-8")
+
+
+def test_a_changed_constant_of_another_module_is_said(project: Project, run: Run) -> None:
+    """[V6] A number that is imported does not say where it came from; the import statement does."""
+    project.scenario(OWN % "own_bounded")
+    project.rows(ANSWERS)
+    code = "def polite(sample):\n    return float(len(sample.answer) >= LEAST)\n"
+    project.file("own_bounded.py", f"from own_limits import LEAST\n{code}")
+    for least, said in ((2, False), (1, True)):
+        project.file("own_limits.py", f"LEAST = {least}\n")
+        sys.modules.pop("own_bounded", None)
+        sys.modules.pop("own_limits", None)
+        if not said:
+            assert run("--rag-save=main").ret == pytest.ExitCode.OK
+        text = run("--rag-compare=main").stdout.str()
+        assert ("the code of polite (own_limits) has changed" in text) == said
+
+
+def test_a_baseline_without_the_code_on_record_is_named(project: Project, run: Run) -> None:
+    """[V6] An earlier version saved it: whether the code differs is unknown, and said."""
+    project.scenario(OWN % "own_early")
+    project.rows(ANSWERS)
+    write_metric(project, "own_early", 0.5)
+    assert run("--rag-save=main").ret == pytest.ExitCode.OK
+    (saved,) = project.path.glob("**/baselines/main*.json")
+    content = json.loads(saved.read_text("utf-8"))
+    del content["scenario"]["measured"]
+    saved.write_text(json.dumps(content), "utf-8")
+    text = " ".join(run("--rag-compare=main").stdout.str().split())
+    assert "tolerate, the code of polite: whether they differ is unknown" in text
 
 
 @pytest.mark.parametrize("changed", [False, True])

@@ -222,7 +222,7 @@ def _refusals(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> list[
     said = [text for setting, text in settings if not setting.refuses]
     said += _more_differences(saved, plan, use.metrics)
     binding.unlike += [f"{name}: {text}; compared all the same" for text in said]
-    if unknown := unrecorded(saved.measured):
+    if unknown := unrecorded(saved.measured, plan.info.measured):
         listed = ", ".join(unknown)
         binding.remarks.append(
             f"{name}: an earlier version saved it, without {listed}: whether they differ is unknown"
