@@ -145,7 +145,7 @@ const RUN_WORDS = [
   [/: undecided, A /g, "：无法判定，A "],
   [/: not judged, A /g, "：不作判定，A "],
   [/, B (-?\d\S*) \((.+?)\), difference /g, "，B $1（$2），差值 "],
-  [/, interval with two pseudo pairs /g, "，加入两个伪样本对的区间 "],
+  [/, interval (\S+), counting one worst pair more/g, "，多计一个最差样本对的区间 $1"],
   [/, no (interval|p value), /g, "，无法计算区间或 p 值，"],
   [/, p ([<\d.]+)/g, "，p $1"],
   [/, beyond a (?:fall|rise) of (\S+) one-sided p/g, "，变差超过 $1 的单侧 p"],
