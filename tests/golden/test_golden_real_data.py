@@ -152,6 +152,7 @@ def test_the_example_of_flashrag_has_our_field_names(tmp_path: Path) -> None:
     assert first.answer == "who got the first nobel prize in physics"
 
 
+@pytest.mark.full
 def test_rouge_is_the_same_to_the_last_bit_with_both_backends(
     score: Callable[..., float],
     clear_rouge_backend: Callable[[], None],

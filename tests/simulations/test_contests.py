@@ -13,6 +13,7 @@ from others_data import others_data
 others_data("data/openqa-eval")
 
 
+@pytest.mark.full
 def test_equal_variants_are_rarely_told_apart() -> None:
     """With ties, and by group; as if by sample it is no test at all."""
     assert contests.false_alarms(contests.scores_of("em", count=500), 5, 50, 200) <= 0.096
@@ -27,6 +28,7 @@ def test_equal_variants_without_ties(k: int) -> None:
     assert contests.false_alarms(contests.scores_of("f1", noise=0.1), k, 100, 600) <= 0.077
 
 
+@pytest.mark.full
 def test_the_smallest_difference_that_is_named_would_have_been_shown() -> None:
     """In at least 80 % of runs: 0.8 - 3 · √(0.8 · 0.2/150) = 0.702."""
     smooth = contests.scores_of("f1", noise=0.1, count=500)

@@ -36,8 +36,8 @@ from pytest_rageval.stats.agreement import agreement
 others_data("data/openqa-eval")
 
 
-def full(n: int) -> Any:
-    return pytest.param(n, marks=pytest.mark.full)
+def full(*values: Any) -> Any:
+    return pytest.param(*values, marks=pytest.mark.full)
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +48,8 @@ def large() -> Pairs:
     )
 
 
-@pytest.mark.parametrize("weights", [(1.0,), WEIGHTS])
-@pytest.mark.parametrize("n", [20, 100])
+@pytest.mark.parametrize("weights", [full((1.0,)), WEIGHTS])
+@pytest.mark.parametrize("n", [20, full(100)])
 def test_intervals_hold_the_true_mean(n: int, weights: tuple[float, ...]) -> None:
     """S1, S2: also of a good system, whose scores are nearly all the same."""
     for scores in (
@@ -61,7 +61,8 @@ def test_intervals_hold_the_true_mean(n: int, weights: tuple[float, ...]) -> Non
         assert found.above <= 0.05
 
 
-@pytest.mark.parametrize("n_groups", [full(10), 20, full(50)])
+@pytest.mark.full
+@pytest.mark.parametrize("n_groups", [10, 20, 50])
 def test_intervals_by_group_hold_the_true_mean(n_groups: int) -> None:
     """S2: ten systems' answers to a question are right and wrong together."""
     found = populations.openqa_by_question().by_group
@@ -79,7 +80,7 @@ def test_flips_by_group_give_no_more_alarms_than_promised() -> None:
     assert grouped_alarms(groups, 30, 200, by_group=False) >= 0.12
 
 
-@pytest.mark.parametrize("n", [20, 50, full(100), full(300)])
+@pytest.mark.parametrize("n", [20, full(50), full(100), full(300)])
 def test_a_fall_of_the_margin_is_hardly_ever_excluded(n: int) -> None:
     """G3: non_inferior at a true fall of exactly max_drop, nothing but losses: at most 8 %."""
     right = populations.openqa("em", "FiD-KD")
@@ -99,6 +100,7 @@ def test_a_fall_of_just_what_is_allowed_exceeds_nothing(large: Pairs) -> None:
     assert failures(large, 100, 100, {"mode": "significant", **options}) >= 0.3
 
 
+@pytest.mark.full
 def test_equal_systems_fail_as_rarely_as_alpha_promises(large: Pairs) -> None:
     """S4: a fall is one side of a two-sided alpha of 5 %."""
     for mode in ("significant", "exceeds"):
@@ -136,6 +138,7 @@ def test_an_error_bound_is_kept() -> None:
     assert found.saved >= 0.1
 
 
+@pytest.mark.full
 def test_corrected_means_hold_the_truth_where_the_judges_own_do_not() -> None:
     """300 answers, 30 of them labelled: narrower than the labels alone.
 
@@ -149,7 +152,8 @@ def test_corrected_means_hold_the_truth_where_the_judges_own_do_not() -> None:
         assert found.judge_only.held < 0.9
 
 
-@pytest.mark.parametrize("n", [20, full(50), full(100)])
+@pytest.mark.full
+@pytest.mark.parametrize("n", [20, 50, 100])
 def test_agreement_by_question_holds_the_truth(n: int) -> None:
     """N3: where whole questions are drawn; as if by sample it is 83 to 91 %."""
     people = agreeing.together(labelled.openqa_groups("gpt-4"))
@@ -182,7 +186,8 @@ def test_an_interval_by_question_is_as_wide_as_a_bootstrap_of_questions() -> Non
     assert 0.79 <= together.kappa_high <= 0.807
 
 
-@pytest.mark.parametrize("n", [30, full(100)])
+@pytest.mark.full
+@pytest.mark.parametrize("n", [30, 100])
 def test_every_coefficient_has_an_interval_that_holds_the_truth(n: int) -> None:
     """N11: of scores, of five levels, and of people among themselves."""
     f1 = agreeing.ungrouped(agreeing.together(agreeing.f1_groups(), cut=0.5))
@@ -201,10 +206,10 @@ def test_every_coefficient_has_an_interval_that_holds_the_truth(n: int) -> None:
     ("draw", "n", "held", "width"),
     [
         (lambda: ByVerdict(people_and_judges.openqa("gpt-4")), 20, 0.942, 0.305),
-        (lambda: ByVerdict(labelled.good(people_and_judges.openqa("gpt-4"))), 20, 0.953, 0.217),
-        (lambda: ByVerdict(labelled.good(people_and_judges.evouna("fid"))), 50, 0.948, 0.134),
-        (lambda: Uniform(labelled.good(people_and_judges.openqa("gpt-4"))), 20, 0.954, 0.220),
-        (lambda: Uniform(people_and_judges.openqa("gpt-4")), 20, 0.945, 0.311),
+        full(lambda: ByVerdict(labelled.good(people_and_judges.openqa("gpt-4"))), 20, 0.953, 0.217),
+        full(lambda: ByVerdict(labelled.good(people_and_judges.evouna("fid"))), 50, 0.948, 0.134),
+        full(lambda: Uniform(labelled.good(people_and_judges.openqa("gpt-4"))), 20, 0.954, 0.220),
+        full(lambda: Uniform(people_and_judges.openqa("gpt-4")), 20, 0.945, 0.311),
     ],
 )
 def test_yes_and_no_have_intervals_that_others_found(

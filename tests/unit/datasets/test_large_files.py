@@ -56,7 +56,7 @@ def parquet_of_zeros(*, is_one_value: bool) -> bytes:
 
 @pytest.mark.parametrize(
     "name",
-    ["r.json.gz", "r.xlsx", "r.parquet", "r.pq", "r.csv.gz", "r.jsonl.gz", full("r.tsv.gz")],
+    ["r.json.gz", "r.xlsx", "r.parquet", "r.pq", full("r.csv.gz"), "r.jsonl.gz", full("r.tsv.gz")],
 )
 def test_zeros_end_in_a_message_soon_and_in_little_memory(load: Load, name: str) -> None:
     """[R3] 64 MB where a packed file is read whole; elsewhere a row of 16 MB is the limit."""
@@ -114,7 +114,7 @@ def test_a_corpus_has_the_limit_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["r.jsonl.gz", full("r.csv.gz")])
 def test_a_file_of_line_breaks_ends_in_a_message(load: Load, name: str) -> None:
     """[R3] 1 GB of them was read for minutes: a million in a row is no data."""
-    raw = packed(b"\n" * MB, 64, b"" if "json" in name else b"answer\n")
+    raw = packed(b"\n" * MB, 20, b"" if "json" in name else b"answer\n")
     began = time.process_time()
     with pytest.raises(ScenarioError, match="more than 1,000,000 blank lines before a row"):
         load(name, raw)
