@@ -117,6 +117,7 @@ def test_a_pull_request_is_compared_with_the_run_that_main_saved(job: Job) -> No
     assert set(used) == set(outputs)
 
 
+@pytest.mark.full
 def test_a_fall_that_nobody_can_decide_is_red_though_pytest_passed(job: Job) -> None:
     """Without a saved run of main, compare-fail has nothing to compare with."""
     job.write(right=8)
@@ -202,6 +203,7 @@ def test_a_failed_gate_fails_the_step_and_is_told(job: Job) -> None:
     assert "not compared, there is no saved run 'main' yet: garden" in report
 
 
+@pytest.mark.full
 def test_without_a_summary_the_step_is_red_and_says_so(job: Job) -> None:
     """Nothing can be collected: the step summary has it, too, since the plugin wrote none."""
     status, outputs = job.run()
@@ -334,6 +336,7 @@ def test_a_scenario_whose_run_cannot_be_written_is_red(job: Job) -> None:
     assert "shed.rageval.yaml: NOT JUDGED" in Path(outputs["report"]).read_text("utf-8")
 
 
+@pytest.mark.full
 def test_a_scenario_without_anything_to_pass_is_not_judged(job: Job) -> None:
     """All answers are wrong, and pytest is green: no gate and no threshold asked for more."""
     job.write(right=0, wrong=2)
@@ -395,6 +398,7 @@ def test_a_pull_request_gets_copies(job: Job, monkeypatch: pytest.MonkeyPatch) -
     assert action_run.saved_runs(job.environ) == set()
 
 
+@pytest.mark.full
 def test_main_keeps_the_saved_run_of_what_did_not_run_this_time(job: Job) -> None:
     """[E24] A run in part, or another use in this workspace, must not end the comparison.
 
