@@ -197,7 +197,7 @@ def test_every_coefficient_has_an_interval_that_holds_the_truth(n: int) -> None:
         (agreeing.five_levels(), ("weighted_kappa", "ac1", "ac2")),
         (among, ("alpha", "ceiling")),
     ):
-        for name, found in agreeing.coverage(people, names, n, 150).items():
+        for name, found in agreeing.coverage(people, names, n, 400).items():
             assert found.held >= 0.9, name
             assert found.above <= 0.085, name
 
