@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
-from html.entities import codepoint2name
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from html.entities import html5
 from typing import Final
 from urllib.parse import unquote, unquote_plus
 
@@ -113,28 +113,35 @@ def shown_option(name: str, value: object) -> object:
 class Redactor:
     """Removes secrets from texts, even if a server has escaped or encoded them.
 
-    A secret is found verbatim, in JSON, in JSON within JSON (three deep), percent-encoded (once to
-    three times), in HTML, in a Python repr, and in most combinations of these, even if only some of
-    its characters are encoded. Texts shorter than ``SHORTEST_SECRET`` are not removed.
+    A secret is found verbatim and in any chain of a few encodings: JSON, percent-encoding, HTML, a
+    Python repr, blanks as ``+``, line breaks as blanks, in whatever case. Secret and text are
+    compared in a normal form, in which all of these are decoded: what was encoded how, and in which
+    order, does not matter. Texts shorter than ``SHORTEST_SECRET`` are not removed.
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
         known = {_bare(secret) for secret in secrets}
         # The longest first: one may contain another.
         ordered = sorted((one for one in known if len(one) >= SHORTEST_SECRET), key=len)[::-1]
-        self._secrets = tuple((one, *_marks(one)) for one in ordered)
+        self._secrets = tuple((one, _normal(one), _plain_run(one)) for one in ordered)
 
     def __call__(self, text: str) -> str:
         """Return ``text`` with each secret replaced by asterisks.
 
-        >>> Redactor(["open sesame"])("?key=open%20sesame, {'key': 'open sesame'}")
+        >>> Redactor(["open sesame"])("?key=open%2520sesame, {'key': 'open sesame'}")
         "?key=***, {'key': '***'}"
         """
-        codes = [code for code in _CODES if code[0] in text and code in text]
-        for secret, plain, encoded in self._secrets:
-            # The pattern is slow. A search for a part of the secret nearly always avoids it.
-            if plain in text or any(mark in text for code in codes for mark in encoded[code]):
-                text = _spelled(secret).sub(HIDDEN, text)
+        for secret, _, _ in self._secrets:
+            if secret in text:
+                text = text.replace(secret, HIDDEN)
+        # The normal form takes time, and nearly no text needs it.
+        is_coded = _has_coded_letters(text)
+        suspected = [normal for _, normal, run in self._secrets if is_coded or run in text]
+        if suspected:
+            found = _normal(text)
+            present = [one for one in suspected if len(one) >= _SHORTEST_NORMAL and one in found]
+            if present:
+                return _without(text, present)
         return text
 
     def __repr__(self) -> str:
@@ -170,79 +177,125 @@ def named_secrets(value: object) -> Iterator[str]:
             yield from named_secrets(part)
 
 
-# How character codes begin in URLs, JSON, Python and HTML, and how they continue.
-_CODES = {"%": "{0}%", "\\u": "u00{0}", "\\x": "x{0}\\", "&#": "#{1};", "&#x": "#x{0};"}
+_SHORTEST_NORMAL = 4  # of a secret that is all blanks and backslashes, little is left
+
+_MOST_PASSES = 12  # each takes one encoding off a text
+
+_HEX = r"[\da-fA-F]"
+_CODES = (
+    re.compile(
+        rf"%(?P<byte>[0-7]{_HEX})|(?P<utf8>(?:%[89a-fA-F]{_HEX})+)"
+        rf"|&(?:\#(?P<decimal>\d{{1,7}})|\#[xX](?P<hex>{_HEX}{{1,6}})|(?P<name>[a-zA-Z]\w{{1,30}}));"
+    ),
+    # With all backslashes before it. The first is of two halves, as an emoji has them.
+    re.compile(
+        rf"\\+(?:u(?P<pair>[dD][89abAB]{_HEX}{{2}}\\+u[dD][c-fC-F]{_HEX}{{2}})"
+        rf"|u(?P<four>{_HEX}{{4}})|U(?P<eight>{_HEX}{{8}})|x(?P<two>{_HEX}{{2}})|(?P<escaped>.))?",
+        re.DOTALL,
+    ),
+)
+"""Codes of characters. Backslashes are looked at when nothing else is left to decode."""
+
+_ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
+# What encodings may add, lose or exchange: blanks of all kinds, their plus, and backslashes.
+_DROPPED = dict.fromkeys(
+    [ord("+"), ord("\\"), *(code for code in range(0x3001) if chr(code).isspace())]
+)
+_LETTER = r"(?:3\d|[46][1-9a-fA-F]|[57][\daA])"
+_DECIMAL = r"0?(?:4[89]|5[0-7]|6[5-9]|[78]\d|9[07-9]|1[01]\d|12[0-2])"
+_CODED_LETTERS = {
+    "%": re.compile(rf"%(?:25)*(?:{_LETTER}|23{_DECIMAL})"),
+    "u00": re.compile(f"u00{_LETTER}"),
+    "U0": re.compile(f"U0{{6}}{_LETTER}"),
+    "x": re.compile(f"x0?{_LETTER}"),
+    "#": re.compile(f"#{_DECIMAL}"),
+}
+"""How the codes of ASCII letters and digits look, whatever was encoded once more of the rest."""
 
 
-def _marks(secret: str) -> tuple[str, dict[str, set[str]]]:
-    """Return a plain part of the secret, and codes; every text with the secret has one of them.
+def _plain_run(secret: str) -> str:
+    """Return a part of a secret that is in every text with it, unless its letters are encoded."""
+    return max(re.findall(r"[A-Za-z0-9]{2,}", secret), key=len, default="")
 
-    A secret without two plain characters in a row has no such part, and is searched for anyway.
+
+def _has_coded_letters(text: str) -> bool:
+    """Return whether a letter or digit may be written as a code, which hardly any server does."""
+    return any(
+        begin in text and coded.search(text) is not None for begin, coded in _CODED_LETTERS.items()
+    )
+
+
+def _normal(text: str) -> str:
+    r"""Return the normal form of a text: decoded, without blanks and backslashes, in one case.
+
+    >>> _normal(r"A%26amp%3Bb \\u0022c"), _normal('a&b\n"C')
+    ('a&b"c', 'a&b"c')
     """
-    run = max(re.findall(r"[A-Za-z0-9]{2,}", secret), key=len, default="")
-    if not run:
-        return "", {code: set() for code in _CODES}
-    codes = (f"{ord(run[0]):02x}", f"{ord(run[0]):02X}")
-    marks = {
-        begins: {goes_on.format(code, ord(run[0])) for code in codes}
-        for begins, goes_on in _CODES.items()
-    }
-    return run, marks
+    for _ in range(_MOST_PASSES):
+        _, decoded = _pass(text)
+        if decoded == text:
+            break
+        text = decoded
+    return text.translate(_DROPPED).casefold()
 
 
-_DEEPEST = 8  # A backslash is doubled by each level of JSON: three of them.
-_ESCAPED = {"\n": "n", "\r": "r", "\t": "t", "\b": "b", "\f": "f", '"': '"', "'": "'", "/": "/"}
+def _pass(text: str) -> tuple[re.Pattern[str], str]:
+    """Return the codes that a text has, and the text without one layer of them."""
+    decoded = text
+    for codes in _CODES:
+        decoded = codes.sub(_decoded, text)
+        if decoded != text:
+            break
+    return codes, decoded
 
 
-@cache
-def _spelled(secret: str) -> re.Pattern[str]:
-    """Return a pattern for all spellings of a secret.
-
-    All repeats in it are bounded and possessive, so hostile texts cannot make it slow.
-    """
-    parts, prefix = [], _BACKSLASHES
-    for run in re.finditer(r"\\+|\s+|[^\\\s]", secret):
-        text, count = run[0], len(run[0])
-        if text.isspace():  # a run of blanks may have become one
-            kinds = dict.fromkeys(f"{text} ")
-            each = "|".join(_spelled_character(kind, prefix) for kind in kinds)
-            parts.append(rf"(?:{each}|\+){{1,{count}}}+")
-        elif text[0] == "\\":
-            plain, code = _encoded(text[0]), _code(text[0], prefix)
-            most = _DEEPEST * (count + 1)
-            parts.append(f"(?:(?:{code}){{{count}}}(?:{prefix})?+|(?:{plain}){{{count},{most}}}+)")
-        else:
-            parts.append(f"(?:{_spelled_character(text, prefix)})")
-        # After a backslash, the next character's backslashes have been matched already.
-        prefix = "" if text[0] == "\\" else _BACKSLASHES
-    return re.compile("".join(parts), re.IGNORECASE)
+def _decoded(code: re.Match[str]) -> str:
+    kind = code.lastgroup
+    found = code[kind] if kind else ""
+    if kind is None or kind == "escaped":
+        return _ESCAPED.get(found, found)
+    if kind == "name":
+        return html5.get(f"{found};", code[0])
+    if kind == "utf8":
+        return bytes.fromhex(found.replace("%", "")).decode("utf-8", "replace")
+    if kind == "pair":
+        return bytes.fromhex(found[:4] + found[-4:]).decode("utf-16-be")
+    number = int(found, 10 if kind == "decimal" else 16)
+    return chr(number) if number < 0x110000 else code[0]
 
 
-def _spelled_character(character: str, prefix: str) -> str:
-    """Return a pattern for the spellings of one character; ``prefix`` matches backslashes."""
-    short = _ESCAPED.get(character)
-    escaped = [f"{prefix}(?:{_encoded(short)})"] if short else []
-    return "|".join([_encoded(character), *escaped, _code(character, prefix)])
+def _without(text: str, normals: Iterable[str]) -> str:
+    """Return a text with asterisks for whatever has one of these normal forms."""
+    found, starts, ends = _placed(text)
+    parts, end = [], 0
+    for secret in re.finditer("|".join(map(re.escape, normals)), found):
+        start = starts[secret.start()]
+        if start >= end:
+            parts += [text[end:start], HIDDEN]
+            end = ends[secret.end() - 1]
+    return "".join([*parts, text[end:]])
 
 
-def _encoded(character: str) -> str:
-    """Return a pattern for a character in plain text, in a URL and in HTML."""
-    code = ord(character)
-    percent = "".join(f"%(?:25){{0,2}}{byte:02x}" for byte in character.encode("utf-8", "replace"))
-    name = codepoint2name.get(code, "apos" if character == "'" else "")
-    entities = "|".join(filter(None, (f"#0?{code}", f"#x0?{code:x}", name)))
-    return f"{percent}|&(?:amp;){{0,2}}(?:{entities});|{re.escape(character)}"
-
-
-_BACKSLASHES = f"(?:{_encoded(chr(92))}){{1,{_DEEPEST}}}+"
-
-
-def _code(character: str, prefix: str) -> str:
-    """Return a pattern for the code of a character in JSON and in a Python repr."""
-    units = character.encode("utf-16-be", "surrogatepass").hex()
-    low = f"{_BACKSLASHES}u{units[4:]}" if units[4:] else ""
-    python = f"x{ord(character):02x}" if ord(character) < 256 else f"U{ord(character):08x}"
-    return f"{prefix}u{units[:4]}{low}|{prefix}{python}"
+def _placed(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
+    """Return the normal form of a text, and where each character of it begins and ends in it."""
+    starts, ends = array("q", range(len(text))), array("q", range(1, len(text) + 1))
+    for _ in range(_MOST_PASSES):
+        codes, decoded = _pass(text)
+        if decoded == text:
+            break
+        begin, stop, at = array("q"), array("q"), 0
+        for code in codes.finditer(text):
+            first, length = code.start(), len(_decoded(code))
+            if at < first:
+                begin += starts[at:first]
+                stop += ends[at:first]
+            at = code.end()
+            begin.extend([starts[first]] * length)
+            stop.extend([ends[at - 1]] * length)
+        text, starts, ends = decoded, begin + starts[at:], stop + ends[at:]
+    normal = [one.translate(_DROPPED).casefold() for one in text]
+    spread = [at for at, one in enumerate(normal) for _ in one]
+    return "".join(normal), [starts[at] for at in spread], [ends[at] for at in spread]
 
 
 def host(url: str) -> str:

@@ -11,7 +11,7 @@ import hashlib
 import json
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -89,7 +89,8 @@ class Reply:
     """A model's answer.
 
     ``usage`` is what this question cost, re-asks included; ``latency_s`` is how long the model
-    took, also for a reply from the cache; ``model`` is the name that the server gives.
+    took, also for a reply from the cache; ``model`` is the name that the server gives. Where it is
+    not ``is_counted``, the server stated no tokens that can be, and ``usage`` is an estimate.
     """
 
     text: str
@@ -98,14 +99,16 @@ class Reply:
     latency_s: float = 0.0
     model: str = ""
     finish_reason: FinishReason = "stop"
+    is_counted: bool = field(default=True, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """The vectors of one batch of texts, in their order, and what they cost."""
+    """The vectors of one batch of texts, in their order, and what they cost, as for a reply."""
 
     vectors: Sequence[Vector]
     usage: Usage = Usage()
+    is_counted: bool = field(default=True, compare=False)
 
 
 class ChatClient(Protocol):

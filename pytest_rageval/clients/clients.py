@@ -42,6 +42,8 @@ from pytest_rageval.clients.limits.unusable import UnusableReplies
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.clients.threads import in_background
 
+_UNKNOWN = "usage is unknown where a server states no number of tokens that can be: estimated"
+
 BackendT = TypeVar("BackendT", ChatBackend, EmbeddingBackend)
 
 
@@ -115,8 +117,9 @@ class Clients:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What went wrong without failing a call, for the summary: a folder that is not written."""
-        return tuple(filter(None, (self._cache.problem, self._ledger.problem)))
+        """What went wrong without failing a call, for the summary: usage that is not known."""
+        unknown = _UNKNOWN if self._ledger.is_estimate else None
+        return tuple(filter(None, (self._cache.problem, self._ledger.problem, unknown)))
 
     def chat(self, settings: ClientSettings) -> ChatClient:
         """Return the client for ``settings``; opens nothing before it is asked."""

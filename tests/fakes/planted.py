@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Callable
 from urllib.parse import quote, quote_plus
 
 # In each, a word that occurs nowhere else shows where it got to. Keys and headers are ASCII.
@@ -29,6 +30,21 @@ TEXTS = {
 }
 ALL = {**HEADERS, **TEXTS}
 WORDS = tuple(f"planted{number:02d}" for number in range(1, 17))
+
+
+ENCODINGS: dict[str, Callable[[str], str]] = {
+    "JSON": json.dumps,
+    "JSON, not ASCII": lambda text: json.dumps(text, ensure_ascii=False),
+    "JSON of PHP": lambda text: json.dumps(text).replace("/", "\\/"),
+    "URL": lambda text: quote(text, safe=""),
+    "path of a URL": quote,
+    "form": quote_plus,
+    "URL, each character": lambda text: "".join(f"%{byte:02x}" for byte in text.encode()),
+    "HTML": html.escape,
+    "Python": repr,
+    "one line": lambda text: " ".join(text.split()),
+}
+"""The ways in which a text is encoded, to be chained."""
 
 
 def spellings(secret: str) -> dict[str, str]:

@@ -49,9 +49,14 @@ class WebClient:
         """What the terminal shows."""
         return f"{self.origin}/?key={self.key}"
 
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie that holds the key."""
+        return f"rageval-{self.port}"
+
     def headers(self, method: str = "GET") -> dict[str, str]:
         """The headers of a request that is good."""
-        found = {"Host": f"127.0.0.1:{self.port}", "Cookie": f"rageval-{self.port}={self.key}"}
+        found = {"Host": f"127.0.0.1:{self.port}", "Cookie": f"{self.cookie}={self.key}"}
         if method != "GET":
             found |= {"Origin": self.origin, "Content-Type": "application/json"}
         return found

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from pytest_rageval.serving.mcp.ultrarag_figures import score_answers
+
 
 def _cases(figures: dict[str, Any]) -> list[dict[str, Any]]:
     long_text = " ".join(f"word{i}" for i in range(2000))
@@ -71,3 +73,11 @@ def test_nested_references_are_alces_answer_groups(
     }
     assert len(cases) == 6
     assert ours == pytest.approx({case["id"]: case["alce_str_em"] for case in cases}, abs=1e-12)
+
+
+def test_ultrarags_tool_takes_answer_groups(reference: Callable[[str], Any]) -> None:
+    """[M5, D1] Over MCP, the same figures."""
+    cases = reference("squad_alce_lexical.json")["string_em_nested"]
+    predictions, groups = ([case[key] for case in cases] for key in ("prediction", "answer_groups"))
+    found = score_answers(predictions, groups, ["stringem"]).eval_res
+    assert found["stringem"] == pytest.approx([case["alce_str_em"] for case in cases], abs=1e-12)

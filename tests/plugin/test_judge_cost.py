@@ -10,6 +10,7 @@ import json
 import os
 from typing import TYPE_CHECKING
 
+import fake_openai
 import pytest
 
 from pytest_rageval.engine.scoring import window as ahead
@@ -255,3 +256,16 @@ def test_usage_is_plain_json(judged: JudgedProject) -> None:
     text = json.dumps(judged.project.results()["run"])
     assert str(judged.temporary) not in text
     assert os.fspath(judged.path) not in text
+
+
+def test_usage_that_no_call_can_have_is_unknown_and_said(judged: JudgedProject) -> None:
+    """[X10] A number of 400 digits loses no sample; an estimate stands for it, and is named so."""
+    made = fake_openai._completion
+    odd = {"usage": {"prompt_tokens": 10**399, "completion_tokens": 1}}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fake_openai, "_completion", lambda *given: {**made(*given), **odd})
+        judged.scenario(ANSWERS[:2])
+        result = judged.loop_back()
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["models: usage is unknown where a server states*: estimated"])
+    assert 0 < judged.usage["prompt_tokens"] < 100

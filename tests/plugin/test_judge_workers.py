@@ -101,3 +101,30 @@ def test_what_went_wrong_on_a_worker_is_told(judged: JudgedProject) -> None:
     result = judged.distributed("--rag-cache-dir=taken")
     result.assert_outcomes(passed=4)
     result.stdout.fnmatch_lines(["models: *not kept*taken*"])
+
+
+@pytest.mark.full
+def test_rate_limits_for_ever_cost_as_much_with_workers(judged: JudgedProject) -> None:
+    """[X11] 12 of 40 prompts meet them; xdist gives a worker the next ones when it is through.
+
+    A call that waits in vain ends after 3.5 s at most. Six of them in turn would take 15 s and
+    more, where one process takes 3.5 s. What was answered is in the cache: a second run asks for
+    the 12 alone.
+    """
+    answers = [f"{'429|' if at % 10 in (0, 3, 7) else ''}0.{at}" for at in range(10, 50)]
+    judged.scenario(answers, judge={"max_wait_s": 4, "concurrency": 32})
+    took = []
+    for run, cache in ((judged.pytest, "one"), (judged.distributed, "two")):
+        judged.server.forget()
+        result = run(f"--rag-cache-dir={cache}")
+        assert result.parseoutcomes()["errors"] == 12
+        assert judged.project.results()["counts"]["scored"] == 28
+        times = [seen.at for seen in judged.server.chats]
+        took.append(max(times) - min(times))
+    assert took[1] <= took[0] + 6 * 0.5 + 3.0, took
+    assert all("lower judge.concurrency" in error for error in judged.errors.values() if error)
+    judged.server.forget()
+    judged.pytest("--rag-cache-dir=two")
+    assert {text.partition(": ")[2] for text in judged.asked} == {
+        answer for answer in answers if answer.startswith("429")
+    }

@@ -277,6 +277,8 @@ def test_a_run_that_takes_too_long_is_ended(folder: Path) -> None:
     """[B12]"""
     project = Project(sys.executable, folder, (), RunPaths(folder))
     entry = ScenarioEntry(folder / "bot.rageval.yaml", "bot.rageval.yaml", "bot")
+    wanted = read_request(SLOW)
+    changes = dbgpt.changes_of(wanted, entry)
     with pytest.raises(Refused, match="the run was ended after 0 s") as caught:
-        asyncio.run(dbgpt.evaluated(project, entry, read_request(SLOW), most_s=0.0))
+        asyncio.run(dbgpt.evaluated(project, entry, wanted, changes, most_s=0.0))
     assert caught.value.status == 504

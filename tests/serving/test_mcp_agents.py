@@ -244,6 +244,21 @@ def test_a_limited_run_is_partial(limited: dict[str, Any]) -> None:
     assert limited["weighted_score"]["mean"] == 0.375  # (0 + 3 * 1/2) / 4
 
 
+def test_a_run_of_some_rows_is_partial(tools: Tools) -> None:
+    """[M7] Chosen as --rag-where does: two of one field are alternatives. No gate is decided."""
+    found = tools.call("run_scenario", name="qa", where=["id=good", "id~LINES", "doc_name!=b.pdf"])
+    assert (found["counts"]["ran"], found["counts"]["samples"]) == (2, 3)
+    assert (found["complete"], found["gates_undecided"]) == (False, 2)
+    assert found["metrics"]["em"]["mean"] == 0.5
+
+
+def test_where_no_row_is_chosen_nothing_is_green(tools: Tools) -> None:
+    """[M7] What pytest says of it is in the answer."""
+    found = tools.call("run_scenario", name="qa", where=["id=goood"])
+    assert found["verdict"] == "empty"
+    assert "no row meets it. Did you mean 'good'?" in " ".join(found["terminal"].split())
+
+
 def test_two_runs_are_compared(tools: Tools, ran: dict[str, Any], limited: dict[str, Any]) -> None:
     """[E25] What fell is listed; what makes the runs differ is said."""
     found = tools.call("compare_runs", a=limited["run"], b=ran["run"].removeprefix("qa/"))
@@ -323,7 +338,10 @@ def test_variants_rank_in_the_answer_of_their_run(tools: Tools) -> None:
     [
         ("run_scenario", {"name": "qaa"}, "unknown scenario 'qaa'. Did you mean 'qa'? Known: qa"),
         ("run_scenario", {"name": "qa", "limit": 0}, "limit"),
-        ("run_scenario", {"name": "qa", "where": "x"}, "unknown argument 'where'"),
+        ("run_scenario", {"name": "qa", "wher": "x"}, "Did you mean 'where'?"),
+        ("run_scenario", {"name": "qa", "where": ["x"]}, "where x: expected FIELD=VALUE, FIELD!="),
+        ("run_scenario", {"name": "qa", "where": ["idd=x"]}, "unknown field 'idd'. Did you mean"),
+        ("run_scenario", {"name": "qa", "where": ["id=a\0b"]}, "where id=a"),
         ("run_scenario", {"name": "qa", "weights": {"metrics": {"em": -1}}}, "em"),
         ("run_scenario", {"name": "broken"}, "broken.rageval.yaml:2: metrics[0]: unknown metric"),
         ("run_scenario", {"name": "shop", "variant": "dens"}, "Did you mean 'dense'?"),

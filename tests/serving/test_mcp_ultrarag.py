@@ -255,6 +255,14 @@ def test_an_error_is_a_sentence_and_the_server_goes_on(
     assert works(server)
 
 
+def test_nested_references_are_answer_groups(server: Client) -> None:
+    """[M5, D1] ALCE: Paris or its other name, and 1889. Two of two, one of two; flat for em."""
+    groups = [["Paris", "City of Light"], ["1889"]]
+    rows = {"pred_ls": ["the City of Light, 1889", "1889"], "gt_ls": [groups, groups]}
+    found = eval_res(server.call("evaluate", {**SOUND, **rows, "metrics": ["stringem", "em"]}))
+    assert (found["stringem"], found["em"]) == ([1.0, 0.5], [0.0, 1.0])
+
+
 def test_ten_thousand_rows_in_one_call(server: Client) -> None:
     """D10: no answer is cut."""
     rows = [f"answer {number}" for number in range(10_000)]
@@ -318,6 +326,20 @@ def test_what_was_asked_before_stdin_ended_is_answered(start: Start) -> None:
     assert answers.keys() == {0, 1}
     assert eval_res(answers[1]) == {"em": [1.0], "avg_em": 1.0}
     assert b"Traceback" not in errors
+
+
+def test_a_request_that_cannot_be_read_is_answered(start: Start) -> None:
+    """[X10] Half an emoji, and deep nesting: an error with the id of the request; it goes on."""
+    deep = call(2, "evaluate", {**SOUND, "gt_ls": "DEEP"}).replace(
+        b'"DEEP"', b"[" * 600 + b"]" * 600
+    )
+    half = call(1, "evaluate", {**SOUND, "pred_ls": ["\ud800"]})
+    output, _ = start().communicate(START + half + deep + call(3, "evaluate", SOUND), 60)
+    answers = {one["id"]: one for one in map(json.loads, output.splitlines()) if "id" in one}
+    for number in (1, 2):
+        assert answers[number]["error"]["code"] == -32700
+        assert "cannot be read" in answers[number]["error"]["message"]
+    assert eval_res(answers[3]["result"]) == {"em": [1.0], "avg_em": 1.0}
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -143,6 +143,22 @@ def test_the_key_is_taken_from_the_url_once(app: WebClient) -> None:
     assert app.send("GET", f"/?key={app.key}", change=elsewhere).status == 403
 
 
+def test_a_key_is_of_one_start(app: WebClient, tmp_path: Path) -> None:
+    """[X8] It opens nothing once its server has ended, and the browser forgets it with its window.
+
+    A server on another port gets the cookie; docs/how-to/web-app.md says so.
+    """
+    reply = app.send("GET", f"/?key={app.key}", change={"Cookie": None})
+    assert not {"expires", "max-age"} & {
+        part.partition("=")[0] for part in reply.headers["Set-Cookie"].lower().split("; ")
+    }
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    with served(tmp_path) as later:
+        old = {"Cookie": f"{later.cookie}={app.key}"}
+        assert later.send("GET", "/api/scenarios", change=old).status == 401
+        assert later.send("GET", "/api/scenarios").status == 200
+
+
 @every_request
 def test_what_every_answer_forbids(app: WebClient, method: str, path: str) -> None:
     headers = app.send(method, path, {}).headers

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import time
+from itertools import product
 
 import pytest
-from planted import ALL, spellings
+from planted import ALL, ENCODINGS, spellings
 
 from pytest_rageval.redaction import (
     Redactor,
@@ -95,6 +97,33 @@ def test_a_secret_is_taken_out_however_it_is_spelled(name: str) -> None:
         assert "%70%6c" not in found, kind
 
 
+@pytest.mark.parametrize("name", ALL)
+def test_a_secret_is_taken_out_after_any_two_encodings(name: str) -> None:
+    """[X9] All hundred chains of two, and each encoding six times over."""
+    redacted = Redactor([ALL[name]])
+    chains = [
+        *product(ENCODINGS, repeat=2),
+        *((kind,) * 6 for kind in ENCODINGS if "J" not in kind),
+    ]
+    for chain in chains:
+        spelled = ALL[name]
+        for kind in chain:
+            spelled = ENCODINGS[kind](spelled)
+        found = redacted(f"before:{spelled}:after")
+        assert found.startswith("before:"), chain
+        assert found.endswith(":after"), chain
+        assert "***" in found, chain
+        assert not re.search("planted|%70%6c", found), chain
+
+
+def test_a_text_that_is_like_a_secret_and_no_secret_stays() -> None:
+    """[X9] The normal form leaves out blanks and backslashes, and tells all else apart."""
+    redacted = Redactor(["planted-key&more"])
+    for text in ("planted_key&more", "planted-key&mor", "planted-key%more", "plantedkey&more"):
+        assert redacted(text) == text
+    assert redacted("a planted-key&amp;more\\n b %20 &eacute;") == "a ***\\n b %20 &eacute;"
+
+
 @pytest.mark.parametrize("scheme", ["Bearer", "basic", "Token"])
 def test_a_key_is_found_without_its_scheme(scheme: str) -> None:
     """[R5] A server may repeat the key alone; the scheme is no secret."""
@@ -118,12 +147,12 @@ def test_a_secret_without_any_letter_is_found() -> None:
     assert Redactor(['%%%\\\\""%%%'])(json.dumps('%%%\\\\""%%%')) == '"***"'
 
 
-@pytest.mark.parametrize("text", ["\\", "%25", '\\"', "sk-", "&amp;", " "])
+@pytest.mark.parametrize("text", ["\\", "%25", "25", '\\"', "\\u00", "sk-", "&amp;", "amp;", " "])
 def test_a_hostile_text_takes_no_long(text: str) -> None:
-    """[R5] All repeats of the pattern are bounded: 200 KB take less than a second."""
+    """[R5, X9] All passes are linear, and there are few: 200 KB take less than a second."""
     redacted = Redactor(['sk-\\\\""%%&& x', '\\\\\\\\""""'])
     began = time.process_time()
-    redacted("sk-" + text * (200_000 // len(text)))
+    redacted("sk-%70&" + text * (200_000 // len(text)))
     assert time.process_time() - began < 1.0
 
 

@@ -67,6 +67,7 @@ class Ledger:
         self._living: ByteLocks | None = None
         self._folder = folder
         self.problem: str | None = None
+        self.is_estimate = False  # because a server did not state the tokens of a call
         self._name = f"{_PREFIX}{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._file: FileIO | None = None
 

@@ -20,6 +20,9 @@ class _Answer(Protocol):
     @property
     def usage(self) -> Usage: ...
 
+    @property
+    def is_counted(self) -> bool: ...
+
 
 AnswerT = TypeVar("AnswerT", bound=_Answer)
 
@@ -79,6 +82,7 @@ class LimitedCall:
                 answer = await send()
             usage = self._priced(answer.usage)
             self._ledger.count(usage)
+            self._ledger.is_estimate |= not answer.is_counted
         self._guess.learn(estimate, usage)
         used = usage.prompt_tokens + usage.completion_tokens
         self._limits.correct(start, used - estimate.total)

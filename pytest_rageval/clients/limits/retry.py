@@ -37,13 +37,36 @@ class Patience:
         return taken
 
 
+class _Outage:
+    """How long something has gone wrong with nothing that would end it."""
+
+    def __init__(self, longest_s: float) -> None:
+        self._longest_s = longest_s
+        self._since: float | None = None
+        self._last = 0.0
+
+    def lasts_s(self, now: float) -> float:
+        """Note that it has gone wrong ``now``, too; return for how long it has."""
+        # What went wrong long ago, with nothing since, says nothing about now.
+        if self._since is None or now - self._last > self._longest_s:
+            self._since = now
+        self._last = now
+        return now - self._since
+
+    def end(self) -> None:
+        """Note what ends it."""
+        self._since = None
+
+
 class Retry:
     """Runs requests to one server until they succeed or there is no point in going on.
 
     A failing request is sent ``retries`` times more at most; rate limits do not count as failures.
     A call ends when it has sent ``MOST_REQUESTS``, or when its waits, or the time since any call
     succeeded, would exceed ``max_wait_s``: a server that is down costs a run that long once, not
-    once a call. A caller that is cancelled cancels its request or wait.
+    once a call. So do rate limits that no wait ends: when no call that met one has succeeded for
+    ``max_wait_s``, the next one is asked again once, at once. A caller that is cancelled cancels
+    its request or wait.
     """
 
     def __init__(
@@ -57,8 +80,7 @@ class Retry:
         self._max_wait_s = max_wait_s
         self._sleep = sleep
         self._clock = clock
-        self._failing_since: float | None = None
-        self._failed_last = 0.0
+        self._down, self._full = _Outage(max_wait_s), _Outage(max_wait_s)
 
     def patience(self) -> Patience:
         """Return what a new call may spend."""
@@ -77,15 +99,17 @@ class Retry:
                 attempts += 1
                 failures += not isinstance(error, RateLimitError)
                 error.attempts = attempts
-                outage_s = self._outage(error)
+                hopeless = self._hopeless(error)
                 if not error.is_transient or failures > self._retries:
                     raise
                 wait_s = _wait(attempts, error.retry_after_s)
-                error.gave_up = self._out_of_patience(error, wait_s, outage_s, patience)
+                error.gave_up = self._out_of_patience(error, wait_s, patience) or hopeless
                 if error.gave_up:
                     raise
             else:
-                self._failing_since = None
+                self._down.end()
+                if attempts > failures:  # it met a rate limit, and waiting has helped
+                    self._full.end()
                 return result
             await self._sleep(patience.take(wait_s))
 
@@ -100,20 +124,23 @@ class Retry:
         patience.requests += 1
         return await attempt()
 
-    def _outage(self, error: ClientError) -> float:
-        """Return for how many seconds nothing has succeeded."""
+    def _hopeless(self, error: ClientError) -> str:
+        """Return why no call that fails like this need wait, "" if it may."""
         if not error.is_transient:
-            return 0.0
-        now, last = self._clock(), self._failed_last
-        self._failed_last = now
-        # A failure long ago, with nothing asked since, says nothing about now.
-        if self._failing_since is None or now - last > self._max_wait_s:
-            self._failing_since = now
-        return now - self._failing_since
+            return ""
+        down_s = self._down.lasts_s(self._clock())
+        if down_s > self._max_wait_s:
+            return f"nothing has succeeded for {down_s:.0f} s"
+        if not isinstance(error, RateLimitError):
+            return ""
+        full_s = self._full.lasts_s(self._clock())
+        # Else no call could ever show that the server takes requests again.
+        is_quick = error.attempts == 1 and (error.retry_after_s or 0.0) <= FIRST_WAIT_S
+        if full_s <= self._max_wait_s or is_quick:
+            return ""
+        return f"no call that was told to wait has succeeded for {full_s:.0f} s"
 
-    def _out_of_patience(
-        self, error: ClientError, wait_s: float, outage_s: float, patience: Patience
-    ) -> str:
+    def _out_of_patience(self, error: ClientError, wait_s: float, patience: Patience) -> str:
         """Return why the call ends here, "" if it may wait and go on."""
         longest, left = self._max_wait_s, patience.left_s
         if patience.requests >= MOST_REQUESTS:
@@ -124,8 +151,6 @@ class Retry:
             )
         if wait_s > left:
             return f"waited {longest - left:.0f} s, max_wait_s is {longest:g}"
-        if outage_s > longest:
-            return f"nothing has succeeded for {outage_s:.0f} s"
         return ""
 
 

@@ -29,6 +29,8 @@ from pytest_rageval.clients.http.transport import preload
 from pytest_rageval.clients.providers.reply_format import ReplyFormats, in_words, response_format
 from pytest_rageval.clients.settings import ClientSettings
 
+_MOST_TOKENS = 10**9
+
 _FINISH: Mapping[str, FinishReason] = {"length": "length", "content_filter": "refused"}
 
 
@@ -102,6 +104,7 @@ class OpenAIChat:
             latency_s=latency_s,
             model=str(answer.get("model") or self._settings.model),
             finish_reason="refused" if refusal else finish,
+            is_counted=None not in _stated(answer, "prompt_tokens", "completion_tokens"),
         )
 
 
@@ -129,7 +132,8 @@ class OpenAIEmbeddings:
                 self._has_base64 = False
                 raise AskAgain from error
             raise
-        return Vectors(self._vectors(answer, len(texts)), _usage(answer, texts, ""))
+        usage, is_counted = _usage(answer, texts, ""), None not in _stated(answer, "prompt_tokens")
+        return Vectors(self._vectors(answer, len(texts)), usage, is_counted)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -159,19 +163,19 @@ def _text(content: Any) -> str:
 
 def _usage(answer: Mapping[str, Any], texts: Sequence[str], reply: str) -> Usage:
     """Return the usage that the server states; if it states none, an estimate, not zero."""
-    stated = answer.get("usage")
-    counts = stated if isinstance(stated, Mapping) else {}
-    return Usage(
-        _count(counts.get("prompt_tokens"), texts),
-        _count(counts.get("completion_tokens"), [reply]),
-        calls=1,
+    counts = _stated(answer, "prompt_tokens", "completion_tokens")
+    prompt, completion = (
+        math.ceil(sum(map(estimate_tokens, said))) if count is None else count
+        for count, said in zip(counts, (texts, [reply]), strict=True)
     )
+    return Usage(prompt, completion, calls=1)
 
 
-def _count(stated: Any, texts: Sequence[str]) -> int:
-    if isinstance(stated, int) and not isinstance(stated, bool) and stated >= 0:
-        return stated
-    return math.ceil(sum(map(estimate_tokens, texts)))
+def _stated(answer: Mapping[str, Any], *names: str) -> list[int | None]:
+    """Return these counts of tokens; None for one that is missing, or that no call can use."""
+    usage = answer.get("usage")
+    counts = [usage.get(name) if isinstance(usage, Mapping) else None for name in names]
+    return [one if type(one) is int and 0 <= one <= _MOST_TOKENS else None for one in counts]
 
 
 def _vector(embedding: Any) -> Vector:

@@ -10,7 +10,8 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from pytest_rageval.clients.threads import in_thread
-from pytest_rageval.errors import Problem, UserError
+from pytest_rageval.engine.planning.where import parse_condition
+from pytest_rageval.errors import OptionError, Problem, UserError, shorten
 from pytest_rageval.model import title_of
 from pytest_rageval.reports.history import trend_of
 from pytest_rageval.results.layout import read_head
@@ -42,6 +43,7 @@ class RunArguments(Arguments):
     name: str = Field(description="name or path of a scenario")
     variant: str | None = Field(None, description="only this variant of it")
     weights: Weights | None = Field(None, description="for this run; the file stays as it is")
+    where: list[str] = Field([], description="only rows with FIELD=VALUE, != or ~: partial")
     limit: int | None = Field(None, ge=1, description="only the first N rows: the run is partial")
     max_cost_usd: float | None = Field(
         None, ge=0.0, allow_inf_nan=False, description="refuse a run that will cost more"
@@ -49,14 +51,17 @@ class RunArguments(Arguments):
 
 
 async def outlines(
-    project: Project, entries: Sequence[ScenarioEntry], report: Report
+    project: Project, entries: Sequence[ScenarioEntry], report: Report, where: Sequence[str] = ()
 ) -> dict[str, Outline]:
-    """Return by path what pytest knows of scenarios once it has read their data."""
+    """Return by path what pytest knows of scenarios once it has read their data.
+
+    ``where`` are options that choose among their rows.
+    """
     if not entries:
         return {}
     paths = [entry.path for entry in entries]
     ended = await run_child(
-        project, project.command("outline", *_COLLECTING, scenarios=paths), report
+        project, project.command("outline", *_COLLECTING, *where, scenarios=paths), report
     )
     found = [one for one in ended.events if one["event"] == "scenario"]
     problems = [one for one in ended.events if one["event"] == "problem"]
@@ -87,7 +92,7 @@ class ScenarioRuns:
         """Return the answer, and whether the run itself went wrong.
 
         Raises UserError for a second run at a time, for a scenario that cannot be run, for unknown
-        variants and weights, and for a run above the budget.
+        variants, weights and fields, and for a run above the budget.
         """
         if self._running is not None:
             message = f"{self._running} is running: one run at a time; wait for it, or cancel it"
@@ -95,10 +100,12 @@ class ScenarioRuns:
         variants = _variants(entry, given.variant)
         self._running = entry.name or entry.shown
         try:
-            options = [] if given.limit is None else [f"--rag-limit={given.limit}"]
+            options = where = _where_options(given.where)
+            if given.limit is not None:
+                options = [*options, f"--rag-limit={given.limit}"]
             if given.weights is not None or given.max_cost_usd is not None:
-                figures = await self._figures(entry, variants, report)
-                options += _weight_options(given.weights or Weights(), merged(figures))
+                figures = await self._figures(entry, variants, report, where)
+                options = [*options, *_weight_options(given.weights or Weights(), merged(figures))]
                 options += await in_thread(partial(_budget, given, figures, base))
             # The second plugin says what is wrong with a scenario that cannot be run.
             plugins = ("progress", "-p", "pytest_rageval.plugin.child.outline")
@@ -112,10 +119,14 @@ class ScenarioRuns:
             self._running = None
 
     async def _figures(
-        self, entry: ScenarioEntry, variants: Sequence[str], report: Report
+        self,
+        entry: ScenarioEntry,
+        variants: Sequence[str],
+        report: Report,
+        where: Sequence[str],
     ) -> Sequence[Mapping[str, Any]]:
         """Return the outlines of the variants; raises UserError where there are none."""
-        outline = (await outlines(self._project, [entry], report))[entry.shown]
+        outline = (await outlines(self._project, [entry], report, where))[entry.shown]
         figures = [one for name, one in outline.figures.items() if not variants or name in variants]
         if not figures:
             message = "\n".join(outline.problems) or "no case of it is selected"
@@ -130,6 +141,15 @@ def _variants(entry: ScenarioEntry, wanted: str | None) -> tuple[str, ...]:
     if not entry.variants:
         raise UserError([Problem("variant", f"{entry.name} has no variants; leave it out")])
     return (pick("variant", wanted, entry.variants),)
+
+
+def _where_options(conditions: Sequence[str]) -> list[str]:
+    """Return the options that choose rows; raises OptionError for what is no condition."""
+    for text in conditions:
+        parse_condition("where", text)
+        if "\0" in text or not text.isprintable():
+            raise OptionError([Problem(f"where {shorten(text)}", "holds no plain text")])
+    return [f"--rag-where={text}" for text in conditions]
 
 
 def _weight_options(weights: Weights, outline: Mapping[str, Any]) -> list[str]:

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Final
 
 from pydantic import BaseModel, ValidationError
 from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import from_json
 
 from pytest_rageval import extras
 from pytest_rageval.clients.threads import in_thread
@@ -28,6 +29,7 @@ from pytest_rageval.serving.mcp.descriptors import take_descriptors
 _ANSWER_S: Final = 5.0
 _CANCEL_S: Final = 10.0
 _LISTED: Final = 5
+_PARSE_ERROR: Final = -32700  # of JSON-RPC
 
 Report = Callable[[float, float | None, str | None], Awaitable[None]]
 """(progress, total, message): tells the client how far a call is, if it asked for that."""
@@ -107,6 +109,10 @@ class _Wire:
     async def __aiter__(self) -> AsyncIterator[str]:
         with contextlib.suppress(OSError):
             while line := await in_thread(self._source.readline):
+                refusal = _refusal(line)
+                if refusal is not None:
+                    await self.write(refusal)
+                    continue
                 self._note(line)
                 yield line.decode("utf-8", "replace")
         if self._asked:
@@ -143,6 +149,23 @@ class _Wire:
             self._answered.clear()
         else:
             self._answered.set()
+
+
+def _refusal(line: bytes) -> str | None:
+    """Return the answer to a request that the SDK's parser cannot read; the SDK would give none.
+
+    Python reads more: half an emoji, and deeper nesting. None for a line that is no request at all.
+    """
+    try:
+        from_json(line)
+    except ValueError as error:
+        with contextlib.suppress(ValueError, TypeError, LookupError, RecursionError):
+            message = json.loads(line)
+            failure = {"code": _PARSE_ERROR, "message": f"the request cannot be read: {error}"}
+            if "method" in message:
+                answer = {"jsonrpc": "2.0", "id": message["id"], "error": failure}
+                return f"{json.dumps(answer)}\n"
+    return None
 
 
 async def _serve(

@@ -61,7 +61,9 @@ class EvaluateArguments(_Arguments):
     """Answers and what they are compared with."""
 
     pred_ls: list[str] = Field(description="the answers")
-    gt_ls: list[list[str]] = Field(description="for each answer, its references")
+    gt_ls: list[list[str | list[str]]] = Field(
+        description="for each answer, its references; lists of them are answer groups, for stringem"
+    )
     metrics: list[str] | None = Field(description=f"of {', '.join(OF_ANSWERS)}; null for all")
     save_path: _SavePath
 

@@ -43,11 +43,14 @@ class Figures:
 
 
 def score_answers(
-    answers: Sequence[str], references: Sequence[Sequence[str]], metrics: Sequence[str] | None
+    answers: Sequence[str],
+    references: Sequence[Sequence[str | Sequence[str]]],
+    metrics: Sequence[str] | None,
 ) -> Figures:
     """Return a list of scores for each metric, then their means as ``avg_<metric>``.
 
-    An answer without references scores 0, as in UltraRAG. Raises UserError for rows that are no
+    Nested references are ALCE's answer groups for stringem, and flat for all else, as in data. An
+    answer without references scores 0, as in UltraRAG. Raises UserError for rows that are no
     pairs, for no rows, and for unknown metrics.
     """
     if not answers or len(answers) != len(references):
@@ -55,9 +58,15 @@ def score_answers(
     made = {name: _metric(name, tokenizer="word") for name in _chosen(metrics, OF_ANSWERS)}
     lists: dict[str, list[float]] = {name: [] for name in made}
     for answer, wanted in zip(answers, references, strict=True):
-        sample, context = Sample("", answer=answer, references=tuple(wanted)), ScoringContext()
+        groups = tuple((one,) if isinstance(one, str) else tuple(one) for one in wanted)
+        is_nested = any(not isinstance(one, str) for one in wanted)
+        flat = tuple(reference for group in groups for reference in group)
+        sample = Sample(
+            "", answer=answer, references=flat, reference_groups=groups if is_nested else None
+        )
+        context = ScoringContext()
         for name, metric in made.items():
-            lists[name].append((metric.score(sample, context).value or 0.0) if wanted else 0.0)
+            lists[name].append((metric.score(sample, context).value or 0.0) if flat else 0.0)
     means = {f"avg_{name}": _mean(scores) for name, scores in lists.items()}
     return Figures(lists | means, tuple(_without_references(references)))
 
@@ -114,8 +123,8 @@ def compare_runs(
     return Figures(found, tuple(dict.fromkeys((*remarks, *more))))
 
 
-def _without_references(references: Sequence[Sequence[str]]) -> Iterator[str]:
-    rows = [f"gt_ls[{at}]" for at, wanted in enumerate(references) if not wanted]
+def _without_references(references: Sequence[Sequence[str | Sequence[str]]]) -> Iterator[str]:
+    rows = [f"gt_ls[{at}]" for at, wanted in enumerate(references) if not any(wanted)]
     if rows:
         verb = (
             "row has no references and scores"

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 HOST: Final = "127.0.0.1"
 
+IDLE_S: Final = 60.0
+"""How long a connection may stay open without a whole request."""
+
 _BACKLOG = 64
 # For requests that are being answered when the server ends.
 _LAST_S = 2.0
@@ -60,7 +63,9 @@ async def _serve(project: Project, listener: socket.socket) -> None:
 
     door = Door(listener.getsockname()[1], secrets.token_urlsafe(32))
     desk = Desk(project)
-    runner = web.AppRunner(make_app(desk, door), access_log=None, shutdown_timeout=_LAST_S)
+    runner = web.AppRunner(
+        make_app(desk, door), access_log=None, shutdown_timeout=_LAST_S, keepalive_timeout=IDLE_S
+    )
     await runner.setup()
     try:
         await web.SockSite(runner, listener).start()

@@ -31,7 +31,7 @@ from pytest_rageval.serving.web.dbgpt_request import (
     lay_over,
     read_request,
 )
-from pytest_rageval.serving.web.refusals import Door, Refused, check_type, json_object
+from pytest_rageval.serving.web.refusals import Door, Refused, check_type, read_object
 
 if TYPE_CHECKING:
     from pytest_rageval.serving.web.desk import Desk
@@ -90,27 +90,16 @@ async def scenes(_: Desk, __: web.Request) -> web.Response:
 
 async def evaluation(desk: Desk, request: web.Request) -> web.Response:
     """Run the scenario that the request names on its rows, and return the result rows."""
-    wanted = read_request(json_object(await _body(request)))
+    wanted = read_request(await read_object(request, MOST_BYTES))
+    entry = await _named(wanted.scenario, desk)
+    changes = await asyncio.to_thread(changes_of, wanted, entry)
     with desk.runs.reserved(wanted.scenario):
-        entry = await _named(wanted.scenario, desk)
-        rows = await evaluated(desk.project, entry, wanted, lambda: _is_gone(request))
+        rows = await evaluated(desk.project, entry, wanted, changes, lambda: _is_gone(request))
     return _success(rows)
 
 
 def _success(data: Any) -> web.Response:
     return web.json_response({"success": True, "err_code": None, "err_msg": None, "data": data})
-
-
-async def _body(request: web.Request) -> bytes:
-    raw = bytearray()
-    if (request.content_length or 0) <= MOST_BYTES:
-        async for part in request.content.iter_any():
-            raw += part
-            if len(raw) > MOST_BYTES:
-                break
-        else:
-            return bytes(raw)
-    raise Refused(413, f"expected a body of at most {MOST_BYTES} bytes")
 
 
 def _is_gone(request: web.Request) -> bool:
@@ -121,6 +110,7 @@ async def evaluated(
     project: Project,
     entry: ScenarioEntry,
     wanted: EvaluationRequest,
+    changes: Changes,
     is_gone: Callable[[], bool] = lambda: False,
     most_s: float = MOST_S,
 ) -> list[list[dict[str, Any]]]:
@@ -128,7 +118,6 @@ async def evaluated(
 
     The run ends early if it takes longer than ``most_s``, or if ``is_gone``: nobody waits for it.
     """
-    changes = await asyncio.to_thread(_changes, wanted, entry)
     with tempfile.TemporaryDirectory(prefix="rageval-request-") as name:
         folder = Path(name)
         rows_file = folder / "datasets.json"
@@ -188,7 +177,8 @@ def _titles_now(entry: ScenarioEntry) -> tuple[str, ...]:
     return ()
 
 
-def _changes(wanted: EvaluationRequest, entry: ScenarioEntry) -> Changes:
+def changes_of(wanted: EvaluationRequest, entry: ScenarioEntry) -> Changes:
+    """Return what a request changes in a scenario; refuses what cannot be run."""
     try:
         variant = entry.variant_of(wanted.scenario)
         loaded, problems = inspect_scenario(entry.path, shown=entry.shown, variant=variant)

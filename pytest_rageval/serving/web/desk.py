@@ -134,7 +134,6 @@ class Desk:
 
     async def start(self, scenario: str, body: dict[str, Any]) -> dict[str, Any]:
         """Start a run with other weights, of some variants; refused while there is one."""
-        self.runs.refuse_second()
         entry, figures = await self._outline(scenario)
         variants = read_variants(body, entry.variants)
         more = ("--rag-report=html", *run_options(*read_weights(body, figures)))

@@ -55,21 +55,33 @@ class LiveRun:
             await self._child.stop()
         await asyncio.wait([self._task])
 
-    async def follow(self, after: int = 0) -> AsyncGenerator[tuple[int, Event], None]:
-        """Yield each event with its number, from 1 on; of counts, only the newest."""
-        at = after
-        while True:
-            async with self._news:
-                while len(self.events) == at and not self._is_told():
-                    await self._news.wait()
+    async def follow(
+        self, after: int = 0, beat_s: float | None = None
+    ) -> AsyncGenerator[tuple[int, Event] | None, None]:
+        """Yield each event with its number, from 1 on, and None after ``beat_s`` without any.
+
+        Of counts, only the newest. All events after number ``after`` are told, or all of them if
+        there is no such number.
+        """
+        at = after if after <= len(self.events) else 0
+        while at < len(self.events) or not self._is_told():
+            if at == len(self.events) and not await self._has_more(at, beat_s):
+                yield None
             found, start = self.events[at:], at + 1
             at += len(found)
             newest = next((one for one in reversed(found) if one["event"] == "progress"), None)
             for number, event in enumerate(found, start):
                 if event["event"] != "progress" or event is newest:
                     yield number, event
-            if at == len(self.events) and self._is_told():
-                return
+
+    async def _has_more(self, known: int, most_s: float | None) -> bool:
+        """Wait for more than ``known`` events; return False if ``most_s`` were too few for that."""
+        try:
+            async with asyncio.timeout(most_s), self._news:
+                await self._news.wait_for(lambda: len(self.events) > known)
+        except TimeoutError:
+            return False
+        return True
 
     def _is_told(self) -> bool:
         return bool(self.events) and self.events[-1]["event"] == "end"

@@ -6,14 +6,23 @@ them may start a run, write a file, or read anything.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from pytest_rageval.errors import shorten
+
+if TYPE_CHECKING:
+    from aiohttp import web
 
 MAX_BODY: Final = 2**20
 """The most bytes of a request's body."""
+
+BODY_S: Final = 60.0
+"""How long a client on this machine may take to send a body."""
 
 _READING: Final = ("GET", "HEAD")
 _SAME_SITE: Final = ("same-origin", "none")
@@ -73,6 +82,36 @@ def check_type(method: str, content_type: str) -> None:
     """Refuse a body that is not JSON: only such a one makes a browser ask before it sends."""
     if method == "POST" and content_type != "application/json":
         raise Refused(415, "expected a body of the type application/json")
+
+
+async def read_object(request: web.Request, most: int) -> dict[str, Any]:
+    """Return the object in the body of a request.
+
+    Refuses what is larger than ``most`` bytes, also once unpacked, and what comes too slowly.
+    """
+    from aiohttp.http_exceptions import BadHttpMessage
+    from aiohttp.web_protocol import RequestPayloadError
+
+    try:
+        async with asyncio.timeout(BODY_S):
+            return json_object(await _read(request, most))
+    except TimeoutError:
+        raise Refused(408, f"the body has not come within {BODY_S:g} s") from None
+    except (BadHttpMessage, RequestPayloadError):
+        encoding = request.headers.get("Content-Encoding", "identity")
+        raise Refused(400, f"the body cannot be read as {shorten(encoding, 40)}") from None
+
+
+async def _read(request: web.Request, most: int) -> bytes:
+    raw = bytearray()
+    if (request.content_length or 0) <= most:
+        async for part in request.content.iter_any():
+            raw += part
+            if len(raw) > most:
+                break
+        else:
+            return bytes(raw)
+    raise Refused(413, f"expected a body of at most {most} bytes")
 
 
 def json_object(raw: bytes) -> dict[str, Any]:

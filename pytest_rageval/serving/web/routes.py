@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,7 +14,7 @@ from pytest_rageval.serving.web import dbgpt
 from pytest_rageval.serving.web.desk import Desk
 from pytest_rageval.serving.web.live_runs import Event
 from pytest_rageval.serving.web.page import page_files
-from pytest_rageval.serving.web.refusals import MAX_BODY, Door, Refused, check_type, json_object
+from pytest_rageval.serving.web.refusals import MAX_BODY, Door, Refused, check_type, read_object
 
 _BEAT_S = 15.0
 _HISTORY = 50
@@ -152,12 +151,12 @@ async def _scenario(desk: Desk, request: web.Request) -> web.Response:
 
 
 async def _write(desk: Desk, request: web.Request) -> web.Response:
-    body = json_object(await request.read())
+    body = await read_object(request, MAX_BODY)
     return web.json_response(await desk.write_weights(request.match_info["scenario"], body))
 
 
 async def _start(desk: Desk, request: web.Request) -> web.Response:
-    body = json_object(await request.read())
+    body = await read_object(request, MAX_BODY)
     return web.json_response(await desk.start(request.match_info["scenario"], body), status=201)
 
 
@@ -183,26 +182,14 @@ async def _events(desk: Desk, request: web.Request) -> web.StreamResponse:
     answer = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
     await answer.prepare(request)
     with contextlib.suppress(ConnectionError):  # the page was closed
-        async with contextlib.aclosing(run.follow(after)) as events:
-            await _send_events(answer, events)
+        async with contextlib.aclosing(run.follow(after, _BEAT_S)) as events:
+            async for found in events:
+                await answer.write(_event(*found) if found else b": still here\n\n")
     return answer
 
 
-async def _send_events(
-    answer: web.StreamResponse, events: AsyncGenerator[tuple[int, Event], None]
-) -> None:
-    while True:
-        coming = asyncio.ensure_future(anext(events, None))
-        try:
-            while not (await asyncio.wait([coming], timeout=_BEAT_S))[0]:
-                await answer.write(b": still here\n\n")
-        finally:
-            coming.cancel()
-        found = coming.result()
-        if found is None:
-            return
-        number, event = found
-        await answer.write(f"id: {number}\ndata: {json.dumps(event)}\n\n".encode())
+def _event(number: int, event: Event) -> bytes:
+    return f"id: {number}\ndata: {json.dumps(event)}\n\n".encode()
 
 
 def _number(text: str, name: str) -> int:

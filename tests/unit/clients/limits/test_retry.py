@@ -182,6 +182,64 @@ def test_a_failure_long_ago_is_no_outage() -> None:
     assert course.run() == "yes"
 
 
+async def ask_in_turn(
+    course: Course, calls: int, least: int = 10**6, retry_after_s: float | None = None
+) -> list[ClientError]:
+    """Ask call after call, as a worker does: every third meets rate limits, ``least`` of them."""
+    errors = []
+    for number in range(calls):
+        sent = 0
+
+        async def attempt(number: int = number) -> str:
+            nonlocal sent
+            sent += 1
+            course.now += 0.1  # each request takes a while
+            if number % 3 == 0 and sent <= least:
+                raise rate_limits(1, retry_after_s)[0]
+            return "yes"
+
+        try:
+            await course.retry.run(attempt, course.retry.patience())
+        except ClientError as error:
+            errors.append(error)
+    return errors
+
+
+@pytest.mark.parametrize("max_wait_s", [10.0, 120.0])
+def test_rate_limits_that_no_wait_ends_cost_a_run_its_longest_wait_once(max_wait_s: float) -> None:
+    """[X11] Ten calls of thirty meet them for ever, one after the other; the others succeed.
+
+    All waits of the first call and those of the second fit into max_wait_s and the longest wait.
+    The eight others wait half a second each. Each request takes 0.1 s.
+    """
+    course = Course(max_wait_s=max_wait_s)
+    errors = asyncio.run(ask_in_turn(course, 30))
+    assert len(errors) == 10
+    assert course.now <= max_wait_s + 30.0 + 8 * 0.5 + 60 * 0.1
+    assert [error.attempts for error in errors[-7:]] == [2] * 7
+    assert "full (2 attempts; no call that was told to wait has succeeded for" in str(errors[-1])
+
+
+def test_a_wait_that_helps_gives_all_calls_their_patience_back() -> None:
+    """[X11] Half a second is tried in any case, so a server that recovers is noticed.
+
+    100 calls of 300 are told five times to wait: 15.5 s at most each, much more than 20 s together.
+    """
+    assert asyncio.run(ask_in_turn(Course(max_wait_s=20.0), 300, least=5)) == []
+    course = Course(max_wait_s=10.0)
+    assert asyncio.run(ask_in_turn(course, 12))[-1].attempts == 2
+    assert asyncio.run(ask_in_turn(course, 3, least=1)) == []
+    assert asyncio.run(ask_in_turn(course, 3))[-1].attempts > 2
+
+
+def test_a_server_that_asks_for_a_long_wait_in_vain_is_not_waited_for_again() -> None:
+    """[X11]"""
+    course = Course(max_wait_s=20.0)
+    errors = asyncio.run(ask_in_turn(course, 30, retry_after_s=8.0))
+    assert course.now <= 20.0 + 8.5 + 8 * 0.5 + 60 * 0.1
+    assert [error.attempts for error in errors[-6:]] == [1] * 6
+
+
 def test_a_request_put_differently_is_sent_at_once_and_is_no_failure() -> None:
     course = Course(AskAgain(), AskAgain(), "yes", retries=0)
     assert course.run() == "yes"

@@ -179,13 +179,16 @@ def test_an_answer_without_a_message_is_the_servers_failure(
 
 @pytest.mark.parametrize(
     "usage",
-    [None, [], "12", {}, {"prompt_tokens": "12"}, {"prompt_tokens": -1}, {"prompt_tokens": 1.5}],
-    ids=json.dumps,
+    [
+        *(None, [], "12", {}, {"prompt_tokens": "12"}, {"prompt_tokens": -1}),
+        *({"prompt_tokens": 1.5}, {"prompt_tokens": 10**399}, {"completion_tokens": 10**10}),
+    ],
+    ids=lambda usage: json.dumps(usage)[:40],
 )
 def test_usage_that_is_no_count_is_estimated(
     usage: Any, server: FakeOpenAI, ask: Callable[..., Reply], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """16 characters are about 4 tokens, and the 8 of the reply are 2."""
+    """[X10] 16 characters are about 4 tokens, and the 8 of the reply are 2: never none."""
     message = {"message": {"content": "x" * 8}}
     answer = {"choices": [message], "usage": usage}
     monkeypatch.setattr(server, "_chat", lambda seen, fault: (200, [], answer))
