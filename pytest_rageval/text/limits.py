@@ -21,7 +21,9 @@ TOO_DEEP_TO_READ: Final = (
     "or keep the value as text"
 )
 
-_LARGEST: Final = 2**63
+MAX_INT: Final = 2**63
+"""Numbers are below it, and not below ``-MAX_INT``: signed 64 bits."""
+
 _MOST_DIGITS: Final = 4300
 """Python refuses to write or read whole numbers of more digits, as they take too long."""
 _TOO_LONG: Final = f"a whole number of {_MOST_DIGITS:,} digits or more; write it as text"
@@ -86,6 +88,17 @@ def _is_deep(value: Any, depth: int) -> bool:
 
 def _whole(digits: str) -> int | str:
     return int(digits) if len(digits) <= _MOST_DIGITS else digits
+
+
+def read_json_at(decoder: json.JSONDecoder, text: str, start: int) -> tuple[Any, int]:
+    """Return the value of JSON that begins at ``start``, and its end; raises as ``read_json``."""
+    try:
+        found, end = decoder.raw_decode(text, start)
+    except RecursionError:
+        raise LimitError(TOO_DEEP_TO_READ) from None
+    if _is_deep([found], MAX_DEPTH):
+        raise LimitError(TOO_DEEP_TO_READ)
+    return found, end
 
 
 def read_json_rows(text: str, **hooks: Callable[..., Any]) -> Any:
@@ -192,7 +205,7 @@ def within_64_bits(value: Any) -> float:
     is_whole = isinstance(value, int) or (isinstance(value, str) and _WHOLE.fullmatch(value))
     if not math.isfinite(number):
         raise LimitError("no finite number")
-    if is_whole and not -_LARGEST <= int(value) < _LARGEST:
+    if is_whole and not -MAX_INT <= int(value) < MAX_INT:
         raise LimitError("a whole number of more than 64 bits")
     return number
 
