@@ -26,6 +26,7 @@ DEEPEST = MAX_DEPTH + len(("variants", "a variant", "dataset", "rows", 0))
 """How deep a scenario file may be nested: its rows may be as deep as those of other files."""
 _MAX_INT_BITS = 1000
 _TOO_DEEP = f"nested too deeply to be a scenario (more than {DEEPEST} deep)"
+_MOST_CUT = 30_000  # brackets, which PyYAML scans in seconds
 _TAG = "tag:yaml.org,2002:"
 # An answer may be "no". Where a boolean is wanted, the schema takes these words for one.
 _TEXT_BOOLEANS = ("yes", "no", "on", "off", "y", "n")
@@ -160,7 +161,7 @@ def parse_yaml(text: str, source: str) -> YamlTree:
     Raises ScenarioError when the text is no YAML at all. Duplicate keys and unreadable values are
     left in the tree's ``problems``, for the caller to report with all others.
     """
-    return _built(_composed(text, source), source, DEEPEST)
+    return _built(_cut_or_composed(text, source), source, DEEPEST)
 
 
 def parse_yaml_rows(text: str, source: str) -> YamlTree:
@@ -168,11 +169,16 @@ def parse_yaml_rows(text: str, source: str) -> YamlTree:
 
     What is too deep in it is cut off, yet stays too deep, so that it makes one row invalid.
     """
+    return _built(_cut_or_composed(text, source), source, CUT_DEPTH)
+
+
+def _cut_or_composed(text: str, source: str) -> yaml.Node | None:
     try:
-        root = _composed(text, source)
+        return _composed(text, source)
     except _TooDeepError:
-        root = _composed(_cut(text), source)
-    return _built(root, source, CUT_DEPTH)
+        if sum(map(text.count, "[{")) > _MOST_CUT:
+            raise
+    return _composed(_cut(text), source)
 
 
 class _TooDeepError(ScenarioError):
@@ -249,7 +255,7 @@ def _refuse_deep_text(text: str, source: str) -> None:
         depth = max(0, depth - content.count("]") - content.count("}"))
         indent = len(content) - len(content.lstrip(" -?"))
         if depth > 5_000 or (indent > 5_000 and content.strip(" -?")):
-            raise _TooDeepError([Problem(f"{source}:{line}", _TOO_DEEP)])
+            raise ScenarioError([Problem(f"{source}:{line}", _TOO_DEEP)])
 
 
 def _syntax_problem(error: yaml.MarkedYAMLError, text: str, source: str) -> Problem:
