@@ -190,26 +190,3 @@ def _parts(value: Any) -> Iterable[Any]:
         return (*value.values(), *(key for key in value if type(key) is not str))
     parts = value.tolist()
     return parts if isinstance(parts, list) else [parts]
-
-
-def within_64_bits(value: Any) -> float:
-    """Return a number, or the number in a text, as a float; raises ValueError or TypeError.
-
-    NaN is none, nor are infinities, nor whole numbers of more than 64 bits.
-
-    >>> within_64_bits(" 2.5 ")
-    2.5
-    """
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    is_whole = isinstance(value, int) or (isinstance(value, str) and _WHOLE.fullmatch(value))
-    if not math.isfinite(number):
-        raise LimitError("no finite number")
-    if is_whole and not -MAX_INT <= int(value) < MAX_INT:
-        raise LimitError("a whole number of more than 64 bits")
-    return number
-
-
-_WHOLE: Final = re.compile(r"\s*[-+]?[\d_]+\s*")
