@@ -12,11 +12,12 @@ from statistics import median
 from typing import Any, Final
 
 from pytest_rageval.datasets.base import BrokenRow, Row
-from pytest_rageval.datasets.columns.cells import is_missing, is_nan, value_in_text
+from pytest_rageval.datasets.columns.cells import is_missing, is_nan, value_or_text
 from pytest_rageval.datasets.columns.passages import PASSAGE_KEYS
 from pytest_rageval.datasets.load import data_file, reader_of
 from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.text.json_path import LostPathError, path_in
 from pytest_rageval.text.printable import one_line
 
 _MOST_ROWS: Final = 20_000
@@ -97,9 +98,13 @@ class Table:
     columns: tuple[Column, ...]
     rows: int
     broken: tuple[BrokenRow, ...]
+    fields: tuple[Mapping[str, Any], ...] = ()
+    """What each row that can be read has."""
 
     def __getitem__(self, name: str) -> Column:
-        return next(column for column in self.columns if column.name == name)
+        """Return a column, or what is at a path or in whole objects; blank where nothing is."""
+        known = next((column for column in self.columns if column.name == name), None)
+        return known or Column(name, tuple(_cell_at(row, name) for row in self.fields))
 
 
 def read_table(spec: DatasetSpec, folder: Path, where: str) -> Table:
@@ -108,7 +113,8 @@ def read_table(spec: DatasetSpec, folder: Path, where: str) -> Table:
     found = list(islice(reader_of(file, where, "dataset").read(file), _MOST_ROWS))
     rows = [row for row in found if isinstance(row, Row)]
     broken = tuple(row for row in found if isinstance(row, BrokenRow))
-    return Table(tuple(columns_of(row.fields for row in rows)), len(found), broken)
+    fields = tuple(row.fields for row in rows)
+    return Table(tuple(columns_of(fields)), len(found), broken, fields)
 
 
 def columns_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Column]:
@@ -131,13 +137,23 @@ def _flat(row: Mapping[str, Any], before: str = "", depth: int = _DEPTH) -> Iter
             yield name, _cell(value)
 
 
+def _cell_at(row: Mapping[str, Any], name: str) -> Any:
+    path = path_in(name)
+    if path is None or name in row:
+        return _cell(row.get(name))
+    root = path.root or ""
+    try:
+        return _cell(path.pick({**row, root: _cell(row.get(root))}))
+    except LostPathError:
+        return None
+
+
 def _cell(value: Any) -> Any:
     """Return the cell, None for a blank one; the list or object that a text spells."""
     if isinstance(value, str):
         if not value.strip() or is_nan(value):
             return None
-        spelled = value_in_text(value)
-        return value if spelled is None else spelled
+        return value_or_text(value)
     return None if is_missing(value) or value in ([], {}) else value
 
 

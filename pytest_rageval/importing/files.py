@@ -21,6 +21,7 @@ from pytest_rageval.importing.base import NotTakenError
 from pytest_rageval.redaction import shown_url
 from pytest_rageval.scenario.loader import parse_json
 from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree, parse_yaml
+from pytest_rageval.text.limits import read_json
 
 _MOST_BYTES: Final = 64 * 2**20
 _DATA: Final = (".yaml", ".yml", ".json")
@@ -78,7 +79,7 @@ class Folder:
             raise NotTakenError(f"{shorten(name, 80)} is code, which is not run")
         name = re.sub(r"^\./", "", name)
         found = sorted(glob.glob(name, root_dir=self.path, recursive=True))  # noqa: PTH207
-        files = [self.path / one for one in found or [name] if (self.path / one).is_file()]
+        files = [self.path / one for one in found or [name] if _is_file(self.path / one)]
         roots = (self.path.resolve(), self.within.resolve())
         if not all(any(file.resolve().is_relative_to(root) for root in roots) for file in files):
             raise NotTakenError(f"{shorten(name, 80)} lies outside of {self.within}")
@@ -89,7 +90,7 @@ class Folder:
     def program(self, reference: str) -> str:
         """Return the path of a Python file in this folder; raises NotTakenError for another one."""
         file = (self.path / reference).resolve()
-        if not file.is_file() or not file.is_relative_to(self.path.resolve()):
+        if not _is_file(file) or not file.is_relative_to(self.path.resolve()):
             raise NotTakenError(f"there is no file {shorten(reference, 80)} in its folder")
         return file.relative_to(self.path.resolve()).as_posix()
 
@@ -130,6 +131,13 @@ class Folder:
         rows = _csv_rows(text) if file.suffix.lower() == ".csv" else _jsonl_rows(text)
         for line, row in rows:
             yield Part(row, YamlTree(row, shown, {(): line}))
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # a name that is too long, or that no file may have
+        return False
 
 
 def is_code(name: str) -> bool:
@@ -190,6 +198,6 @@ def _jsonl_rows(text: str) -> Iterator[tuple[int, Any]]:
     for line, content in enumerate(text.split("\n"), start=1):
         if content.strip():
             try:
-                yield line, json.loads(content)
-            except (ValueError, RecursionError) as error:
+                yield line, read_json(content)
+            except ValueError as error:
                 raise NotTakenError(f"line {line} is no JSON: {error}") from None

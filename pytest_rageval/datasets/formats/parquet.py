@@ -41,7 +41,7 @@ def read_parquet(file: DataFile) -> Iterator[Row | BrokenRow]:
             for row in rows_of(plain, file.spec.max_row_mb, file.section):
                 yield _renumbered(row, done)
             done += len(plain)
-    except (pyarrow.ArrowException, OSError) as error:  # a damaged page is an OSError
+    except (pyarrow.ArrowException, OSError, UnicodeError) as error:
         first = str(error).splitlines()[0]
         raise file.refuse(f"not a readable Parquet file: {first}") from error
 

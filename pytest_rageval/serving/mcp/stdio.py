@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
 import sys
@@ -24,6 +23,7 @@ from pytest_rageval.errors import Problem, RagevalError, UserError, unknown_name
 from pytest_rageval.scenario.validation import reworded
 from pytest_rageval.scenario.yaml.tree import dotted
 from pytest_rageval.serving.mcp.descriptors import take_descriptors
+from pytest_rageval.text.limits import excess_in, read_json
 
 # How long requests that came before the end of stdin may take, and what is cancelled.
 _ANSWER_S: Final = 5.0
@@ -138,12 +138,12 @@ class _Wire:
     def _note(self, line: bytes) -> None:
         """Keep account of the requests without a response; whether a line is sound is not asked."""
         try:
-            message = json.loads(line)
+            message = read_json(line, depth=None)
             cancels = message.get("method") == "notifications/cancelled"
             request = message["params"]["requestId"] if cancels else message["id"]
             asks = "method" in message and not cancels
             self._asked = self._asked | {request} if asks else self._asked - {request}
-        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        except (ValueError, TypeError, LookupError, AttributeError):
             return
         if self._asked:
             self._answered.clear()
@@ -159,8 +159,8 @@ def _refusal(line: bytes) -> str | None:
     try:
         from_json(line)
     except ValueError as error:
-        with contextlib.suppress(ValueError, TypeError, LookupError, RecursionError):
-            message = json.loads(line)
+        with contextlib.suppress(ValueError, TypeError, LookupError):
+            message = read_json(line, depth=None)
             failure = {"code": _PARSE_ERROR, "message": f"the request cannot be read: {error}"}
             if "method" in message:
                 answer = {"jsonrpc": "2.0", "id": message["id"], "error": failure}
@@ -285,6 +285,8 @@ async def _answer(
 
 
 def _validated(tool: Tool, arguments: Mapping[str, Any]) -> BaseModel:
+    if reason := excess_in(arguments):
+        raise UserError([Problem("", reason)])
     try:
         return tool.arguments.model_validate(arguments)
     except ValidationError as error:

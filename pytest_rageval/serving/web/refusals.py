@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +16,8 @@ from pytest_rageval.errors import shorten
 
 if TYPE_CHECKING:
     from aiohttp import web
+
+from pytest_rageval.text.limits import read_json
 
 MAX_BODY: Final = 2**20
 """The most bytes of a request's body."""
@@ -117,8 +118,8 @@ async def _read(request: web.Request, most: int) -> bytes:
 def json_object(raw: bytes) -> dict[str, Any]:
     """Return the object that a body holds."""
     try:
-        found = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
+        found = read_json(raw.decode("utf-8"), parse_constant=_refuse_constant)
+    except ValueError as error:
         raise Refused(400, f"the body is not valid JSON: {error}") from error
     if not isinstance(found, dict):
         raise Refused(400, "expected a JSON object as the body")
