@@ -64,7 +64,7 @@ def looks_secret(text: str) -> bool:
 
 
 _PAIR = re.compile(
-    r"(?P<name>[\w-]+)(?P<equals>\s*=\s*(?P<quote>[\"'])?)"
+    r"(?<![\w-])(?P<name>[\w-]+)(?P<equals>\s*=\s*(?P<quote>[\"'])?)"
     r"(?P<value>(?(quote)[^\"']+|(?:\{\{.*?\}\}|[^\s\"'&;])+(?:[^\"'&;]*(?=;))?))"
 )
 
