@@ -12,7 +12,7 @@ from statistics import median
 from typing import Any, Final
 
 from pytest_rageval.datasets.base import BrokenRow, Row
-from pytest_rageval.datasets.columns.cells import is_missing, is_nan, value_in_text
+from pytest_rageval.datasets.columns.cells import is_missing, is_nan, value_or_text
 from pytest_rageval.datasets.columns.passages import PASSAGE_KEYS
 from pytest_rageval.datasets.load import data_file, reader_of
 from pytest_rageval.errors import shorten
@@ -136,8 +136,7 @@ def _cell(value: Any) -> Any:
     if isinstance(value, str):
         if not value.strip() or is_nan(value):
             return None
-        spelled = value_in_text(value)
-        return value if spelled is None else spelled
+        return value_or_text(value)
     return None if is_missing(value) or value in ([], {}) else value
 
 

@@ -21,6 +21,7 @@ from pytest_rageval.importing.base import NotTakenError
 from pytest_rageval.redaction import shown_url
 from pytest_rageval.scenario.loader import parse_json
 from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree, parse_yaml
+from pytest_rageval.text.limits import read_json
 
 _MOST_BYTES: Final = 64 * 2**20
 _DATA: Final = (".yaml", ".yml", ".json")
@@ -190,6 +191,6 @@ def _jsonl_rows(text: str) -> Iterator[tuple[int, Any]]:
     for line, content in enumerate(text.split("\n"), start=1):
         if content.strip():
             try:
-                yield line, json.loads(content)
-            except (ValueError, RecursionError) as error:
+                yield line, read_json(content)
+            except ValueError as error:
                 raise NotTakenError(f"line {line} is no JSON: {error}") from None

@@ -234,5 +234,5 @@ def _space(part: str, *, in_class: bool) -> str:
 def _number(value: Any) -> float:
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise NotTakenError(f"expected a number, found {shorten(repr(value))}") from None

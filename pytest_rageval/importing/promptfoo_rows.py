@@ -275,7 +275,7 @@ def keys_in(name: str, value: Any) -> Iterator[str]:
 def _share(value: Any) -> float | None:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return number if 0.0 < number <= 1.0 else None
 

@@ -287,7 +287,7 @@ def _weights(given: Mapping[str, Any], inside: list[Part]) -> list[float] | None
     try:
         weight, parts = float(given.get("weight", 1)), [float(one) for one in own]
         return [weight * one / math.fsum(parts) for one in parts]
-    except (TypeError, ValueError, ZeroDivisionError):
+    except (TypeError, ValueError, ArithmeticError):
         return None
 
 

@@ -120,11 +120,11 @@ class RubricMetric:
 
         try:
             value = self._rubric.read(reply)
+            reason = read_reason(reply)
         except UnreadableReplyError as error:
             shown = shorten(" ".join(reply.split()), _REPLY_WIDTH)
             message = f"the judge's reply cannot be used: {error}; it was {shown!r}"
             return Score(self._name, None, error=message, details={"reply": reply})
-        reason = read_reason(reply)
         return Score(
             self._name,
             value,

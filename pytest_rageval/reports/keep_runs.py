@@ -107,7 +107,7 @@ def _scenario_path(folder: Path) -> str | None:
     """Return which scenario file a run is of, None where its results do not say."""
     try:
         scenario = read_head(folder / "results.json")["scenario"]
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+    except (OSError, ValueError, LookupError, TypeError):
         return None
     found = scenario.get("path") if isinstance(scenario, Mapping) else None
     return found if isinstance(found, str) else None

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from pytest_rageval.errors import Problem, ScenarioError
 from pytest_rageval.model import Draw
+from pytest_rageval.text.limits import read_json
 
 DRAWS: Final = "draws.json"
 """The name of the file; it belongs beside the file with the labels."""
@@ -67,7 +68,7 @@ def read_records(path: Path) -> list[DrawRecord]:
     Raises ScenarioError for a file that this version cannot read.
     """
     try:
-        plain = json.loads(path.read_text("utf-8-sig"))
+        plain = read_json(path.read_text("utf-8-sig"), depth=None)
         schema = plain["schema"]
         if type(schema) is int and schema > DRAWS_SCHEMA:
             raise _refuse(
@@ -78,7 +79,7 @@ def read_records(path: Path) -> list[DrawRecord]:
         return [_record(one) for one in plain["draws"]]
     except FileNotFoundError:
         return []
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         message = f"cannot be read ({error!r}). Restore it from version control, or move it away: "
         hint = "without it, labels that were drawn by strata correct no mean"
         raise _refuse(path, message + hint) from error

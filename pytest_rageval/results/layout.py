@@ -27,6 +27,7 @@ from pytest_rageval.model import (
     json_plain,
 )
 from pytest_rageval.stats.groups import count_groups
+from pytest_rageval.text.limits import read_json
 
 RESULTS_SCHEMA: Final = 1
 """The version that is written, and the newest that is read."""
@@ -58,7 +59,7 @@ def read_head(path: Path) -> Mapping[str, Any]:
                 lines.append('"samples": []}')
                 break
             lines.append(line)
-    head: Mapping[str, Any] = json.loads("".join(lines))
+    head: Mapping[str, Any] = read_json("".join(lines), depth=None)
     if head["schema"] != RESULTS_SCHEMA:
         raise ValueError(f"schema {head['schema']!r}")
     return head

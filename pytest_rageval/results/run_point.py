@@ -5,7 +5,6 @@ A point is made of a result, or read from the ``results.json`` of an earlier run
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Mapping
@@ -24,6 +23,7 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.model.plain import nothing
 from pytest_rageval.results.layout import read_head
+from pytest_rageval.text.limits import read_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,6 @@ def read_point(base: Path, folder: str) -> RunPoint | None:
         ArithmeticError,
         LookupError,
         AttributeError,
-        RecursionError,
     ):
         # In any of these cases, this version did not write the file.
         return None
@@ -141,8 +140,8 @@ def read_point(base: Path, folder: str) -> RunPoint | None:
 def _commit(folder: Path) -> str | None:
     """Return the commit that ``metadata.json`` names; that file may be missing or damaged."""
     try:
-        found = json.loads((folder / "metadata.json").read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
+        found = read_json((folder / "metadata.json").read_text("utf-8"), depth=None)
+    except (OSError, ValueError):
         return None
     commit = found.get("commit") if isinstance(found, dict) else None
     return commit if isinstance(commit, str) else None

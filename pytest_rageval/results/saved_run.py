@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from pytest_rageval.errors import BaselineError, NoBaselineError, Problem, did_y
 from pytest_rageval.model import TOLERANCE, MetricColumn
 from pytest_rageval.model.measured import CODE
 from pytest_rageval.results.layout import RESULTS_SCHEMA
+from pytest_rageval.text.limits import read_json
 
 LARGEST: Final = 1e100
 """The largest score, so that sums of scores stay finite."""
@@ -40,8 +40,8 @@ def is_saved_run(path: Path) -> bool:
         with path.open(encoding="utf-8-sig") as stream:
             if not stream.read(1).startswith("{"):  # another file may be larger than memory
                 return False
-            plain = json.loads("{" + stream.read())
-    except (OSError, ValueError, RecursionError):
+            plain = read_json("{" + stream.read(), depth=None)
+    except (OSError, ValueError):
         return False
     kinds = {"schema": int, "scenario": dict, "samples": list}
     return all(isinstance(plain.get(key), kind) for key, kind in kinds.items())
@@ -54,11 +54,11 @@ def load_baseline(name: str, path: Path, where: str, known: Sequence[str], shown
     BaselineError if this version cannot read it.
     """
     try:
-        plain = json.loads(path.read_text("utf-8-sig"))
+        plain = read_json(path.read_text("utf-8-sig"), depth=None)
     except FileNotFoundError as error:
         message = f"no saved run {name!r} ({shown}).{_known(name, known)}"
         raise NoBaselineError([Problem(where, message)]) from error
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise _refuse(where, f"baseline {shown}: cannot be read: {error}") from error
     schema = plain.get("schema", 0) if isinstance(plain, dict) else 0
     if schema != 0 and (type(schema) is not int or schema > RESULTS_SCHEMA):

@@ -26,6 +26,7 @@ from pytest_rageval.scenario.variants import (
     variant_overrides,
 )
 from pytest_rageval.scenario.yaml.tree import YamlTree, parse_yaml, refuse_depth
+from pytest_rageval.text.limits import read_json
 
 _MAX_FILE_BYTES = 64 * 2**20
 _MAX_VALUES = 300_000  # with the line of each, they are read for some seconds
@@ -221,8 +222,8 @@ def parse_json(text: str, source: str) -> YamlTree:
     ScenarioError when the text is neither.
     """
     try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        data = read_json(text, depth=None)
+    except ValueError as error:
         return _as_yaml(text, source, error)
     if isinstance(data, dict):
         refuse_depth(data, source)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from typing import Any, Final, get_args
 
 from pytest_rageval.model import GateOutcome, RankedVariant, VariantPair
 from pytest_rageval.reports.write_variants import RANKING
+from pytest_rageval.text.limits import read_json
 
 _GATE: Final = ("name", "outcome", "observed", "bound", "message")
 _FIGURES: Final = ("metric", "alpha", "common", "total", "complete")
@@ -96,8 +96,8 @@ def read_contest(folder: Path) -> dict[str, Any] | None:
     """
     file = folder / RANKING
     try:
-        found = contest_of(json.loads(file.read_text("utf-8")))
+        found = contest_of(read_json(file.read_text("utf-8"), depth=None))
         written = datetime.fromtimestamp(file.stat().st_mtime, UTC)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None  # not there, or not ours
     return {**found, "written_at": written.isoformat()}

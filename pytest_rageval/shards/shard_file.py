@@ -6,7 +6,6 @@ gates as they were bound, rows and lines of the cases.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
@@ -18,6 +17,7 @@ from pytest_rageval.errors import Problem, UserError
 from pytest_rageval.model import NOTHING, Outcome, SampleResult, ScenarioInfo, wire_text
 from pytest_rageval.shards.part import Part
 from pytest_rageval.shards.typed import check_of, field_checks
+from pytest_rageval.text.limits import read_json
 
 T = TypeVar("T")
 
@@ -45,7 +45,6 @@ _DAMAGED: Final = (
     TypeError,
     AttributeError,
     ArithmeticError,
-    RecursionError,
 )
 """What reading raises where a file is not what was written."""
 
@@ -174,7 +173,7 @@ def started_file(part: Part, at: str) -> tuple[str, str]:
 def read_started(path: Path) -> tuple[Part, str]:
     """Return which shard began, and when; raises ShardError."""
     try:
-        part, at = json.loads(path.read_bytes())
+        part, at = read_json(path.read_bytes(), depth=None)
         datetime.fromisoformat(at)
         return Part.parse(part), at
     except (*_DAMAGED, OSError) as error:
@@ -185,7 +184,7 @@ def read_shard(path: Path) -> Shard:
     """Return what a file says of itself, its cases unread; raises ShardError."""
     try:
         with path.open("rb") as stream:
-            head = _head(json.loads(stream.readline()), path)
+            head = _head(read_json(stream.readline(), depth=None), path)
             return Shard(path, head, _end(_last_line(path), path))
     except ShardError:
         raise
@@ -204,7 +203,7 @@ def case_rows(shard: Shard) -> Iterator[CaseRow]:
         stream.readline()
         for number, line in enumerate(stream, start=2):
             try:
-                plain = json.loads(line)
+                plain = read_json(line, depth=None)
                 if isinstance(plain, dict):
                     break
                 row = _row(plain, prefix)
@@ -255,7 +254,7 @@ def _head(plain: Mapping[str, Any], path: Path) -> Head:
 def _end(line: bytes, path: Path) -> End | None:
     """Return what the last line says, None if it is not an end; raises ShardError."""
     try:
-        plain = json.loads(line)
+        plain = read_json(line, depth=None)
     except _DAMAGED:
         return None
     if not isinstance(plain, dict) or "end" not in plain:

@@ -11,6 +11,7 @@ from pytest_rageval.errors import shorten
 from pytest_rageval.model import json_plain
 from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.targets.base import Answer, TargetError
+from pytest_rageval.text.limits import excess
 
 MOST_CHARACTERS: Final = 1_000_000
 """The longest answer, and the longest context, that is not taken for a mistake."""
@@ -37,6 +38,7 @@ def answer_of(value: object) -> Answer:
     >>> answer_of({"response": "Paris", "contexts": [{"text": "...", "source": "a.pdf"}]}).text
     'Paris'
     """
+    _refuse_deep(value.extra if isinstance(value, Answer) else value)
     if isinstance(value, Answer):
         contexts, docs, _ = _contexts(value.contexts, value.context_docs)
         ids = None if value.retrieved_ids is None else _ids(value.retrieved_ids)
@@ -46,6 +48,7 @@ def answer_of(value: object) -> Answer:
     if value is None:
         raise TargetError(f"returned nothing (None); {_EXPECTED}")
     found = _fields(value)
+    _refuse_deep(found)
     if found is None or not any(_named(found, name) for name in _PARTS):
         if isinstance(value, tuple) and len(value) == 2:
             return _checked(_from_fields({"answer": value[0], "contexts": value[1]}))
@@ -54,6 +57,12 @@ def answer_of(value: object) -> Answer:
             raise TargetError(f"returned a mapping with {keys}; {_EXPECTED}")
         raise TargetError(f"returned {shorten(repr(value))} ({type(value).__name__}); {_EXPECTED}")
     return _checked(_from_fields(found))
+
+
+def _refuse_deep(value: object) -> None:
+    reason = excess(value)
+    if reason:
+        raise TargetError(f"returned a value {reason}")
 
 
 def _fields(value: object) -> Mapping[str, Any] | None:

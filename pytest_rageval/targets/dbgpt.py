@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -29,6 +28,7 @@ from pytest_rageval.targets.base import (
 from pytest_rageval.targets.http_reply import events_of, json_of
 from pytest_rageval.targets.http_service import HttpOptions, HttpTarget, check
 from pytest_rageval.text.json_path import LostPathError, parse_path
+from pytest_rageval.text.limits import read_json
 
 _SPACES = "/api/v2/serve/knowledge/spaces"
 _MOST_SPACES = 1000
@@ -228,9 +228,9 @@ def last_message(view: str) -> str:
     if after or not blocks:
         return after
     try:
-        last = json.loads(blocks[-1][1])[-1]
+        last = read_json(blocks[-1][1])[-1]
         markdown, sender = last["markdown"], last.get("sender")
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+    except (ValueError, LookupError, TypeError, AttributeError):
         raise TargetError("its reply has a block of messages that cannot be read") from None
     if sender == "Human" or not isinstance(markdown, str):
         raise TargetError("the app failed: no agent has answered")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
@@ -12,6 +11,7 @@ from pytest_rageval.scenario.fields import FIELD_ALIASES
 from pytest_rageval.targets.answers import answer_of
 from pytest_rageval.targets.base import Answer, TargetError
 from pytest_rageval.text.json_path import JsonPath, LostPathError, parse_path
+from pytest_rageval.text.limits import TOO_DEEP, LimitError, read_json
 
 _LINES = ("application/x-ndjson", "application/jsonl", "application/jsonlines")
 _STREAMED = tuple(
@@ -131,8 +131,8 @@ def json_of(reply: HttpReply) -> Any:
     if kind.startswith("text/plain"):
         return _object_in(text)
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return _read(text)
+    except ValueError:
         if "json" in kind:
             raise TargetError("replied broken JSON") from None
     if "\ufffd" in text:
@@ -146,9 +146,17 @@ def _object_in(text: str) -> Any:
     if not text.lstrip().startswith("{"):
         return text
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return _read(text)
+    except ValueError:
         return text
+
+
+def _read(text: str) -> Any:
+    """Return the JSON that a text is; raises TargetError where it is too deep, else ValueError."""
+    try:
+        return read_json(text)
+    except LimitError:
+        raise TargetError(f"replied JSON {TOO_DEEP}") from None
 
 
 def events_of(text: str) -> Iterator[Any]:
@@ -159,8 +167,8 @@ def events_of(text: str) -> Iterator[Any]:
         if not lines or data.strip() == "[DONE]":
             continue
         try:
-            value = json.loads(data)
-        except (ValueError, RecursionError):
+            value = _read(data)
+        except ValueError:
             value = data
         yield value if isinstance(value, dict | str) else data
 
@@ -169,6 +177,6 @@ def _json_lines(text: str) -> Iterator[Any]:
     for line in text.split("\n"):  # not splitlines: JSON's texts may hold U+2028 and others
         if line.strip():
             try:
-                yield json.loads(line)
-            except (ValueError, RecursionError):
+                yield _read(line)
+            except ValueError:
                 raise TargetError("replied broken JSON lines") from None

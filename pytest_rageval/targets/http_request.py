@@ -23,6 +23,7 @@ from pytest_rageval.redaction import (
 from pytest_rageval.targets.base import TargetError
 from pytest_rageval.targets.templates import Template, outline, places
 from pytest_rageval.text.json_value import change_texts
+from pytest_rageval.text.limits import read_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +201,7 @@ def _query_text(value: Any) -> str:
 def _structure(text: str) -> Any:
     """Return the JSON object or list that a body spells as text; None for any other text."""
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        found = read_json(text)
+    except ValueError:
         return None
     return found if isinstance(found, dict | list) else None

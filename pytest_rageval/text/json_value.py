@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pytest_rageval.errors import shorten
+from pytest_rageval.text.limits import excess
 
 
 def json_kind(value: object) -> str:
@@ -24,10 +25,15 @@ def json_kind(value: object) -> str:
 
 
 def json_text(value: object) -> str:
-    """Return the beginning of ``value`` as JSON, or as Python's repr if JSON has no such value."""
+    """Return the beginning of ``value`` as JSON, or as Python's repr if JSON has no such value.
+
+    Of a value beyond the limits of reading, return what kind it is.
+    """
+    if excess(value):
+        return json_kind(value)
     try:
         text = json.dumps(value, ensure_ascii=False, default=str)
-    except (TypeError, ValueError, RecursionError):  # rows made by a program
+    except (TypeError, ValueError):  # rows made by a program
         text = repr(value)
     return shorten(text, 500)
 

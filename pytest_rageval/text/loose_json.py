@@ -9,9 +9,16 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from pytest_rageval.text.limits import (
+    MAX_DEPTH,
+    TOO_DEEP_TO_READ,
+    LimitError,
+    read_json,
+    read_json_at,
+)
+
 # Limits that no sensible reply reaches, so that none takes long to read.
 _MOST_FAILURES = 200
-_DEEPEST = 40
 
 _CLOSING = {'"': '"', "'": "'", "“": "”", "‘": "’"}
 _WORDS = {"true": True, "false": False, "null": None, "none": None, "nan": None}
@@ -27,7 +34,7 @@ class FoundJson:
 
 
 def iter_json(text: str) -> Iterator[FoundJson]:
-    """Yield the complete outermost objects of ``text`` in order.
+    """Yield the complete outermost objects of ``text`` in order; raises LimitError at a deep one.
 
     Besides JSON, it accepts single and typographic quotes, keys without quotes, Python's constants,
     trailing and missing commas, and a quotation mark inside a string. NaN becomes None.
@@ -36,6 +43,8 @@ def iter_json(text: str) -> Iterator[FoundJson]:
     while failures < _MOST_FAILURES and (start := text.find("{", at)) >= 0:
         try:
             value, at = parse_json(text, start)
+        except LimitError:  # a part of it is not what was said
+            raise
         except ValueError:
             at, failures = start + 1, failures + 1
         else:
@@ -45,8 +54,8 @@ def iter_json(text: str) -> Iterator[FoundJson]:
 def is_json(text: str) -> bool:
     """Return whether the whole ``text`` is strict JSON."""
     try:
-        json.loads(text)
-    except (ValueError, RecursionError):
+        read_json(text)
+    except ValueError:
         return False
     return True
 
@@ -54,11 +63,12 @@ def is_json(text: str) -> bool:
 def parse_json(text: str, start: int) -> tuple[Any, int]:
     """Return the value that begins at ``start``, and its end; raises ValueError without one."""
     try:
-        found, end = _decoder().raw_decode(text, start)
-    except (ValueError, RecursionError):
+        return read_json_at(_decoder(), text, start)
+    except LimitError:
+        raise
+    except ValueError:
         loose = _Loose(text, start)
-        return loose.value(_DEEPEST), loose.at
-    return found, end
+        return loose.value(MAX_DEPTH), loose.at
 
 
 @cache
@@ -87,7 +97,7 @@ class _Loose:
 
     def value(self, depth: int) -> Any:
         if depth == 0:
-            raise ValueError("nested too deeply")
+            raise LimitError(TOO_DEEP_TO_READ)
         first = self._peek()
         if first == "{":
             return self._object(depth)
@@ -162,7 +172,7 @@ class _Loose:
 def _constant(words: str) -> Any:
     if words.lower() in _WORDS:
         return _WORDS[words.lower()]
-    return json.loads(words, parse_constant=lambda _: None)
+    return read_json(words, parse_constant=lambda _: None)
 
 
 def _unescaped(raw: str) -> str:

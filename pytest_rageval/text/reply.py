@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pytest_rageval.text.loose_json import iter_json
 from pytest_rageval.text.reply_score import read_score
-from pytest_rageval.text.reply_text import UnreadableReplyError, strip_thinking
+from pytest_rageval.text.reply_text import UnreadableReplyError, objects_in, strip_thinking
 from pytest_rageval.text.reply_verdict import read_verdict
 
 __all__ = [
@@ -29,7 +28,8 @@ def find_objects(text: str) -> list[dict[str, Any]]:
     """Return the complete JSON objects of a reply, those in fences before others, each once.
 
     Almost-JSON is accepted: single quotes, trailing commas, keys without quotes, Python's
-    constants. NaN becomes None. Objects inside another one are part of it.
+    constants. NaN becomes None. Objects inside another one are part of it. One that is nested too
+    deep is an UnreadableReplyError.
 
     >>> find_objects("As {it} says: {'verdict': 1,}")
     [{'verdict': 1}]
@@ -38,7 +38,7 @@ def find_objects(text: str) -> list[dict[str, Any]]:
     fenced = re.findall(r"(?s)```[a-zA-Z]*\n?(.*?)```", text)
     objects: list[dict[str, Any]] = []
     for part in (*fenced, text):
-        for found in iter_json(part):
+        for found in objects_in(part):
             if found.value not in objects:
                 objects.append(found.value)
     return objects
@@ -54,7 +54,7 @@ def read_reason(text: str) -> str:
     """
     plain = strip_thinking(text)
     parts, at = [], 0
-    for found in iter_json(plain):
+    for found in objects_in(plain):
         for name, value in found.value.items():
             if isinstance(value, str) and re.search(_REASON, str(name).lower()):
                 return value.strip()

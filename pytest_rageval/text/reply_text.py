@@ -7,7 +7,8 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_rageval.text.loose_json import is_json, iter_json
+from pytest_rageval.text.limits import TOO_DEEP, LimitError
+from pytest_rageval.text.loose_json import FoundJson, is_json, iter_json
 
 # A longer text is an explanation, not a score or verdict in a few words.
 _PROSE = 40
@@ -31,6 +32,14 @@ DECLINES = (
 
 class UnreadableReplyError(ValueError):
     """A reply does not contain what was asked for; the text says what was found instead."""
+
+
+def objects_in(text: str) -> Iterator[FoundJson]:
+    """Yield the complete outermost objects of a reply; UnreadableReplyError for a deep one."""
+    try:
+        yield from iter_json(text)
+    except LimitError:
+        raise UnreadableReplyError(f"its JSON is {TOO_DEEP}") from None
 
 
 def strip_thinking(text: str) -> str:
@@ -93,7 +102,7 @@ def _quotation(found: re.Match[str]) -> str:
 
 def _json_as_lines(text: str) -> str:
     parts, at = [], 0
-    for found in iter_json(text):
+    for found in objects_in(text):
         leaves = list(_leaves(found.value, ""))
         short = [line for line, is_prose in leaves if not is_prose]
         lines = short or [line for line, _ in leaves]

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.text.json_shape import json_key, misfit, read_shape
+from pytest_rageval.text.limits import LimitError, read_json, read_json_at
 from pytest_rageval.text.patterns import check_pattern
 
 Search = Callable[[str, str, bool], bool]
@@ -269,8 +270,8 @@ _DECODER: Final = json.JSONDecoder(parse_constant=_refuse)
 def _json(text: str) -> Any:
     """Return the value that the whole text is in strict JSON, ``_NO_JSON`` where it is none."""
     try:
-        return _DECODER.decode(text)
-    except (ValueError, RecursionError):
+        return read_json(text, parse_constant=_refuse)
+    except ValueError:
         return _NO_JSON
 
 
@@ -279,8 +280,10 @@ def _objects(text: str) -> Iterable[Any]:
     at = failures = 0
     while failures < _MOST_OBJECTS and (start := text.find("{", at)) >= 0:
         try:
-            found, at = _DECODER.raw_decode(text, start)
-        except (ValueError, RecursionError):
+            found, at = read_json_at(_DECODER, text, start)
+        except LimitError:  # a part of it is none of the outermost
+            return
+        except ValueError:
             at, failures = start + 1, failures + 1
         else:
             yield found

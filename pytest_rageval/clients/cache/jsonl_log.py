@@ -10,11 +10,12 @@ begins with the digest by which it is found::
 from __future__ import annotations
 
 import errno
-import json
 import os
 import time
 from pathlib import Path
 from typing import Any
+
+from pytest_rageval.text.limits import read_json
 
 _BINARY = getattr(os, "O_BINARY", 0)
 _HEAD = b'{"sha256": "'
@@ -113,8 +114,8 @@ class JsonlLog:
 def parse_line(line: bytes) -> dict[str, Any] | None:
     """Return the object in a line; None for anything else."""
     try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
+        value = read_json(line, depth=None)  # what was paid for is read
+    except ValueError:
         return None
     return value if isinstance(value, dict) else None
 

@@ -29,6 +29,7 @@ from pytest_rageval.clients.http.transport import (
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.errors import shorten
 from pytest_rageval.redaction import shown_url
+from pytest_rageval.text.limits import read_json
 
 _NO_CREDIT = ("insufficient_quota", "billing_hard_limit", "insufficient balance", "credit balance")
 _FILTERED = ("content_filter", "content_policy", "responsibleaipolicy", "data_inspection_failed")
@@ -96,8 +97,8 @@ class JsonEndpoint:
 
     def _parse(self, raw: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
         try:
-            answer = json.loads(raw)
-        except (ValueError, RecursionError):
+            answer = read_json(raw)
+        except ValueError:
             answer = None
         if not isinstance(answer, dict):
             kind = shorten(self._hide(headers.get("Content-Type", "no content type")), 40)
@@ -172,8 +173,8 @@ def check_endpoint(settings: ClientSettings) -> list[str]:
 def _server_says(raw: bytes) -> str:
     """Return the message of an error answer, with its code, on one line; "" for a page of HTML."""
     try:
-        answer = json.loads(raw)
-    except (ValueError, RecursionError):
+        answer = read_json(raw)
+    except ValueError:
         text = raw[:2000].decode("utf-8", "replace")
         return "" if text.lstrip().startswith("<") else " ".join(text.split())
     words = _words(answer)

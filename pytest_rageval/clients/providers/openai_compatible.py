@@ -28,6 +28,7 @@ from pytest_rageval.clients.http.json_endpoint import JsonEndpoint, check_endpoi
 from pytest_rageval.clients.http.transport import preload
 from pytest_rageval.clients.providers.reply_format import ReplyFormats, in_words, response_format
 from pytest_rageval.clients.settings import ClientSettings
+from pytest_rageval.text.limits import MAX_INT
 
 _FINISH: Mapping[str, FinishReason] = {"length": "length", "content_filter": "refused"}
 
@@ -169,7 +170,7 @@ def _usage(answer: Mapping[str, Any], texts: Sequence[str], reply: str) -> Usage
 
 
 def _count(stated: Any, texts: Sequence[str]) -> int:
-    if isinstance(stated, int) and not isinstance(stated, bool) and stated >= 0:
+    if isinstance(stated, int) and not isinstance(stated, bool) and 0 <= stated < MAX_INT:
         return stated
     return math.ceil(sum(map(estimate_tokens, texts)))
 

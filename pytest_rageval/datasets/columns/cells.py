@@ -6,7 +6,6 @@ A list may be spelled as JSON, Python, numpy and pandas write it.
 from __future__ import annotations
 
 import ast
-import json
 import math
 import re
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import value_text
 from pytest_rageval.text.json_value import json_kind
+from pytest_rageval.text.limits import MAX_DEPTH, TOO_DEEP_TO_READ, LimitError, read_json
 
 
 class BadValueError(ValueError):
@@ -50,8 +50,10 @@ _PLAIN_LIST: Final = re.compile(rf"\[\s*+(?:(?:{_PLAIN_TEXT.pattern})\s*+,?+\s*+
 _MAY_SPELL: Final = ("[", "{", "(", "array(", "np.array(", "Document(")
 
 
-def value_in_text(text: str) -> Any:
+def value_in_text(text: str, name: str = "a cell") -> Any:
     """Return the list or mapping that ``text`` spells, None if it spells none.
+
+    One that is nested too deep is a BadValueError, which calls it ``name``.
 
     Parentheses enclose a list only with quoted texts: ``(2019)`` is text. ``['a' 'b']``, as numpy
     and pandas write an array, has two items; Python would join them.
@@ -67,10 +69,19 @@ def value_in_text(text: str) -> Any:
     if _PLAIN_LIST.fullmatch(stripped):  # most cells, and faster
         return [literal[1:-1] for literal in _PLAIN_TEXT.findall(stripped)]
     try:
-        found = json.loads(stripped)
-    except (ValueError, RecursionError):
-        found = _python_value(stripped)
+        found = _json_or_python(stripped)
+    except LimitError as error:
+        raise BadValueError(f"{name}: {error}") from None
     return found if isinstance(found, list | Mapping) else None
+
+
+def value_or_text(text: str) -> Any:
+    """Return the list or mapping that ``text`` spells, else the text: also where it is too deep."""
+    try:
+        found = value_in_text(text)
+    except BadValueError:
+        return text
+    return text if found is None else found
 
 
 def list_in_text(text: str) -> list[Any] | None:
@@ -86,7 +97,7 @@ def value_in_cell(name: str, text: str) -> Any:
     """
     if not text.lstrip().startswith(_MAY_SPELL):
         return None
-    found = value_in_text(text)
+    found = value_in_text(text, name)
     if found is None and opens_list(text):
         raise BadValueError(
             f"{name}: the cell looks like a list and cannot be read as one (cut off?): "
@@ -120,12 +131,21 @@ def _is_enclosed(text: str) -> bool:
     return False
 
 
-def _python_value(text: str) -> Any:
+def _json_or_python(text: str) -> Any:
+    """Return the value that ``text`` spells, None where it spells none; raises LimitError."""
+    try:
+        return read_json(text)
+    except LimitError:
+        raise
+    except ValueError:
+        pass
     try:
         reader = _Reader(text)
         found = reader.value()
         return found if reader.is_done else None
-    except (_NoValueError, ValueError, SyntaxError, RecursionError, MemoryError):
+    except LimitError:
+        raise
+    except (_NoValueError, ValueError, SyntaxError):
         return None
 
 
@@ -163,6 +183,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self._text = text
         self._at = 0
+        self._depth = 0
         self._next = self._token()
 
     @property
@@ -177,6 +198,14 @@ class _Reader:
             return _text(token.text)
         if token.kind == "number":
             return ast.literal_eval(token.text)
+        self._depth += 1
+        if self._depth > MAX_DEPTH + 1:  # a constant, such as None, counts as well
+            raise LimitError(TOO_DEEP_TO_READ)
+        found = self._with_parts(token)
+        self._depth -= 1
+        return found
+
+    def _with_parts(self, token: _Token) -> Any:
         if token.kind == "name":
             return self._named(token.text)
         if token.text == "{":

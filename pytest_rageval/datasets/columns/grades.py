@@ -5,6 +5,7 @@ Without its grade each document is relevant, also one that was judged not to be.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
@@ -123,6 +124,8 @@ def _numbers(source: ReadRows, column: str) -> list[float]:
                 continue
             try:
                 found.append(float(as_number(part)))
+            except OverflowError:  # a whole number, only far too large
+                found.append(math.copysign(math.inf, part))
             except (TypeError, ValueError):
                 return []
     return found

@@ -10,7 +10,7 @@ from pytest_rageval.datasets.columns.cells import (
     is_missing,
     list_in_text,
     plain_text,
-    value_in_text,
+    value_in_cell,
 )
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import MAX_GRADE
@@ -91,13 +91,15 @@ def _grade(value: Any) -> int:
         found = shorten(repr(value))
         raise BadValueError(f"a grade in reference_ids must be a whole number, found {found}")
     if abs(value) > MAX_GRADE:
-        raise BadValueError(f"a grade in reference_ids must be at most {MAX_GRADE}, found {value}")
+        raise BadValueError(
+            f"a grade in reference_ids must be at most {MAX_GRADE}, found {shorten(repr(value))}"
+        )
     return int(value)
 
 
 def _braces_in_text(text: str) -> Any:
     """Return the object, or the items of the set, that ``text`` spells in JSON or Python."""
-    found = value_in_text(text)
+    found = value_in_cell("reference_ids", text)
     if found is None:
         raise BadValueError(f"reference_ids is not a JSON object: {shorten(repr(text))}")
     return found

@@ -254,7 +254,7 @@ class _Layout:
             return None
         root = path.root or ""
         cell = fields.get(root)
-        if isinstance(cell, str) and (spelled := value_in_text(cell)) is not None:
+        if isinstance(cell, str) and (spelled := value_in_text(cell, root)) is not None:
             fields = {**fields, root: spelled}  # JSON in a cell, or in a text of JSON
         try:
             value = path.pick(fields)

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import Any, Final
 
 from pytest_rageval.datasets.base import BrokenRow, Row
-from pytest_rageval.datasets.columns.cells import is_missing, value_in_text
+from pytest_rageval.datasets.columns.cells import is_missing, value_or_text
 from pytest_rageval.datasets.columns.passages import PASSAGE_KEYS
 from pytest_rageval.scenario.column_names import name_key, name_keys, read_field, snake_case
 from pytest_rageval.scenario.fields import FIELD_ALIASES
@@ -127,8 +127,7 @@ class _Found:
         for row in self._rows:
             value = row.fields.get(column)
             if not is_missing(value) and value not in ("", [], {}):
-                spelled = value_in_text(value) if row.tabular and isinstance(value, str) else None
-                yield value if spelled is None else spelled
+                yield value_or_text(value) if row.tabular and isinstance(value, str) else value
 
 
 def is_of_training(column: str, keys: frozenset[str]) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pytest_rageval.datasets.base import Row, row_place
-from pytest_rageval.datasets.columns.cells import is_missing, value_in_text
+from pytest_rageval.datasets.columns.cells import is_missing, value_or_text
 from pytest_rageval.datasets.columns.likely import may_hold
 from pytest_rageval.model import value_text
 from pytest_rageval.scenario.column_names import name_key, name_keys, read_field
@@ -240,8 +240,7 @@ def _is_filled(value: Any) -> bool:
 
 
 def _texts(row: Row, value: Any) -> list[str]:
-    if isinstance(value, str):
-        spelled = value_in_text(value) if row.tabular else None
-        value = value if spelled is None else spelled
+    if isinstance(value, str) and row.tabular:
+        value = value_or_text(value)
     parts = value if isinstance(value, list | tuple) else [value]
     return [value_text(part).strip() for part in parts]

@@ -7,6 +7,7 @@ from typing import Any
 
 from pytest_rageval.datasets.base import BrokenRow, Row, too_long
 from pytest_rageval.text.json_value import json_kind, json_text
+from pytest_rageval.text.limits import MAX_DEPTH, LimitError, excess, excess_in
 
 
 def rows_of(
@@ -27,10 +28,19 @@ def rows_of(
         if not isinstance(fields, dict):
             reason = f"expected an object, found {json_kind(fields)}"
             yield BrokenRow(number, line, reason, json_text(fields))
-        elif _text_size(fields) > max_row_mb * 2**20:
-            yield BrokenRow(number, line, too_long(max_row_mb, section))
+        elif reason := _wrong(fields, max_row_mb, section):
+            yield BrokenRow(number, line, reason)
         else:
             yield Row(number, line, _with_text_keys(fields), tabular)
+
+
+def _wrong(fields: dict[Any, Any], max_row_mb: float, section: str) -> str:
+    """Return why an object is too large, or too deep, to be a row; "" where it is not."""
+    try:
+        is_long = _text_size(fields, MAX_DEPTH) > max_row_mb * 2**20
+    except LimitError:
+        return excess_in(fields)
+    return too_long(max_row_mb, section) if is_long else ""
 
 
 def _with_text_keys(fields: dict[Any, Any]) -> dict[str, Any]:
@@ -40,12 +50,17 @@ def _with_text_keys(fields: dict[Any, Any]) -> dict[str, Any]:
     return {str(key): part for key, part in fields.items()}
 
 
-def _text_size(value: Any) -> int:
-    """Return about how many characters of text ``value`` holds."""
+def _text_size(value: Any, depth: int) -> int:
+    """Return about how many characters of text ``value`` holds; raises LimitError."""
     if isinstance(value, str):
         return len(value)
-    if isinstance(value, dict):
-        return sum(_text_size(key) + _text_size(part) for key, part in value.items())
-    if isinstance(value, list):
-        return sum(_text_size(part) for part in value)
+    if isinstance(value, dict | list):
+        if not depth:
+            raise LimitError
+        below = depth - 1
+        if isinstance(value, list):
+            return sum(_text_size(part, below) for part in value)
+        return sum(len(str(key)) + _text_size(part, below) for key, part in value.items())
+    if isinstance(value, int) and excess(value):
+        raise LimitError
     return 8

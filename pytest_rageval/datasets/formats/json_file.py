@@ -12,6 +12,7 @@ from pytest_rageval.datasets.formats.json_shapes import NoRowsError, rows_in
 from pytest_rageval.datasets.formats.jsonl import Doubled, noting, read_json_lines
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.text.json_value import json_text
+from pytest_rageval.text.limits import read_json_rows
 
 
 def read_json(file: DataFile) -> Iterator[Row | BrokenRow]:
@@ -20,7 +21,7 @@ def read_json(file: DataFile) -> Iterator[Row | BrokenRow]:
         text = file.decode(stream.read())
     doubled: list[Doubled] = []
     try:
-        data = json.loads(text, object_pairs_hook=noting(doubled))
+        data = read_json_rows(text, object_pairs_hook=noting(doubled))
     except json.JSONDecodeError as error:
         if error.msg == "Extra data" and _begins_with_an_object_a_line(text):
             yield from read_json_lines(file)
@@ -30,8 +31,7 @@ def read_json(file: DataFile) -> Iterator[Row | BrokenRow]:
         raise file.refuse(
             message + (hint if error.msg == "Extra data" else ""), error.lineno
         ) from error
-    except (ValueError, RecursionError) as error:
-        raise file.refuse(f"not readable as JSON: {error}") from error
+    doubled = [*_all_doubled(data)] if doubled else []  # it may have been read twice
     if isinstance(data, Doubled):
         raise file.refuse(data.reason)
     if isinstance(data, dict) and {"success", "data"} <= data.keys() and not file.spec.rows_at:
@@ -43,8 +43,8 @@ def read_json(file: DataFile) -> Iterator[Row | BrokenRow]:
 
 def _begins_with_an_object_a_line(text: str) -> bool:
     try:
-        return isinstance(json.loads(text.lstrip().split("\n", 1)[0]), dict)
-    except (ValueError, RecursionError):
+        return isinstance(read_json_rows(text.lstrip().split("\n", 1)[0]), dict)
+    except ValueError:
         return False
 
 
@@ -67,11 +67,13 @@ def shaped(document: Any, file: DataFile, doubled: Sequence[Doubled] = ()) -> li
 
 
 def _all_doubled(value: Any) -> Iterator[Doubled]:
-    if isinstance(value, Doubled):
-        yield value
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for part in parts:
-        yield from _all_doubled(part)
+    rest = [value]
+    while rest:
+        one = rest.pop()
+        if isinstance(one, Doubled):
+            yield one
+        if isinstance(one, dict | list):
+            rest += reversed(one.values() if isinstance(one, dict) else one)
 
 
 def _without_doubled(row: Row | BrokenRow) -> Row | BrokenRow:
@@ -132,8 +134,8 @@ def _may_be_document(file: DataFile) -> bool:
     if not line.startswith(b"{"):
         return line.startswith(b"[")
     try:
-        json.loads(line)
-    except (ValueError, RecursionError):
+        read_json_rows(line.decode(errors="replace"))
+    except ValueError:
         return file.path.stat().st_size <= _MOST_BYTES
     return False
 

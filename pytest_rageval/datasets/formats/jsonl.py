@@ -10,6 +10,7 @@ from typing import IO, Any
 from pytest_rageval.datasets.base import BlankLines, BrokenRow, DataFile, Row
 from pytest_rageval.errors import shorten
 from pytest_rageval.text.json_value import json_kind
+from pytest_rageval.text.limits import LimitError, excess_in, read_json, read_json_rows
 
 
 def read_json_lines(file: DataFile) -> Iterator[Row | BrokenRow]:
@@ -64,16 +65,24 @@ def _row(file: DataFile, number: int, line: int, offset: int, raw: bytes | None)
     if line == 1:
         text = text.removeprefix("\ufeff")
     try:
-        fields = json.loads(text)
+        fields = read_json(text)
+        wrong = _wrong(fields, text)
     except json.JSONDecodeError as error:
-        reason = f"not valid JSON: {error.msg} (column {error.colno})"
-        return BrokenRow(number, line, reason, shorten(text.strip(), 500))
-    except (ValueError, RecursionError) as error:
-        return BrokenRow(number, line, f"not readable as JSON: {error}", shorten(text.strip(), 500))
-    wrong = _wrong(fields, text)
+        wrong = f"not valid JSON: {error.msg} (column {error.colno})"
+    except LimitError as error:
+        wrong = _deep_column(text) or str(error)
     if wrong is not None:
         return BrokenRow(number, line, wrong, shorten(text.strip(), 500))
     return Row(number, line, fields)
+
+
+def _deep_column(text: str) -> str:
+    """Return which column of a row is nested too deep, and the limit; "" where none can be read."""
+    try:
+        fields = read_json_rows(text)
+    except ValueError:
+        return ""
+    return excess_in(fields) if isinstance(fields, dict) else ""
 
 
 def _wrong(fields: Any, text: str) -> str | None:
@@ -85,7 +94,7 @@ def _wrong(fields: Any, text: str) -> str | None:
     if (ends == len(fields) or ends == _count_keys(fields)) and '" :' not in text:
         return None
     found: list[Doubled] = []
-    json.loads(text, object_pairs_hook=noting(found))
+    read_json(text, object_pairs_hook=noting(found))
     return found[0].reason if found else None
 
 
@@ -110,7 +119,7 @@ class Doubled(dict[str, Any]):
 
 
 def noting(found: list[Doubled]) -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
-    """Return an ``object_pairs_hook`` of ``json.loads`` that puts doubled keys into ``found``."""
+    """Return an ``object_pairs_hook`` of ``read_json`` that puts doubled keys into ``found``."""
 
     def made(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         plain = dict(pairs)

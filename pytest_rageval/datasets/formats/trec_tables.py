@@ -7,7 +7,6 @@ document and rank, others query, document and score.
 from __future__ import annotations
 
 import csv
-import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,6 +17,7 @@ from pytest_rageval.datasets.base import DataFile
 from pytest_rageval.errors import Problem, ScenarioError, shorten
 from pytest_rageval.model import MAX_GRADE
 from pytest_rageval.scenario.column_names import name_key
+from pytest_rageval.text.limits import read_json
 
 _QUERY: Final = frozenset({"queryid", "qid", "query", "topicid", "topic"})
 _DOCUMENT: Final = frozenset(
@@ -146,8 +146,8 @@ def _layout(file: DataFile) -> _Layout | None:
 
 def _json_layout(text: str) -> _Layout | None:
     try:
-        row = json.loads(text)
-    except (ValueError, RecursionError):
+        row = read_json(text)
+    except ValueError:
         return None
     names = list(row) if isinstance(row, dict) else []
     found = _named(names)
@@ -263,13 +263,13 @@ class _Entries:
 
     def _entry(self, text: str) -> tuple[str, str, float] | str:
         try:
-            cells: Any = json.loads(text) if self.layout.is_json else self._cells(text)
+            cells: Any = read_json(text) if self.layout.is_json else self._cells(text)
             if self._has_more(cells):
                 raise LookupError
             query, document = cells[self.layout.query], cells[self.layout.document]
             written = 1 if self.layout.value is None else cells[self.layout.value]
             self._note_spare(cells)
-        except (ValueError, LookupError, TypeError, RecursionError):
+        except (ValueError, LookupError, TypeError):
             return f"not a row with the columns of the first line: {shorten(text)!r}"
         names = [_id(query), _id(document)]
         if None in names:
@@ -302,7 +302,7 @@ def _float(value: Any) -> float | None:
         return None
     try:
         number = float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return None if math.isnan(number) or "_" in str(value) else number
 

@@ -27,6 +27,7 @@ from pytest_rageval.model import (
     json_plain,
 )
 from pytest_rageval.stats.weights import resolve_weight, weighted_mean
+from pytest_rageval.text.limits import excess
 
 if TYPE_CHECKING:
     from pytest_rageval.engine.plan import Plan
@@ -171,6 +172,8 @@ def checked_score(column: MetricColumn, score: Score) -> Score:
     """Return ``score`` under the column's name, or an error where it cannot be the metric's."""
     if not isinstance(score, Score):
         return Score(column.name, None, error=f"returned {shorten(repr(score))}, not a Score")
+    if score.details is not None and (reason := excess(score.details)):
+        return Score(column.name, None, error=f"its details are {reason}")
     value = score.value
     if type(value) is float and score.metric == column.name:
         low, high = column.range
@@ -188,7 +191,10 @@ def _converted(column: MetricColumn, score: Score) -> Score:
     # numpy's booleans are not Python's: "bool_" before numpy 2, "bool" from then on.
     if isinstance(value, str | bytes) or type(value).__name__ in ("bool", "bool_"):
         return Score(column.name, None, error=f"returned {shorten(repr(value))}, not a number")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        return _no_score(column, score, "returned a number beyond 64 bits, which is no score")
     low, high = column.range
     if not abs(number) <= _LARGEST:
         return _no_score(column, score, f"returned {number}, which is no score")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from pytest_rageval.metrics.ragas.options import RagasOptions
 from pytest_rageval.metrics.ragas.prompts import find_prompts, language_name, prepare_prompts
 from pytest_rageval.metrics.ragas.request import Finding, Request
 from pytest_rageval.model import Sample, Score
+from pytest_rageval.text.limits import read_json
 
 Client = TypeVar("Client")
 
@@ -225,7 +225,7 @@ def _rubrics(cell: Any) -> Mapping[str, str] | None:
     """Return the rubrics in a cell: a mapping, or its JSON, as in CSV files."""
     if isinstance(cell, str):
         try:
-            cell = json.loads(cell)
+            cell = read_json(cell)
         except ValueError:
             return None
     if not isinstance(cell, Mapping) or not all(isinstance(text, str) for text in cell.values()):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import signal
 import sys
@@ -23,6 +22,7 @@ from pytest_rageval.errors import Problem, RagevalError, UserError, unknown_name
 from pytest_rageval.scenario.validation import reworded
 from pytest_rageval.scenario.yaml.tree import dotted
 from pytest_rageval.serving.mcp.descriptors import take_descriptors
+from pytest_rageval.text.limits import read_json
 
 # How long requests that came before the end of stdin may take, and what is cancelled.
 _ANSWER_S: Final = 5.0
@@ -132,12 +132,12 @@ class _Wire:
     def _note(self, line: bytes) -> None:
         """Keep account of the requests without a response; whether a line is sound is not asked."""
         try:
-            message = json.loads(line)
+            message = read_json(line, depth=None)
             cancels = message.get("method") == "notifications/cancelled"
             request = message["params"]["requestId"] if cancels else message["id"]
             asks = "method" in message and not cancels
             self._asked = self._asked | {request} if asks else self._asked - {request}
-        except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        except (ValueError, TypeError, LookupError, AttributeError):
             return
         if self._asked:
             self._answered.clear()

@@ -7,10 +7,11 @@ them may start a run, write a file, or read anything.
 from __future__ import annotations
 
 import hmac
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+
+from pytest_rageval.text.limits import read_json
 
 MAX_BODY: Final = 2**20
 """The most bytes of a request's body."""
@@ -78,8 +79,8 @@ def check_type(method: str, content_type: str) -> None:
 def json_object(raw: bytes) -> dict[str, Any]:
     """Return the object that a body holds."""
     try:
-        found = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
+        found = read_json(raw.decode("utf-8"), parse_constant=_refuse_constant)
+    except ValueError as error:
         raise Refused(400, f"the body is not valid JSON: {error}") from error
     if not isinstance(found, dict):
         raise Refused(400, "expected a JSON object as the body")

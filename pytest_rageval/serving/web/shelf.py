@@ -87,7 +87,7 @@ class Shelf:
 
     def details(self, point: RunPoint, entry: ScenarioEntry) -> Mapping[str, Any]:
         """Return the gates of a run and its causes of low answers; none if the file is not ours."""
-        with suppress(OSError, ValueError, LookupError, TypeError, RecursionError):
+        with suppress(OSError, ValueError, LookupError, TypeError):
             head = read_head(self.base(entry) / point.folder / _RESULTS)
             gates = [{key: gate[key] for key in _GATE} for gate in head["gates"]]
             return {"gates": gates, "causes": causes_of(head)}
