@@ -1,4 +1,4 @@
-"""Feeds cases to their readers: a result, or an error in the user's words; nothing else is right."""
+"""Feeds cases to their readers: a result, or an error in the user's words; else it is a defect."""
 
 from __future__ import annotations
 

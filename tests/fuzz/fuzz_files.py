@@ -40,6 +40,7 @@ from pytest_rageval.datasets.labels import (
     read_label_file,
 )
 from pytest_rageval.datasets.load import load_dataset
+from pytest_rageval.datasets.trec import load_trec
 from pytest_rageval.first_scenario.propose import propose
 from pytest_rageval.importing.promptfoo import import_promptfoo
 from pytest_rageval.importing.scenario_text import rows_text, scenario_text
@@ -92,7 +93,8 @@ def _changes(ground: Ground, raw: bytes, chance: random.Random) -> None:
 
 
 def _changed_keys(ground: Ground, tree: Any, chance: random.Random) -> None:
-    evaluated(ground, chance.choice(SCENARIOS[:2]), tree)
+    changes = tree if isinstance(tree, dict) else {"top_k": tree}
+    evaluated(ground, chance.choice(SCENARIOS[:2]), changes)
 
 
 _SETS: Final[list[Any]] = [
@@ -170,7 +172,7 @@ def _trec(name: str, ground: Ground, raw: bytes, chance: random.Random) -> None:
 
 def _judged_run(ground: Ground, keys: dict[str, str]) -> None:
     spec = DatasetSpec.model_validate({"qrels_path": "qrels.txt", "run_path": "a.run", **keys})
-    load_dataset(spec, ground.folder, "s.yaml")
+    load_trec(spec, ground.folder, str)
 
 
 def _judgements(ground: Ground, raw: bytes, chance: random.Random) -> None:

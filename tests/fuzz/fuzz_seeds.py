@@ -315,11 +315,17 @@ PROMPTFOO: Final[list[Any]] = [
 FILES.update(
     {
         "prompt.txt": b"Answer {{question}}\n---\nShort: {{question}}\n",
-        "t.csv": b'question,lang,__expected1,__expected2\na,de,"contains-any: x, y",b\nc,,similar(0.9):z,\n',
+        "t.csv": (
+            b"question,lang,__expected1,__expected2\n"
+            b'a,de,"contains-any: x, y",b\nc,,similar(0.9):z,\n'
+        ),
         "t.yaml": b"- vars: {question: d}\n  assert: [{type: equals, value: e}]\n",
         "v.json": b'{"a": [1, 2]}\n',
         "qrels.tsv": b"query-id\tcorpus-id\tscore\nq1\td1\t2\nq2\td3\t1\n",
-        "a.jsonl": b'{"qid": "q1", "docid": "d1", "score": 2.5}\n{"qid": "q2", "docid": "d9", "score": 1}\n',
+        "a.jsonl": (
+            b'{"qid": "q1", "docid": "d1", "score": 2.5}\n'
+            b'{"qid": "q2", "docid": "d9", "score": 1}\n'
+        ),
         "second.jsonl": b'{"id": "a", "response": "x"}\n{"id": "b", "response": "y"}\n',
     }
 )
