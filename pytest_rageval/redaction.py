@@ -80,7 +80,6 @@ def secret_pairs(text: str, instead: Callable[[str, str], str]) -> str:
     >>> secret_pairs("./bot --api-key=abc --max=2", lambda name, value: HIDDEN)
     './bot --api-key=*** --max=2'
     """
-
     parts, at, end = [], 0, -1
     for pair in _PAIR.finditer(text):
         if pair.start() < at or not names_secret(pair["name"]):

@@ -41,7 +41,8 @@ def read_parquet(file: DataFile) -> Iterator[Row | BrokenRow]:
             for row in rows_of(plain, file.spec.max_row_mb, file.section):
                 yield _renumbered(row, done)
             done += len(plain)
-    except (pyarrow.ArrowException, OSError) as error:  # a damaged page is an OSError
+    # A damaged page is an OSError; a name that is no UTF-8, its own.
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         first = str(error).splitlines()[0]
         raise file.refuse(f"not a readable Parquet file: {first}") from error
 
