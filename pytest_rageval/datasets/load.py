@@ -148,10 +148,11 @@ def _source(
     """Return the rows that are given, or those in the scenario, or those of a file."""
     if given is not None:
         digest = hashlib.sha256()
-        for row in given.rows:  # not as one text: they may be many
-            digest.update(json.dumps(row, sort_keys=True, default=str).encode())
-        rows = rows_of(given.rows, spec.max_row_mb, "dataset", tabular=given.tabular)
-        return _Source(given.shown, rows, digest)
+        listed = [*rows_of(given.rows, spec.max_row_mb, "dataset", tabular=given.tabular)]
+        for row in listed:  # not as one text: they may be many
+            said = row.fields if isinstance(row, Row) else [row.reason, row.raw]
+            digest.update(json.dumps(said, sort_keys=True, default=str).encode())
+        return _Source(given.shown, listed, digest)
     if spec.rows is not None:
         digest = hashlib.sha256(json.dumps(json_plain(spec.rows), sort_keys=True).encode())
         rows = rows_of(spec.rows, spec.max_row_mb, "dataset", row_lines)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
 from typing import Any, Final
 
 from pytest_rageval import extras
@@ -14,6 +15,7 @@ from pytest_rageval.datasets.base import GivenRows
 from pytest_rageval.errors import MissingExtraError, OptionError, Problem
 from pytest_rageval.model import plain_cell
 from pytest_rageval.notebooks.columns import Column
+from pytest_rageval.text.limits import MAX_DEPTH
 
 Named = tuple[str, list[Any]]
 """The name of a column, and its cells."""
@@ -42,11 +44,31 @@ def given_rows(data: Any) -> GivenRows:
         columns = _columns(data, shown)
         _refuse_duplicates([name for name, _ in columns], shown)
         names = [name for name, _ in columns]
-        cells = [map(plain_cell, values) for _, values in columns]
+        cells = [map(_plain, values) for _, values in columns]
         return GivenRows([dict(zip(names, row, strict=True)) for row in zip(*cells)], shown, True)  # noqa: B905
     if isinstance(data, str | bytes | Mapping) or not isinstance(data, Iterable):
         raise _refuse(f"expected a data frame or a list of rows, found {shown}", _other_way(data))
-    return GivenRows([plain_cell(row) for row in data], shown)
+    return GivenRows([_plain_row(row) for row in data], shown)
+
+
+def _plain_row(row: Any) -> Any:
+    try:
+        return plain_cell(row)
+    except RecursionError:
+        if isinstance(row, Mapping):
+            return {str(name): _plain(part) for name, part in row.items()}
+        return _TOO_DEEP
+
+
+def _plain(cell: Any) -> Any:
+    try:
+        return plain_cell(cell)
+    except RecursionError:
+        return _TOO_DEEP
+
+
+_TOO_DEEP: Final = reduce(lambda inner, _: [inner], range(MAX_DEPTH), list[Any]())
+"""Stands for a value that Python itself finds too deep: readers refuse it as they do that one."""
 
 
 def library_of(data: object) -> str:

@@ -25,8 +25,8 @@ from pytest_rageval.scenario.variants import (
     variant_names,
     variant_overrides,
 )
-from pytest_rageval.scenario.yaml.tree import YamlTree, parse_yaml, refuse_depth
-from pytest_rageval.text.limits import read_json
+from pytest_rageval.scenario.yaml.tree import DEEPEST, YamlTree, parse_yaml, refuse_depth
+from pytest_rageval.text.limits import cut_json, read_json
 
 _MAX_FILE_BYTES = 64 * 2**20
 _MAX_VALUES = 300_000  # with the line of each, they are read for some seconds
@@ -222,17 +222,23 @@ def parse_json(text: str, source: str) -> YamlTree:
     ScenarioError when the text is neither.
     """
     try:
-        data = read_json(text, depth=None)
+        data = read_json(cut_json(text, DEEPEST + 1), depth=None)
     except ValueError as error:
         return _as_yaml(text, source, error)
     if isinstance(data, dict):
-        refuse_depth(data, source)
+        refuse_depth(_without_rows(data), source)
     try:
         tree = parse_yaml(_for_yaml(text), source)
     except ScenarioError:
         tree = YamlTree(data, source)  # its lines are not known, which costs messages their lines
     tree.data = data
     return tree
+
+
+def _without_rows(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a scenario without its rows: one that is too deep is invalid, not the scenario."""
+    dataset = data.get("dataset")
+    return {**data, "dataset": {**dataset, "rows": None}} if isinstance(dataset, dict) else data
 
 
 def _as_yaml(text: str, source: str, error: Exception) -> YamlTree:

@@ -29,8 +29,8 @@ _MOST_DIGITS: Final = 4300
 _TOO_LONG: Final = f"a whole number of {_MOST_DIGITS:,} digits or more; write it as text"
 _MOST_BITS: Final = int(_MOST_DIGITS * math.log2(10))
 
-_CUT: Final = 3 * MAX_DEPTH
-"""Below this depth ``cut_json`` takes contents away: deep in any row, shallow for Python."""
+CUT_DEPTH: Final = 3 * MAX_DEPTH
+"""Below it contents are taken away before a document is read: deep in any row, not for Python."""
 
 
 class LimitError(ValueError):
@@ -115,17 +115,19 @@ def read_json_rows(text: str, **hooks: Callable[..., Any]) -> Any:
 _MARKS: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{]|[\]}]', re.DOTALL)
 
 
-def cut_json(text: str) -> str:
-    """Return JSON without what is nested far too deep; all else stays on its line and column."""
-    spans, at, depth = [], 0, 0
+def cut_json(text: str, depth: int = CUT_DEPTH) -> str:
+    """Return JSON without what is deeper than ``depth``; all else stays on its line and column."""
+    spans, at, level = [], 0, 0
     for mark in _MARKS.finditer(text):
         if mark[0] in ("[", "{"):
-            depth += 1
-            at = mark.end() if depth == _CUT else at
+            level += 1
+            at = mark.end() if level == depth else at
         elif mark[0] in ("]", "}"):
-            if depth == _CUT:
+            if level == depth:
                 spans.append((at, mark.start()))
-            depth -= 1
+            level -= 1
+    if level >= depth:  # it does not end
+        spans.append((at, len(text)))
     return blanked(text, spans)
 
 
@@ -138,14 +140,14 @@ def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
     return "".join([*parts, text[done:]])
 
 
-def excess(value: Any) -> str:
+def excess(value: Any, depth: int = MAX_DEPTH) -> str:
     """Return how a value of Python breaks the limits, "" where it is within them.
 
     >>> excess({"a": [1]}), excess(10**5000)
     ('', 'a whole number of 4,300 digits or more; write it as text')
     """
     level: list[Any] = [[value]]
-    for _ in range(MAX_DEPTH + 1):
+    for _ in range(depth + 1):
         parts = [part for one in level for part in _parts(one) if type(part) not in _FLAT]
         if any(isinstance(one, int) and one.bit_length() > _MOST_BITS for one in parts):
             return _TOO_LONG

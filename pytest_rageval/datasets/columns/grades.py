@@ -125,7 +125,7 @@ def _numbers(source: ReadRows, column: str) -> list[float]:
             try:
                 found.append(float(as_number(part)))
             except OverflowError:  # a whole number, only far too large
-                found.append(math.copysign(math.inf, part))
+                found.append(math.inf if str(part)[0] != "-" else -math.inf)
             except (TypeError, ValueError):
                 return []
     return found

@@ -10,7 +10,7 @@ from pytest_rageval.datasets.columns.cells import (
     is_missing,
     list_in_text,
     plain_text,
-    value_in_cell,
+    value_in_text,
 )
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import MAX_GRADE
@@ -99,7 +99,7 @@ def _grade(value: Any) -> int:
 
 def _braces_in_text(text: str) -> Any:
     """Return the object, or the items of the set, that ``text`` spells in JSON or Python."""
-    found = value_in_cell("reference_ids", text)
+    found = value_in_text(text, "reference_ids")
     if found is None:
         raise BadValueError(f"reference_ids is not a JSON object: {shorten(repr(text))}")
     return found

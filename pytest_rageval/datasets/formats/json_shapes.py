@@ -10,6 +10,7 @@ from typing import Any, Final
 from pytest_rageval.scenario.column_names import read_field
 from pytest_rageval.text.json_path import LostPathError, parse_path
 from pytest_rageval.text.json_value import json_kind
+from pytest_rageval.text.limits import MAX_DEPTH
 
 _LISTED: Final = 5
 _NAMES_SEEN: Final = 200
@@ -36,8 +37,11 @@ def rows_in(document: Any, rows_at: str | None, section: str) -> list[Any]:
             raise NoRowsError(f"expected a list of objects, found {json_kind(document)}"
                               f"{_proposal(document, section)}")  # fmt: skip
         return found
+    path = parse_path(rows_at)
+    if len(path.steps) > MAX_DEPTH:
+        raise NoRowsError(f"{section}.rows_at: a path of more than {MAX_DEPTH} steps")
     try:
-        value = parse_path(rows_at).pick(document)
+        value = path.pick(document)
     except LostPathError as error:
         raise NoRowsError(f"{section}.rows_at: {error}") from None
     if "[*]" in rows_at and isinstance(value, list) and all(isinstance(one, list) for one in value):

@@ -10,7 +10,7 @@ from pytest_rageval.datasets.base import BrokenRow, DataFile, DatasetReader, Row
 from pytest_rageval.datasets.formats.inline import rows_of
 from pytest_rageval.datasets.formats.json_shapes import NoRowsError, rows_in
 from pytest_rageval.errors import ScenarioError
-from pytest_rageval.scenario.yaml.tree import YamlTree, parse_yaml
+from pytest_rageval.scenario.yaml.tree import YamlTree, parse_yaml_rows
 
 _MOST_VALUES: Final = 300_000
 """As many as a scenario file may have: YAML is read a hundred times slower than JSON."""
@@ -22,7 +22,7 @@ def read_yaml(file: DataFile) -> Iterator[Row | BrokenRow]:
         text = file.decode(stream.read())
     if sum(map(text.count, "\n,:")) > _MOST_VALUES:
         raise file.refuse(f"more than {_MOST_VALUES:,} values; save the rows as JSON Lines")
-    tree = parse_yaml(text, file.shown)
+    tree = parse_yaml_rows(text, file.shown)
     if tree.problems:
         raise ScenarioError(tree.problems)
     try:

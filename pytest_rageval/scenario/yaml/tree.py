@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
 from pytest_rageval.errors import Problem, ScenarioError, shorten
+from pytest_rageval.text.limits import CUT_DEPTH, MAX_DEPTH, TOO_DEEP_TO_READ, blanked, excess
 
 YamlPath = tuple[str | int, ...]
 
 # Far more than a scenario written by hand has, far less than what fills a memory.
 _MAX_ALIASED_NODES = 100_000
-_MAX_DEPTH = 100
+DEEPEST = MAX_DEPTH + len(("variants", "a variant", "dataset", "rows", 0))
+"""How deep a scenario file may be nested: its rows may be as deep as those of other files."""
 _MAX_INT_BITS = 1000
-_TOO_DEEP = "nested too deeply to be a scenario"
+_TOO_DEEP = f"nested too deeply to be a scenario (more than {DEEPEST} deep)"
+_MOST_CUT = 30_000  # brackets, which PyYAML scans in seconds
 _TAG = "tag:yaml.org,2002:"
 # An answer may be "no". Where a boolean is wanted, the schema takes these words for one.
 _TEXT_BOOLEANS = ("yes", "no", "on", "off", "y", "n")
@@ -157,37 +161,90 @@ def parse_yaml(text: str, source: str) -> YamlTree:
     Raises ScenarioError when the text is no YAML at all. Duplicate keys and unreadable values are
     left in the tree's ``problems``, for the caller to report with all others.
     """
+    return _built(_cut_or_composed(text, source), source, DEEPEST)
+
+
+def parse_yaml_rows(text: str, source: str) -> YamlTree:
+    """Return the tree of a file with rows, as ``parse_yaml`` does.
+
+    What is too deep in it is cut off, yet stays too deep, so that it makes one row invalid.
+    """
+    return _built(_cut_or_composed(text, source), source, CUT_DEPTH)
+
+
+def _cut_or_composed(text: str, source: str) -> yaml.Node | None:
+    try:
+        return _composed(text, source)
+    except _TooDeepError:
+        if sum(map(text.count, "[{")) > _MOST_CUT:
+            raise
+    return _composed(_cut(text), source)
+
+
+class _TooDeepError(ScenarioError):
+    """A text is nested more than YAML's own reader takes."""
+
+
+def _built(root: yaml.Node | None, source: str, deepest: int) -> YamlTree:
+    tree = YamlTree(data=None, source=source)
+    if root is not None:
+        tree.data = _Builder(tree, deepest).build(root, (), aliased=False)
+    return tree
+
+
+_BEGINS: Final = (
+    yaml.BlockSequenceStartToken,
+    yaml.BlockMappingStartToken,
+    yaml.FlowSequenceStartToken,
+    yaml.FlowMappingStartToken,
+)
+_ENDS: Final = (yaml.BlockEndToken, yaml.FlowSequenceEndToken, yaml.FlowMappingEndToken)
+
+
+def _cut(text: str) -> str:
+    """Return YAML without what is nested far too deep; all else stays on its line.
+
+    PyYAML's own scanner, which is slow, has no limit of depth. It ends where the text is no YAML,
+    which is then found by who reads the rest.
+    """
+    spans, start, level = [], 0, 0
+    with suppress(yaml.YAMLError):
+        for token in yaml.scan(text, Loader=yaml.SafeLoader):
+            if isinstance(token, _BEGINS):
+                level += 1
+                start = token.start_mark.index if level == CUT_DEPTH else start
+            elif isinstance(token, _ENDS):
+                if level == CUT_DEPTH:
+                    spans.append((start, token.end_mark.index))
+                level -= 1
+    return blanked(text, spans)
+
+
+def _composed(text: str, source: str) -> yaml.Node | None:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     _refuse_deep_text(text, source)
     try:
-        root = yaml.compose(text, Loader=loader)
+        found: yaml.Node | None = yaml.compose(text, Loader=loader)
     except yaml.MarkedYAMLError as error:
-        raise ScenarioError([_syntax_problem(error, text, source)]) from error
+        # "nesting depth": libyaml's own limit, from 0.2.6 on
+        kind = _TooDeepError if "nesting depth" in (error.problem or "") else ScenarioError
+        raise kind([_syntax_problem(error, text, source)]) from error
     except yaml.YAMLError as error:
         first = str(error).splitlines()[0]
         raise ScenarioError([Problem(source, f"not readable as YAML: {first}")]) from error
     except RecursionError as error:
-        raise ScenarioError([Problem(source, _TOO_DEEP)]) from error
+        raise _TooDeepError([Problem(source, _TOO_DEEP)]) from error
     except UnicodeEncodeError as error:
         raise ScenarioError([Problem(source, "not Unicode text (a lone surrogate)")]) from error
-    tree = YamlTree(data=None, source=source)
-    if root is not None:
-        tree.data = _Builder(tree).build(root, (), aliased=False)
-    return tree
+    return found
 
 
 def refuse_depth(data: Any, where: str) -> None:
-    """Raise ScenarioError where plain data have more levels than a YAML file may have."""
-    level = [data]
-    for _ in range(_MAX_DEPTH + 1):
-        inside = [part.values() if isinstance(part, Mapping) else part for part in level]
-        children = (child for part in inside for child in part)
-        # Each once: what holds itself would be many more on each level.
-        once = {id(child): child for child in children if isinstance(child, Mapping | list | tuple)}
-        level = list(once.values())
-        if not level:
-            return
-    raise ScenarioError([Problem(where, _TOO_DEEP)])
+    """Raise ScenarioError where plain data are deeper than a scenario file may be."""
+    reason = excess(data, DEEPEST)
+    if reason:
+        message = _TOO_DEEP if reason == TOO_DEEP_TO_READ else reason
+        raise ScenarioError([Problem(where, message)])
 
 
 def _refuse_deep_text(text: str, source: str) -> None:
@@ -206,7 +263,7 @@ def _syntax_problem(error: yaml.MarkedYAMLError, text: str, source: str) -> Prob
     lines = text.splitlines()
     at_mark = lines[mark.line][mark.column :] if mark and mark.line < len(lines) else ""
     where = f"{source}:{mark.line + 1}" if mark is not None else source
-    if "nesting depth" in (error.problem or ""):  # libyaml's own limit, from 0.2.6 on
+    if "nesting depth" in (error.problem or ""):
         return Problem(where, _TOO_DEEP)
     parts = [part for part in (error.context, error.problem) if part]
     column = f" (column {mark.column + 1})" if mark is not None else ""
@@ -217,8 +274,9 @@ def _syntax_problem(error: yaml.MarkedYAMLError, text: str, source: str) -> Prob
 class _Builder:
     """Turns composed nodes into plain data and notes lines and problems in a tree."""
 
-    def __init__(self, tree: YamlTree) -> None:
+    def __init__(self, tree: YamlTree, deepest: int) -> None:
         self._tree = tree
+        self._deepest = deepest
         self._scalars = yaml.constructor.SafeConstructor()
         self._seen: set[int] = set()
         self._open: set[int] = set()
@@ -230,7 +288,9 @@ class _Builder:
         if isinstance(node, yaml.ScalarNode):
             if node.tag == f"{_TAG}null" and not node.value:
                 self._tree.empty.append(path)
-            return self._scalar(node)
+            return self._scalar(node, path)
+        if len(path) >= self._deepest:
+            return self._too_deep(node, path)
         aliased = aliased or id(node) in self._seen
         if node.tag not in (f"{_TAG}seq", f"{_TAG}map"):
             self._problem(node, f"the tag {shorten(node.tag)!r} is not allowed here")
@@ -253,8 +313,18 @@ class _Builder:
             raise ScenarioError([Problem(where, message)])
         if id(node) in self._open:
             raise ScenarioError([Problem(where, "an alias that contains itself")])
-        if len(path) > _MAX_DEPTH:
+
+    def _too_deep(self, node: yaml.Node, path: YamlPath) -> list[Any]:
+        """Return what stands for a value that is too deep, in a row; elsewhere it is refused."""
+        if not self._is_in_rows(path):
+            where = f"{self._tree.source}:{node.start_mark.line + 1}"
             raise ScenarioError([Problem(where, _TOO_DEEP)])
+        return []
+
+    def _is_in_rows(self, path: YamlPath) -> bool:
+        """Return whether a path leads into the rows of a scenario, or of a file of rows."""
+        in_variant = path[2:] if path[:1] == ("variants",) else path
+        return self._deepest == CUT_DEPTH or in_variant[:2] == ("dataset", "rows")
 
     def _mapping(self, node: yaml.MappingNode, path: YamlPath, aliased: bool) -> dict[str, Any]:
         built: dict[str, Any] = {}
@@ -284,7 +354,7 @@ class _Builder:
             else:
                 self._problem(part, "only mappings can be merged with <<")
 
-    def _scalar(self, node: yaml.ScalarNode) -> Any:
+    def _scalar(self, node: yaml.ScalarNode, path: YamlPath) -> Any:
         text = str(node.value)
         kind = node.tag.removeprefix(_TAG)
         if kind in ("str", "timestamp", "value", "merge"):
@@ -298,10 +368,14 @@ class _Builder:
             return text
         try:
             value = getattr(self._scalars, _SCALARS[kind])(node)
-            if isinstance(value, int) and value.bit_length() > _MAX_INT_BITS:
-                raise ValueError("too large")
-            return value
+            is_long = isinstance(value, int) and value.bit_length() > _MAX_INT_BITS
+            if not is_long or self._is_in_rows(path):  # where it may be an id
+                return value
+            self._problem(node, f"{shorten(text)!r} cannot be read as a value")
+            return text
         except (ValueError, LookupError, yaml.YAMLError):
+            if kind == "int" and self._is_in_rows(path):
+                return text
             self._problem(node, f"{shorten(text)!r} cannot be read as a value")
             return text
 

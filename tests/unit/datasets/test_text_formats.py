@@ -94,8 +94,7 @@ def test_blank_lines_are_no_rows(samples: Samples) -> None:
         ("null", "expected a JSON object, found null"),
         ("3", "expected a JSON object, found a number"),
         ("{" * 3000, "not valid JSON"),
-        ('{"a":' + "[" * 100_000, "not readable as JSON"),
-        ('{"a": ' + "9" * 5000 + "}", "not readable as JSON"),
+        ('{"a":' + "[" * 100_000, "nested more than 64 deep"),
     ],
 )
 def test_a_line_that_is_no_object_is_one_invalid_row(
@@ -173,7 +172,7 @@ def test_a_row_that_is_too_long_is_not_held_in_memory() -> None:
         ),
         ("3", "r.json: expected a list of objects, found a number"),
         ("", "r.json:1: not valid JSON: "),
-        ("[" * 200_000, "r.json: not readable as JSON: "),
+        ("[" * 200_000, "r.json:1: not valid JSON: "),
     ],
 )
 def test_a_json_file_that_is_no_list_is_refused(
