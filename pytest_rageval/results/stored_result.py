@@ -57,7 +57,7 @@ def _info(head: Mapping[str, Any], name: str) -> ScenarioInfo:
             metric: Bound(**ends) for metric, ends in scenario.get("thresholds", {}).items()
         },
         dataset_sha256=str(scenario.get("dataset_sha256", "")),
-        measured=scenario.get("measured", {}),
+        measured=json_plain(scenario.get("measured", {})),
         judgements_sha256=str(scenario.get("judgements_sha256") or ""),
         group_by=head.get("groups", {}).get("field"),
         total=total,
