@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -17,6 +18,7 @@ from pytest_rageval.datasets.columns.passages import PASSAGE_KEYS
 from pytest_rageval.datasets.load import data_file, reader_of
 from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.text.json_path import LostPathError, parse_path
 from pytest_rageval.text.printable import one_line
 
 _MOST_ROWS: Final = 20_000
@@ -108,7 +110,26 @@ def read_table(spec: DatasetSpec, folder: Path, where: str) -> Table:
     found = list(islice(reader_of(file, where, "dataset").read(file), _MOST_ROWS))
     rows = [row for row in found if isinstance(row, Row)]
     broken = tuple(row for row in found if isinstance(row, BrokenRow))
-    return Table(tuple(columns_of(row.fields for row in rows)), len(found), broken)
+    columns = tuple(columns_of(row.fields for row in rows))
+    known = {one.name for one in columns}
+    paths = [name for name in dict.fromkeys(spec.key_map.values()) if name not in known]
+    picked = (Column(name, _picked(rows, name)) for name in paths)
+    return Table((*columns, *picked), len(found), broken)
+
+
+def _picked(rows: Sequence[Row], written: str) -> tuple[Any, ...]:
+    """Return what a path of the user's ``key_map`` leads to in each row, None where it is lost."""
+    try:
+        path = parse_path(written)
+    except ValueError:  # no row can have it: whoever reads the data says so
+        return (None,) * len(rows)
+    cells = []
+    for row in rows:
+        with suppress(LostPathError):
+            cells.append(path.pick(row.fields))
+            continue
+        cells.append(None)
+    return tuple(cells)
 
 
 def columns_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Column]:
