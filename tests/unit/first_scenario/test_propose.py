@@ -299,3 +299,22 @@ def test_typographic_quotes_make_no_right_answer_wrong(tmp_path: Path) -> None:
     assert data["metric_options"] == {"normalizer": "unicode"}
     assert found.tried is not None
     assert found.tried.mean_of("coverem") == 1.0
+
+
+def test_a_path_of_the_key_map_is_a_column(tmp_path: Path) -> None:
+    """[X2, K17] As KILT has its answers."""
+    rows = [
+        {"id": "k", "question": "q", "answer": "x", "output": [{"answer": "x y"}, {"answer": "x"}]},
+        {"id": "l", "question": "r", "answer": "z", "output": [{"answer": "z"}]},
+    ]
+    found = proposed(tmp_path, rows, {"key_map": {"references": "output[*].answer"}})
+    assert 'references: "output[*].answer"' in found.text
+    assert found.tried is not None
+    assert found.tried.mean_of("em") == 1.0
+
+
+@pytest.mark.parametrize("path", ["nowhere", "output[", "output[*].lost"])
+def test_a_path_that_leads_nowhere_is_said(tmp_path: Path, path: str) -> None:
+    rows = [{"question": "q", "answer": "x", "output": [{"answer": "x"}]}]
+    with pytest.raises(ScenarioError):
+        proposed(tmp_path, rows, {"key_map": {"references": path}})
