@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -18,7 +17,7 @@ from pytest_rageval.datasets.columns.passages import PASSAGE_KEYS
 from pytest_rageval.datasets.load import data_file, reader_of
 from pytest_rageval.errors import shorten
 from pytest_rageval.scenario.data_specs import DatasetSpec
-from pytest_rageval.text.json_path import LostPathError, parse_path
+from pytest_rageval.text.json_path import LostPathError, path_in
 from pytest_rageval.text.printable import one_line
 
 _MOST_ROWS: Final = 20_000
@@ -99,9 +98,13 @@ class Table:
     columns: tuple[Column, ...]
     rows: int
     broken: tuple[BrokenRow, ...]
+    fields: tuple[Mapping[str, Any], ...] = ()
+    """What each row that can be read has."""
 
     def __getitem__(self, name: str) -> Column:
-        return next(column for column in self.columns if column.name == name)
+        """Return a column, or what is at a path or in whole objects; blank where nothing is."""
+        known = next((column for column in self.columns if column.name == name), None)
+        return known or Column(name, tuple(_cell_at(row, name) for row in self.fields))
 
 
 def read_table(spec: DatasetSpec, folder: Path, where: str) -> Table:
@@ -110,26 +113,8 @@ def read_table(spec: DatasetSpec, folder: Path, where: str) -> Table:
     found = list(islice(reader_of(file, where, "dataset").read(file), _MOST_ROWS))
     rows = [row for row in found if isinstance(row, Row)]
     broken = tuple(row for row in found if isinstance(row, BrokenRow))
-    columns = tuple(columns_of(row.fields for row in rows))
-    known = {one.name for one in columns}
-    paths = [name for name in dict.fromkeys(spec.key_map.values()) if name not in known]
-    picked = (Column(name, _picked(rows, name)) for name in paths)
-    return Table((*columns, *picked), len(found), broken)
-
-
-def _picked(rows: Sequence[Row], written: str) -> tuple[Any, ...]:
-    """Return what a path of the user's ``key_map`` leads to in each row, None where it is lost."""
-    try:
-        path = parse_path(written)
-    except ValueError:  # no row can have it: whoever reads the data says so
-        return (None,) * len(rows)
-    cells = []
-    for row in rows:
-        with suppress(LostPathError):
-            cells.append(path.pick(row.fields))
-            continue
-        cells.append(None)
-    return tuple(cells)
+    fields = tuple(row.fields for row in rows)
+    return Table(tuple(columns_of(fields)), len(found), broken, fields)
 
 
 def columns_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Column]:
@@ -150,6 +135,17 @@ def _flat(row: Mapping[str, Any], before: str = "", depth: int = _DEPTH) -> Iter
             yield from _flat(value, f"{name}.", depth - 1)
         else:
             yield name, _cell(value)
+
+
+def _cell_at(row: Mapping[str, Any], name: str) -> Any:
+    path = path_in(name)
+    if path is None or name in row:
+        return _cell(row.get(name))
+    root = path.root or ""
+    try:
+        return _cell(path.pick({**row, root: _cell(row.get(root))}))
+    except LostPathError:
+        return None
 
 
 def _cell(value: Any) -> Any:

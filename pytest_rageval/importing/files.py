@@ -79,7 +79,7 @@ class Folder:
             raise NotTakenError(f"{shorten(name, 80)} is code, which is not run")
         name = re.sub(r"^\./", "", name)
         found = sorted(glob.glob(name, root_dir=self.path, recursive=True))  # noqa: PTH207
-        files = [self.path / one for one in found or [name] if is_file(self.path / one)]
+        files = [self.path / one for one in found or [name] if _is_file(self.path / one)]
         roots = (self.path.resolve(), self.within.resolve())
         if not all(any(file.resolve().is_relative_to(root) for root in roots) for file in files):
             raise NotTakenError(f"{shorten(name, 80)} lies outside of {self.within}")
@@ -90,7 +90,7 @@ class Folder:
     def program(self, reference: str) -> str:
         """Return the path of a Python file in this folder; raises NotTakenError for another one."""
         file = (self.path / reference).resolve()
-        if not is_file(file) or not file.is_relative_to(self.path.resolve()):
+        if not _is_file(file) or not file.is_relative_to(self.path.resolve()):
             raise NotTakenError(f"there is no file {shorten(reference, 80)} in its folder")
         return file.relative_to(self.path.resolve()).as_posix()
 
@@ -133,11 +133,10 @@ class Folder:
             yield Part(row, YamlTree(row, shown, {(): line}))
 
 
-def is_file(path: Path) -> bool:
-    """Return whether there is such a file; False for a name that none can have."""
+def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except OSError:  # a name that is too long
+    except (OSError, ValueError):  # a name that is too long, or that no file may have
         return False
 
 

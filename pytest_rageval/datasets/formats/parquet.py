@@ -41,8 +41,7 @@ def read_parquet(file: DataFile) -> Iterator[Row | BrokenRow]:
             for row in rows_of(plain, file.spec.max_row_mb, file.section):
                 yield _renumbered(row, done)
             done += len(plain)
-    # A damaged page is an OSError; a name that is no UTF-8, its own.
-    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+    except (pyarrow.ArrowException, OSError, UnicodeError) as error:
         first = str(error).splitlines()[0]
         raise file.refuse(f"not a readable Parquet file: {first}") from error
 
