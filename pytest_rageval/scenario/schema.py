@@ -147,7 +147,7 @@ def _decided_or_error(value: Any) -> Any:
         return value
     try:
         bound = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         bound = math.nan
     if not 0.0 < bound < 0.5:
         found = shorten(repr(value))

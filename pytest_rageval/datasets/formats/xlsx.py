@@ -6,6 +6,7 @@ import datetime
 import io
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -35,7 +36,10 @@ def read_xlsx(file: DataFile) -> Iterator[Row | BrokenRow]:
 
 
 # A damaged workbook fails in the archive, in its XML (whose error is a SyntaxError) or in a value.
-_DAMAGE = (zipfile.BadZipFile, LookupError, SyntaxError, TypeError, ValueError, OSError)
+_DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, LookupError, SyntaxError, TypeError, ValueError),
+    *(AttributeError, OSError, NotImplementedError),
+)
 
 
 class _Range(NamedTuple):

@@ -22,7 +22,7 @@ from pytest_rageval.errors import Problem, RagevalError, UserError, unknown_name
 from pytest_rageval.scenario.validation import reworded
 from pytest_rageval.scenario.yaml.tree import dotted
 from pytest_rageval.serving.mcp.descriptors import take_descriptors
-from pytest_rageval.text.limits import read_json
+from pytest_rageval.text.limits import excess_in, read_json
 
 # How long requests that came before the end of stdin may take, and what is cancelled.
 _ANSWER_S: Final = 5.0
@@ -262,6 +262,8 @@ async def _answer(
 
 
 def _validated(tool: Tool, arguments: Mapping[str, Any]) -> BaseModel:
+    if reason := excess_in(arguments):
+        raise UserError([Problem("", reason)])
     try:
         return tool.arguments.model_validate(arguments)
     except ValidationError as error:

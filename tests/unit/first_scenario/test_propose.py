@@ -301,20 +301,55 @@ def test_typographic_quotes_make_no_right_answer_wrong(tmp_path: Path) -> None:
     assert found.tried.mean_of("coverem") == 1.0
 
 
-def test_a_path_of_the_key_map_is_a_column(tmp_path: Path) -> None:
-    """[X2, K17] As KILT has its answers."""
-    rows = [
-        {"id": "k", "question": "q", "answer": "x", "output": [{"answer": "x y"}, {"answer": "x"}]},
-        {"id": "l", "question": "r", "answer": "z", "output": [{"answer": "z"}]},
-    ]
-    found = proposed(tmp_path, rows, {"key_map": {"references": "output[*].answer"}})
-    assert 'references: "output[*].answer"' in found.text
-    assert found.tried is not None
-    assert found.tried.mean_of("em") == 1.0
+def test_whole_objects_may_be_a_field(tmp_path: Path) -> None:
+    """X2: the table has a column for each of their parts, the field has none."""
+    found = proposed(
+        tmp_path,
+        [
+            {"question": f"q{at}", "answer": "a", "references": ["a"], "reference_ids": {"d1": 2}}
+            for at in range(3)
+        ],
+    )
+    data = parse_scenario(found.text, Path("x.yaml"), "x.yaml").data
+    assert data["metrics"] == ["em", "f1", "rouge-l"]
 
 
-@pytest.mark.parametrize("path", ["nowhere", "output[", "output[*].lost"])
-def test_a_path_that_leads_nowhere_is_said(tmp_path: Path, path: str) -> None:
-    rows = [{"question": "q", "answer": "x", "output": [{"answer": "x"}]}]
-    with pytest.raises(ScenarioError):
-        proposed(tmp_path, rows, {"key_map": {"references": path}})
+@pytest.mark.parametrize(
+    ("row", "given"),
+    [
+        (
+            {"input": "who?", "output": [{"answer": "Ann"}, {"answer": "A"}], "response": "Ann"},
+            {"references": "output[*].answer", "answer": "response", "question": "input"},
+        ),
+        (
+            {
+                "messages": [{"content": "hi"}, {"content": "who?"}, {"content": "Ann"}],
+                "references": ["Ann"],
+            },
+            {"question": "messages[-2].content", "answer": "messages[-1].content"},
+        ),
+        (
+            {"question": "who?", "reply": "Ann", "gold": [{"text": "Ann"}, {"text": "A"}]},
+            {"references": "gold[*].text", "answer": "reply"},
+        ),
+        (
+            {"question": "who?", "reply": "Ann", "gold": '[{"text": "Ann"}]'},
+            {"references": "gold[*].text", "answer": "reply"},
+        ),
+    ],
+)
+def test_paths_that_were_given_are_read(
+    tmp_path: Path, row: dict[str, Any], given: dict[str, str]
+) -> None:
+    """K17: the answers are those of the gold, so em is 1."""
+    found = proposed(tmp_path, [row] * 3, {"key_map": given})
+    data = parse_scenario(found.text, Path("x.yaml"), "x.yaml").data
+    assert given.items() <= data["dataset"]["key_map"].items()
+    assert data["metrics"] == ["em", "f1", "rouge-l"]
+    assert "# the first 3 rows gave 1.0000" in found.text
+
+
+def test_a_path_that_leads_nowhere_is_refused(tmp_path: Path) -> None:
+    """X2, K17: in words."""
+    with pytest.raises(ScenarioError, match="gold"):
+        proposed(tmp_path, ROWS, {"key_map": {"references": "gold[*].text"}})

@@ -148,3 +148,16 @@ def test_what_is_no_answer_says_what_it_is(value: object, message: str) -> None:
     with pytest.raises(TargetError) as caught:
         answer_of(value)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("depth", [65, 500, 3000])
+def test_what_is_nested_too_deep_is_no_answer(depth: int) -> None:
+    """X3: wherever it is, the reply is unusable, in words; a number may be too long to write."""
+    deep: Any = "x"
+    for _ in range(depth):
+        deep = [deep]
+    for value in (deep, {"answer": "a", "more": deep}, ("a", deep), Answer("a", extra={"m": deep})):
+        with pytest.raises(TargetError, match="returned a value nested more than 64 deep"):
+            answer_of(value)
+    with pytest.raises(TargetError, match="a whole number of 4,300 digits or more"):
+        answer_of({"answer": 10**5000})

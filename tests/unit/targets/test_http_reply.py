@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.clients.http.transport import HttpReply
-from pytest_rageval.targets.base import Answer
+from pytest_rageval.targets.base import Answer, TargetError
 from pytest_rageval.targets.http_reply import ReplyReader
 from pytest_rageval.text.json_path import parse_path
 
@@ -75,3 +75,14 @@ def test_only_a_line_feed_ends_a_line_of_json(line_end: str) -> None:
     lines = [json.dumps(event, ensure_ascii=False) for event in events]
     found = read("application/x-ndjson", line_end.join(["", *lines, ""]))
     assert (found.text, found.contexts) == ("a\u2028bc\x85d", ("e\u2029f",))
+
+
+@pytest.mark.parametrize("depth", [65, 500, 3000])
+@pytest.mark.parametrize(
+    "kind", ["application/json", "application/x-ndjson", "text/event-stream", "text/plain"]
+)
+def test_a_reply_nested_too_deep_is_unusable(kind: str, depth: int) -> None:
+    """X3: it is no answer, also where a text would be one."""
+    text = '{"answer": "a", "more": ' + "[" * depth + "]" * depth + "}"
+    with pytest.raises(TargetError, match="^replied JSON nested more than 64 deep$"):
+        read(kind, f"data: {text}\n\n" if kind == "text/event-stream" else text)

@@ -510,3 +510,14 @@ def test_a_second_thought_is_a_second_score(reply: str) -> None:
 def test_what_names_the_scale_or_the_same_score_is_no_second_one(reply: str, score: float) -> None:
     """[R8]"""
     assert read_score(reply, 0, 5) == score
+
+
+@pytest.mark.parametrize("depth", [65, 500, 3000])
+@pytest.mark.parametrize("quote", ['"', "'"])
+def test_json_nested_too_deep_makes_a_reply_unusable(depth: int, quote: str) -> None:
+    """X3: no object inside it is taken for what the judge said."""
+    deep = '{"score": 1, "more": ' + '{"score": 1, "a": ' * depth + "1" + "}" * depth + "}"
+    deep = deep.replace('"', quote)
+    for read in (lambda text: read_score(text, 0.0, 1.0), read_verdict, find_objects):
+        with pytest.raises(UnreadableReplyError, match="its JSON is nested more than 64 deep"):
+            read(deep)
