@@ -53,6 +53,7 @@ from pytest_rageval.results.run_point import read_point
 from pytest_rageval.results.saved_run import is_saved_run
 from pytest_rageval.results.stored_result import stored_result
 from pytest_rageval.scenario.data_specs import AnswersSpec, DatasetSpec
+from pytest_rageval.scenario.yaml.tree import refuse_depth
 from pytest_rageval.serving.mcp.saved_tools import (
     ExplainArguments,
     SamplesArguments,
@@ -144,6 +145,7 @@ def _plain_scenario(dataset: dict[str, Any]) -> dict[str, Any]:
 
 def _inline(ground: Ground, rows: Any, chance: random.Random) -> None:
     if isinstance(rows, list) and chance.random() < 0.85:
+        refuse_depth(rows, "s.yaml")  # as of every scenario
         load_dataset(DatasetSpec(rows=rows, on_invalid="skip"), ground.folder, "s.yaml")
     else:
         evaluated(ground, _plain_scenario({"rows": rows, "on_invalid": "skip"}))

@@ -21,11 +21,12 @@ from pytest_rageval.clients.errors import ClientError, InvalidOutputError
 from pytest_rageval.clients.http.transport import HttpReply
 from pytest_rageval.clients.providers.openai_compatible import OpenAIChat, OpenAIEmbeddings
 from pytest_rageval.clients.settings import ClientSettings
-from pytest_rageval.errors import MissingExtraError
+from pytest_rageval.errors import MissingExtraError, ScenarioError
 from pytest_rageval.metrics.base import Models
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import Sample
 from pytest_rageval.redaction import Redactor, named_secrets, shown_option, shown_text, shown_url
+from pytest_rageval.scenario.yaml.tree import refuse_depth
 from pytest_rageval.serving.mcp import agents, stdio, ultrarag
 from pytest_rageval.serving.web import dbgpt
 from pytest_rageval.serving.web.desk import Desk
@@ -133,6 +134,7 @@ def _tools(ground: Ground) -> dict[str, stdio.Tool]:
 def _call(ground: Ground, tree: Any, _: random.Random) -> str:
     """A call of a tool, as the SDK hands it over: a name, and arguments of any kind."""
     name, arguments = tree if isinstance(tree, list) and len(tree) == 2 else ("evaluate", tree)
+    name = name if isinstance(name, str) else "evaluate"
     wanted = arguments if isinstance(arguments, Mapping) else {}
 
     async def report(*_: Any) -> None:
@@ -146,7 +148,7 @@ def _call(ground: Ground, tree: Any, _: random.Random) -> str:
         mock.patch("pytest_rageval.serving.mcp.run_tool.run_child", _no_child),
     ):
         tools = ground.once(_tools)
-        answer = ground.wait(stdio._answer(tools, str(name), wanted, report))
+        answer = ground.wait(stdio._answer(tools, name, wanted, report))
     assert not answer.text.startswith("internal error"), answer.text
     json.dumps(answer.text.encode("utf-8", "backslashreplace").decode())
     json.dumps(answer.structured, ensure_ascii=False, allow_nan=False).encode()
@@ -321,6 +323,7 @@ def _returned(ground: Ground, tree: Any, chance: random.Random) -> None:
 
 def _redacted(_: Ground, tree: Any, chance: random.Random) -> None:
     text = tree if isinstance(tree, str) else repr(tree) if chance.random() < 0.1 else key(chance)
+    refuse_depth(tree, "s.yaml")  # such values are of a scenario
     # A pattern takes a millisecond for each character of a secret, once for each secret.
     hide = Redactor([*(one[:100] for one in named_secrets(tree)), "open sesame"])
     assert "open sesame" not in hide(f"{text} open sesame")
@@ -349,7 +352,7 @@ def message_readers(ground: Ground) -> list[Reader]:
         Reader("http reply", REPLIES, _replied, _as_stream, errors=(TargetError,)),
         Reader("dbgpt reply", [*REPLIES, *streams], _of_dbgpt, _as_reply, errors=(TargetError,)),
         Reader("python reply", REPLIES, _returned, OBJECTS, errors=(TargetError,)),
-        Reader("redacted value", SECRETS, _redacted, OBJECTS, errors=()),
+        Reader("redacted value", SECRETS, _redacted, OBJECTS, errors=(ScenarioError,)),
         Reader("redacted text", list(map(json_text, SECRETS)), _scrubbed, as_is, errors=()),
     ]
 
