@@ -65,12 +65,17 @@ def make_case(readers: Sequence[Reader], seed: int, at: int) -> Case:
     """Return case ``at`` of a seed, always the same one. The readers take turns."""
     turn, reader = at // len(readers), readers[at % len(readers)]
     chance = random.Random(f"{seed}/{reader.name}/{turn}")
-    kind, step = KINDS[turn % len(KINDS)], (seed + turn // len(KINDS)) * _STEP
-    size = 1 + step % (MOST_DEEP if kind == "depth" else MOST_DIGITS)
+    kind, size = kind_of(seed, turn)
     given = chance.choice(reader.seeds)
     make = _objects if reader.form is OBJECTS else _raw
     shown = f"{kind} {size}" if kind in _SIZED else kind
     return Case(reader, shown, *make(chance, reader, given, kind, size))
+
+
+def kind_of(seed: int, turn: int) -> tuple[str, int]:
+    """Return what is wrong in the case of a turn: the kind, and how deep or how many digits."""
+    kind, step = KINDS[turn % len(KINDS)], (seed + turn // len(KINDS)) * _STEP
+    return kind, 1 + step % (MOST_DEEP if kind == "depth" else MOST_DIGITS)
 
 
 _SIZED: Final = ("depth", "number")

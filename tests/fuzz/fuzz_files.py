@@ -90,7 +90,7 @@ _ODD_OBJECTS: Final = (
 
 
 def _changes(ground: Ground, raw: bytes, chance: random.Random) -> None:
-    evaluated(ground, chance.choice(SCENARIOS[:2]), list(lines_of(raw)))
+    evaluated(ground, chance.choice(SCENARIOS[:2]), [one for one in lines_of(raw) if one])
 
 
 def _changed_keys(ground: Ground, tree: Any, chance: random.Random) -> None:
@@ -102,11 +102,11 @@ _SETS: Final[list[Any]] = [
     {
         "metric_weights.em": 2,
         "dataset": {"path": "rows.jsonl", "limit": 2},
-        "metrics[0]": "f1",
-        "gates": {"em": 0.5},
+        "gates.em": {"mean": {"min": 0.5}},
         'doc_weights."d1"': 0.5,
     },
-    {"dataset.limit": 2, "metrics": ["em"], "thresholds.em": {"min": 0.5}, "top_k": 3},
+    {"dataset.limit": 2, "thresholds.em": {"min": 0.5}, "top_k": 3},
+    {"dataset.seed": 7, "gates.unscored": 0.5},
 ]
 
 # Data

@@ -10,6 +10,7 @@ import random
 import re
 import zipfile
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from typing import Any, Final
 from xml.sax.saxutils import escape, quoteattr
 
@@ -40,7 +41,7 @@ def _filled(write: Callable[[Any], str], tree: Any) -> str:
 
 def _marked(tree: Any, texts: list[str]) -> Any:
     if isinstance(tree, int) and abs(tree) > 10**4000:
-        tree = Odd(str(tree), tree)
+        tree = Odd(str(Decimal(tree)), tree)
     if isinstance(tree, Odd):
         texts.append(tree.text)
         return _MARK.format(len(texts) - 1)

@@ -253,8 +253,8 @@ def _as_completion(chance: random.Random, tree: Any) -> bytes:
         )
     if chance.random() < 0.2:
         content = shaken(chance, content.encode("utf-8", "replace")).decode("utf-8", "replace")
-    tree["choices"][0]["message"] = {**message, "content": content}
-    return as_json(chance, tree)
+    first = {**tree["choices"][0], "message": {**message, "content": content}}
+    return as_json(chance, {**tree, "choices": [first, *tree["choices"][1:]]})
 
 
 def _embedded(ground: Ground, raw: bytes, chance: random.Random) -> None:
