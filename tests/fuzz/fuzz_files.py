@@ -412,6 +412,12 @@ FORMS: Final[dict[str, Form]] = {
 }
 _LAYOUTS: Final = [FILES["qrels.tsv"], FILES["a.jsonl"], b"q1,d1,2\nq2,d3,1\n"]
 _SEARCHED: Final[list[Any]] = [[{"doc_name": "doc", "text": "a"}, {"doc_name": "d1", "text": "b"}]]
+_PLAIN: Final[list[Any]] = [
+    [
+        {"id": "k", "question": "How long?", "answer": "five days", "references": ["five days"]},
+        {"id": "l", "question": "How much?", "answer": "nothing", "references": ["7", "7 euros"]},
+    ]
+]
 _SECOND: Final[list[Any]] = [[{"id": one["id"], "response": one.get("answer")} for one in ROWS]]
 
 
@@ -440,7 +446,7 @@ def file_readers(ground: Ground) -> list[Reader]:
         Reader("qrels", [FILES["qrels.txt"]], partial(_trec, "qrels.txt"), as_is),
         Reader("trec run", [FILES["a.run"]], partial(_trec, "a.run"), as_is),
         Reader("judgements", _LAYOUTS, _judgements, as_is),
-        Reader("first scenario", SHAPES, _first_scenario, _mixed),
+        Reader("first scenario", [*_PLAIN, *SHAPES], _first_scenario, _mixed),
         Reader("labels csv", LABELS, partial(_labels, "csv"), as_csv),
         Reader("labels jsonl", LABELS, partial(_labels, "jsonl"), as_lines),
         Reader("promptfoo", PROMPTFOO, _promptfoo, as_yaml),
