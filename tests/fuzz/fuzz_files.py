@@ -216,7 +216,11 @@ def _labels(suffix: str, ground: Ground, raw: bytes, chance: random.Random) -> s
         raw, _ = recoded(chance, raw)
     ground.write(f"labels.{suffix}", raw)
     levels = chance.choice([(0.0, 1.0), (0.0, 0.5, 1.0)])
-    known = {"a": Labelled(None, "five days"), "b": Labelled("x0123456789ab", "no"), "c": _C}
+    known = {
+        "a": Labelled("x00000000000a", "five days"),
+        "b": Labelled("x0123456789ab", "no"),
+        "c": _C,
+    }
     rules = LabelRules({"r": LabelScale(levels)}, ("em",), known, is_part=chance.random() < 0.2)
     found = LabelReading()
     spec = DatasetSpec(path=f"labels.{suffix}")

@@ -243,7 +243,7 @@ LABELS: Final[list[Any]] = [
     [
         {"id": "a", "annotator": "anna", "label": 1, "answer": "five days", "metric": "r"},
         {"id": "b", "annotator": "bob", "label": "no", "digest": "x0123456789ab", "drawn": "s-1"},
-        {"id": "c", "annotator": "Anna", "label": "1,0", "digest": "", "question": "How?"},
+        {"id": "c", "annotator": "Anna", "label": "1,0", "answer": "", "question": "How?"},
     ]
 ]
 
