@@ -322,8 +322,8 @@ def _returned(ground: Ground, tree: Any, chance: random.Random) -> None:
 
 
 def _redacted(_: Ground, tree: Any, chance: random.Random) -> None:
-    text = tree if isinstance(tree, str) else repr(tree) if chance.random() < 0.1 else key(chance)
     refuse_depth(tree, "s.yaml")  # such values are of a scenario
+    text = json_text(tree) if chance.random() < 0.1 else key(chance)
     # A pattern takes a millisecond for each character of a secret, once for each secret.
     hide = Redactor([*(one[:100] for one in named_secrets(tree)), "open sesame"])
     assert "open sesame" not in hide(f"{text} open sesame")
