@@ -64,9 +64,10 @@ def looks_secret(text: str) -> bool:
 
 
 _PAIR = re.compile(
-    r"(?P<name>[\w-]+)(?P<equals>\s*=\s*(?P<quote>[\"'])?)"
-    r"(?P<value>(?(quote)[^\"']+|(?:\{\{.*?\}\}|[^\s\"'&;])+(?:[^\"'&;]*(?=;))?))"
+    r"(?<![\w-])(?P<name>[\w-]+)(?P<equals>\s*=\s*(?P<quote>[\"'])?)"
+    r"(?P<value>(?(quote)[^\"']+|(?:\{\{(?:(?!\{\{).)*?\}\}|[^\s\"'&;])+))"
 )
+_END = re.compile("[\"'&;]")
 
 
 def secret_pairs(text: str, instead: Callable[[str, str], str]) -> str:
@@ -79,13 +80,20 @@ def secret_pairs(text: str, instead: Callable[[str, str], str]) -> str:
     >>> secret_pairs("./bot --api-key=abc --max=2", lambda name, value: HIDDEN)
     './bot --api-key=*** --max=2'
     """
-
-    def shown(pair: re.Match[str]) -> str:
-        if not names_secret(pair["name"]):
-            return pair[0]
-        return f"{pair['name']}{pair['equals']}{instead(pair['name'], pair['value'])}"
-
-    return _PAIR.sub(shown, text)
+    parts, at, end = [], 0, -1
+    for pair in _PAIR.finditer(text):
+        if pair.start() < at or not names_secret(pair["name"]):
+            continue
+        stop = pair.end()
+        if not pair["quote"]:  # a value with blanks goes on to a semicolon, if one comes
+            if end < stop:  # searched for once, however many pairs come before it
+                found = _END.search(text, stop)
+                end = len(text) if found is None else found.start()
+            stop = end if text[end : end + 1] == ";" else stop
+        said = instead(pair["name"], text[pair.start("value") : stop])
+        parts += [text[at : pair.start("value")], said]
+        at = stop
+    return "".join([*parts, text[at:]])
 
 
 def shown_text(text: str) -> str:

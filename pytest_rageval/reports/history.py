@@ -249,6 +249,8 @@ def _in_words(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _history_error(path, error) from error
+    except UnicodeDecodeError as error:  # of a text, or of a message about one
+        raise _damage(path, error) from error
 
 
 def _history_error(path: Path, error: sqlite3.Error) -> HistoryError:

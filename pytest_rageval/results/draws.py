@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from pytest_rageval.errors import Problem, ScenarioError
 from pytest_rageval.model import Draw
+from pytest_rageval.results.typed import checked
 from pytest_rageval.text.limits import read_json
 
 DRAWS: Final = "draws.json"
@@ -100,11 +101,7 @@ def _refuse(path: Path, message: str) -> ScenarioError:
 def _record(plain: Mapping[str, Any]) -> DrawRecord:
     """Return a draw; raises if it lacks something, or has a code of no stratum."""
     strata = {code: StratumRecord(**one) for code, one in plain["strata"].items()}
-    found = DrawRecord(**{**plain, "strata": strata})
-    names = [found.metric, found.run, found.drawn_at]
-    texts = [*names, *found.digests.values(), *found.of.values()]
-    if not all(isinstance(text, str) for text in texts):
-        raise TypeError("a digest or code is not text")
+    found = checked(DrawRecord(**{**plain, "strata": strata}))
     if not set(found.of.values()) <= strata.keys():
         raise ValueError("a sample is in a stratum that is not described")
     return found

@@ -27,10 +27,13 @@ from pytest_rageval.model import (
     json_plain,
 )
 from pytest_rageval.stats.groups import count_groups
-from pytest_rageval.text.limits import read_json
+from pytest_rageval.text.limits import MAX_DEPTH, read_json
 
 RESULTS_SCHEMA: Final = 1
 """The version that is written, and the newest that is read."""
+
+DEEPEST: Final = 2 * MAX_DEPTH
+"""How deep the file may be nested: its rows are ``MAX_DEPTH`` deep at most."""
 
 _SAMPLES_BEGIN: Final = '"samples": [\n'
 
@@ -59,7 +62,7 @@ def read_head(path: Path) -> Mapping[str, Any]:
                 lines.append('"samples": []}')
                 break
             lines.append(line)
-    head: Mapping[str, Any] = read_json("".join(lines), depth=None)
+    head: Mapping[str, Any] = read_json("".join(lines), depth=DEEPEST)
     if head["schema"] != RESULTS_SCHEMA:
         raise ValueError(f"schema {head['schema']!r}")
     return head

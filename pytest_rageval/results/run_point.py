@@ -23,7 +23,7 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.model.plain import nothing
 from pytest_rageval.results.layout import read_head
-from pytest_rageval.text.limits import read_json
+from pytest_rageval.text.limits import MAX_INT, read_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,9 @@ def _figures(kind: type[Figures], found: Mapping[str, Any]) -> Figures:
 
 
 def _number(value: Any) -> Any:
-    if value is None or (type(value) in (int, float) and math.isfinite(value)):
+    if value is None or (type(value) is float and math.isfinite(value)):
+        return value
+    if type(value) is int and -MAX_INT <= value < MAX_INT:  # as the history has them
         return value
     raise ValueError(f"{value!r} is not a number")
 

@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.errors import BaselineError, NoBaselineError, Problem, did_you_mean, shorten
-from pytest_rageval.model import TOLERANCE, MetricColumn
+from pytest_rageval.model import TOLERANCE, WEIGHTED_SCORE, MetricColumn, SampleResult
 from pytest_rageval.model.measured import CODE
-from pytest_rageval.results.layout import RESULTS_SCHEMA
+from pytest_rageval.results.layout import DEEPEST, RESULTS_SCHEMA
+from pytest_rageval.results.typed import field_checks
 from pytest_rageval.text.limits import read_json
 
 LARGEST: Final = 1e100
 """The largest score, so that sums of scores stay finite."""
 
 _LISTED = 20
+_SAMPLE: Final = {
+    field.name: check
+    for field, check in zip(fields(SampleResult), field_checks(SampleResult), strict=True)
+    if field.name != "scores"  # their message names the metric
+}
+_DAMAGED: Final = (OSError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
+
+
+@contextmanager
+def reading(shown: str) -> Iterator[None]:
+    """Turn what a damaged file of a run raises into a BaselineError; messages call it ``shown``."""
+    try:
+        yield
+    except _DAMAGED as error:
+        raise _refuse("", f"run {shown}: its results.json cannot be read: {error!r}") from error
 
 
 @dataclass(frozen=True)
@@ -54,7 +71,7 @@ def load_baseline(name: str, path: Path, where: str, known: Sequence[str], shown
     BaselineError if this version cannot read it.
     """
     try:
-        plain = read_json(path.read_text("utf-8-sig"), depth=None)
+        plain = read_json(path.read_text("utf-8-sig"), depth=DEEPEST)
     except FileNotFoundError as error:
         message = f"no saved run {name!r} ({shown}).{_known(name, known)}"
         raise NoBaselineError([Problem(where, message)]) from error
@@ -70,7 +87,8 @@ def load_baseline(name: str, path: Path, where: str, known: Sequence[str], shown
     if schema != RESULTS_SCHEMA or not _is_saved_run(plain):
         raise _refuse(where, f"baseline {shown}: is not a results.json of pytest-rageval")
     for sample in plain["samples"]:
-        for metric, value in sample["scores"].items():
+        scores = {WEIGHTED_SCORE: sample.get(WEIGHTED_SCORE), **sample["scores"]}
+        for metric, value in scores.items():
             if value is not None and not abs(value) <= LARGEST:
                 raise _refuse(where, f"baseline {shown}: {_odd(sample['id'], metric, value)}")
     scenario = plain["scenario"]
@@ -120,8 +138,9 @@ def _is_saved_run(plain: Any) -> bool:
         and isinstance(sample.get("id"), str)
         and isinstance(sample.get("scores"), dict)
         and all(_is_score(score) for score in sample["scores"].values())
-        and isinstance(sample.get("judged_by", {}), dict)
-        and isinstance(sample.get("errors") or {}, dict)
+        and all(
+            check(sample[name]) for name, check in _SAMPLE.items() if sample.get(name) is not None
+        )
         for sample in plain["samples"]
     )
 

@@ -8,9 +8,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.errors import BaselineError, Problem
-from pytest_rageval.model import Bound, Diagnosis, SampleResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.model import (
+    Bound,
+    Diagnosis,
+    SampleResult,
+    ScenarioInfo,
+    ScenarioResult,
+    json_plain,
+)
 from pytest_rageval.results.layout import read_columns, read_head
-from pytest_rageval.results.saved_run import load_baseline, out_of_range
+from pytest_rageval.results.saved_run import load_baseline, out_of_range, reading
+from pytest_rageval.results.typed import checked
 from pytest_rageval.stats.aggregate import summarize_scenario
 
 _FIELDS: Final = frozenset(field.name for field in fields(SampleResult))
@@ -28,17 +36,14 @@ def stored_result(run: Path, name: str = "") -> ScenarioResult:
         message = f"no saved run {name or run.stem!r}: {shown} is no run folder, and no file"
         raise BaselineError([Problem("", message)])
     saved = load_baseline(name or run.stem, file, "", (), shown)
-    try:
+    with reading(shown):
         head = read_head(file)
-        info = _info(head, name)
-        samples = [_sample(plain, at) for at, plain in enumerate(saved.samples.values())]
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        message = f"run {shown}: its results.json cannot be read: {error!r}"
-        raise BaselineError([Problem("", message)]) from error
+        info, complete = checked(_info(head, name)), head["complete"] is True
+        samples = [checked(_sample(one, at)) for at, one in enumerate(saved.samples.values())]
     odd = out_of_range(saved, info.metrics)
     if odd:
         raise BaselineError([Problem("", f"run {shown}: {odd}")])
-    return summarize_scenario(info, samples, head["complete"] is True)
+    return summarize_scenario(info, samples, complete)
 
 
 def _info(head: Mapping[str, Any], name: str) -> ScenarioInfo:
@@ -52,7 +57,7 @@ def _info(head: Mapping[str, Any], name: str) -> ScenarioInfo:
             metric: Bound(**ends) for metric, ends in scenario.get("thresholds", {}).items()
         },
         dataset_sha256=str(scenario.get("dataset_sha256", "")),
-        measured=scenario.get("measured", {}),
+        measured=json_plain(scenario.get("measured", {})),
         judgements_sha256=str(scenario.get("judgements_sha256") or ""),
         group_by=head.get("groups", {}).get("field"),
         total=total,
@@ -64,4 +69,5 @@ def _info(head: Mapping[str, Any], name: str) -> ScenarioInfo:
 
 def _sample(plain: Mapping[str, Any], at: int) -> SampleResult:
     known = {key: value for key, value in plain.items() if key in _FIELDS and value is not None}
+    known |= {name: json_plain(known[name]) for name in ("metadata", "details") if name in known}
     return SampleResult(**{"index": at, **known, "sample_id": plain["id"]})

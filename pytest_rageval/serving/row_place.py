@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from pytest_rageval.datasets.load import load_dataset
 from pytest_rageval.errors import RagevalError
 from pytest_rageval.scenario.data_specs import AnswersSpec, DatasetSpec
@@ -23,7 +21,7 @@ def row_place(root: Path, run: Path, about: Mapping[str, Any], sample: Mapping[s
     """
     try:
         file, line = _place(root.resolve(), run, about, sample)
-    except (OSError, ValueError, LookupError, TypeError, yaml.YAMLError, RagevalError):
+    except (OSError, ValueError, LookupError, TypeError, RagevalError):
         return ""
     return f"{file.relative_to(root.resolve()).as_posix()}:{line}" if line else ""
 
@@ -33,7 +31,7 @@ def _place(
 ) -> tuple[Path, int | None]:
     """Return the file and the line; raises one of many errors where they cannot be found."""
     snapshot = (run / "scenario.snapshot.yaml").read_text("utf-8")
-    keys = yaml.safe_load(snapshot)
+    keys = parse_yaml(snapshot, "scenario.snapshot.yaml").data
     spec = DatasetSpec.model_validate(keys["dataset"])
     joined = keys.get("answers")
     answers = None if joined is None else AnswersSpec.model_validate(joined)

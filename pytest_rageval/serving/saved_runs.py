@@ -28,7 +28,8 @@ from pytest_rageval.model import (
 from pytest_rageval.model.measured import CODE, code_differences, setting_differences
 from pytest_rageval.reports.history import trend_of
 from pytest_rageval.results.layout import comparison_dict, read_columns, read_head
-from pytest_rageval.results.saved_run import SavedRun, load_baseline, out_of_range
+from pytest_rageval.results.saved_run import SavedRun, load_baseline, out_of_range, reading
+from pytest_rageval.results.typed import checked
 from pytest_rageval.run_paths import folder_name, run_folder
 from pytest_rageval.serving.names import pick
 from pytest_rageval.stats.aggregate import summarize_scenario
@@ -92,7 +93,7 @@ def read_run(run: Path) -> StoredRun:
     """
     file = run / "results.json" if run.is_dir() else run
     saved = load_baseline(run.stem, file, "", (), run.stem)
-    try:
+    with reading(run.stem):
         head = read_head(file)
         info = ScenarioInfo(
             saved.scenario,
@@ -104,10 +105,9 @@ def read_run(run: Path) -> StoredRun:
             },
             group_by=head.get("groups", {}).get("field"),
         )
-        samples = [_sample(plain) for plain in saved.samples.values()]
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        message = f"run {run.stem}: its results.json cannot be read: {error!r}"
-        raise BaselineError([Problem("", message)]) from error
+        checked(info)
+        _check_head(head)
+        samples = [checked(_sample(plain)) for plain in saved.samples.values()]
     found = StoredRun(head, saved, Plan(info, (), (), frozenset()), samples)
     odd = out_of_range(saved, info.metrics)
     if not odd and not _is_weighed(found):
@@ -115,6 +115,20 @@ def read_run(run: Path) -> StoredRun:
     if odd:
         raise BaselineError([Problem("", f"run {run.stem}: {odd}")])
     return found
+
+
+def _check_head(head: Mapping[str, Any]) -> None:
+    """Raise TypeError or LookupError if what is said of a run is not of its type."""
+    counts = head["counts"]
+    kinds: tuple[tuple[Any, type], ...] = (
+        (head["complete"], bool),
+        (head["run"]["started_at"], str),
+        (counts["ran"], int),
+        (counts["samples"], int),
+    )
+    for value, kind in kinds:
+        if type(value) is not kind:
+            raise TypeError(f"{value!r} is no {kind.__name__}")
 
 
 def read_samples(run: Path) -> Sequence[Mapping[str, Any]]:

@@ -11,15 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar, get_args
+from typing import Any, Final, NamedTuple, get_args
 
 from pytest_rageval.errors import Problem, UserError
 from pytest_rageval.model import NOTHING, Outcome, SampleResult, ScenarioInfo, wire_text
+from pytest_rageval.results.typed import checked, field_checks
 from pytest_rageval.shards.part import Part
-from pytest_rageval.shards.typed import check_of, field_checks
 from pytest_rageval.text.limits import read_json
-
-T = TypeVar("T")
 
 SHARD_FILE: Final = "shard.jsonl"
 
@@ -248,7 +246,7 @@ def _head(plain: Mapping[str, Any], path: Path) -> Head:
     known["part"] = Part.parse(plain["part"])
     known["scenarios"] = tuple(plain["scenarios"])
     known["info"] = ScenarioInfo.from_dict(plain["info"])
-    return _checked(Head(**known))
+    return checked(Head(**known))
 
 
 def _end(line: bytes, path: Path) -> End | None:
@@ -262,17 +260,9 @@ def _end(line: bytes, path: Path) -> End | None:
     try:
         said = plain["end"]
         failures = tuple(Failure(*one) for one in said["failures"])
-        return _checked(End(**{**said, "lost": tuple(said["lost"]), "failures": failures}))
+        return checked(End(**{**said, "lost": tuple(said["lost"]), "failures": failures}))
     except _DAMAGED as error:
         raise ShardError(str(path), "its last line is damaged") from error
-
-
-def _checked(read: T) -> T:
-    """Return what was read; raises TypeError if a value is not of the type that it should be."""
-    kind: Any = type(read)
-    if not check_of(kind)(read):
-        raise TypeError(kind)
-    return read
 
 
 def _last_line(path: Path) -> bytes:

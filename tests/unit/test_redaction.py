@@ -16,6 +16,7 @@ from pytest_rageval.redaction import (
     named_secrets,
     query_secrets,
     shown_option,
+    shown_text,
     shown_url,
     sounds_secret,
     without_credentials,
@@ -185,3 +186,15 @@ def test_options_of_metrics_are_shown_without_keys() -> None:
         "login": {"password": "***", "user": "me"},
         "token": ["***", ""],
     }
+
+
+@pytest.mark.parametrize("text", ["x", "a=1 ", "token=1 ", "token={{", "x="])
+def test_long_texts_take_linear_time(text: str) -> None:
+    """100,000 characters took up to 37 seconds."""
+    began = time.process_time()
+    shown_text(text * (100_000 // len(text)))
+    assert time.process_time() - began < 3.0
+
+
+def test_a_value_with_blanks_hides_no_secret_after_it() -> None:
+    assert shown_text("Server=my host Password=a b;Port=1") == "Server=my host Password=***;Port=1"

@@ -143,7 +143,7 @@ class OpenAIEmbeddings:
         try:
             parts = sorted(answer["data"], key=lambda part: part["index"])
             vectors = [_vector(part["embedding"]) for part in parts]
-        except (KeyError, TypeError, ValueError, binascii.Error):
+        except (KeyError, TypeError, ValueError, OverflowError, binascii.Error):
             raise self._endpoint.odd_answer("embeddings that cannot be read") from None
         if len(vectors) != count or not all(vectors) or len(set(map(len, vectors))) > 1:
             raise self._endpoint.odd_answer(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, overload
 
@@ -37,6 +38,8 @@ def packed(answer: Mapping[str, Any]) -> str:
 def _known(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _known(part) for key, part in value.items() if part is not None}
+    if isinstance(value, float) and not math.isfinite(value):  # a file may have been changed
+        return None
     return [_known(part) for part in value] if isinstance(value, list) else value
 
 

@@ -369,3 +369,11 @@ def test_the_text_of_the_scenario_reads_back_as_the_same(tmp_path: Path) -> None
     text = scenario_text(found, "bot.yaml", "pytest x")
     assert parse_yaml(text, "").data == scenario
     assert "# - f:1: lost name: evil" in text
+
+
+def test_a_file_with_a_name_that_none_can_have_is_not_there(tmp_path: Path) -> None:
+    """[X7] A text of 400 letters after file://."""
+    named = f"{{q: 'file://{'y' * 400}'}}"
+    text = WHOLE + f"  - {{vars: {named}, assert: [{{type: equals, value: x}}]}}\n"
+    with pytest.raises(ScenarioError, match="there is no file"):
+        imported(tmp_path, text)

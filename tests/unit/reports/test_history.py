@@ -564,3 +564,29 @@ def test_runs_of_variants_are_found_a_folder_deeper(
         assert [point.folder for point in trend_of(base, "s::dense")] == [f"s/dense/{id_}"]
     (base / DATABASE).unlink()
     assert [point.folder for point in trend_of(base, "s::dense")] == [f"s/dense/{id_}"]
+
+
+def test_a_run_with_a_count_beyond_64_bits_is_no_run_of_ours(ran: Ran, base: Path) -> None:
+    """[X5] SQLite holds no such number, and the history of all other runs is to be made."""
+    ran(1)
+    odd = ran(2)
+    file = odd / "results.json"
+    plain = json.loads(file.read_text("utf-8"))
+    plain["counts"]["samples"] = 2**63
+    file.write_text(json.dumps(plain), "utf-8")
+    (base / DATABASE).unlink(missing_ok=True)
+    points, remarks = all_runs(base)
+    assert (len(points), remarks) == (1, [])
+
+
+def test_a_history_with_a_text_that_is_none_is_damaged(ran: Ran, base: Path) -> None:
+    """[X7] It is made again."""
+    run = ran(1)
+    point = read_point(base, run.relative_to(base).as_posix())
+    assert point is not None
+    record(base, point)
+    file = base / DATABASE
+    file.write_bytes(file.read_bytes().replace(b"CREATE TABLE runs", b"CREATE TABLE \xff\xfens"))
+    points, remarks = all_runs(base)
+    assert len(points) == 1
+    assert "was damaged" in remarks[0]

@@ -76,7 +76,7 @@ def test_draws_of_two_places_are_put_together(tmp_path: Path) -> None:
             "".join(draws_chunks([BY_STRATA])).replace('"b": "s-2"', '"b": "s-3"'),
             "cannot be read (ValueError('a sample is in a stratum that is not described'))",
         ),
-        ("".join(draws_chunks([UNIFORM])).replace('"d1"', "[1]"), "is not text"),
+        ("".join(draws_chunks([UNIFORM])).replace('"d1"', "[1]"), "is of another type"),
     ],
 )
 def test_a_file_of_another_kind_is_refused(tmp_path: Path, plain: Any, message: str) -> None:

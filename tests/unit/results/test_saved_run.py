@@ -181,3 +181,27 @@ def test_the_first_score_out_of_range_is_told(load: Callable[..., SavedRun]) -> 
     message = "sample 's1': f1 5.0 is not a valid score: it must be in 0..1"
     assert out_of_range(found, columns) == message
     assert out_of_range(found, [MetricColumn("f1", range=(1.0, 5.0))]) == ""
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("sample_weight", [1]),
+        ("weighted_score", "0.5"),
+        ("outcome", {}),
+        ("reasons", {"f1": 1}),
+        ("details", 0.5),
+        ("contexts", [7]),
+        ("judged_by", "x"),
+        ("index", 0.5),
+    ],
+)
+def test_a_sample_with_a_value_of_another_type_is_refused(
+    tmp_path: Path, key: str, value: Any
+) -> None:
+    """[X6] With the file, instead of a TypeError wherever it is used first."""
+    path = tmp_path / "main.json"
+    sample = {**SAVED["samples"][0], key: value}
+    path.write_text(json.dumps({**SAVED, "samples": [sample]}), "utf-8")
+    with pytest.raises(BaselineError, match=r"baseline main\.json"):
+        load_baseline("main", path, "s.yaml", (), "main.json")

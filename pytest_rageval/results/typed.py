@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from types import UnionType
-from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 Check = Callable[[Any], bool]
+
+T = TypeVar("T")
 
 _HUGE: Final = 1e300
 _TEXT: Final = {str}
@@ -35,6 +37,19 @@ def field_checks(kind: type) -> tuple[Check, ...]:
     """Return a check for each field of a data class, or of a named tuple, in their order."""
     hints = get_type_hints(kind)
     return tuple(check_of(hints[name]) for name in _names(kind))
+
+
+def checked(read: T) -> T:
+    """Return what was read; raises TypeError if a value is not of the type that it should be."""
+    kind: Any = type(read)
+    if not check_of(kind)(read):
+        wrong = [
+            name
+            for name, check in zip(_names(kind), field_checks(kind), strict=True)
+            if not check(getattr(read, name))
+        ]
+        raise TypeError(f"{', '.join(wrong)} is of another type, or too large")
+    return read
 
 
 def _names(kind: Any) -> Sequence[str]:
@@ -93,7 +108,7 @@ def _tuple_of(kinds: tuple[Any, ...]) -> Check:
 
 def _is_end(value: Any) -> bool:
     """The end of a range may be infinite."""
-    return type(value) in (int, float) and value == value  # noqa: PLR0124
+    return (type(value) is float and value == value) or _is_number(value)  # noqa: PLR0124
 
 
 def _all(checks: Iterable[Check], values: Iterable[Any]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import pytest
 
-from pytest_rageval.shards.typed import check_of
+from pytest_rageval.results.typed import check_of
 
 
 class Pair(NamedTuple):
