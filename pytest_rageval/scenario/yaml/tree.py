@@ -201,6 +201,14 @@ _BEGINS: Final = (
 _ENDS: Final = (yaml.BlockEndToken, yaml.FlowSequenceEndToken, yaml.FlowMappingEndToken)
 
 
+class _Scanner(yaml.SafeLoader):
+    """Looks for no keys in what is cut off: with each it would look at all that it is in."""
+
+    def save_possible_simple_key(self) -> None:
+        if self.flow_level <= CUT_DEPTH:
+            super().save_possible_simple_key()
+
+
 def _cut(text: str) -> str:
     """Return YAML without what is nested far too deep; all else stays on its line.
 
@@ -209,7 +217,7 @@ def _cut(text: str) -> str:
     """
     spans, start, level = [], 0, 0
     with suppress(yaml.YAMLError):
-        for token in yaml.scan(text, Loader=yaml.SafeLoader):
+        for token in yaml.scan(text, Loader=_Scanner):
             if isinstance(token, _BEGINS):
                 level += 1
                 start = token.start_mark.index if level == CUT_DEPTH else start
