@@ -25,6 +25,7 @@ from pytest_rageval.model import (
     SampleResult,
     ScenarioInfo,
     ScenarioResult,
+    value_text,
 )
 from pytest_rageval.registry import Registry
 
@@ -278,7 +279,8 @@ def parse_bound(
         raise GateOptionError(path, "expected a number, or a mapping with 'min' or 'max'")
     ends = {end: _end(end, written, path, value_range) for end, written in value.items()}
     if len(ends) > 1 and ends["min"] > ends["max"]:
-        message = f"min {ends['min']:g} is above max {ends['max']:g}: nothing could pass"
+        low, high = value_text(ends["min"]), value_text(ends["max"])
+        message = f"min {low} is above max {high}: nothing could pass"
         raise GateOptionError(path, message)
     return Bound(**ends)
 

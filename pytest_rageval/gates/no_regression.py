@@ -27,7 +27,7 @@ from pytest_rageval.gates.regression_options import (
     read_options,
     test_of,
 )
-from pytest_rageval.model import WEIGHTED_SCORE, Baseline, ScenarioInfo
+from pytest_rageval.model import WEIGHTED_SCORE, Baseline, ScenarioInfo, value_text
 
 
 def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) -> list[Gate]:
@@ -98,8 +98,8 @@ def _check_ranges(options: RegressionOptions, path: tuple[str, ...], info: Scena
             raise GateOptionError((*path, "mode"), message)
         if not relative and 0.0 < drop >= span:  # such a gate would pass whatever happens
             message = (
-                f"max_drop {drop:g} can never be exceeded: the range of {metric} is {span:g} "
-                f"wide. For per cent of the baseline write {drop:g}%"
+                f"max_drop {value_text(drop)} can never be exceeded: the range of {metric} is "
+                f"{span:g} wide. For per cent of the baseline write {value_text(drop)}%"
             )
             raise GateOptionError(path, message)
 

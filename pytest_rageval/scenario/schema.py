@@ -16,7 +16,7 @@ from unicodedata import normalize
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import Correction, TestName
+from pytest_rageval.model import Correction, TestName, value_text
 from pytest_rageval.scenario.best_spec import BestSpec
 from pytest_rageval.scenario.data_specs import AnswersSpec, CorpusSpec, DatasetSpec
 from pytest_rageval.scenario.diagnose_spec import DiagnoseSpec, true_or_mapping
@@ -63,9 +63,10 @@ class BandsSpec(Spec):
     @model_validator(mode="after")
     def _are_in_order(self) -> BandsSpec:
         if self.good < self.warn:
+            good, warn = value_text(self.good), value_text(self.warn)
             raise ValueError(
-                f"'good' ({self.good:g}) is below 'warn' ({self.warn:g}, 0.6 where it is absent); "
-                f"write a 'warn' of at most {self.good:g}"
+                f"'good' ({good}) is below 'warn' ({warn}, 0.6 where it is absent); "
+                f"write a 'warn' of at most {good}"
             )
         return self
 
@@ -136,7 +137,7 @@ def _documents_named_once(weights: dict[str, float]) -> dict[str, float]:
         if first != name:
             raise ValueError(
                 f"names {normalize('NFC', name)!r} twice, composed (NFC) and decomposed (NFD), "
-                f"with the weights {weights[first]:g} and {weight:g}; keep one"
+                f"with the weights {value_text(weights[first])} and {value_text(weight)}; keep one"
             )
     return weights
 
