@@ -15,6 +15,7 @@ from pytest_rageval.gates.base import (
     Gate,
     GateKind,
     GateOptionError,
+    mapping_schema,
     targets_of,
 )
 from pytest_rageval.gates.corrected_regression import corrected_gate
@@ -116,19 +117,22 @@ def _why_unweighed(lacking: Sequence[str], baseline: Baseline, info: ScenarioInf
     return f", because it has no {', '.join(absent)}"
 
 
+_FALL = {"anyOf": [REGRESSION_KEYS["max_drop"], mapping_schema(REGRESSION_KEYS)]}
+
 GATES = (
     GateKind(
         "no_regression",
         "scenario",
         _make,
         description="no metric fell against another run",
-        keys=REGRESSION_KEYS,
+        schema=mapping_schema(REGRESSION_KEYS),
     ),
     GateKind(
         "compare_fail",
         "scenario",
         _make_short,
         description="metric: its largest fall against the run that 'compare' names",
+        schema={"type": "object", "additionalProperties": _FALL, "minProperties": 1},
     ),
 )
 """Both compare the metrics that they name with one saved run."""

@@ -109,7 +109,7 @@ CHANGES: list[tuple[Mapping[str, Any], bool]] = [
     ({"compare": {"baseline": "main", "metrics": ["my_own", "weighted_score"]}}, True),
     ({"dataset": [{"answer": "x"}], "x-own": 1}, True),
     ({"dataset": {"path": "rows.jsonl"}, "thresholds": {"f1": {"max": 0.5}}}, True),
-    ({"dataset": 7}, False),
+    ({"dataset": True}, False),
     ({"metrics": [{"f1": {"normaliser": "squad"}}]}, False),
     ({"metrics": [{"f1": {"normalizer": "none"}}]}, False),
     ({"metrics": [{"hit_rate": {"k": 0}}]}, False),
