@@ -21,7 +21,6 @@ from pytest_rageval.gates.base import (
     GateOptionError,
     bound_result,
     bound_schema,
-    mapping_schema,
     margin_of,
     parse_bound,
     read_number,
@@ -175,9 +174,16 @@ def _share(value: Any, name: str, path: tuple[str, ...]) -> float:
 
 
 _Q: Final = {"q": {**SHARE, "description": "the share of samples that may be lower"}}
-_ONE_QUANTILE: Final = bound_schema(NUMBER, beside=_Q)["anyOf"][-1] | {"required": ["q"]}
-_QUANTILES: Final = mapping_schema({}, minProperties=1) | {
-    "patternProperties": {NUMBER["pattern"]: BOUND, "^x-": {}}
+# Without patterns: YAML's keys may be numbers, which some validators cannot search.
+_ONE_QUANTILE: Final = bound_schema(NUMBER, beside=_Q)["anyOf"][-1] | {
+    "patternProperties": {},
+    "required": ["q"],
+}
+_QUANTILES: Final = {
+    "type": "object",
+    "properties": {"q": False},
+    "additionalProperties": BOUND,
+    "minProperties": 1,
 }
 
 GATES = (

@@ -388,10 +388,16 @@ def _allow_short_forms(schema: dict[str, Any]) -> None:
     # Each has another form.
     schema["required"] = []
     schema["allOf"] = [
-        {"oneOf": _has_one(("name",), ("scenario_name",))["anyOf"]},
-        _has_one(("dataset",), ("qrels_path", "run_path")),
-        _has_one(("metrics",), ("ir_metrics",)),
+        _required("name", unless="scenario_name") | {"then": {"not": {"required": ["name"]}}},
+        _required("dataset", unless="qrels_path"),
+        _required("metrics", unless="ir_metrics"),
     ]
+
+
+def _required(key: str, unless: str) -> dict[str, Any]:
+    """Return the schema of a mapping with a key; not ``anyOf``, whose messages name no key."""
+    filled = {unless: {"not": {"type": "null"}}} if unless == "qrels_path" else {}
+    return {"if": {"required": [unless], "properties": filled}, "else": {"required": [key]}}
 
 
 def _keys_of_others() -> dict[str, Any]:

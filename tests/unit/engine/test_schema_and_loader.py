@@ -144,7 +144,8 @@ def forms(node: Any) -> Iterator[dict[str, Any]]:
 
 def keys(node: Any) -> dict[str, Any]:
     """Return the keys that a mapping may have, in any of its forms."""
-    return {key: part for form in forms(node) for key, part in form.get("properties", {}).items()}
+    found = [pair for form in forms(node) for pair in form.get("properties", {}).items()]
+    return {key: part for key, part in found if part is not False}
 
 
 def values(node: Any) -> Iterator[Any]:
