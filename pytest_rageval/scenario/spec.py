@@ -70,6 +70,14 @@ class EditorSchema(GenerateJsonSchema):
         """True or false, and what is read as these."""
         return super().bool_schema(schema) | FLAG
 
+    def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchemaValue:
+        """A mapping; its keys may be numbers in YAML, which no pattern can be held against."""
+        found = super().dict_schema(schema)
+        found.pop("propertyNames", None)
+        for value in found.pop("patternProperties", {}).values():
+            found["additionalProperties"] = value
+        return found
+
     def function_before_schema(
         self, schema: core_schema.BeforeValidatorFunctionSchema
     ) -> JsonSchemaValue:

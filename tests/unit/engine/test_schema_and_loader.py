@@ -255,7 +255,7 @@ def problems_of(scenario: Mapping[str, Any]) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("step", [10, pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("step", [15, pytest.param(1, marks=pytest.mark.full)])
 def test_the_schema_agrees_with_the_loader(step: int) -> None:
     """M6: at least on 200 scenarios, and on all of them before a release."""
     jsonschema = pytest.importorskip("jsonschema")
@@ -272,4 +272,5 @@ def test_the_schema_agrees_with_the_loader(step: int) -> None:
         if is_valid is bool(problems) and not known:
             differing.append(f"{one.key}: {one.value!r}: {(problems or ['taken'])[0][:120]}")
     assert not differing, "\n".join(differing)
-    assert min(verdicts.count(True), verdicts.count(False)) > 100
+    assert len(verdicts) > 400
+    assert min(verdicts.count(True), verdicts.count(False)) > 80
