@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal, Protocol, runtime_checkable
 
 from pytest_rageval.errors import shorten, unknown_name
@@ -191,11 +190,11 @@ _CORRECTED: Final = {
     "type": "boolean",
     "description": "true: the mean that people would give, by the labels of 'human'",
 }
-CORRECTED_KEY: Final = MappingProxyType({"corrected": _CORRECTED})
-BOUND: Final = MappingProxyType(bound_schema(NUMBER))
-SHARE_BOUND: Final = MappingProxyType(bound_schema({**NUMBER, "minimum": 0, "maximum": 1}))
-CORRECTED_BOUND: Final = MappingProxyType(bound_schema(NUMBER, beside=CORRECTED_KEY))
-SHARE: Final = MappingProxyType({**NUMBER, "exclusiveMinimum": 0, "exclusiveMaximum": 1})
+CORRECTED_KEY: Final[dict[str, Any]] = {"corrected": _CORRECTED}
+BOUND: Final[dict[str, Any]] = bound_schema(NUMBER)
+SHARE_BOUND: Final[dict[str, Any]] = bound_schema({**NUMBER, "minimum": 0, "maximum": 1})
+CORRECTED_BOUND: Final[dict[str, Any]] = bound_schema(NUMBER, beside=CORRECTED_KEY)
+SHARE: Final[dict[str, Any]] = {**NUMBER, "exclusiveMinimum": 0, "exclusiveMaximum": 1}
 """A share that is neither none nor all."""
 
 GATE_REGISTRY: Registry[GateKind] = Registry("gate", "pytest_rageval.gates", "GATES")

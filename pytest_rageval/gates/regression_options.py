@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Final, Literal, get_args
 
 from pytest_rageval.errors import shorten, unknown_name
@@ -99,9 +98,9 @@ _ALLOWED: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
 }
 """What each option may be, in words and as JSON Schema."""
 
-REGRESSION_KEYS: Final = MappingProxyType(
-    {key: {**schema, "description": words} for key, (words, schema) in _ALLOWED.items()}
-)
+REGRESSION_KEYS: Final[dict[str, Any]] = {
+    key: {**schema, "description": words} for key, (words, schema) in _ALLOWED.items()
+}
 """The options and what each may be, for editors."""
 
 
