@@ -8,11 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from pytest_rageval.gates.base import BOUND_KEYS, GATE_REGISTRY, GateKind
+from pytest_rageval.gates.base import (
+    BOUND,
+    CORRECTED_BOUND,
+    GATE_REGISTRY,
+    GateKind,
+    mapping_schema,
+)
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import WEIGHTED_SCORE
 from pytest_rageval.scenario.schema import PROFILE, json_schema
+from pytest_rageval.scenario.short_forms import TYPE_BY_KEY
+from pytest_rageval.scenario.spec import EditorSchema
 from pytest_rageval.scenario.variants import SHARED_KEYS
 from pytest_rageval.targets.base import TARGET_REGISTRY, TargetDefinition
 
@@ -21,7 +29,10 @@ Schema = dict[str, Any]
 _WEIGHTED: Final = {WEIGHTED_SCORE: "the weighted mean of the metrics"}
 
 # Mappings with keys that must be there; in a variant, the scenario may have given them.
-_OVERLAID: Final = ("CorpusSpec", "EmbeddingSpec", "JudgeSpec", "PriceSpec", "TargetSpec")
+_OVERLAID: Final = (
+    *("CompareSpec", "CorpusSpec", "DatasetSpec", "EmbeddingSpec", "JudgeSpec", "PriceSpec"),
+    *("TargetSpec", "ThresholdSpec"),
+)
 
 
 def editor_schema() -> Schema:
@@ -84,7 +95,7 @@ def _options(definition: MetricDefinition, name: Schema, definitions: Schema) ->
         return {"type": ["object", "null"]}
     model = definition.options
     if model.__name__ not in definitions:
-        made = model.model_json_schema()
+        made = model.model_json_schema(schema_generator=EditorSchema)
         made["properties"] = {"name": name, **made.get("properties", {})}
         definitions[model.__name__] = made | {"patternProperties": {"^x-": {}}}
     own = {"type": "object", "required": ["use"]}
@@ -93,8 +104,12 @@ def _options(definition: MetricDefinition, name: Schema, definitions: Schema) ->
 
 def _add_gates(schema: Schema, metrics: Mapping[str, str]) -> None:
     names, definitions = {**metrics, **_WEIGHTED}, schema["$defs"]
-    definitions["PerMetric"] = _number_or(_keys(BOUND_KEYS, {}) | _keys(names, {}))
-    definitions["MetricGate"] = _number_or(_keys(BOUND_KEYS, {}) | _kinds("metric"))
+    number, ends = BOUND["anyOf"]
+    each = {"additionalProperties": BOUND, "minProperties": 1}
+    per_metric = mapping_schema(ends["properties"] | _keys(names, {**BOUND}), **each)
+    definitions["PerMetric"] = {"anyOf": [number, per_metric]}
+    checks = mapping_schema(_kinds("metric"), minProperties=1)
+    definitions["MetricGate"] = {"anyOf": [*CORRECTED_BOUND["anyOf"], checks]}
     gates = _keys(names, {"$ref": "#/$defs/MetricGate"}) | _kinds("scenario")
     of_field = {"type": "object", "additionalProperties": {"$ref": "#/$defs/Gates"}}
     gates["by"] = of_field | {"description": gates["by"]["description"]}
@@ -117,12 +132,7 @@ def _kinds(scope: str) -> Schema:
 
 def _gate(kind: GateKind) -> Schema:
     """Return the schema of a gate's options; one that names no keys has those of the metrics."""
-    options = _number_or(_keys(kind.keys, {})) if kind.keys else {"$ref": "#/$defs/PerMetric"}
-    return {"description": kind.description, **options}
-
-
-def _number_or(keys: Schema) -> Schema:
-    return {"anyOf": [{"type": "number"}, {"type": "object", "properties": keys}]}
+    return {"description": kind.description, **(kind.schema or {"$ref": "#/$defs/PerMetric"})}
 
 
 def _add_targets(definitions: Schema) -> None:
@@ -132,8 +142,14 @@ def _add_targets(definitions: Schema) -> None:
     own: Iterable[Schema] = [_form(found, common, definitions) for found in TARGET_REGISTRY]
     definitions["TargetSpec"] = {
         "description": plain["description"],
-        "anyOf": [{"type": "string", "description": "pkg.mod:attr, a URL, or a type"}, *own],
+        "anyOf": [_text_of_target(), *own],
     }
+
+
+def _text_of_target() -> Schema:
+    types = "|".join(TARGET_REGISTRY.names())
+    text = "pkg.mod:attr, a URL, or a type"
+    return {"type": "string", "pattern": f"[.:]|^({types})$", "description": text}
 
 
 def _add_variants(schema: Schema) -> None:
@@ -166,22 +182,26 @@ def _laid_over(part: Any) -> Any:
     return {
         key: _laid_over(value)
         for key, value in part.items()
-        if not (key == "required" and isinstance(value, list))
+        if not (key == "required" and isinstance(value, list)) and key != "dependentRequired"
     }
 
 
 def _form(definition: TargetDefinition, common: Schema, definitions: Schema) -> Schema:
-    options = definition.options.model_json_schema()
+    options = definition.options.model_json_schema(schema_generator=EditorSchema)
     for name, part in options.get("$defs", {}).items():
         definitions.setdefault(name, part)
     required = options.get("required", [])
     properties = {**options["properties"], **common}
     names = [definition.name, *definition.aliases]
     properties["type"] = {"enum": names, "description": common["type"]["description"]}
+    telling = [key for key, name in TYPE_BY_KEY.items() if name == definition.name]
     if definition.name == "chat":
         properties["profile"] = PROFILE
         required = [name for name in required if name != "model"]
+    else:
+        telling.append("type")
     return {
+        "anyOf": [{"required": [key]} for key in telling],
         "type": "object",
         "title": f"target of type {definition.name}",
         "properties": properties,

@@ -12,10 +12,13 @@ from typing import Any, Final
 
 from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.gates.base import (
+    BOUND,
     Gate,
     GateKind,
     GateOptionError,
     bound_result,
+    bound_schema,
+    mapping_schema,
     parse_bound,
     without_own_keys,
 )
@@ -27,6 +30,7 @@ from pytest_rageval.model import (
     ScenarioInfo,
     ScenarioResult,
 )
+from pytest_rageval.scenario.json_types import NUMBER
 from pytest_rageval.stats.wording import counted, not_counted
 
 FEW: Final = 10
@@ -188,16 +192,26 @@ def _bounds(usual: AgreementGate, value: Any, path: tuple[str, ...]) -> list[Gat
     return gates
 
 
+_COEFFICIENT: Final = {
+    "description": "a bound, or {lower_bound: x}",
+    **bound_schema(NUMBER, {"lower_bound": {**BOUND, "description": "of its interval"}}),
+}
+_BIAS: Final = "the most that judge minus people may be, in either direction"
+_MIN_LABELS: Final = f"fewer labels fail; {FEW} when absent"
+
 GATES = (
     GateKind(
         "agreement",
         "metric",
         _make,
         description="coefficient: bound, of the agreement with people",
-        keys={
-            **dict.fromkeys(_WITH_LOWER_BOUND, "a bound, or {lower_bound: x}"),
-            "bias": "the most that judge minus people may be, in either direction",
-            "min_labels": "fewer labels fail; 10 when absent",
-        },
+        schema=mapping_schema(
+            {
+                **dict.fromkeys(_WITH_LOWER_BOUND, _COEFFICIENT),
+                "bias": {**BOUND, "description": _BIAS},
+                "min_labels": {"type": "integer", "minimum": FEW, "description": _MIN_LABELS},
+            },
+            minProperties=1,
+        ),
     ),
 )

@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, ClassVar, Final, Literal, Protocol, runtime_checkable
 
 from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.model import (
+    NOTHING,
     WEIGHTED_SCORE,
     Baseline,
     Bound,
@@ -25,8 +25,10 @@ from pytest_rageval.model import (
     SampleResult,
     ScenarioInfo,
     ScenarioResult,
+    value_text,
 )
 from pytest_rageval.registry import Registry
+from pytest_rageval.scenario.json_types import NUMBER
 
 Asked = Sample | SampleResult
 """A sample before or after it is asked about."""
@@ -150,8 +152,8 @@ class GateKind:
 
     ``make(target, options, path, info)`` returns its gates: ``target`` is the metric's name (empty
     for a scenario gate), ``path`` the place of the options below ``gates``. It raises
-    GateOptionError for options that cannot be used. Editors show ``description``, and the ``keys``
-    of a mapping of options with their meanings.
+    GateOptionError for options that cannot be used. Editors show ``description``; ``schema``
+    is what they are told of the options. Without one, these are a bound, or one for each metric.
     """
 
     name: str
@@ -159,16 +161,41 @@ class GateKind:
     make: Callable[[str, Any, tuple[str, ...], ScenarioInfo], list[Gate]]
     aliases: tuple[str, ...] = ()
     description: str = ""
-    keys: Mapping[str, str] = field(default_factory=dict)
+    schema: Mapping[str, Any] = field(default_factory=dict)
 
 
-BOUND_KEYS: Final = MappingProxyType(
-    {"min": "the least that passes", "max": "the most that passes"}
-)
-"""The keys of a bound, for editors."""
+Schema = Mapping[str, Any]
+"""JSON Schema."""
 
-CORRECTED: Final = "true: the mean that people would give, by the labels of 'human'"
-"""What editors say of the option ``corrected``."""
+_ENDS: Final = {"min": "the least that passes", "max": "the most that passes"}
+
+
+def mapping_schema(keys: Schema, **also: Any) -> dict[str, Any]:
+    """Return the schema of a mapping with these keys, and no others but those of the user."""
+    closed = {"additionalProperties": False, "patternProperties": {"^x-": {}}}
+    return {"type": "object", "properties": dict(keys), **closed, **also}
+
+
+def bound_schema(
+    number: Schema, other_ends: Schema = NOTHING, beside: Schema = NOTHING
+) -> dict[str, Any]:
+    """Return the schema of a bound: a number, or a mapping with an end, and keys ``beside`` it."""
+    ends = {end: {**number, "description": meaning} for end, meaning in _ENDS.items()}
+    ends |= other_ends
+    some = [{"required": [end]} for end in ends]
+    return {"anyOf": [dict(number), mapping_schema({**ends, **beside}, anyOf=some)]}
+
+
+_CORRECTED: Final = {
+    "type": "boolean",
+    "description": "true: the mean that people would give, by the labels of 'human'",
+}
+CORRECTED_KEY: Final[dict[str, Any]] = {"corrected": _CORRECTED}
+BOUND: Final[dict[str, Any]] = bound_schema(NUMBER)
+SHARE_BOUND: Final[dict[str, Any]] = bound_schema({**NUMBER, "minimum": 0, "maximum": 1})
+CORRECTED_BOUND: Final[dict[str, Any]] = bound_schema(NUMBER, beside=CORRECTED_KEY)
+SHARE: Final[dict[str, Any]] = {**NUMBER, "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+"""A share that is neither none nor all."""
 
 GATE_REGISTRY: Registry[GateKind] = Registry("gate", "pytest_rageval.gates", "GATES")
 
@@ -278,7 +305,8 @@ def parse_bound(
         raise GateOptionError(path, "expected a number, or a mapping with 'min' or 'max'")
     ends = {end: _end(end, written, path, value_range) for end, written in value.items()}
     if len(ends) > 1 and ends["min"] > ends["max"]:
-        message = f"min {ends['min']:g} is above max {ends['max']:g}: nothing could pass"
+        low, high = value_text(ends["min"]), value_text(ends["max"])
+        message = f"min {low} is above max {high}: nothing could pass"
         raise GateOptionError(path, message)
     return Bound(**ends)
 

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from pytest_rageval.errors import shorten
 from pytest_rageval.gates.agreement import labels_of
 from pytest_rageval.gates.base import (
-    BOUND_KEYS,
-    CORRECTED,
+    BOUND,
+    CORRECTED_KEY,
+    SHARE,
     Gate,
     GateKind,
     GateOptionError,
     bound_result,
+    bound_schema,
     margin_of,
     parse_bound,
     read_number,
@@ -35,6 +37,7 @@ from pytest_rageval.model import (
     ScenarioInfo,
     ScenarioResult,
 )
+from pytest_rageval.scenario.json_types import NUMBER
 from pytest_rageval.stats.groups import group_numbers
 from pytest_rageval.stats.summary import weighted_interval, weighted_quantile
 from pytest_rageval.stats.verdict import score_of
@@ -150,10 +153,9 @@ def _make_quantile(
     if not isinstance(options, Mapping) or not options:
         raise GateOptionError(path, "expected a mapping, for instance {0.1: 0.3}")
     options = dict(options)
-    if "q" in options:
-        options = {options.pop("q"): options}
+    pairs = [(options.pop("q"), options)] if "q" in options else [*options.items()]
     gates: list[Gate] = []
-    for written, value in options.items():
+    for written, value in pairs:
         q = _share(written, "q", path)
         bound = parse_bound(value, (*path, str(written)), column.range, column.higher_is_better)
         name = f"{target}.quantile.{q:g}"
@@ -171,24 +173,39 @@ def _share(value: Any, name: str, path: tuple[str, ...]) -> float:
     return share
 
 
+_Q: Final = {"q": {**SHARE, "description": "the share of samples that may be lower"}}
+# Without patterns: YAML's keys may be numbers, which some validators cannot search.
+_ONE_QUANTILE: Final = bound_schema(NUMBER, beside=_Q)["anyOf"][-1] | {
+    "patternProperties": {},
+    "required": ["q"],
+}
+_QUANTILES: Final = {
+    "type": "object",
+    "properties": {"q": False},
+    "additionalProperties": BOUND,
+    "minProperties": 1,
+}
+
 GATES = (
     GateKind(
         "lower_bound",
         "metric",
         _make_lower_bound,
         description="bound of the lower end of the mean's interval; {max: x} bounds the upper end",
-        keys={
-            **BOUND_KEYS,
-            "confidence": "of the interval; 0.95 when absent",
-            "corrected": CORRECTED,
-        },
+        schema=bound_schema(
+            NUMBER,
+            beside={
+                "confidence": {**SHARE, "description": "of the interval; 0.95 when absent"},
+                **CORRECTED_KEY,
+            },
+        ),
     ),
     GateKind(
         "quantile",
         "metric",
         _make_quantile,
         description="{q: bound}: a share 1 - q of the samples reaches the bound",
-        keys={**BOUND_KEYS, "q": "the share of samples that may be lower"},
+        schema={"anyOf": [_ONE_QUANTILE, _QUANTILES]},
     ),
 )
 """Both are written under a metric or ``weighted_score``."""

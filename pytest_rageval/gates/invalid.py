@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_rageval.gates.base import (
-    BOUND_KEYS,
+    SHARE_BOUND,
     Asked,
     Gate,
     GateKind,
@@ -59,6 +59,6 @@ GATES = (
         "scenario",
         _make,
         description="largest share of rows that are no samples",
-        keys=BOUND_KEYS,
+        schema=SHARE_BOUND,
     ),
 )

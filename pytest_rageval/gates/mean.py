@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pytest_rageval.gates.base import (
-    BOUND_KEYS,
-    CORRECTED,
+    CORRECTED_BOUND,
+    SHARE_BOUND,
     Asked,
     Gate,
     GateKind,
@@ -77,14 +77,14 @@ GATES = (
         "metric",
         _make,
         description="bound of the mean, weighted by sample",
-        keys={**BOUND_KEYS, "corrected": CORRECTED},
+        schema=CORRECTED_BOUND,
     ),
     GateKind(
         "fail_under",
         "scenario",
         _make_fail_under,
         description="a second bound of the mean weighted_score, for --rag-fail-under",
-        keys=BOUND_KEYS,
+        schema=SHARE_BOUND,
     ),
 )
 """``--rag-fail-under`` adds ``fail_under`` to the scenario's own gates."""

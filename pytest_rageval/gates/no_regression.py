@@ -15,6 +15,7 @@ from pytest_rageval.gates.base import (
     Gate,
     GateKind,
     GateOptionError,
+    mapping_schema,
     targets_of,
 )
 from pytest_rageval.gates.corrected_regression import corrected_gate
@@ -27,7 +28,7 @@ from pytest_rageval.gates.regression_options import (
     read_options,
     test_of,
 )
-from pytest_rageval.model import WEIGHTED_SCORE, Baseline, ScenarioInfo
+from pytest_rageval.model import WEIGHTED_SCORE, Baseline, ScenarioInfo, value_text
 
 
 def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) -> list[Gate]:
@@ -98,8 +99,8 @@ def _check_ranges(options: RegressionOptions, path: tuple[str, ...], info: Scena
             raise GateOptionError((*path, "mode"), message)
         if not relative and 0.0 < drop >= span:  # such a gate would pass whatever happens
             message = (
-                f"max_drop {drop:g} can never be exceeded: the range of {metric} is {span:g} "
-                f"wide. For per cent of the baseline write {drop:g}%"
+                f"max_drop {value_text(drop)} can never be exceeded: the range of {metric} is "
+                f"{span:g} wide. For per cent of the baseline write {value_text(drop)}%"
             )
             raise GateOptionError(path, message)
 
@@ -116,19 +117,22 @@ def _why_unweighed(lacking: Sequence[str], baseline: Baseline, info: ScenarioInf
     return f", because it has no {', '.join(absent)}"
 
 
+_FALL = {"anyOf": [REGRESSION_KEYS["max_drop"], mapping_schema(REGRESSION_KEYS)]}
+
 GATES = (
     GateKind(
         "no_regression",
         "scenario",
         _make,
         description="no metric fell against another run",
-        keys=REGRESSION_KEYS,
+        schema=mapping_schema(REGRESSION_KEYS),
     ),
     GateKind(
         "compare_fail",
         "scenario",
         _make_short,
         description="metric: its largest fall against the run that 'compare' names",
+        schema={"type": "object", "additionalProperties": _FALL, "minProperties": 1},
     ),
 )
 """Both compare the metrics that they name with one saved run."""

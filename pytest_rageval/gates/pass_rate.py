@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_rageval.gates.base import (
-    BOUND_KEYS,
+    SHARE_BOUND,
     Asked,
     Gate,
     GateKind,
@@ -73,6 +73,6 @@ GATES = (
         "scenario",
         _make,
         description="bound of the share of samples that keep all thresholds",
-        keys=BOUND_KEYS,
+        schema=SHARE_BOUND,
     ),
 )

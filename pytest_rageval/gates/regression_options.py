@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Final, Literal, get_args
 
 from pytest_rageval.errors import shorten, unknown_name
-from pytest_rageval.gates.base import GateOptionError, read_number, without_own_keys
+from pytest_rageval.gates.base import SHARE, GateOptionError, read_number, without_own_keys
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Correction,
@@ -17,6 +17,8 @@ from pytest_rageval.model import (
     SignificanceTest,
     TestName,
 )
+from pytest_rageval.scenario.json_types import DROP, NUMBER
+from pytest_rageval.text.json_shape import misfit
 
 Mode = Literal["significant", "exceeds", "non_inferior", "any"]
 Undecided = Literal["fail", "pass"]
@@ -57,9 +59,8 @@ def read_options(plain: Mapping[str, Any], path: tuple[str, ...]) -> RegressionO
     for key, value in given.items():
         if key not in _ALLOWED:
             raise GateOptionError((*path, key), unknown_name("option", key, _ALLOWED))
-        expected, allowed = _ALLOWED[key]
-        if not allowed(value):
-            message = f"expected {expected}, found {shorten(repr(value))}"
+        if not _fits(key, value):
+            message = f"expected {_ALLOWED[key][0]}, found {shorten(repr(value))}"
             raise GateOptionError((*path, key), message)
     for key in ("alpha", "min_pairs"):
         if key in given:
@@ -67,51 +68,57 @@ def read_options(plain: Mapping[str, Any], path: tuple[str, ...]) -> RegressionO
     return RegressionOptions(**given)
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value)
+_NAME: Final = {"type": "string", "minLength": 1}
+_WHOLE: Final = {"type": "integer"}
+_FLAG: Final = ("true or false", {"type": "boolean"})
 
 
-def _is_whole(value: Any, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
-
-
-def _is_drop(value: Any) -> bool:
-    return drop_of(value) is not None
+def _one_of(names: Any) -> tuple[str, Mapping[str, Any]]:
+    return " or ".join(get_args(names)), {"enum": [*get_args(names)]}
 
 
 # Not with pydantic: an xdist controller makes gates too, and need not load it.
-_ALLOWED: Final[dict[str, tuple[str, Callable[[Any], bool]]]] = {
-    "baseline": ("the name of a saved run", _is_text),
-    "metrics": (
-        "a list of metrics",
-        lambda value: isinstance(value, list) and bool(value) and all(map(_is_text, value)),
-    ),
-    "max_drop": ("a number >= 0, or per cent like 5%", _is_drop),
-    "alpha": (
-        "a number between 0 and 1",
-        lambda value: (number := read_number(value)) is not None and 0.0 < number < 1.0,
-    ),
-    "test": (" or ".join(get_args(TestName)), lambda value: value in get_args(TestName)),
-    "n_resamples": ("a whole number >= 100", lambda value: _is_whole(value, 100)),
-    "seed": ("a whole number >= 0", lambda value: _is_whole(value, 0)),
-    "correction": (
-        " or ".join(get_args(Correction)),
-        lambda value: value in get_args(Correction),
-    ),
+_ALLOWED: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
+    "baseline": ("the name of a saved run", _NAME),
+    "metrics": ("a list of metrics", {"type": "array", "items": _NAME, "minItems": 1}),
+    "max_drop": ("a number >= 0, or per cent like 5%", DROP),
+    "alpha": ("a number between 0 and 1", SHARE),
+    "test": _one_of(TestName),
+    "n_resamples": ("a whole number >= 100", {**_WHOLE, "minimum": 100}),
+    "seed": ("a whole number >= 0", {**_WHOLE, "minimum": 0}),
+    "correction": _one_of(Correction),
     "min_pairs": (
         "a share of the baseline's samples, from 0 to 1",
-        lambda value: (number := read_number(value)) is not None and 0.0 <= number <= 1.0,
+        {**NUMBER, "minimum": 0, "maximum": 1},
     ),
-    "undecided": (" or ".join(get_args(Undecided)), lambda value: value in get_args(Undecided)),
-    "mode": (" or ".join(get_args(Mode)), lambda value: value in get_args(Mode)),
-    "anyway": ("true or false", lambda value: isinstance(value, bool)),
-    "corrected": ("true or false", lambda value: isinstance(value, bool)),
+    "undecided": _one_of(Undecided),
+    "mode": _one_of(Mode),
+    "anyway": _FLAG,
+    "corrected": _FLAG,
 }
+"""What each option may be, in words and as JSON Schema."""
 
-REGRESSION_KEYS: Final = MappingProxyType(
-    {key: expected for key, (expected, _) in _ALLOWED.items()}
-)
+REGRESSION_KEYS: Final[dict[str, Any]] = {
+    key: {**schema, "description": words} for key, (words, schema) in _ALLOWED.items()
+}
 """The options and what each may be, for editors."""
+
+
+def _fits(key: str, value: Any) -> bool:
+    """Return whether an option may have this value."""
+    schema = _ALLOWED[key][1]
+    if key == "max_drop":
+        return drop_of(value) is not None
+    if "number" in schema.get("type", ()):
+        number = read_number(value)
+        return number is not None and misfit(number, schema, _search) is None
+    if schema.get("type") == "integer" and not isinstance(value, int):
+        return False  # JSON Schema takes 100.0 for one
+    return misfit(value, schema, _search) is None
+
+
+def _search(pattern: str, text: str, _: bool) -> bool:
+    return re.search(pattern, text) is not None
 
 
 def baseline_name(options: RegressionOptions, path: tuple[str, ...], info: ScenarioInfo) -> str:

@@ -37,7 +37,15 @@ from pytest_rageval.model.names import (
     Outcome,
     TestName,
 )
-from pytest_rageval.model.plain import NOTHING, json_plain, plain_cell, value_text, wire_text
+from pytest_rageval.model.plain import (
+    NOTHING,
+    duration_text,
+    is_no_value,
+    json_plain,
+    plain_cell,
+    value_text,
+    wire_text,
+)
 from pytest_rageval.model.result import (
     Comparison,
     Counts,
@@ -129,6 +137,8 @@ __all__ = [
     "VariantPair",
     "WeightedSummary",
     "answer_digest",
+    "duration_text",
+    "is_no_value",
     "json_plain",
     "plain_cell",
     "title_of",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any, Final, NoReturn
 
 
@@ -43,7 +44,7 @@ def plain_cell(value: Any) -> Any:
     """
     if type(value) in _CELLS or (type(value) is float and value == value):  # noqa: PLR0124
         return value
-    if _is_not_a_value(value):
+    if is_no_value(value):
         return None
     if isinstance(value, Mapping):
         return {str(key): plain_cell(part) for key, part in value.items()}
@@ -56,14 +57,30 @@ def plain_cell(value: Any) -> Any:
     if hasattr(value, "isoformat"):
         return value.isoformat()
     is_numpy = hasattr(value, "tolist") and type(value).__name__ not in _NUMPY_TIMES
-    return plain_cell(value.tolist()) if is_numpy else str(value)
+    return plain_cell(value.tolist()) if is_numpy else _as_text(value)
+
+
+def _as_text(value: Any) -> str:
+    return duration_text(value) if isinstance(value, timedelta) else str(value)
 
 
 _NUMPY_TIMES: Final = ("datetime64", "timedelta64")
 """To nanoseconds, these become a bare number as Python's values."""
 
 
-def _is_not_a_value(value: Any) -> bool:
+def duration_text(span: timedelta) -> str:
+    """Return a duration as workbooks show it: hours, minutes and seconds, without days.
+
+    >>> duration_text(timedelta(days=1, hours=2)), duration_text(-timedelta(minutes=90.5))
+    ('26:00:00', '-01:30:30')
+    """
+    minutes, seconds = divmod(abs(span), timedelta(minutes=1))
+    hours, minutes = divmod(minutes, 60)
+    sign = "-" if span < timedelta() else ""
+    return f"{sign}{hours:02}:{minutes:02}:{str(seconds).rpartition(':')[2]}"
+
+
+def is_no_value(value: Any) -> bool:
     """Return whether a value is NaN, NaT (which equal nothing), or pandas' NA."""
     if type(value).__name__ == "NAType":
         return True

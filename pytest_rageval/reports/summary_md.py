@@ -19,6 +19,7 @@ from pytest_rageval.model import (
     RunInfo,
     SampleResult,
     ScenarioResult,
+    value_text,
 )
 from pytest_rageval.reports.base import Report, RunFolder
 from pytest_rageval.reports.causes import cause_lines
@@ -179,11 +180,20 @@ def _means(result: ScenarioResult) -> Iterator[str]:
 def _as_lines(result: ScenarioResult) -> Iterator[str]:
     """Yield the means in rag_eval's form as well, for programs that parse it."""
     found = [
-        f"- {_bare(name)}: {figure(metric.weighted_mean)} (w={metric.weight:g})"
+        f"- {_bare(name)}: {figure(metric.weighted_mean)} (w={_weight(metric.weight)})"
         for name, metric in result.metrics.items()
     ]
     yield from ("", *_fitting(found, _ROOM_LIST))
     yield f"- **weighted_score: {figure(result.weighted_score.mean)}**"
+
+
+def _weight(weight: float) -> str:
+    """Return a weight with two decimals, as rag_eval prints it, or with more where it has more.
+
+    >>> _weight(0.2), _weight(0.125)
+    ('0.20', '0.125')
+    """
+    return max(f"{weight:.2f}", value_text(weight), key=len)
 
 
 def _bare(name: str) -> str:

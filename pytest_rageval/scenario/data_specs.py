@@ -9,35 +9,31 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 from pytest_rageval.errors import unknown_name
 from pytest_rageval.scenario.column_names import OPPOSED
 from pytest_rageval.scenario.fields import FIELD_OF, GRADE
-from pytest_rageval.scenario.spec import Encoding, Name, Number, Spec, Text, Whole
+from pytest_rageval.scenario.spec import Encoding, Megabytes, Name, Spec, Text, Whole
 from pytest_rageval.scenario.yaml.text import inline_text
 from pytest_rageval.text.json_path import may_meet, parse_path
 
 OnInvalid = Literal["fail", "skip", "xfail"]
 MaxMb = Annotated[
-    Number | None,
+    Megabytes | None,
     Field(
-        gt=0.0,
-        le=1_000_000.0,
         description="a file with more, unpacked, is refused; 4096 when absent, of .json.gz, .xlsx "
         "and .parquet 64",
     ),
 ]
 
 
-def _one_character(text: str | None) -> str | None:
+def _one_character(text: str) -> str:
     """Return the delimiter; a tab may be written ``tab``, or as backslash and ``t``."""
-    if text is None:
-        return None
     mark = "\t" if text in ("tab", r"\t") else text
     if len(mark) != 1 or mark.isalnum() or mark in ' "\r\n\0':
         raise ValueError(f'expected one character, for instance ";" or "|", or tab; found {text!r}')
     return mark
 
 
+_ONE_CHARACTER = {"type": "string", "pattern": r'^(tab|\\t|[^A-Za-z0-9 "\r\n])$'}
 Delimiter = Annotated[
-    Text | None,
-    AfterValidator(_one_character),
+    Annotated[Text, AfterValidator(_one_character), Field(json_schema_extra=_ONE_CHARACTER)] | None,
     Field(description="separates the cells of csv and tsv, for instance ';' or tab"),
 ]
 
@@ -67,7 +63,12 @@ class DatasetSpec(Spec):
     other_names: bool = Field(
         True, description="whether columns are also read by the names that other tools give them"
     )
-    limit: Whole = Field(-1, ge=-1, description="how many rows; -1 for all")
+    limit: Whole = Field(
+        -1,
+        ge=-1,
+        description="how many rows; -1 for all",
+        json_schema_extra={"not": {"enum": [0, "0"]}},
+    )
     shuffle: bool = Field(False, description="random.Random(seed).shuffle of all rows, then limit")
     seed: Whole = Field(42, description="for shuffle")
     on_invalid: OnInvalid = Field("fail", description="how a row that is no sample is reported")
@@ -81,9 +82,7 @@ class DatasetSpec(Spec):
     sheet: Name | None = Field(None, description="the sheet of a workbook; the first when absent")
     encoding: Encoding = Field("utf-8", description="of text formats, for instance gb18030")
     delimiter: Delimiter = None
-    max_row_mb: Number = Field(
-        16.0, gt=0.0, le=1_000_000.0, description="a longer row is an invalid row"
-    )
+    max_row_mb: Megabytes = Field(16.0, description="a longer row is an invalid row")
     max_mb: MaxMb = None
     qrels_path: Name | None = Field(None, description="TREC judgements, instead of a path")
     run_path: Name | None = Field(None, description="the TREC run that they judge")

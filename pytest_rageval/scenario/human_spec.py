@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
 from pytest_rageval.scenario.data_specs import Delimiter
+from pytest_rageval.scenario.json_types import TEXT
 from pytest_rageval.scenario.spec import Encoding, Name, Number, Spec
 
 
@@ -14,7 +15,8 @@ def _listed(value: Any) -> Any:
     return [value] if isinstance(value, str | int | float) else value
 
 
-_NAMES = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+_NAME = {**TEXT, "minLength": 1}
+_NAMES = {"anyOf": [_NAME, {"type": "array", "items": _NAME}]}
 Names = Annotated[list[Name], BeforeValidator(_listed), WithJsonSchema(_NAMES)]
 """A name, or a list of them."""
 

@@ -10,6 +10,7 @@ from pydantic import Field, field_validator, model_validator
 
 from pytest_rageval.errors import unknown_name
 from pytest_rageval.import_path import ImportPathError, split_path
+from pytest_rageval.model import value_text
 from pytest_rageval.scenario.fields import FIELD_OF, NEEDED_FIELDS
 from pytest_rageval.scenario.spec import Count, Name, Number, Seconds, Spec
 
@@ -82,7 +83,8 @@ class MetricSpec(Spec):
     ) -> tuple[float | None, float | None] | None:
         low, high = ends or (None, None)
         if low is not None and high is not None and low >= high:
-            raise ValueError(f"expected the lower end first, found {low:g} and {high:g}")
+            ends_text = f"{value_text(low)} and {value_text(high)}"
+            raise ValueError(f"expected the lower end first, found {ends_text}")
         return ends
 
     @field_validator("needs")

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from pytest_rageval.errors import unknown_name
 from pytest_rageval.scenario.languages import check_language
-from pytest_rageval.scenario.spec import Amount, Count, Name, Seconds, Spec, Text, Whole
+from pytest_rageval.scenario.spec import Amount, Count, Name, Retries, Seconds, Spec, Text, Whole
 
 
 def _key_is_named(name: str) -> str:
@@ -19,8 +19,15 @@ def _key_is_named(name: str) -> str:
     return name
 
 
-KeyVariable = Annotated[Name, AfterValidator(_key_is_named)]
+KeyVariable = Annotated[
+    Name,
+    AfterValidator(_key_is_named),
+    Field(json_schema_extra={"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$"}),
+]
 """The name of the environment variable that holds an API key."""
+
+
+Url = Annotated[Name, Field(json_schema_extra={"type": "string", "pattern": "^https?://"})]
 
 
 class PriceSpec(Spec):
@@ -39,7 +46,7 @@ class ModelSpec(Spec):
 
     model: Name = Field(description="what the server or package calls it")
     provider: Name = Field("openai", description="who is asked: any server with OpenAI's API")
-    base_url: Name | None = Field(None, description="of an OpenAI-compatible server, with /v1")
+    base_url: Url | None = Field(None, description="of an OpenAI-compatible server, with /v1")
     api_key_env: KeyVariable | None = Field(
         None, description="the environment variable that holds the key, never the key itself"
     )
@@ -49,7 +56,7 @@ class ModelSpec(Spec):
     rpm: Count | None = Field(None, description="requests per minute")
     tpm: Count | None = Field(None, description="tokens per minute")
     timeout_s: Seconds = Field(60.0, description="for one request")
-    retries: Whole = Field(4, ge=0, le=20, description="after failures that may pass")
+    retries: Retries = Field(4, description="after failures that may pass")
     max_wait_s: Amount = Field(120.0, description="for the waits of one call altogether")
     max_mb: Seconds = Field(8.0, description="a longer reply is an error")
     price: PriceSpec | None = Field(None, description="USD per million tokens, for the cost")
@@ -98,9 +105,9 @@ class JudgeSpec(ModelSpec):
     max_failures: Count | None = Field(
         20, description="stop when so many replies, and no other, could not be used; null: never"
     )
-    language: Annotated[Name, AfterValidator(check_language)] = Field(
-        "auto", description="of the prompts: auto, en, zh"
-    )
+    language: Annotated[
+        Name, AfterValidator(check_language), Field(json_schema_extra={"type": "string"})
+    ] = Field("auto", description="of the prompts: auto, en, zh")
     repeats: Whole = Field(1, ge=1, le=100, description="ask each judged metric so often")
 
 

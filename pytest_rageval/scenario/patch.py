@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from pytest_rageval.errors import Problem, ScenarioError
 from pytest_rageval.redaction import looks_secret
+from pytest_rageval.scenario.dialects.rag_eval import is_said
 from pytest_rageval.scenario.in_memory import Changes, plain_value, steps_of
 from pytest_rageval.scenario.loader import decode_scenario, inspect_tree, parse_scenario
 from pytest_rageval.scenario.overrides import NameOf, Override, as_named, key_name
@@ -164,8 +165,11 @@ def _refuse_new_problems(
 
 def _apply(tree: YamlTree, path: Steps, value: Any, name_of: NameOf) -> Iterator[Steps]:
     """Put ``value`` into the tree and yield the paths of what really changed."""
-    path = path if isinstance(value, dict) else _as_written(tree.data, path)
-    path = as_named(tree.data, path, name_of)
+    written = path if isinstance(value, dict) else _as_written(tree.data, path)
+    if value is None and written != path and len(path) == 1 and path[0] in tree.data:
+        _remove(tree, path)  # the rest of a model stands beside it
+        yield path
+    path = as_named(tree.data, written, name_of)
     present = value_at(tree.data, path)
     if isinstance(value, dict) and value and widened(path, present) is not None:
         for key, part in value.items():
@@ -185,7 +189,7 @@ def _as_written(data: Any, path: Steps) -> Steps:
     """Return ``path`` as rag_eval's files say it, where this is one."""
     old = f"{path[0]}_model"
     is_model = path in (("judge",), ("judge", "model"), ("embedding",), ("embedding", "model"))
-    return (old,) if is_model and old in data and path[0] not in data else path
+    return (old,) if is_model and old in data and not is_said(data, (*path[:1], "model")) else path
 
 
 def _put(tree: YamlTree, path: Steps, value: Any) -> None:

@@ -8,7 +8,7 @@ user's own. Names of metrics, gates and formats are bound later, in ``engine.pla
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 from unicodedata import normalize
@@ -16,11 +16,12 @@ from unicodedata import normalize
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import Correction, TestName
+from pytest_rageval.model import Correction, TestName, value_text
 from pytest_rageval.scenario.best_spec import BestSpec
 from pytest_rageval.scenario.data_specs import AnswersSpec, CorpusSpec, DatasetSpec
 from pytest_rageval.scenario.diagnose_spec import DiagnoseSpec, true_or_mapping
 from pytest_rageval.scenario.human_spec import HumanSpec
+from pytest_rageval.scenario.json_types import NUMBER, TEXT
 from pytest_rageval.scenario.metric_specs import MetricSpec, ThresholdSpec
 from pytest_rageval.scenario.model_specs import (
     EmbeddingSpec,
@@ -32,8 +33,10 @@ from pytest_rageval.scenario.short_forms import named_target, type_of_target
 from pytest_rageval.scenario.spec import (
     Amount,
     Count,
+    EditorSchema,
     Name,
     Number,
+    Retries,
     Seconds,
     Share,
     Spec,
@@ -63,9 +66,10 @@ class BandsSpec(Spec):
     @model_validator(mode="after")
     def _are_in_order(self) -> BandsSpec:
         if self.good < self.warn:
+            good, warn = value_text(self.good), value_text(self.warn)
             raise ValueError(
-                f"'good' ({self.good:g}) is below 'warn' ({self.warn:g}, 0.6 where it is absent); "
-                f"write a 'warn' of at most {self.good:g}"
+                f"'good' ({good}) is below 'warn' ({warn}, 0.6 where it is absent); "
+                f"write a 'warn' of at most {good}"
             )
         return self
 
@@ -104,8 +108,8 @@ class TargetSpec(Spec):
     )
     rpm: Count | None = Field(None, description="questions per minute")
     timeout_s: Seconds = Field(60.0, description="for one answer")
-    retries: Whole | None = Field(
-        None, ge=0, le=20, description="after failures that may pass; by the type when absent"
+    retries: Retries | None = Field(
+        None, description="after failures that may pass; by the type when absent"
     )
     max_wait_s: Amount = Field(120.0, description="for the waits of one question altogether")
     cache_answers: bool = Field(False, description="keep answers as replies of models are kept")
@@ -136,7 +140,7 @@ def _documents_named_once(weights: dict[str, float]) -> dict[str, float]:
         if first != name:
             raise ValueError(
                 f"names {normalize('NFC', name)!r} twice, composed (NFC) and decomposed (NFD), "
-                f"with the weights {weights[first]:g} and {weight:g}; keep one"
+                f"with the weights {value_text(weights[first])} and {value_text(weight)}; keep one"
             )
     return weights
 
@@ -319,48 +323,115 @@ PROFILE: Final = {"type": "string", "description": "name of a model under 'model
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of a scenario file, short forms included, for editors."""
-    schema = Scenario.model_json_schema()
+    schema = Scenario.model_json_schema(schema_generator=EditorSchema)
     _allow_short_forms(schema)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
+_NAME: Final = {**TEXT, "minLength": 1}
+_SHORT_FORMS: Final[Mapping[str, list[dict[str, Any]]]] = {
+    "DatasetSpec": [_NAME, {"type": "array", "items": {"type": "object"}}],
+    "ThresholdSpec": [dict(NUMBER)],
+    "JudgeSpec": [_NAME],
+    "EmbeddingSpec": [_NAME],
+    "PriceSpec": [{**NUMBER, "minimum": 0}],
+    "AnswersSpec": [_NAME],
+    "CorpusSpec": [_NAME],
+    "CompareSpec": [_NAME],
+    "TargetSpec": [{"type": "string", "minLength": 1}],
+    "HumanSpec": [_NAME, {"type": "array", "items": _NAME}],
+    "BestSpec": [_NAME],
+    "BandsSpec": [{"type": "null"}],
+    "ProfileSpec": [{"type": "null"}],
+    "DiagnoseSpec": [{"type": "boolean"}],
+}
+_ONE_OF: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
+    "DatasetSpec": (("path",), ("rows",), ("qrels_path", "run_path")),
+    "JudgeSpec": (("model",), ("profile",)),
+    "EmbeddingSpec": (("model",), ("profile",)),
+    "CompareSpec": (("baseline",), ("run_old_path",)),
+    "ThresholdSpec": (("value",), ("min",), ("max",)),
+}
+"""The keys of which a mapping must have one, or the pair."""
+
+
+def _has_one(*ways: tuple[str, ...]) -> dict[str, Any]:
+    """Return the schema of a mapping in which the keys of one way are, with a value."""
+    filled = {"not": {"type": "null"}}
+    forms = [{"required": [*keys], "properties": dict.fromkeys(keys, filled)} for keys in ways]
+    return {"anyOf": forms}
+
+
+_GO_TOGETHER: Final = {"qrels_path": ["run_path"], "run_path": ["qrels_path"]}
+
+
 def _allow_short_forms(schema: dict[str, Any]) -> None:
-    definitions = schema["$defs"]
+    definitions, keys = schema["$defs"], schema["properties"]
     for definition in (schema, *definitions.values()):
         definition["patternProperties"] = {"^x-": {}}
-    short_forms: dict[str, list[dict[str, Any]]] = {
-        "DatasetSpec": [{"type": "string"}, {"type": "array", "items": {"type": "object"}}],
-        "ThresholdSpec": [{"type": "number"}],
-        "JudgeSpec": [{"type": "string"}],
-        "EmbeddingSpec": [{"type": "string"}],
-        "PriceSpec": [{"type": "number"}],
-        "AnswersSpec": [{"type": "string"}],
-        "CorpusSpec": [{"type": "string"}],
-        "CompareSpec": [{"type": "string"}],
-        "TargetSpec": [{"type": "string"}],
-        "HumanSpec": [{"type": "string"}],
-        "BestSpec": [{"type": "string"}],
-        "DiagnoseSpec": [{"type": "boolean"}],
-    }
     for role in ("JudgeSpec", "EmbeddingSpec"):
         del definitions[role]["required"]
         definitions[role]["properties"]["profile"] = PROFILE
-        definitions[role]["anyOf"] = [{"required": ["model"]}, {"required": ["profile"]}]
+    definitions["DatasetSpec"]["dependentRequired"] = _GO_TOGETHER
+    schema["dependentRequired"] = {**_GO_TOGETHER, "ks": ["ir_metrics"]}
+    for name, ways in _ONE_OF.items():
+        definitions[name] |= _has_one(*ways)
     # A target has further keys, those of its type: see ``engine.editor_schema``.
     definitions["TargetSpec"] |= {"additionalProperties": True, "required": []}
-    for name, forms in short_forms.items():
+    for name, forms in _SHORT_FORMS.items():
         definitions[name] = {"anyOf": [*forms, definitions[name]]}
     definitions["MetricSpec"] = _metric_forms(definitions["MetricSpec"])
-    bound = {"anyOf": [{"type": "number"}, {"type": "object"}]}
-    schema["properties"]["gates"]["additionalProperties"] = bound
-    schema["properties"]["scenario_name"] = {"type": "string", "description": "the same as name"}
-    for key in ("mode", "runtime", "judge_model", "embedding_model", "app_adapter"):
-        schema["properties"][key] = {"description": "as rag_eval has it"}
-    for key in ("qrels_path", "run_path", "missing_queries"):
-        schema["properties"][key] = definitions["DatasetSpec"]["anyOf"][-1]["properties"][key]
-    for key in ("ir_metrics", "ks"):
-        schema["properties"][key] = {"type": "array", "description": "as UltraRAG has it"}
-    schema["required"] = []  # each has another form: scenario_name, qrels_path, ir_metrics
+    keys["gates"]["additionalProperties"] = {"anyOf": [dict(NUMBER), {"type": "object"}]}
+    dataset = definitions["DatasetSpec"]["anyOf"][-1]["properties"]
+    keys |= {key: dataset[key] for key in ("qrels_path", "run_path", "missing_queries")}
+    keys |= _keys_of_others()
+    # Each has another form.
+    schema["required"] = []
+    schema["allOf"] = [
+        _required("name", unless="scenario_name") | {"then": {"not": {"required": ["name"]}}},
+        _required("dataset", unless="qrels_path"),
+        _required("metrics", unless="ir_metrics"),
+    ]
+
+
+def _required(key: str, unless: str) -> dict[str, Any]:
+    """Return the schema of a mapping with a key; not ``anyOf``, whose messages name no key."""
+    filled = {unless: {"not": {"type": "null"}}} if unless == "qrels_path" else {}
+    return {"if": {"required": [unless], "properties": filled}, "else": {"required": [key]}}
+
+
+def _keys_of_others() -> dict[str, Any]:
+    """Return the schemas of the keys that are another system's: they become ours."""
+    whole = {"type": ["integer", "null"], "minimum": 1}
+    some = {"type": ["object", "null"]}
+    # 0 calls at once are the default, -1 samples are all.
+    calls, samples = {**whole, "minimum": 0}, {**whole, "minimum": -1, "not": {"const": 0}}
+    limits = {
+        "batch_size": {**whole, "description": "has no effect here"},
+        "app_concurrency": {**calls, "description": "target.concurrency"},
+        "metric_concurrency": {**calls, "description": "judge.concurrency"},
+        "max_samples": {**samples, "description": "dataset.limit"},
+    }
+    runtime = {"properties": limits, "additionalProperties": False}
+    name = {"type": "string", "minLength": 1}
+    cutoff = {"type": "integer", "minimum": 1}
+    cutoffs = {"type": "array", "items": cutoff, "minItems": 1}
+    found: dict[str, Any] = {
+        "scenario_name": _NAME,
+        "mode": {"enum": ["offline", "online", None]},
+        "runtime": {**some, **runtime},
+        "judge_model": _NAME,
+        "embedding_model": _NAME,
+        "app_adapter": some,
+        "ir_metrics": {"anyOf": [name, {"type": "array", "items": name}, {"type": "null"}]},
+        "ks": {"anyOf": [cutoff, cutoffs, {"type": "null"}]},
+    }
+    system = dict.fromkeys(("ir_metrics", "ks"), "UltraRAG")
+    same = {"scenario_name": "the same as name"}
+    return {
+        key: {"description": same.get(key, f"as {system.get(key, 'rag_eval')} has it"), **part}
+        for key, part in found.items()
+    }
 
 
 def _metric_forms(spec: dict[str, Any]) -> dict[str, Any]:
@@ -374,7 +445,8 @@ def _metric_forms(spec: dict[str, Any]) -> dict[str, Any]:
         "maxProperties": 1,
         "properties": {"use": False},
     }
-    return {"description": spec["description"], "anyOf": [{"type": "string"}, named, used]}
+    name = {"type": "string", "minLength": 1}
+    return {"description": spec["description"], "anyOf": [name, named, used]}
 
 
 _NOT_WRITTEN = ("metric", "options")

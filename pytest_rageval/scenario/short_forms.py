@@ -20,7 +20,7 @@ _SHORT_FORMS: Final = {
     "human": "file",
     "best": "at_least",
 }
-_TYPE_BY_KEY: Final = {
+TYPE_BY_KEY: Final = {
     "dbgpt": "dbgpt",  # before the model of its app
     "use": "python",
     "url": "http",
@@ -28,6 +28,7 @@ _TYPE_BY_KEY: Final = {
     "model": "chat",
     "profile": "chat",
 }
+"""The keys that tell the type of a target."""
 
 
 def short_key(path: YamlPath, present: Mapping[str, Any]) -> str:
@@ -100,7 +101,7 @@ def named_target(text: str) -> dict[str, Any]:
 def type_of_target(keys: Iterable[str]) -> str | None:
     """Return the type of a target by a key that only this type has, None where there is none."""
     given = set(keys)
-    return next((name for key, name in _TYPE_BY_KEY.items() if key in given), None)
+    return next((name for key, name in TYPE_BY_KEY.items() if key in given), None)
 
 
 def is_metric_gate(path: YamlPath) -> bool:

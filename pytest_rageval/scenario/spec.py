@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+
+from pytest_rageval.scenario.json_types import FLAG, NUMBER, TEXT, WHOLE
 
 
 def _refuse_bool(value: Any) -> Any:
@@ -28,6 +32,10 @@ Count = Annotated[int, Field(ge=1), BeforeValidator(_refuse_bool)]
 Share = Annotated[float, Field(gt=0.0, lt=1.0), BeforeValidator(_refuse_bool)]
 Seconds = Annotated[float, Field(gt=0.0, allow_inf_nan=False), BeforeValidator(_refuse_bool)]
 Amount = Weight
+Retries = Annotated[int, Field(ge=0, le=20), BeforeValidator(_refuse_bool)]
+Megabytes = Annotated[
+    float, Field(gt=0.0, le=1_000_000.0, allow_inf_nan=False), BeforeValidator(_refuse_bool)
+]
 Text = Annotated[str, BeforeValidator(_text_of_scalar)]
 Name = Annotated[str, BeforeValidator(_text_of_scalar), Field(min_length=1)]
 
@@ -42,7 +50,40 @@ def _known_encoding(name: str) -> str:
     return name
 
 
-Encoding = Annotated[Name, AfterValidator(_known_encoding)]
+Encoding = Annotated[
+    Name, AfterValidator(_known_encoding), Field(json_schema_extra={"type": "string"})
+]
+
+
+class EditorSchema(GenerateJsonSchema):
+    """Writes the JSON Schema of what pydantic reads: ``'0.5'`` where a number is wanted, too."""
+
+    def int_schema(self, schema: core_schema.IntSchema) -> JsonSchemaValue:
+        """A whole number, also as text unless that is refused."""
+        return super().int_schema(schema) | ({} if schema.get("strict") else WHOLE)
+
+    def float_schema(self, schema: core_schema.FloatSchema) -> JsonSchemaValue:
+        """A number, also as text."""
+        return super().float_schema(schema) | ({} if schema.get("strict") else NUMBER)
+
+    def bool_schema(self, schema: core_schema.BoolSchema) -> JsonSchemaValue:
+        """True or false, and what is read as these."""
+        return super().bool_schema(schema) | FLAG
+
+    def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchemaValue:
+        """A mapping; its keys may be numbers in YAML, which no pattern can be held against."""
+        found = super().dict_schema(schema)
+        found.pop("propertyNames", None)
+        for value in found.pop("patternProperties", {}).values():
+            found["additionalProperties"] = value
+        return found
+
+    def function_before_schema(
+        self, schema: core_schema.BeforeValidatorFunctionSchema
+    ) -> JsonSchemaValue:
+        """A text, also as number where it is read as text."""
+        is_text = schema["function"]["function"] is _text_of_scalar
+        return super().function_before_schema(schema) | (TEXT if is_text else {})
 
 
 class Spec(BaseModel):

@@ -11,6 +11,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from pytest_rageval.errors import Problem, did_you_mean, shorten
+from pytest_rageval.model import value_text
 from pytest_rageval.scenario.data_specs import DatasetSpec
 from pytest_rageval.scenario.model_specs import filled_roles
 from pytest_rageval.scenario.schema import Scenario, conflicts, is_secret, model_in
@@ -196,7 +197,7 @@ def reworded(detail: ErrorDetails) -> str:
             return "must not be empty"
         case _ if kind in _LIMITS:
             sign, name = _LIMITS[kind]
-            return f"expected a number {sign} {context[name]:g}, found {found}"
+            return f"expected a number {sign} {value_text(context[name])}, found {found}"
         case _ if kind in _EXPECTED:
             return f"expected {_EXPECTED[kind]}, found {found}"
     return f"{detail['msg']}, found {found}"

@@ -13,6 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import mul
 from typing import Any, TypeGuard, cast
 
+from pytest_rageval.errors import shorten
+from pytest_rageval.model import is_no_value
+
 DEFAULT_WEIGHT = 1.0
 
 
@@ -24,6 +27,7 @@ def resolve_weight(
     ``default`` also without weights, and for a missing key (None, NaN). Names are compared in
     Unicode NFC, so that a file name from macOS matches the same name typed elsewhere. Text as the
     first argument means the old order, ``resolve_weight(key, weights)``, which is deprecated.
+    Raises ValueError for a weight that is no finite number >= 0.
 
     >>> resolve_weight({"a.pdf": 2.0}, "a.pdf"), resolve_weight({"a.pdf": 2.0}, None, 0.5)
     (2.0, 0.5)
@@ -35,12 +39,34 @@ def resolve_weight(
     if not weights or not isinstance(key, str):
         return default
     if key in weights:
-        return weights[key]
+        return _weight(weights[key], key)
     wanted = unicodedata.normalize("NFC", key)
     for known, weight in weights.items():
         if unicodedata.normalize("NFC", known) == wanted:
-            return weight
+            return _weight(weight, key)
     return default
+
+
+def _weight(value: Any, name: str) -> float:
+    if isinstance(value, float) and 0.0 <= value < math.inf:
+        return value
+    return _finite(value, f"the weight of {name!r}", least=0.0)
+
+
+def _score(value: Any, name: str) -> float | None:
+    return None if value is None or is_no_value(value) else _finite(value, f"the score of {name!r}")
+
+
+def _finite(value: Any, what: str, least: float | None = None) -> float:
+    """Return ``value`` as a float; raises ValueError where it is no finite number, or too low."""
+    try:
+        number = math.nan if isinstance(value, str) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number) or (least is not None and number < least):
+        bound = "" if least is None else f" >= {least:g}"
+        raise ValueError(f"{what} must be a finite number{bound}, found {shorten(repr(value))}")
+    return number
 
 
 def compute_weighted_score(
@@ -48,35 +74,44 @@ def compute_weighted_score(
 ) -> float | None:
     """Return Σ(w·s)/Σw over the metrics that have a score, or None when nothing was scored.
 
-    A score of None or NaN is left out with its weight. Weights for metrics that are not in
-    ``scores`` are ignored. None also when the weights of all scores are 0.
+    A missing score (None, NaN, pandas' NA) is left out with its weight. Weights for metrics that
+    are not in ``scores`` are ignored. None also when the weights of all scores are 0. Raises
+    ValueError for scores that are no finite numbers, and weights that are none >= 0.
 
     >>> compute_weighted_score({"f1": 0.5, "em": None}, {"f1": 2.0})
     0.5
     """
     return weighted_mean(
-        (score, resolve_weight(metric_weights, metric)) for metric, score in scores.items()
+        (_score(score, metric), resolve_weight(metric_weights, metric))
+        for metric, score in scores.items()
     )
 
 
 def weighted_metric_means(
-    rows: Iterable[Mapping[str, Any]],
-    metrics: Sequence[str],
+    score_rows: Iterable[Mapping[str, Any]] | None = None,
+    metrics: Sequence[str] | None = None,
     doc_weights: Mapping[str, float] | None = None,
+    *,
+    rows: Iterable[Mapping[str, Any]] | None = None,
 ) -> dict[str, float | None]:
     """Return for each metric Σ(weight·score)/Σweight over the rows that have a score for it.
 
     A row holds its scores under the metrics' names and its document under ``doc_name``; its weight
     is that of the document, 1 without a document (None, or NaN as pandas reads a blank cell). A
-    metric that no row has a score for has the mean None.
+    metric that no row has a score for has the mean None. ``rows`` is another name of
+    ``score_rows``; one of them and ``metrics`` must be given, else TypeError. Raises ValueError for
+    scores that are no finite numbers, and weights that are none >= 0.
 
     >>> rows = [{"doc_name": "a", "f1": 1.0}, {"doc_name": "b", "f1": 0.0}, {"f1": None}]
     >>> weighted_metric_means(rows, ["f1"], {"a": 3.0})
     {'f1': 0.75}
     """
-    weighted = [(row, resolve_weight(doc_weights, row.get("doc_name"))) for row in rows]
+    given = [one for one in (score_rows, rows) if one is not None]
+    if len(given) != 1 or metrics is None:
+        raise TypeError("weighted_metric_means takes score_rows, metrics and perhaps doc_weights")
+    weighted = [(row, resolve_weight(doc_weights, row.get("doc_name"))) for row in given[0]]
     return {
-        metric: weighted_mean((row.get(metric), weight) for row, weight in weighted)
+        metric: weighted_mean((_score(row.get(metric), metric), weight) for row, weight in weighted)
         for metric in metrics
     }
 

@@ -209,7 +209,7 @@ def test_scenario_page_names_every_option_and_mode_of_no_regression() -> None:
 
 
 def test_scenario_page_names_every_coefficient_of_agreement() -> None:
-    keys = GATE_REGISTRY.get("agreement").keys
+    keys = GATE_REGISTRY.get("agreement").schema["properties"]
     assert {"kappa", "min_labels"} < set(keys)
     assert undocumented("scenario-file.md", keys) == []
 

@@ -7,19 +7,22 @@ prompt alone. Its figures are therefore made anew with whatever version is insta
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
+import math
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from fake_judge import judge, share
 from scripted_models import ScriptedEmbeddings, ScriptedJudge
 
 from pytest_rageval.clients.base import Vector
-from pytest_rageval.metrics.base import Models
+from pytest_rageval.metrics.base import Models, ScoringContext
+from pytest_rageval.metrics.ragas.backend import ragas_version
 from pytest_rageval.metrics.ragas.judge import reply_schema
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import Sample, Score
@@ -115,9 +118,11 @@ TWINS = [
     twin("response_groundedness", "ResponseGroundedness", "answer contexts", 2),
     twin("summary_score", "SummaryScore", "reference_contexts answer", 3),
     twin("summary_score", "SummaryScore", "reference_contexts answer", 3, length_penalty=False),
+    twin("sql_semantic_equivalence", "SQLSemanticEquivalence",
+         "answer reference reference_contexts", 1),
 ]  # fmt: skip
 
-BINARY = ("verdict", "attributed", "noncommittal")
+BINARY = ("verdict", "attributed", "noncommittal", "equivalent")
 NAMES = {
     "question": "user_input",
     "answer": "response",
@@ -283,6 +288,117 @@ def test_entities_of_ragas_are_a_share_but_for_its_divisor() -> None:
     sample = Sample("s", contexts=("It is Berlin.",), references=("Berlin",))
     expected, _ = by_ragas(found, sample)
     assert (expected, by_us(found, sample)[0].value) == (pytest.approx(1 - 1e-8, abs=1e-12), 1.0)
+
+
+TABLES = (
+    "id,name\n1,Ann\n2,Bob\n3,Cy",
+    "id,name\n1,Ann\n2,Bo\n3,Cy",
+    "id,name\n1,Ann\n2,Bo",
+    "id,town\n1,Ann",
+    "id\n",
+    "",
+    "no table",
+    "a,b\n1,2,3\n1",
+)
+TEXTS = (
+    "The capital of France is Paris. It is large.",
+    "Paris is the capital of France. It is large.",
+    "Paris",
+    "北京是中国的首都。",
+    "",
+)
+
+
+def against_ragas(ours: str, ragas_class: str, text: str, other: str, **options: Any) -> None:
+    """Compare our score of a text with that of ragas' own class."""
+    from ragas.metrics import collections
+
+    definition = METRIC_REGISTRY.get(ours)
+    made = definition.make(ours, definition.options.model_validate(options))
+    sample = Sample("s", answer=text, references=(other,))
+    expected = asyncio.run(
+        getattr(collections, ragas_class)(**options).ascore(reference=other, response=text)
+    )
+    found = made.score(sample, ScoringContext())
+    assert found.value == (None if math.isnan(expected.value) else expected.value)
+    assert found.value is not None or found.reason
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("other", TEXTS)
+def test_bleu_of_ragas_is_its_own(text: str, other: str) -> None:
+    """M3: ``bleu`` is another one: NIST's smoothing, and tokens of every script."""
+    pytest.importorskip("sacrebleu")
+    against_ragas("ragas.bleu", "BleuScore", text, other)
+
+
+@pytest.mark.parametrize("mode", ["rows", "columns"])
+@pytest.mark.parametrize("text", TABLES)
+@pytest.mark.parametrize("other", TABLES)
+def test_tables_are_compared_as_by_ragas(text: str, other: str, mode: str) -> None:
+    """M3: a text that is no table is unscored, with the reason."""
+    pytest.importorskip("datacompy")
+    for metric in ("precision", "recall", "f1"):
+        against_ragas("datacompy_score", "DataCompyScore", text, other, mode=mode, metric=metric)
+
+
+def test_the_best_reference_counts_and_one_that_is_no_table_does_not() -> None:
+    """M3: of 3 rows of the answer 2 are as in the first reference; f1 = 2·(2/3)·(2/2)/(5/3)."""
+    pytest.importorskip("datacompy")
+    definition = METRIC_REGISTRY.get("DataCompyScore")
+    made = definition.make("table", definition.options())
+    sample = Sample("s", answer=TABLES[0], references=("a,b\n1,2,3\n1", "id,name\n1,Ann\n2,Bob"))
+    assert made.score(sample, ScoringContext()).value == pytest.approx(0.8)
+
+
+LEFT_OUT = {
+    "MultiModalFaithfulness": "looks at images",
+    "MultiModalRelevance": "looks at images",
+    "AspectCritic": "a criterion in words: must_satisfy, or a rubric",
+    "SimpleCriteriaScore": "a criterion in words: must_satisfy, or a rubric",
+    "FaithfulnesswithHHEM": "needs a model of its own, in this process",
+}
+"""Classes of ragas that need only texts, and are no metric of ours, with the reason."""
+
+
+def leaves(hint: Any) -> set[Any]:
+    """Return the types inside of ``list[str] | None`` and the like."""
+    inside = get_args(hint)
+    return set().union(*map(leaves, inside)) if inside else {hint}
+
+
+def needs_only_texts(metric: type[Any]) -> bool:
+    """Return whether a class of ragas scores one sample by texts; it may ask models."""
+    from ragas.metrics.base import SingleTurnMetric
+    from ragas.metrics.collections import BaseMetric
+
+    if issubclass(metric, BaseMetric):
+        hints = inspect.get_annotations(metric.ascore)
+        given = set().union(*(leaves(hint) for name, hint in hints.items() if name != "return"))
+        return metric is not BaseMetric and given <= {str, type(None)}
+    return issubclass(metric, SingleTurnMetric) and metric is not SingleTurnMetric
+
+
+def test_every_metric_of_ragas_that_needs_only_texts_is_known() -> None:
+    """M3: found in whatever version is installed, of both its generations."""
+    from ragas import metrics
+    from ragas.metrics import collections
+
+    classes = {
+        found.__name__: found
+        for found in (*vars(metrics).values(), *vars(collections).values())
+        if isinstance(found, type)
+    }
+    texts = {name for name, found in classes.items() if needs_only_texts(found)}
+    assert len(texts) > 40
+    fresh = {name for name in texts if METRIC_REGISTRY.canonical(name) is None} - LEFT_OUT.keys()
+    assert not fresh, (
+        f"ragas {ragas_version()} has {', '.join(sorted(fresh))}, which no metric here is called. "
+        "Add its name to the aliases of ours that is the same; or add a row to METRICS in "
+        "metrics/ragas/__init__.py (to METRIC_TABLE, too, where it asks a judge), and a test in "
+        "this file; or name it in LEFT_OUT, with the reason"
+    )
+    assert LEFT_OUT.keys() <= texts, "a reason for a class that ragas has no longer"
 
 
 def test_schemas_are_made_once_for_each_model() -> None:

@@ -14,6 +14,7 @@ from pytest_rageval import extras
 from pytest_rageval.datasets.base import BrokenRow, DataFile, DatasetReader, Row
 from pytest_rageval.datasets.formats.delimited import check_header
 from pytest_rageval.errors import unknown_name
+from pytest_rageval.model import duration_text
 
 
 def read_xlsx(file: DataFile) -> Iterator[Row | BrokenRow]:
@@ -29,7 +30,7 @@ def read_xlsx(file: DataFile) -> Iterator[Row | BrokenRow]:
                 raise file.too_large(limit)
         book = openpyxl.load_workbook(packed, read_only=True, data_only=True)
         sheet = _sheet(book, file)
-        yield from _rows(file, sheet, _merged(packed, sheet))
+        yield from _rows(file, sheet, _gaps(packed, sheet))
         book.close()
     except _DAMAGE as error:
         raise file.refuse(f"not a readable workbook: {error}") from error
@@ -42,36 +43,61 @@ _DAMAGE = (
 )
 
 
-class _Range(NamedTuple):
-    """Merged cells: only the first one has a value."""
+class _Gap(NamedTuple):
+    """Cells that look filled in a spreadsheet program, and of which the file has no value."""
 
     top: int
     bottom: int
     left: int
     right: int
-    ref: str
+    what: str
+    repair: str
+
+    def covers(self, line: int) -> bool:
+        """Return whether it takes a value from this line: the first merged cell has its own."""
+        return self.repair != _UNMERGE or line > self.top or self.right > self.left
 
 
-_MERGED = re.compile(
-    rb'<(?:\w+:)?mergeCell\s[^>]*?ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"'
+_UNMERGE = "only the first of them has a value: unmerge them, and fill in each one"
+_SAVE = (
+    "the file does not hold its value: open it in a spreadsheet program and save it there, or "
+    "export CSV"
 )
+_CELLS = rb"([A-Z]{1,3})(\d{1,7})"
+_GAP = re.compile(
+    rb'<(?:\w+:)?mergeCell\s[^>]*?ref="' + _CELLS + rb":" + _CELLS + rb'"'
+    rb'|<(?:\w+:)?c\s([^>]*?\br="' + _CELLS + rb'"[^>]*)>\s*<(?:\w+:)?f\b[^>]*(?:/>|>[^<]*</[^>]*>)'
+    rb"\s*(<(?:\w+:)?v\s*(?:/>|>\s*</[^>]*>))?\s*</(?:\w+:)?c>"
+)
+_LONGEST = 2**16  # a cell with its formula, which has at most 8,192 characters
 
 
-def _merged(packed: io.BytesIO, sheet: Any) -> list[_Range]:
-    """Return the merged cells of a sheet, from the top; openpyxl omits them when streaming rows."""
+def _gaps(packed: io.BytesIO, sheet: Any) -> list[_Gap]:
+    """Return merged cells and formulas without a value, from the top; openpyxl shows neither."""
     part = getattr(sheet, "_worksheet_path", None)
     if part is None:
         return []
-    found, rest = [], b""
+    found, rest = list[_Gap](), b""
     with zipfile.ZipFile(packed) as archive, archive.open(part) as stream:
         while chunk := stream.read(2**20):
             text, end = rest + chunk, 0
-            for match in _MERGED.finditer(text):
-                left, top, right, bottom = (group.decode() for group in match.groups())
-                ref, end = f"{left}{top}:{right}{bottom}", match.end()
-                found.append(_Range(int(top), int(bottom), _number(left), _number(right), ref))
-            rest = text[max(end, len(text) - 200) :]
+            for match in _GAP.finditer(text):
+                found += _gap(match)
+                end = match.end()
+            rest = text[max(end, len(text) - _LONGEST) :]
     return sorted(found)
+
+
+def _gap(match: re.Match[bytes]) -> Iterator[_Gap]:
+    left, top, right, bottom, cell, column, line, value = (
+        (group or b"").decode() for group in match.groups()
+    )
+    if left:
+        what = f"cells {left}{top}:{right}{bottom} are merged"
+        yield _Gap(int(top), int(bottom), _number(left), _number(right), what, _UNMERGE)
+    elif not (value and 't="str"' in cell):  # which is an empty text, and saved
+        what, at = f"cell {column}{line} is a formula", _number(column)
+        yield _Gap(int(line), int(line), at, at, what, _SAVE)
 
 
 def _number(letters: str) -> int:
@@ -82,31 +108,33 @@ def _number(letters: str) -> int:
     return number
 
 
-def _rows(file: DataFile, sheet: Any, merged: list[_Range]) -> Iterator[Row | BrokenRow]:
+def _rows(file: DataFile, sheet: Any, gaps: list[_Gap]) -> Iterator[Row | BrokenRow]:
     records = sheet.iter_rows(values_only=True)
-    header = check_header(file, [str(_cell(cell) or "") for cell in next(records, ())])
+    names = [str(_cell(cell) or "") for cell in next(records, ())]
+    if gaps and gaps[0].top == 1 and gaps[0].repair == _SAVE:
+        # Its column would have no name, and be no part of the table.
+        raise file.refuse(f"the header's {gaps[0].what}; {_SAVE}")
+    header = check_header(file, names)
     named = {at for at, name in enumerate(header, start=1) if name}
-    # Notes next to the table may be merged, cells of the table may not.
-    merged = [one for one in merged if not named.isdisjoint(range(one.left, one.right + 1))]
-    if merged and merged[0].top == 1:
-        raise file.refuse(f"the header's cells {merged[0].ref} are merged; {_UNMERGE}")
-    number, at, open_ranges = 0, 0, list[_Range]()
+    # Notes next to the table may have gaps, the table may not.
+    gaps = [one for one in gaps if not named.isdisjoint(range(one.left, one.right + 1))]
+    if gaps and gaps[0].top == 1:
+        raise file.refuse(f"the header's {gaps[0].what}; {gaps[0].repair}")
+    number, at, open_gaps = 0, 0, list[_Gap]()
     for line, record in enumerate(records, start=2):
-        open_ranges = [one for one in open_ranges if one.bottom >= line]
-        while at < len(merged) and merged[at].top <= line:
-            open_ranges.append(merged[at])
+        open_gaps = [one for one in open_gaps if one.bottom >= line]
+        while at < len(gaps) and gaps[at].top <= line:
+            open_gaps.append(gaps[at])
             at += 1
         cells = [_cell(cell) for cell in record]
-        if any(cell is not None for cell in cells):
+        lost = [one for one in open_gaps if one.covers(line)]
+        is_formula = any(one.repair == _SAVE for one in lost)
+        if is_formula or any(cell is not None for cell in cells):
             number += 1
-            lost = [one for one in open_ranges if line > one.top or one.right > one.left]
             if lost:
-                yield BrokenRow(number, line, f"the cells {lost[0].ref} are merged; {_UNMERGE}")
+                yield BrokenRow(number, line, f"the {lost[0].what}; {lost[0].repair}")
             else:
                 yield _row(file, header, cells, number, line)
-
-
-_UNMERGE = "only the first of them has a value: unmerge them, and fill in each one"
 
 
 def _sheet(book: Any, file: DataFile) -> Any:
@@ -138,7 +166,7 @@ def _cell(value: Any) -> Any:
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     if isinstance(value, datetime.timedelta):
-        return str(value)
+        return duration_text(value)
     if isinstance(value, str):
         return value if value.strip() else None
     return value

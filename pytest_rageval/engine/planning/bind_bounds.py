@@ -19,7 +19,14 @@ from pytest_rageval.gates.base import (
     targets_of,
     without_own_keys,
 )
-from pytest_rageval.model import WEIGHTED_SCORE, Bound, Case, MetricColumn, ScenarioInfo
+from pytest_rageval.model import (
+    WEIGHTED_SCORE,
+    Bound,
+    Case,
+    MetricColumn,
+    ScenarioInfo,
+    value_text,
+)
 from pytest_rageval.scenario.metric_specs import ThresholdSpec
 from pytest_rageval.stats.groups import ungrouped
 from pytest_rageval.stats.weights import resolve_weight
@@ -65,7 +72,8 @@ def bind_thresholds(binding: Binding, metrics: Sequence[BoundMetric]) -> dict[st
         low, high = columns[name].range
         for end in (bound.min, bound.max):
             if end is not None and not low <= end <= high:
-                message = f"thresholds.{name}: {end:g} is outside the range {low:g}..{high:g}"
+                found = value_text(end)  # all digits: 1.0000000005 is no 1
+                message = f"thresholds.{name}: {found} is outside the range {low:g}..{high:g}"
                 binding.problem(message, "thresholds", name)
     return thresholds
 

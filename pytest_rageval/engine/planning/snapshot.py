@@ -58,15 +58,17 @@ def _without_secrets(model: dict[str, Any]) -> dict[str, Any]:
     what is added to requests, the names.
     """
     shown = dict(model)
-    if model.get("headers"):
+    headers, body, url = (model.get(key) for key in ("headers", "extra_body", "base_url"))
+    # Those of a target are not checked yet, and may be of any type.
+    if headers:
         shown["headers"] = {
-            name: value if _REFERENCE.fullmatch(value) else "***"
-            for name, value in model["headers"].items()
+            name: value if _REFERENCE.fullmatch(str(value)) else "***"
+            for name, value in (headers if isinstance(headers, dict) else {}).items()
         }
-    if model.get("extra_body"):
-        shown["extra_body"] = dict.fromkeys(model["extra_body"], "***")
-    if model.get("base_url"):
-        shown["base_url"] = shown_url(model["base_url"])
+    if body:
+        shown["extra_body"] = dict.fromkeys(body if isinstance(body, dict) else (), "***")
+    if url:
+        shown["base_url"] = shown_url(str(url))
     return shown
 
 

@@ -12,7 +12,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from pytest_rageval.metrics.base import JudgedMetric, MetricDefinition, MetricInfo
+from pytest_rageval.metrics.base import (
+    JudgedMetric,
+    Metric,
+    MetricDefinition,
+    MetricInfo,
+    NoOptions,
+)
 from pytest_rageval.metrics.ragas import options
 from pytest_rageval.metrics.similarity import COSINE_RANGE
 
@@ -61,6 +67,28 @@ def _definition(
     )
     info = replace(info, **known)
     make = _make(info, f"{needs} {optional} {from_column}", optional)
+    return MetricDefinition(info, make, chosen, preload=preload)
+
+
+def _of_texts(
+    name: str,
+    ragas_class: str,
+    package: str,
+    aliases: tuple[str, ...] = (),
+    chosen: type[NoOptions] = NoOptions,
+) -> MetricDefinition:
+    """Return a metric that ragas computes from the answer and a reference, without a model.
+
+    ``ragas.NAME`` is its own form of a metric of ours called NAME.
+    """
+
+    def make(given: str, options: Any) -> Metric:
+        from pytest_rageval.metrics.ragas.texts import TextMetric
+
+        return TextMetric(given, options, ragas_class, package)
+
+    needs = frozenset({"answer", "references"})
+    info = MetricInfo(name, needs, aliases, extra="ragas-texts", empty_is_worst=True)
     return MetricDefinition(info, make, chosen, preload=preload)
 
 
@@ -194,5 +222,20 @@ METRICS = (
         "reference_contexts answer",
         ("SummaryScore", "summarization_score", "SummarizationScore"),
         options.SummaryOptions,
+    ),
+    _definition(
+        "sql_semantic_equivalence",
+        "answer references",
+        ("SQLSemanticEquivalence", "LLMSQLEquivalence", "llm_sql_equivalence_with_reference"),
+        options.ReferenceOptions,
+        optional="reference_contexts",
+    ),
+    _of_texts("ragas.bleu", "BleuScore", "sacrebleu"),
+    _of_texts(
+        "datacompy_score",
+        "DataCompyScore",
+        "datacompy",
+        ("DataCompyScore", "data_compare_score"),
+        options.TableOptions,
     ),
 )

@@ -40,17 +40,23 @@ class Ragas:
     prompt_base: type[Any]
 
 
-def require_ragas(metric: str) -> None:
+def require_ragas(metric: str, also: str = "") -> None:
     """Raise MissingExtraError, with the pip command, unless the extra is installed.
 
-    It imports nothing, so it takes no time.
+    ``also`` is a package that ragas needs for this metric alone. Nothing is imported, so it takes
+    no time.
     """
-    missing = _missing()
+    missing = _missing() or ("" if not also or installed(also) else also)
     if missing:
-        raise MissingExtraError(
-            f"the metric {metric!r} needs the package {missing!r}: "
-            'pip install "pytest-rageval[ragas]"'
-        )
+        raise missing_package(metric, missing, extra="ragas-texts" if also else "ragas")
+
+
+def missing_package(
+    metric: str, package: str, why: str = "", extra: str = "ragas-texts"
+) -> MissingExtraError:
+    """Return the error for a package that is absent, or of a version that ragas refuses."""
+    message = f"the metric {metric!r} needs the package {package!r}{why}"
+    return MissingExtraError(f'{message}: pip install "pytest-rageval[{extra}]"')
 
 
 @cache

@@ -26,5 +26,6 @@ METRIC_TABLE: Final[Mapping[str, tuple[str, Ask]]] = {
     "context_relevance": ("ContextRelevance", ratings.context_relevance),
     "response_groundedness": ("ResponseGroundedness", ratings.response_groundedness),
     "summary_score": ("SummaryScore", ratings.summary_score),
+    "sql_semantic_equivalence": ("SQLSemanticEquivalence", ratings.sql_equivalence),
 }
 """By the names of the metrics."""

@@ -186,6 +186,13 @@ class InstanceRubricsOptions(ReferenceOptions):
         return replace(info, range=(float(low), float(high)))
 
 
+class TableOptions(NoOptions):
+    """What is counted of two tables, under ragas' names."""
+
+    mode: Literal["rows", "columns"] = Field("rows", description="what must be equal as a whole")
+    metric: Literal["precision", "recall", "f1"] = Field("f1", description="which figure it is")
+
+
 class SummaryOptions(RagasOptions):
     """How much a short summary counts."""
 

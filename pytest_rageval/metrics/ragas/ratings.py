@@ -87,6 +87,20 @@ async def _rated(
     )
 
 
+async def sql_equivalence(request: Request) -> Finding:
+    """Have two SQL queries explained and compared; the reference_contexts are the schema."""
+    inputs = {
+        "reference": request.reference,
+        "response": request.answer,
+        "database_schema": "\n".join(request.reference_contexts),
+    }
+    reply = await request.judge.ask("equivalence_prompt", inputs)
+    explained = {"answer": reply.response_explanation, "reference": reply.reference_explanation}
+    verdict = "equivalent" if reply.equivalent else "not equivalent"
+    said = "; ".join(f"the {name}: {brief(text)}" for name, text in explained.items())
+    return Finding(f"{verdict}; {said}", {"equivalent": reply.equivalent, **explained})
+
+
 async def summary_score(request: Request) -> Finding:
     """Ask questions about the source, then whether the answer, a summary of it, answers them."""
     text = "\n".join(request.reference_contexts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -48,7 +48,7 @@ def translate(tree: YamlTree, given: Collection[YamlPath] = ()) -> list[str]:
         tree.data.setdefault("empty_answer", None)  # its metrics decide, as in ragas
         warnings = [*_leave_keys_out(tree), *_leave_copies_out(tree)]
     for old, new in _MOVES:
-        if tree.has(old) and _is_said(tree, new):
+        if tree.has(old) and is_said(tree.data, new):
             message = f"{old[0]} and {new[0]} say the same; keep one of them"
             tree.problem(old, message)
             tree.data.pop(old[0])
@@ -94,11 +94,11 @@ def _leave_copies_out(tree: YamlTree) -> list[str]:
     return [f"metrics: {shorten(repr(name))} is named twice, and counts once" for name in copies]
 
 
-def _is_said(tree: YamlTree, path: YamlPath) -> bool:
+def is_said(data: Mapping[str | int, Any], path: YamlPath) -> bool:
     """Return whether our key says it already: a ``judge`` without a model says the rest alone."""
-    said = tree.data.get(path[0])
+    said = data.get(path[0])
     if len(path) == 1 or not isinstance(said, dict | None):
-        return path[0] in tree.data
+        return path[0] in data
     said = said or {}
     return bool({path[1], "profile"} & said.keys())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import io
+import re
 import zipfile
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -80,6 +81,19 @@ def test_dates_and_times_are_iso_text(samples: Samples) -> None:
     assert isinstance(found.metadata["took"], str)
 
 
+def test_durations_are_what_the_workbook_shows(samples: Samples) -> None:
+    """M8: [h]:mm:ss, which has no days; a time of day has the same form."""
+    spans = {
+        "26:00:00": datetime.timedelta(days=1, hours=2),
+        "00:01:30.500000": datetime.timedelta(seconds=90.5),
+        "-01:30:00": -datetime.timedelta(minutes=90),
+    }
+    names = [f"took {at}" for at in range(len(spans))]
+    content = workbook(["answer", "references", *names], ["x", "y", *spans.values()])
+    (found,) = samples("r.xlsx", content)
+    assert [found.metadata[name] for name in names] == list(spans)
+
+
 def test_a_date_without_a_time_has_none(samples: Samples) -> None:
     """F4: a workbook keeps it as midnight."""
     days = [datetime.date(2024, 5, 6), datetime.datetime(2024, 5, 6, 0, 0, 1)]
@@ -121,6 +135,62 @@ def test_a_header_with_merged_cells_is_refused(refused: Refused) -> None:
     """F4."""
     (problem,) = refused("r.xlsx", merged("B1:C1"))
     assert problem.startswith("r.xlsx: the header's cells B1:C1 are merged; only the first")
+
+
+def test_a_formula_without_a_saved_value_says_so(
+    load: Load, invalid: Callable[..., dict[int, InvalidRow]]
+) -> None:
+    """M8: programs write formulas, and only a spreadsheet program their values."""
+    content = workbook(
+        ["answer", "references", "note"],
+        ["=A9", "x", "n"],
+        ["y", "y", "n"],
+        ["=A9", '=CONCATENATE("<a>", B3)', "=C9"],  # blank, if one does not look
+    )
+    found = invalid("r.xlsx", content)
+    assert {row: case.reason.partition(";")[0] for row, case in found.items()} == {
+        1: "the cell A2 is a formula",
+        3: "the cell A4 is a formula",
+    }
+    assert found[1].reason.endswith(
+        "the file does not hold its value: open it in a spreadsheet program and save it there, or "
+        "export CSV"
+    )
+    assert len(load("r.xlsx", content).cases) == 3
+
+
+def with_cell(content: bytes, cell: str) -> bytes:
+    """Return a workbook with another cell A2."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as source, zipfile.ZipFile(packed, "w") as made:
+        for member in source.infolist():
+            text = source.read(member).decode()
+            made.writestr(member, re.sub('<c r="A2".*?</c>', cell, text))
+    return packed.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("cell", "answer"),
+    [
+        ('<c r="A2" t="str"><f>A9</f><v>thirty</v></c>', "thirty"),
+        ('<c r="A2"><f>A9</f><v>30</v></c>', "30"),
+        ('<c r="A2" t="str"><f>A9</f><v></v></c>', None),  # how an empty text is saved
+    ],
+)
+def test_a_formula_with_its_value_is_the_value(
+    samples: Samples, cell: str, answer: str | None
+) -> None:
+    """M8."""
+    content = workbook(["answer", "references"], ["=A9", "x"])
+    assert samples("r.xlsx", with_cell(content, cell))[0].answer == answer
+
+
+def test_formulas_beside_the_table_are_nothing_to_it(samples: Samples, refused: Refused) -> None:
+    """M8: in the header, they may be the name of a column."""
+    content = workbook(["answer", "references"], ["x", "y", "=1+1"])
+    assert samples("r.xlsx", content)[0].answer == "x"
+    (problem,) = refused("r.xlsx", workbook(["answer", "references", "=A1"], ["x", "y", "z"]))
+    assert problem.startswith("r.xlsx: the header's cell C1 is a formula; the file does not hold")
 
 
 def test_a_sheet_is_chosen_by_its_name(samples: Samples, refused: Refused) -> None:

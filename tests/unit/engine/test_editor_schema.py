@@ -105,11 +105,13 @@ CHANGES: list[tuple[Mapping[str, Any], bool]] = [
     ({"metrics": [{"f1": {"normalizer": "squad", "name": "g", "x-own": 1}}, {"em": None}]}, True),
     ({"metrics": [{"f1": {"use": "a:b", "words": 3}}]}, True),
     ({"gates": {"by": {"doc_name": {"f1": {"quantile": {"0.1": 0.3}}}}, "x-own": "any"}}, True),
+    ({"gates": {"f1": {"quantile": {0.1: 0.3, 0.5: {"min": 0.5}}}}}, True),  # as YAML has it
+    ({"gates": {"f1": {"quantile": {"q": 0.1}}}}, False),
     ({"gates": {"no_regression": {"baseline": "main", "max_drop": "5%"}}}, True),
     ({"compare": {"baseline": "main", "metrics": ["my_own", "weighted_score"]}}, True),
     ({"dataset": [{"answer": "x"}], "x-own": 1}, True),
     ({"dataset": {"path": "rows.jsonl"}, "thresholds": {"f1": {"max": 0.5}}}, True),
-    ({"dataset": 7}, False),
+    ({"dataset": True}, False),
     ({"metrics": [{"f1": {"normaliser": "squad"}}]}, False),
     ({"metrics": [{"f1": {"normalizer": "none"}}]}, False),
     ({"metrics": [{"hit_rate": {"k": 0}}]}, False),
@@ -126,7 +128,43 @@ CHANGES: list[tuple[Mapping[str, Any], bool]] = [
     ({"variants": {"a": None, "b": {"embedding": {"batch_size": "many"}}}}, False),
     ({"variants": {"a": None, "b": {"name": "other"}}}, False),
     ({"judge": {"temperature": 0}}, False),
+    ({"variants": {"a": None, "b": {"dataset": {"limit": 3}, "compare": {"alpha": 0.1}}}}, True),
+    ({"variants": {"a": None, "b": {"dataset": {"limit": 0}}}}, False),
 ]
+
+FOUND: list[tuple[Mapping[str, Any], bool]] = [
+    ({"name": 5}, True),
+    ({"gates": {"f1": "0.5"}, "metric_weights": {"em": "1e-2"}}, True),
+    ({"gates": {"no_regression": {"baseline": "main", "min_pairs": "0.5"}}}, True),
+    ({"mode": "batch"}, False),
+    ({"gates": {"no_regression": {"mode": "sig"}}}, False),
+    ({"gates": {"no_regression": {"correction": "bonf"}}}, False),
+    ({"gates": {"no_regression": {"min_pairs": 2}}}, False),
+    ({"gates": {"no_regression": 0.02}}, False),
+    ({"ir_metrics": ["recall"], "ks": [0]}, False),
+    ({"dataset": {"path": "r.jsonl", "limit": 0}}, False),
+    ({"dataset": {"path": "r.jsonl", "max_mb": 0}}, False),
+    ({"gates": {"f1": {"agreement": {"min_labels": 5}}}}, False),
+    ({"metrics": None}, False),
+]
+
+
+@pytest.mark.parametrize(("change", "is_valid"), FOUND)
+def test_what_was_found_to_differ_from_the_loader(
+    change: Mapping[str, Any], is_valid: bool
+) -> None:
+    """M6: all else is compared in test_schema_and_loader.py."""
+    jsonschema = pytest.importorskip("jsonschema")
+    validator = jsonschema.Draft202012Validator(editor_schema())
+    assert validator.is_valid({**SCENARIO, **change}) is is_valid
+
+
+def test_a_missing_key_is_named() -> None:
+    """M6: editors show the message as it is."""
+    jsonschema = pytest.importorskip("jsonschema")
+    validator = jsonschema.Draft202012Validator(editor_schema())
+    error = jsonschema.exceptions.best_match(validator.iter_errors({"name": "s", "dataset": "d"}))
+    assert error.message == "'metrics' is a required property"
 
 
 @pytest.mark.parametrize(("change", "is_valid"), CHANGES)

@@ -45,6 +45,9 @@ NEEDS = {
     "context_relevance": ({Q, C}, JUDGE),
     "response_groundedness": ({A, C}, JUDGE),
     "summary_score": ({RC, A}, JUDGE),
+    "sql_semantic_equivalence": ({A, R}, JUDGE),
+    "ragas.bleu": ({A, R}, set()),
+    "datacompy_score": ({A, R}, set()),
 }
 
 Clear = Callable[[], None]
@@ -76,11 +79,28 @@ def test_needs_and_models_of_every_metric() -> None:
     """C1: what a row must have, and which model is asked, is known before anything is."""
     found = {one.name: (set(one.info.needs), set(one.info.asks)) for one in METRICS}
     assert found == NEEDS
-    assert {one.info.extra for one in METRICS} == {"ragas"}
+    assert {one.info.extra for one in METRICS if one.info.asks} == {"ragas"}
+    assert {one.info.extra for one in METRICS if not one.info.asks} == {"ragas-texts"}
+
+
+@pytest.mark.parametrize(
+    ("metric", "package"), [("ragas.bleu", "sacrebleu"), ("datacompy_score", "datacompy")]
+)
+def test_what_ragas_needs_for_one_metric_is_named(
+    clear: Clear, monkeypatch: pytest.MonkeyPatch, metric: str, package: str
+) -> None:
+    """M3: the package, and the extra that has a version of it that ragas knows."""
+    monkeypatch.setattr(backend, "installed", lambda module: module != package)
+    definition = METRIC_REGISTRY.get(metric)
+    message = (
+        rf"'{metric}' needs the package '{package}': pip install \"pytest-rageval\[ragas-texts\]"
+    )
+    with pytest.raises(MissingExtraError, match=message):
+        definition.make(metric, definition.options())
 
 
 def test_every_metric_has_its_row_in_the_table() -> None:
-    assert list(METRIC_TABLE) == [one.name for one in METRICS]
+    assert list(METRIC_TABLE) == [one.name for one in METRICS if one.info.asks]
 
 
 def test_lower_is_better_for_noise_alone() -> None:
@@ -105,6 +125,8 @@ def test_lower_is_better_for_noise_alone() -> None:
         ("rubrics_score", "domain_specific_rubrics"),
         ("InstanceRubrics", "instance_specific_rubrics"),
         ("nv_accuracy", "answer_accuracy"),
+        ("SQLSemanticEquivalence", "sql_semantic_equivalence"),
+        ("DataCompyScore", "datacompy_score"),
     ],
 )
 def test_both_generations_of_names_are_known(alias: str, name: str) -> None:

@@ -356,6 +356,17 @@ def test_invalid_rows_are_counted(result: Made) -> None:
     assert said in made
 
 
+@pytest.mark.parametrize(
+    ("weight", "shown"), [(0.2, "0.20"), (1.0, "1.00"), (0.125, "0.125"), (1e-7, "1e-07")]
+)
+def test_weights_there_have_two_decimals_or_all_they_need(
+    result: Made, weight: float, shown: str
+) -> None:
+    """M8: as rag_eval prints them, but none is shown as another one."""
+    made = lines(result([sample("a", 0, 1.0)], MetricColumn("f1", weight)))
+    assert any(line.startswith("- f1: ") and line.endswith(f"(w={shown})") for line in made)
+
+
 def test_the_means_are_also_in_the_lines_of_rag_eval(result: Made) -> None:
     """F6: (0.35 * 0.8123 + 0.65 * 0.7609) / 1 = 0.284305 + 0.494585 = 0.77889."""
     columns = (MetricColumn("faithfulness", 0.35), MetricColumn("context_recall", 0.65))

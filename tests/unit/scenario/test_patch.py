@@ -475,6 +475,63 @@ def test_the_rest_of_a_judge_stands_beside_the_model_of_a_rag_eval_file(scenario
     assert (judge.model, judge.temperature) == ("b", 0.2)
 
 
+BOTH = """\
+scenario_name: s
+dataset: r.jsonl
+judge_model: a  # !
+judge: {temperature: 0.2}
+embedding_model: e
+embedding: {batch_size: 8}
+metrics: [em]
+"""
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"judge": {"model": "b"}, "embedding": {"model": "f"}},
+        {"judge": "b", "embedding": "f"},
+        {"judge.model": "b", "embedding_model": "f"},
+    ],
+)
+def test_a_model_is_written_where_the_file_says_it(scenario: Any, changes: Any) -> None:
+    """M1: beside ``judge``, which says the rest."""
+    path = scenario(BOTH)
+    names, _, fresh = patched(path, changes)
+    assert names == ("judge_model", "embedding_model")
+    assert fresh == ["judge_model: b  # !\n", "embedding_model: f\n"]
+    found = load_scenario(path).scenario
+    assert found.judge is not None
+    assert (found.judge.model, found.judge.temperature) == ("b", 0.2)
+
+
+def test_twice_is_as_once(scenario: Any) -> None:
+    """M1: the first patch adds ``judge`` beside ``judge_model``, the second finds both."""
+    path = scenario("scenario_name: s\ndataset: r.jsonl\njudge_model: a\nmetrics: [em]\n")
+    for model in ("b", "c"):
+        names = patch_scenario(path, {"judge": {"model": model, "temperature": 0.2}})
+        assert "judge_model" in names
+        found = load_scenario(path).scenario.judge
+        assert found is not None
+        assert (found.model, found.temperature) == (model, 0.2)
+
+
+def test_a_judge_that_is_taken_out_is_gone_by_both_names(scenario: Any) -> None:
+    """M1: what would stay, would judge on, or need a model."""
+    path = scenario(BOTH)
+    names, gone, fresh = patched(path, {"judge": None})
+    assert names == ("judge", "judge_model")
+    assert (gone, fresh) == (["judge_model: a  # !\n", "judge: {temperature: 0.2}\n"], [])
+
+
+def test_a_model_that_both_names_say_is_written_under_ours(scenario: Any) -> None:
+    """M1: a patch does not repair what is wrong with the file already."""
+    path = scenario(BOTH.replace("{temperature", "{model: j, temperature"))
+    names, _, fresh = patched(path, {"judge": {"model": "b"}})
+    assert names == ("judge.model",)
+    assert fresh == ["judge: {model: b, temperature: 0.2}\n"]
+
+
 @pytest.mark.parametrize(
     ("text", "changes", "lost"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -144,3 +145,68 @@ def test_only_weights_of_an_unusual_size_are_scaled(
     weights: list[float], tamed: list[float]
 ) -> None:
     assert tame(weights) == tamed
+
+
+def test_the_keyword_of_the_source_system_and_our_own() -> None:
+    """M2: ``score_rows``."""
+    rows = [{"f1": 1.0}, {"f1": 0.5}]
+    assert weighted_metric_means(score_rows=rows, metrics=["f1"]) == {"f1": 0.75}
+    assert weighted_metric_means(rows=rows, metrics=["f1"]) == {"f1": 0.75}
+    for given in ({"score_rows": rows}, {"metrics": ["f1"]}, {"rows": rows, "score_rows": rows}):
+        with pytest.raises(TypeError, match="takes score_rows, metrics"):
+            weighted_metric_means(**given)
+
+
+class NAType:
+    """As pandas': it is no number, and equals nothing, itself included."""
+
+    def __eq__(self, other: object) -> NAType:  # type: ignore[override]
+        return self
+
+    __ne__ = __eq__  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
+
+    def __bool__(self) -> bool:
+        raise TypeError("boolean value of NA is ambiguous")
+
+
+def not_a_value() -> object:
+    try:
+        import pandas
+    except ImportError:
+        return NAType()
+    return pandas.NA
+
+
+@pytest.mark.parametrize("missing", [NAType(), not_a_value()], ids=["stand-in", "pandas"])
+def test_na_of_pandas_is_missing(missing: Any) -> None:
+    """M2: as a score, and as the name of a document. (3·1 + 1·0) / 4."""
+    assert compute_weighted_score({"a": 0.5, "b": missing}) == 0.5
+    rows = [
+        {"doc_name": "a", "f1": 1.0},
+        {"doc_name": missing, "f1": 0.0},
+        {"doc_name": "a", "f1": missing},
+    ]
+    assert weighted_metric_means(rows, ["f1"], {"a": 3.0}) == {"f1": 0.75}
+
+
+@pytest.mark.parametrize("odd", [math.inf, -math.inf, "0.5", pytest.param(10**400, id="huge")])
+def test_a_score_that_is_no_finite_number_is_refused(odd: Any) -> None:
+    """M2: one infinite score would be the mean."""
+    message = "the score of 'f1' must be a finite number, found "
+    with pytest.raises(ValueError, match=message):
+        compute_weighted_score({"f1": odd})
+    with pytest.raises(ValueError, match=message):
+        weighted_metric_means([{"f1": 1.0}, {"f1": odd}], ["f1"])
+
+
+@pytest.mark.parametrize("odd", [math.inf, NAN, -0.5, None, "1", pytest.param(10**400, id="huge")])
+def test_a_weight_that_is_no_finite_number_from_zero_on_is_refused(odd: Any) -> None:
+    """M2: weights of -1 and 1 would divide by zero, others turn the sign of a mean."""
+    message = "the weight of 'a' must be a finite number >= 0, found "
+    with pytest.raises(ValueError, match=message):
+        resolve_weight({"a": odd}, "a")
+    with pytest.raises(ValueError, match=message):
+        compute_weighted_score({"a": 0.5, "b": 1.0}, {"a": odd})
+    with pytest.raises(ValueError, match=message):
+        weighted_metric_means([{"doc_name": "a", "f1": 1.0}], ["f1"], {"a": odd})
