@@ -65,11 +65,16 @@ def as_yaml(chance: random.Random, tree: Any) -> bytes:
     """Return a tree as YAML, which JSON is, too."""
     if chance.random() < 0.5:
         try:
-            text = _filled(lambda one: yaml.safe_dump(one, allow_unicode=True), tree)
-            return text.encode("utf-8", "surrogatepass")
-        except yaml.YAMLError:
+            return _filled(_dumped, tree).encode()
+        except (yaml.YAMLError, UnicodeError):
             pass
     return json_text(tree).encode()
+
+
+def _dumped(tree: Any) -> str:
+    return str(
+        yaml.dump(tree, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), allow_unicode=True)
+    )
 
 
 def as_sets(_: random.Random, tree: Any) -> bytes:

@@ -208,6 +208,10 @@ class _Scanner(yaml.SafeLoader):
         if self.flow_level <= CUT_DEPTH:
             super().save_possible_simple_key()
 
+    def stale_possible_simple_keys(self) -> None:
+        if self.flow_level <= CUT_DEPTH:
+            super().stale_possible_simple_keys()
+
 
 def _cut(text: str) -> str:
     """Return YAML without what is nested far too deep; all else stays on its line.
