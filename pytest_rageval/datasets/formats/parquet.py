@@ -49,16 +49,13 @@ def read_parquet(file: DataFile) -> Iterator[Row | BrokenRow]:
 def _rows_at_once(metadata: Any, limit: int) -> int:
     """Return how many rows to unpack at a time; 0 for a file with more than ``limit`` bytes.
 
-    The sizes in the file count repeated values once: unpacked, each row may hold the largest
-    column, and has at least ``_ROW_BYTES``.
+    The sizes in the file count repeated values once: unpacked, each row may hold all of a group,
+    and has at least ``_ROW_BYTES``. Of single columns pyarrow has sizes, too, but where those are
+    damaged, asking for them ends the process.
     """
-    groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
-    if sum(group.total_byte_size for group in groups) > limit:
+    sizes = [metadata.row_group(at).total_byte_size for at in range(metadata.num_row_groups)]
+    if sum(sizes) > limit or metadata.num_rows * _ROW_BYTES > limit:
         return 0
-    if metadata.num_rows * _ROW_BYTES > limit:
-        return 0
-    columns = range(metadata.num_columns)
-    sizes = [group.column(at).total_uncompressed_size for group in groups for at in columns]
     return int(max(4, min(1024, limit // max([1, *sizes]))))
 
 

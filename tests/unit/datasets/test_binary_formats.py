@@ -5,8 +5,12 @@ from __future__ import annotations
 import datetime
 import io
 import re
+import subprocess
+import sys
+import textwrap
 import zipfile
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -347,6 +351,30 @@ def test_a_cell_may_spell_a_list_and_what_is_left_of_one_is_invalid(load: Load, 
     assert "cannot be read as one" in second.reason
     assert isinstance(third, Sample)
     assert third.references == ("[1] a",)
+
+
+def test_no_damage_of_a_parquet_file_ends_the_process(tmp_path: Path) -> None:
+    """X7: pyarrow ends it where it is asked for the sizes of a column whose type is damaged."""
+    raw = parquet(answer=["x"])
+    (tmp_path / "r.parquet").write_bytes(raw)
+    script = """
+        from pathlib import Path
+        from pytest_rageval.datasets.load import load_dataset
+        from pytest_rageval.errors import ScenarioError
+        from pytest_rageval.scenario.data_specs import DatasetSpec
+        raw, ended = Path("r.parquet").read_bytes(), set()
+        for at in range(len(raw)):
+            Path("r.parquet").write_bytes(raw[:at] + bytes([10]) + raw[at + 1:])
+            try:
+                load_dataset(DatasetSpec(path="r.parquet"), Path(), "s.yaml:1")
+                ended.add("read")
+            except ScenarioError:
+                ended.add("refused")
+        print(sorted(ended))
+    """
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "['read', 'refused']\n", "")
 
 
 def test_blank_answers_of_a_workbook_and_of_parquet_may_be_empty_ones(samples: Samples) -> None:
