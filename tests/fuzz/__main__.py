@@ -10,19 +10,20 @@ than five seconds or four gigabytes, or where a run was green for nothing.
 from __future__ import annotations
 
 import argparse
-import functools
+import itertools
 import multiprocessing
 import sys
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from fuzz_cases import make_case
+from fuzz_cases import make_case, turn_of
 from fuzz_feed import Tally, bound_memory, feed_all, grounds
 from fuzz_readers import readers_of
 
@@ -51,31 +52,62 @@ def main() -> int:
         bound_memory()
         tally = feed_all(asked.seed, [asked.only])
     else:
-        total = asked.count * (len(names) if asked.reader else 1)
-        tally = _fed(asked, range(total))
+        turns = (
+            at for at in itertools.count() if asked.reader in ("", turn_of(readers, at)[0].name)
+        )
+        tally = _fed(asked, list(itertools.islice(turns, asked.count)))
     _show(tally)
     sys.stdout.write(f"seed {asked.seed}, {time.monotonic() - began:.0f} s\n")
     return int(bool(tally.defects))
 
 
-def _fed(asked: argparse.Namespace, numbers: range) -> Tally:
-    """Feed the cases in parts, in so many processes; one that dies is a defect."""
+def _fed(asked: argparse.Namespace, numbers: list[int]) -> Tally:
+    """Feed the cases in parts, in so many processes; one that ends its process is a defect."""
     tally, began = Tally(), time.monotonic()
-    feed = functools.partial(feed_all, asked.seed, only=asked.reader)
     parts = [numbers[at : at + _CHUNK] for at in range(0, len(numbers), _CHUNK)]
-    context = multiprocessing.get_context("spawn")  # each with the sys.path of this module
-    with ProcessPoolExecutor(asked.jobs, context, bound_memory) as pool:
-        fed = {pool.submit(feed, part): part for part in parts}
-        for at, one in enumerate(as_completed(fed), 1):
-            try:
-                tally.add(one.result())
-            except BrokenProcessPool:
-                tally.defects[f"the process died, in one of the cases of {fed[one]} or before"] += 1
-            if at % 10 == 0:
+    with tempfile.TemporaryDirectory() as folder:
+        while parts:
+            broken = []
+            for part, fed in _in_processes(asked, parts, Path(folder)):
+                if fed is None:
+                    broken.append(part)
+                    continue
+                tally.add(fed)
                 done, bad = sum(tally.ended.values()), sum(tally.defects.values())
                 rate = done / (time.monotonic() - began)
                 sys.stderr.write(f"{done} cases, {rate:.0f}/s, {bad} bad\n")
+            parts = [rest for part in broken for rest in _without(asked, part, Path(folder), tally)]
     return tally
+
+
+def _in_processes(
+    asked: argparse.Namespace, parts: list[list[int]], folder: Path
+) -> Iterator[tuple[list[int], Tally | None]]:
+    """Yield each part, and what was counted; None where a process died, of all that it had left."""
+    context = multiprocessing.get_context("spawn")  # each with the sys.path of this module
+    with ProcessPoolExecutor(asked.jobs, context, bound_memory) as pool:
+        fed = {pool.submit(feed_all, asked.seed, one, folder / str(one[0])): one for one in parts}
+        for one in as_completed(fed):
+            try:
+                yield fed[one], one.result()
+            except BrokenProcessPool:
+                yield fed[one], None
+
+
+def _without(
+    asked: argparse.Namespace, part: list[int], folder: Path, tally: Tally
+) -> Iterator[list[int]]:
+    """Yield what is left of a part without the case that ended its process, which is noted."""
+    begun = folder / str(part[0])
+    if not begun.exists():
+        yield part
+        return
+    at = part.index(int(begun.read_text("utf-8")))
+    begun.unlink()
+    ((_, alone),) = _in_processes(asked, [part[at : at + 1]], folder)
+    if alone is None:
+        tally.defects[f"case {part[at]} ends the process"] += 1
+    yield from filter(None, [part[:at], part[at + (alone is None) :]])
 
 
 def _show(tally: Tally) -> None:

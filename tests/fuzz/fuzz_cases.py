@@ -44,6 +44,7 @@ class Reader:
     feed: Feed
     form: Form | None = as_is
     errors: tuple[type[Exception], ...] = (RagevalError,)
+    is_slow: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,14 +63,26 @@ _STEP: Final = 1009
 
 
 def make_case(readers: Sequence[Reader], seed: int, at: int) -> Case:
-    """Return case ``at`` of a seed, always the same one. The readers take turns."""
-    turn, reader = at // len(readers), readers[at % len(readers)]
+    """Return case ``at`` of a seed, always the same one."""
+    reader, turn = turn_of(readers, at)
     chance = random.Random(f"{seed}/{reader.name}/{turn}")
     kind, size = kind_of(seed, turn)
     given = chance.choice(reader.seeds)
     make = _objects if reader.form is OBJECTS else _raw
     shown = f"{kind} {size}" if kind in _SIZED else kind
     return Case(reader, shown, *make(chance, reader, given, kind, size))
+
+
+def turn_of(readers: Sequence[Reader], at: int) -> tuple[Reader, int]:
+    """Return whose case it is, and how many it had before; slow readers have one turn of three."""
+    quick = [one for one in readers if not one.is_slow]
+    lap, rest = divmod(at, len(readers) + 2 * len(quick))
+    if rest < len(readers):
+        reader, number = readers[rest], 0
+    else:
+        number, place = divmod(rest - len(readers), len(quick))
+        reader, number = quick[place], number + 1
+    return reader, lap if reader.is_slow else 3 * lap + number
 
 
 def kind_of(seed: int, turn: int) -> tuple[str, int]:

@@ -9,7 +9,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -143,16 +143,15 @@ def grounds() -> Iterator[Ground]:
 def feed_all(
     seed: int,
     numbers: Iterable[int],
-    only: str = "",
-    told: Callable[[int, Tally], None] | None = None,
+    begun: Path | None = None,
 ) -> Tally:
-    """Feed the cases of a seed by their numbers, those of one reader only where it is named."""
+    """Feed the cases of a seed by their numbers; ``begun`` is a file that has the present one."""
     tally = Tally()
     with grounds() as ground:
         readers = readers_of(ground)
         for number in numbers:
-            if only and readers[number % len(readers)].name != only:
-                continue
+            if begun is not None:
+                begun.write_text(str(number), "utf-8")
             case = make_case(readers, seed, number)
             began = time.process_time()
             try:
@@ -162,6 +161,4 @@ def feed_all(
                 tally.note(number, case, error)
             tally.ended[f"{case.reader.name}: {ended}"] += 1
             tally.seconds[case.reader.name] += time.process_time() - began
-            if told is not None:
-                told(number, tally)
     return tally

@@ -430,31 +430,32 @@ def file_readers(ground: Ground) -> list[Reader]:
     history = ground.once(_database)
     about = json.loads((runs_of(ground)[0] / "metadata.json").read_bytes())
     return [
-        Reader("scenario", SCENARIOS, _scenario, as_yaml),
-        Reader("scenario mapping", SCENARIOS, _mapping, OBJECTS),
-        Reader("overrides", _SETS, _changes, as_sets),
-        Reader("overrides mapping", _SETS, _changed_keys, OBJECTS),
+        Reader("scenario", SCENARIOS, _scenario, as_yaml, is_slow=True),
+        Reader("scenario mapping", SCENARIOS, _mapping, OBJECTS, is_slow=True),
+        Reader("overrides", _SETS, _changes, as_sets, is_slow=True),
+        Reader("overrides mapping", _SETS, _changed_keys, OBJECTS, is_slow=True),
         *(
             Reader(
                 f"data {suffix}",
                 [ROWS] if suffix in _TABLES else SHAPES,
                 partial(_rows, suffix),
                 form,
+                is_slow=suffix in ("yaml", "xlsx"),
             )
             for suffix, form in FORMS.items()
         ),
         Reader("data inline", [ROWS], _inline, OBJECTS),
         Reader("data handed over", [ROWS], _handed, OBJECTS),
         Reader("answers", _SECOND, _joined, as_lines),
-        Reader("corpus", _SEARCHED, _corpus, as_lines),
+        Reader("corpus", _SEARCHED, _corpus, as_lines, is_slow=True),
         Reader("qrels", [FILES["qrels.txt"]], partial(_trec, "qrels.txt"), as_is),
         Reader("trec run", [FILES["a.run"]], partial(_trec, "a.run"), as_is),
         Reader("judgements", _LAYOUTS, _judgements, as_is),
         Reader("first scenario", [*_PLAIN, *SHAPES], _first_scenario, _mixed),
         Reader("labels csv", LABELS, partial(_labels, "csv"), as_csv),
         Reader("labels jsonl", LABELS, partial(_labels, "jsonl"), as_lines),
-        Reader("promptfoo", PROMPTFOO, _promptfoo, as_yaml),
-        Reader("promptfoo files", _named(), _named_by_promptfoo, as_is),
+        Reader("promptfoo", PROMPTFOO, _promptfoo, as_yaml, is_slow=True),
+        Reader("promptfoo files", _named(), _named_by_promptfoo, as_is, is_slow=True),
         Reader("saved run", [ground.base], _saved, _as_written),
         Reader("run folder", [about, PROJECT_KEYS], _beside_run, as_json),
         Reader("draws", [_drawn()], _draws, as_json),

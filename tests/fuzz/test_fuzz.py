@@ -15,7 +15,7 @@ from fuzz_ground import Ground
 from fuzz_readers import readers_of
 from fuzz_values import MOST_DEEP, MOST_DIGITS, Odd, deep, digits, plain
 
-COUNT = 80
+COUNT = 99
 DEPTHS = (1, 63, 64, 65, 100, 333, 990, 1000, 1500, MOST_DEEP)
 
 
@@ -65,7 +65,7 @@ def test_what_is_changed_is_right_before(ground: Ground) -> None:
 
 
 def test_every_depth_and_every_length_of_a_number_is_met() -> None:
-    """[E12] Within 24,000 and 40,000 cases of a reader."""
+    """[E12] Within 24,000 and 40,000 turns of a reader."""
     met = {kind_of(1, turn) for turn in range(len(KINDS) * MOST_DIGITS)}
     assert {size for kind, size in met if kind == "depth"} == set(range(1, MOST_DEEP + 1))
     assert {size for kind, size in met if kind == "number"} == set(range(1, MOST_DIGITS + 1))
