@@ -26,6 +26,9 @@ from pytest_rageval import RagevalError
 Feed = Callable[[Ground, Any, random.Random], object]
 """Reads what a case gives; whatever else it chooses, it chooses by the third argument."""
 
+SLOW, QUICK = 1, 9
+"""How many turns a reader has that takes some 15 ms a case, and one that takes one or two."""
+
 OBJECTS: Final = None
 """The form of what Python code hands over: the objects themselves."""
 
@@ -44,7 +47,8 @@ class Reader:
     feed: Feed
     form: Form | None = as_is
     errors: tuple[type[Exception], ...] = (RagevalError,)
-    is_slow: bool = False
+    turns: int = 3
+    """How many cases it has of each lap: the quicker, the more."""
 
 
 @dataclass(frozen=True)
@@ -74,15 +78,12 @@ def make_case(readers: Sequence[Reader], seed: int, at: int) -> Case:
 
 
 def turn_of(readers: Sequence[Reader], at: int) -> tuple[Reader, int]:
-    """Return whose case it is, and how many it had before; slow readers have one turn of three."""
-    quick = [one for one in readers if not one.is_slow]
-    lap, rest = divmod(at, len(readers) + 2 * len(quick))
-    if rest < len(readers):
-        reader, number = readers[rest], 0
-    else:
-        number, place = divmod(rest - len(readers), len(quick))
-        reader, number = quick[place], number + 1
-    return reader, lap if reader.is_slow else 3 * lap + number
+    """Return whose case it is, and how many cases this reader had before."""
+    most = max(one.turns for one in readers)
+    lap_order = [(one, turn) for turn in range(most) for one in readers if turn < one.turns]
+    lap, place = divmod(at, len(lap_order))
+    reader, turn = lap_order[place]
+    return reader, lap * reader.turns + turn
 
 
 def kind_of(seed: int, turn: int) -> tuple[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import signal
+import sys
 import tempfile
 import time
 import traceback
@@ -157,6 +158,7 @@ def feed_all(
             try:
                 ended = feed(ground, case)
             except (Exception, HangError) as error:  # noqa: BLE001  (they are what is looked for)
+                sys.stderr.write(f"case {number} of seed {seed}: {type(error).__name__}\n")
                 ended = "defect"
                 tally.note(number, case, error)
             tally.ended[f"{case.reader.name}: {ended}"] += 1

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from fuzz_cases import OBJECTS, Reader
+from fuzz_cases import OBJECTS, QUICK, SLOW, Reader
 from fuzz_forms import (
     Form,
     as_csv,
@@ -430,36 +430,36 @@ def file_readers(ground: Ground) -> list[Reader]:
     history = ground.once(_database)
     about = json.loads((runs_of(ground)[0] / "metadata.json").read_bytes())
     return [
-        Reader("scenario", SCENARIOS, _scenario, as_yaml, is_slow=True),
-        Reader("scenario mapping", SCENARIOS, _mapping, OBJECTS, is_slow=True),
-        Reader("overrides", _SETS, _changes, as_sets, is_slow=True),
-        Reader("overrides mapping", _SETS, _changed_keys, OBJECTS, is_slow=True),
+        Reader("scenario", SCENARIOS, _scenario, as_yaml, turns=SLOW),
+        Reader("scenario mapping", SCENARIOS, _mapping, OBJECTS, turns=SLOW),
+        Reader("overrides", _SETS, _changes, as_sets, turns=SLOW),
+        Reader("overrides mapping", _SETS, _changed_keys, OBJECTS, turns=SLOW),
         *(
             Reader(
                 f"data {suffix}",
                 [ROWS] if suffix in _TABLES else SHAPES,
                 partial(_rows, suffix),
                 form,
-                is_slow=suffix in ("yaml", "xlsx"),
+                turns=SLOW if suffix in ("yaml", "xlsx") else 3,
             )
             for suffix, form in FORMS.items()
         ),
         Reader("data inline", [ROWS], _inline, OBJECTS),
         Reader("data handed over", [ROWS], _handed, OBJECTS),
         Reader("answers", _SECOND, _joined, as_lines),
-        Reader("corpus", _SEARCHED, _corpus, as_lines, is_slow=True),
+        Reader("corpus", _SEARCHED, _corpus, as_lines, turns=SLOW),
         Reader("qrels", [FILES["qrels.txt"]], partial(_trec, "qrels.txt"), as_is),
         Reader("trec run", [FILES["a.run"]], partial(_trec, "a.run"), as_is),
-        Reader("judgements", _LAYOUTS, _judgements, as_is),
+        Reader("judgements", _LAYOUTS, _judgements, as_is, turns=QUICK),
         Reader("first scenario", [*_PLAIN, *SHAPES], _first_scenario, _mixed),
-        Reader("labels csv", LABELS, partial(_labels, "csv"), as_csv),
-        Reader("labels jsonl", LABELS, partial(_labels, "jsonl"), as_lines),
-        Reader("promptfoo", PROMPTFOO, _promptfoo, as_yaml, is_slow=True),
-        Reader("promptfoo files", _named(), _named_by_promptfoo, as_is, is_slow=True),
+        Reader("labels csv", LABELS, partial(_labels, "csv"), as_csv, turns=QUICK),
+        Reader("labels jsonl", LABELS, partial(_labels, "jsonl"), as_lines, turns=QUICK),
+        Reader("promptfoo", PROMPTFOO, _promptfoo, as_yaml, turns=SLOW),
+        Reader("promptfoo files", _named(), _named_by_promptfoo, as_is, turns=SLOW),
         Reader("saved run", [ground.base], _saved, _as_written),
         Reader("run folder", [about, PROJECT_KEYS], _beside_run, as_json),
-        Reader("draws", [_drawn()], _draws, as_json),
-        Reader("shard", [_shard_of_two()], _shard, as_lines),
+        Reader("draws", [_drawn()], _draws, as_json, turns=QUICK),
+        Reader("shard", [_shard_of_two()], _shard, as_lines, turns=QUICK),
         Reader("history rows", _CELLS, _history, OBJECTS),
         Reader("history file", [history], _damaged_history, as_is),
     ]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 from unittest import mock
 
-from fuzz_cases import OBJECTS, Reader
+from fuzz_cases import OBJECTS, QUICK, Reader
 from fuzz_forms import as_is, as_json, json_text, lines_of, shaken
 from fuzz_ground import Ground, environment, evaluated, in_this_process, project_of
 from fuzz_seeds import COMPLETIONS, EMBEDDINGS, PAGE, REPLIES, REQUESTS, SECRETS, TOOLS, VIEWS
@@ -346,14 +346,27 @@ def message_readers(ground: Ground) -> list[Reader]:
     return [
         Reader("dbgpt request", REQUESTS, _evaluation, as_json, errors=()),
         Reader("page request", _page_bodies(ground), _page, as_json, errors=()),
-        Reader("mcp arguments", _CALLS, _call, OBJECTS, errors=()),
-        Reader("judge reply", COMPLETIONS, _judged, _as_completion, errors=(ClientError,)),
-        Reader("embedding reply", EMBEDDINGS, _embedded, as_json, errors=(ClientError,)),
-        Reader("http reply", REPLIES, _replied, _as_stream, errors=(TargetError,)),
-        Reader("dbgpt reply", [*REPLIES, *streams], _of_dbgpt, _as_reply, errors=(TargetError,)),
-        Reader("python reply", REPLIES, _returned, OBJECTS, errors=(TargetError,)),
-        Reader("redacted value", SECRETS, _redacted, OBJECTS, errors=(ScenarioError,)),
-        Reader("redacted text", list(map(json_text, SECRETS)), _scrubbed, as_is, errors=()),
+        Reader("mcp arguments", _CALLS, _call, OBJECTS, errors=(), turns=QUICK),
+        Reader(
+            "judge reply", COMPLETIONS, _judged, _as_completion, errors=(ClientError,), turns=QUICK
+        ),
+        Reader(
+            "embedding reply", EMBEDDINGS, _embedded, as_json, errors=(ClientError,), turns=QUICK
+        ),
+        Reader("http reply", REPLIES, _replied, _as_stream, errors=(TargetError,), turns=QUICK),
+        Reader(
+            "dbgpt reply",
+            [*REPLIES, *streams],
+            _of_dbgpt,
+            _as_reply,
+            errors=(TargetError,),
+            turns=QUICK,
+        ),
+        Reader("python reply", REPLIES, _returned, OBJECTS, errors=(TargetError,), turns=QUICK),
+        Reader("redacted value", SECRETS, _redacted, OBJECTS, errors=(ScenarioError,), turns=QUICK),
+        Reader(
+            "redacted text", list(map(json_text, SECRETS)), _scrubbed, as_is, errors=(), turns=QUICK
+        ),
     ]
 
 

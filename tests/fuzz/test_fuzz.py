@@ -15,7 +15,7 @@ from fuzz_ground import Ground
 from fuzz_readers import readers_of
 from fuzz_values import MOST_DEEP, MOST_DIGITS, Odd, deep, digits, plain
 
-COUNT = 99
+COUNT = 177
 DEPTHS = (1, 63, 64, 65, 100, 333, 990, 1000, 1500, MOST_DEEP)
 
 
