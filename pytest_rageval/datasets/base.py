@@ -20,9 +20,9 @@ from pytest_rageval.datasets.encodings import encoding_hint
 from pytest_rageval.errors import Problem, ScenarioError
 from pytest_rageval.registry import Registry
 from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.text.limits import MAX_FILE_BYTES
 
 _MAX_MB = 4096
-_MAX_MB_WHOLE = 64
 _OWN_LIMITS = ("corpus", "answers")
 """The sections with their own ``max_mb``, and without ``max_row_mb``."""
 _MAX_BLANK_LINES = 1_000_000
@@ -91,7 +91,9 @@ class DataFile:
         ``is_whole``: it is packed, and read as a whole.
         """
         given = self.spec.max_mb
-        return int((given or (_MAX_MB_WHOLE if is_whole else _MAX_MB)) * 2**20)
+        if is_whole and not given:
+            return MAX_FILE_BYTES
+        return int((given or _MAX_MB) * 2**20)
 
     def too_large(self, limit: int) -> ScenarioError:
         """Return the error for a file with more than ``limit`` bytes."""

@@ -21,9 +21,8 @@ from pytest_rageval.importing.base import NotTakenError
 from pytest_rageval.redaction import shown_url
 from pytest_rageval.scenario.loader import parse_json
 from pytest_rageval.scenario.yaml.tree import YamlPath, YamlTree, parse_yaml
-from pytest_rageval.text.limits import read_json
+from pytest_rageval.text.limits import MAX_FILE_BYTES, read_json
 
-_MOST_BYTES: Final = 64 * 2**20
 _DATA: Final = (".yaml", ".yml", ".json")
 _CODE: Final = (".js", ".cjs", ".mjs", ".ts", ".mts", ".cts", ".py", ".rb", ".go", ".sh")
 
@@ -159,8 +158,8 @@ def shown_name(reference: str) -> str:
 def read_text(file: Path) -> str:
     """Return the text of a file in UTF-8; raises NotTakenError where it has none."""
     try:
-        if file.stat().st_size > _MOST_BYTES:
-            raise NotTakenError(f"{file.name} has more than {_MOST_BYTES // 2**20} MB")
+        if file.stat().st_size > MAX_FILE_BYTES:
+            raise NotTakenError(f"{file.name} has more than {MAX_FILE_BYTES // 2**20} MB")
         return file.read_text("utf-8-sig")
     except (OSError, ValueError) as error:
         if isinstance(error, NotTakenError):

@@ -26,9 +26,8 @@ from pytest_rageval.scenario.variants import (
     variant_overrides,
 )
 from pytest_rageval.scenario.yaml.tree import DEEPEST, YamlTree, parse_yaml, refuse_depth
-from pytest_rageval.text.limits import cut_json, read_json
+from pytest_rageval.text.limits import MAX_FILE_BYTES, cut_json, read_json
 
-_MAX_FILE_BYTES = 64 * 2**20
 _MAX_VALUES = 300_000  # with the line of each, they are read for some seconds
 
 
@@ -170,13 +169,13 @@ def inspect_tree(
 
 def _read_text(path: Path, shown: str) -> str:
     try:
-        is_large = path.stat().st_size > _MAX_FILE_BYTES
+        is_large = path.stat().st_size > MAX_FILE_BYTES
         raw = b"" if is_large else path.read_bytes()
     except OSError as error:
         raise ScenarioError([Problem(shown, f"cannot be read: {error.strerror}")]) from error
     # Each value has one of these around it.
     if is_large or sum(map(raw.count, (b"\n", b",", b":"))) > _MAX_VALUES:
-        limits = f"{_MAX_FILE_BYTES // 2**20} MB or {_MAX_VALUES:,} line breaks, commas and colons"
+        limits = f"{MAX_FILE_BYTES // 2**20} MB or {_MAX_VALUES:,} line breaks, commas and colons"
         message = f"more than {limits}; put the rows into a data file ('dataset: rows.jsonl')"
         raise ScenarioError([Problem(shown, message)])
     return decode_scenario(raw, shown)

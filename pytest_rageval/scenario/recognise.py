@@ -12,7 +12,6 @@ from pathlib import Path
 
 SUFFIXES = (".yaml", ".yml", ".json")
 
-_MAX_BYTES = 64 * 2**20
 _TOP_KEY = re.compile(r"^[\"']?([A-Za-z]\w*)[\"']?[ \t]*:", re.MULTILINE)
 _ANY_KEY = re.compile(r"[\"']?([A-Za-z]\w*)[\"']?\s*:")
 _MEASURES = frozenset({"metrics", "ir_metrics", "evaluate_metrics", "evaluation"})
@@ -65,8 +64,10 @@ def is_scenario(path: Path) -> bool | None:
 
 def _keys(path: Path) -> set[str] | None:
     """Return the keys of a file, of one in braces those of all levels; None if it is unreadable."""
+    from pytest_rageval.text.limits import MAX_FILE_BYTES
+
     try:
-        if path.stat().st_size > _MAX_BYTES:
+        if path.stat().st_size > MAX_FILE_BYTES:
             return None
         text = path.read_text("utf-8-sig")
     except (OSError, ValueError):

@@ -24,6 +24,13 @@ TOO_DEEP_TO_READ: Final = (
 MAX_INT: Final = 2**63
 """Numbers are below it, and not below ``-MAX_INT``: signed 64 bits."""
 
+MAX_FILE_BYTES: Final = 64 * 2**20
+"""The size of a file that is read as a whole, unless ``max_mb`` says another."""
+
+MAX_REQUEST_BYTES: Final = 2**20
+MAX_ROWS_REQUEST_BYTES: Final = 2**24
+"""The sizes of a request's body, and of one that may bring rows along."""
+
 _MOST_DIGITS: Final = 4300
 """Python refuses to write or read whole numbers of more digits, as they take too long."""
 _TOO_LONG: Final = f"a whole number of {_MOST_DIGITS:,} digits or more; write it as text"

@@ -11,8 +11,8 @@ from web_client import WebClient, served
 pytest.importorskip("aiohttp", reason="the web app needs aiohttp")
 pytest.importorskip("ruamel.yaml", reason="the web app needs ruamel.yaml")
 
-from pytest_rageval.serving.web.refusals import MAX_BODY
 from pytest_rageval.serving.web.routes import DBGPT_ROUTES, ROUTES
+from pytest_rageval.text.limits import MAX_REQUEST_BYTES
 
 GOOD_PATHS = {
     ("GET", "/"): "/",
@@ -101,9 +101,9 @@ def test_a_body_that_is_not_json(app: WebClient, method: str, path: str) -> None
 @every_request
 def test_a_body_that_is_too_large(app: WebClient, method: str, path: str) -> None:
     if method == "POST":
-        assert app.send(method, path, b" " * (MAX_BODY + 1)).status == 413
+        assert app.send(method, path, b" " * (MAX_REQUEST_BYTES + 1)).status == 413
         chunked = {"Transfer-Encoding": "chunked", "Content-Length": None}
-        body = b"%x\r\n%s\r\n0\r\n\r\n" % (MAX_BODY + 1, b" " * (MAX_BODY + 1))
+        body = b"%x\r\n%s\r\n0\r\n\r\n" % (MAX_REQUEST_BYTES + 1, b" " * (MAX_REQUEST_BYTES + 1))
         assert app.send(method, path, body, chunked).status in (404, 413)
 
 

@@ -12,7 +12,7 @@ from pytest_rageval.datasets.formats.json_shapes import NoRowsError, rows_in
 from pytest_rageval.datasets.formats.jsonl import Doubled, noting, read_json_lines
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.text.json_value import json_text
-from pytest_rageval.text.limits import read_json_rows
+from pytest_rageval.text.limits import MAX_FILE_BYTES, read_json_rows
 
 
 def read_json(file: DataFile) -> Iterator[Row | BrokenRow]:
@@ -136,12 +136,10 @@ def _may_be_document(file: DataFile) -> bool:
     try:
         read_json_rows(line.decode(errors="replace"))
     except ValueError:
-        return file.path.stat().st_size <= _MOST_BYTES
+        # Of a larger file only the first line is broken: it is not read whole to find out.
+        return file.path.stat().st_size <= MAX_FILE_BYTES
     return False
 
-
-_MOST_BYTES = 64 * 2**20
-"""Of a larger file only the first line is broken: it is not read whole to find out."""
 
 _BLANK_LINES = 100
 """How many of them may be before a document that is called JSON Lines."""

@@ -32,6 +32,7 @@ from pytest_rageval.serving.web.dbgpt_request import (
     read_request,
 )
 from pytest_rageval.serving.web.refusals import Door, Refused, check_type, read_object
+from pytest_rageval.text.limits import MAX_ROWS_REQUEST_BYTES
 
 if TYPE_CHECKING:
     from pytest_rageval.serving.web.desk import Desk
@@ -40,7 +41,6 @@ PREFIX: Final = "/api/v2/serve/evaluate/"
 """What the paths of the endpoint begin with."""
 
 KEY: Final = "RAGEVAL_API_KEY"
-MOST_BYTES: Final = 2**24
 MOST_S: Final = 1800.0
 
 _LOOK_S = 0.2
@@ -90,7 +90,7 @@ async def scenes(_: Desk, __: web.Request) -> web.Response:
 
 async def evaluation(desk: Desk, request: web.Request) -> web.Response:
     """Run the scenario that the request names on its rows, and return the result rows."""
-    wanted = read_request(await read_object(request, MOST_BYTES))
+    wanted = read_request(await read_object(request, MAX_ROWS_REQUEST_BYTES))
     entry = await _named(wanted.scenario, desk)
     changes = await asyncio.to_thread(changes_of, wanted, entry)
     with desk.runs.reserved(wanted.scenario):

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
 from pytest_rageval.text.limits import read_json
 
-MAX_BODY: Final = 2**20
-"""The most bytes of a request's body."""
-
 BODY_S: Final = 60.0
 """How long a client on this machine may take to send a body."""
 

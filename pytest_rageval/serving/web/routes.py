@@ -14,7 +14,8 @@ from pytest_rageval.serving.web import dbgpt
 from pytest_rageval.serving.web.desk import Desk
 from pytest_rageval.serving.web.live_runs import Event
 from pytest_rageval.serving.web.page import page_files
-from pytest_rageval.serving.web.refusals import MAX_BODY, Door, Refused, check_type, read_object
+from pytest_rageval.serving.web.refusals import Door, Refused, check_type, read_object
+from pytest_rageval.text.limits import MAX_REQUEST_BYTES
 
 _BEAT_S = 15.0
 _HISTORY = 50
@@ -47,7 +48,7 @@ class Route:
 
 def make_app(desk: Desk, door: Door) -> web.Application:
     """Return the application; every request passes ``door`` first."""
-    app = web.Application(middlewares=[_guard(door)], client_max_size=MAX_BODY)
+    app = web.Application(middlewares=[_guard(door)], client_max_size=MAX_REQUEST_BYTES)
     app.on_response_prepare.append(_add_headers)
     for route in (*ROUTES, *DBGPT_ROUTES):
         app.router.add_route(route.method, route.path, _handler(desk, route.answer))
@@ -80,8 +81,8 @@ def _guard(door: Door) -> Any:
                 raise Refused(401, "the key is missing: open the URL that pytest has printed")
             door.check_origin(request.method, request.headers)
             check_type(request.method, request.content_type)
-            if (request.content_length or 0) > MAX_BODY:
-                raise Refused(413, f"expected a body of at most {MAX_BODY} bytes")
+            if (request.content_length or 0) > MAX_REQUEST_BYTES:
+                raise Refused(413, f"expected a body of at most {MAX_REQUEST_BYTES} bytes")
             return await handler(request)
         except Refused as error:
             return _refusal(request, error)
@@ -151,12 +152,12 @@ async def _scenario(desk: Desk, request: web.Request) -> web.Response:
 
 
 async def _write(desk: Desk, request: web.Request) -> web.Response:
-    body = await read_object(request, MAX_BODY)
+    body = await read_object(request, MAX_REQUEST_BYTES)
     return web.json_response(await desk.write_weights(request.match_info["scenario"], body))
 
 
 async def _start(desk: Desk, request: web.Request) -> web.Response:
-    body = await read_object(request, MAX_BODY)
+    body = await read_object(request, MAX_REQUEST_BYTES)
     return web.json_response(await desk.start(request.match_info["scenario"], body), status=201)
 
 
