@@ -26,7 +26,7 @@ DEEPEST = MAX_DEPTH + len(("variants", "a variant", "dataset", "rows", 0))
 """How deep a scenario file may be nested: its rows may be as deep as those of other files."""
 _MAX_INT_BITS = 1000
 _TOO_DEEP = f"nested too deeply to be a scenario (more than {DEEPEST} deep)"
-_MOST_CUT = 30_000  # brackets, which PyYAML scans in seconds
+_MOST_CUT = 60_000  # brackets and dashes, which PyYAML scans in seconds
 _TAG = "tag:yaml.org,2002:"
 # An answer may be "no". Where a boolean is wanted, the schema takes these words for one.
 _TEXT_BOOLEANS = ("yes", "no", "on", "off", "y", "n")
@@ -176,7 +176,7 @@ def _cut_or_composed(text: str, source: str) -> yaml.Node | None:
     try:
         return _composed(text, source)
     except _TooDeepError:
-        if sum(map(text.count, "[{")) > _MOST_CUT:
+        if sum(map(text.count, ("[", "{", "- "))) > _MOST_CUT:
             raise
     return _composed(_cut(text), source)
 
@@ -267,7 +267,7 @@ def _refuse_deep_text(text: str, source: str) -> None:
         depth = max(0, depth - content.count("]") - content.count("}"))
         indent = len(content) - len(content.lstrip(" -?"))
         if depth > 5_000 or (indent > 5_000 and content.strip(" -?")):
-            raise ScenarioError([Problem(f"{source}:{line}", _TOO_DEEP)])
+            raise _TooDeepError([Problem(f"{source}:{line}", _TOO_DEEP)])
 
 
 def _syntax_problem(error: yaml.MarkedYAMLError, text: str, source: str) -> Problem:

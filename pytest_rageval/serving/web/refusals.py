@@ -95,6 +95,8 @@ async def read_object(request: web.Request, most: int) -> dict[str, Any]:
             return json_object(await _read(request, most))
     except TimeoutError:
         raise Refused(408, f"the body has not come within {BODY_S:g} s") from None
+    except ConnectionError:  # nobody is there to read the answer
+        raise Refused(400, "the client has left before the end of the body") from None
     except (BadHttpMessage, RequestPayloadError):
         encoding = request.headers.get("Content-Encoding", "identity")
         raise Refused(400, f"the body cannot be read as {shorten(encoding, 40)}") from None

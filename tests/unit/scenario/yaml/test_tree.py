@@ -126,12 +126,16 @@ def test_an_alias_that_contains_itself_is_refused(text: str) -> None:
         "- " * 100_000 + "x",
         "\n".join(" " * at + "a:" for at in range(200)),
         "\n".join(" " * at + "-" for at in range(6000)),
-        "? " * 6000 + "x",
     ],
-    ids=["flow", "open flow", "open maps", "block", "deep block", "keys", "items", "questions"],
+    ids=["flow", "open flow", "open maps", "block", "deep block", "keys", "items"],
 )
 def test_deep_nesting_is_refused_and_ends_no_process(text: str) -> None:
     assert "nested too deeply" in refused(text)
+
+
+def test_keys_in_keys_end_no_process() -> None:
+    problems = parse_yaml("? " * 6000 + "x", "x.yaml").problems
+    assert "a key must be text" in str(problems[0])
 
 
 def test_nesting_as_scenarios_have_it_is_fine() -> None:
