@@ -212,7 +212,7 @@ def _nullable(part: Schema) -> Schema:
     if "type" in part and not {"enum", "const", "anyOf", "$ref"} & part.keys():
         types = part["type"] if isinstance(part["type"], list) else [part["type"]]
         return part | {"type": [*dict.fromkeys([*types, "null"])]}
-    said = {key: part[key] for key in ("title", "description", "default") if key in part}
+    said: Schema = {key: part[key] for key in ("title", "description", "default") if key in part}
     rest = {key: value for key, value in part.items() if key not in said}
     return {"anyOf": [rest, {"type": "null"}], **said} if rest else part
 
