@@ -28,10 +28,11 @@ Schema = dict[str, Any]
 
 _WEIGHTED: Final = {WEIGHTED_SCORE: "the weighted mean of the metrics"}
 
-# Mappings with keys that must be there; in a variant, the scenario may have given them.
+# Mappings that a variant lays over those of the scenario: no key must be there, and null removes.
 _OVERLAID: Final = (
-    *("CompareSpec", "CorpusSpec", "DatasetSpec", "EmbeddingSpec", "JudgeSpec", "PriceSpec"),
-    *("TargetSpec", "ThresholdSpec"),
+    *("AnswersSpec", "BandsSpec", "CompareSpec", "CorpusSpec", "DatasetSpec", "DiagnoseSpec"),
+    *("EmbeddingSpec", "HumanSpec", "JudgeSpec", "PriceSpec", "ProfileSpec", "TargetSpec"),
+    *("ThresholdSpec", "Gates", "MetricGate", "PerMetric"),
 )
 
 
@@ -42,6 +43,7 @@ def editor_schema() -> Schema:
     _add_metrics(schema, metrics)
     _add_gates(schema, metrics)
     _add_targets(schema["$defs"])
+    schema["allOf"].append(_target_without_profiles())
     _add_variants(schema)
     return schema
 
@@ -147,9 +149,15 @@ def _add_targets(definitions: Schema) -> None:
 
 
 def _text_of_target() -> Schema:
+    text = "pkg.mod:attr, a URL, a type, or a profile under 'models'"
+    return {"type": "string", "minLength": 1, "description": text}
+
+
+def _target_without_profiles() -> Schema:
+    """Return that a target's text is none of a profile where the file has no profiles."""
     types = "|".join(TARGET_REGISTRY.names())
-    text = "pkg.mod:attr, a URL, or a type"
-    return {"type": "string", "pattern": f"[.:]|^({types})$", "description": text}
+    named = {"if": {"type": "string"}, "then": {"pattern": f"[.:]|^({types})$"}}
+    return {"if": {"required": ["models"]}, "else": {"properties": {"target": named}}}
 
 
 def _add_variants(schema: Schema) -> None:
@@ -159,7 +167,7 @@ def _add_variants(schema: Schema) -> None:
     definitions |= {f"{name}InVariant": _laid_over(definitions[name]) for name in _OVERLAID}
     definitions["Variant"] = {
         "type": ["object", "null"],
-        "properties": _laid_over(keys),
+        "properties": _or_null(_laid_over(keys)) | {"metrics": keys["metrics"]},
         "additionalProperties": False,
         "patternProperties": {"^x-": {}},
     }
@@ -167,10 +175,12 @@ def _add_variants(schema: Schema) -> None:
 
 
 def _laid_over(part: Any) -> Any:
-    """Return a part of the schema in which no key must be there.
+    """Return a part of the schema in which no key must be there, and null takes each away.
 
     >>> _laid_over({"required": ["model"], "anyOf": [{"$ref": "#/$defs/JudgeSpec"}]})
     {'anyOf': [{'$ref': '#/$defs/JudgeSpecInVariant'}]}
+    >>> _laid_over({"properties": {"model": {"type": "string"}}})
+    {'properties': {'model': {'type': ['string', 'null']}}}
     """
     if isinstance(part, list):
         return [_laid_over(each) for each in part]
@@ -179,11 +189,32 @@ def _laid_over(part: Any) -> Any:
     named = part.get("$ref", "").rpartition("/")
     if named[2] in _OVERLAID:
         part = part | {"$ref": f"#/$defs/{named[2]}InVariant"}
-    return {
+    laid = {
         key: _laid_over(value)
         for key, value in part.items()
         if not (key == "required" and isinstance(value, list)) and key != "dependentRequired"
     }
+    if isinstance(laid.get("properties"), dict):
+        laid["properties"] = _or_null(laid["properties"])
+    if isinstance(laid.get("additionalProperties"), dict):
+        laid |= _or_null({"additionalProperties": laid["additionalProperties"]})
+    return laid
+
+
+def _or_null(parts: Mapping[str, Any]) -> Schema:
+    """Return the schemas of keys, each of which may also be null; what is said of them stays."""
+    return {key: _nullable(part) if isinstance(part, dict) else part for key, part in parts.items()}
+
+
+def _nullable(part: Schema) -> Schema:
+    if {"type": "null"} in part.get("anyOf", ()):
+        return part
+    if "type" in part and not {"enum", "const", "anyOf", "$ref"} & part.keys():
+        types = part["type"] if isinstance(part["type"], list) else [part["type"]]
+        return part | {"type": [*dict.fromkeys([*types, "null"])]}
+    said: Schema = {key: part[key] for key in ("title", "description", "default") if key in part}
+    rest = {key: value for key, value in part.items() if key not in said}
+    return {"anyOf": [rest, {"type": "null"}], **said} if rest else part
 
 
 def _form(definition: TargetDefinition, common: Schema, definitions: Schema) -> Schema:

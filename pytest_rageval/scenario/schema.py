@@ -347,8 +347,6 @@ _SHORT_FORMS: Final[Mapping[str, list[dict[str, Any]]]] = {
 }
 _ONE_OF: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
     "DatasetSpec": (("path",), ("rows",), ("qrels_path", "run_path")),
-    "JudgeSpec": (("model",), ("profile",)),
-    "EmbeddingSpec": (("model",), ("profile",)),
     "CompareSpec": (("baseline",), ("run_old_path",)),
     "ThresholdSpec": (("value",), ("min",), ("max",)),
 }
@@ -391,6 +389,7 @@ def _allow_short_forms(schema: dict[str, Any]) -> None:
         _required("name", unless="scenario_name") | {"then": {"not": {"required": ["name"]}}},
         _required("dataset", unless="qrels_path"),
         _required("metrics", unless="ir_metrics"),
+        *(_model_of(role) for role in ("judge", "embedding")),
     ]
 
 
@@ -398,6 +397,12 @@ def _required(key: str, unless: str) -> dict[str, Any]:
     """Return the schema of a mapping with a key; not ``anyOf``, whose messages name no key."""
     filled = {unless: {"not": {"type": "null"}}} if unless == "qrels_path" else {}
     return {"if": {"required": [unless], "properties": filled}, "else": {"required": [key]}}
+
+
+def _model_of(role: str) -> dict[str, Any]:
+    """Return that a role names its model or a profile, unless rag_eval's key names the model."""
+    named = {"if": {"type": "object"}, "then": _has_one(("model",), ("profile",))}
+    return {"if": {"required": [f"{role}_model"]}, "else": {"properties": {role: named}}}
 
 
 def _keys_of_others() -> dict[str, Any]:

@@ -274,3 +274,66 @@ def test_the_schema_agrees_with_the_loader(step: int) -> None:
     assert not differing, "\n".join(differing)
     assert len(verdicts) > 400
     assert min(verdicts.count(True), verdicts.count(False)) > 80
+
+
+LAID_OVER: Mapping[str, Any] = {
+    "gates": {"f1": {"mean": 0.5, "lower_bound": 0.3}, "by": {"doc_name": {"f1": 0.5, "em": 0.3}}},
+    "thresholds": {"f1": 0.5},
+    "metric_weights": {"f1": 0.5},
+    "doc_weights": {"a.pdf": 2},
+    "judge": {"model": "m", "headers": {"A": "b"}},
+    "models": {"cheap": {"model": "g"}},
+    "bands": {"good": 0.7},
+    "compare": "main",
+}
+"""Values that a variant takes away."""
+
+TAKEN: Mapping[str, Mapping[str, Any]] = {
+    "a target that is a profile": {"models": {"cheap": {"model": "g"}}, "target": "cheap"},
+    "rag_eval's key beside the judge's others": {
+        "judge_model": "m",
+        "judge": {"temperature": 0.2},
+        "embedding_model": "e",
+        "embedding": {"batch_size": 8},
+    },
+    **{
+        f"null in a variant: {taken}": {**LAID_OVER, "variants": {"a": taken}}
+        for taken in (
+            {"gates": {"f1": None}},
+            {"gates": {"f1": {"mean": None}}},
+            {"gates": {"by": {"doc_name": {"f1": None}}}},
+            {"gates": {"by": None}},
+            {"gates": None, "bands": {"good": None}, "compare": None},
+            {"thresholds": {"f1": None}, "metric_weights": {"f1": None}},
+            {"doc_weights": {"a.pdf": None}, "dataset": {"limit": None, "on_invalid": None}},
+            {"judge": {"headers": {"A": None}}},
+            {"judge": {"model": None, "profile": "cheap"}},
+        )
+    },
+}
+"""Parts of scenarios that documented rules allow."""
+
+REFUSED: Mapping[str, Mapping[str, Any]] = {
+    "a judge without a model": {"judge": {"temperature": 0.2}},
+    "the other role's key": {"embedding_model": "e", "judge": {"temperature": 0.2}},
+    "a variant without metrics": {"variants": {"a": {"metrics": None}}},
+    "a gate that says nothing": {"gates": {"f1": None}},
+}
+
+
+@pytest.mark.parametrize("part", TAKEN.values(), ids=TAKEN)
+def test_what_the_loader_takes_has_no_mark_in_an_editor(part: Mapping[str, Any]) -> None:
+    """M6: texts that name a profile, keys of two systems side by side, and null in a variant."""
+    jsonschema = pytest.importorskip("jsonschema")
+    scenario = {**BASE, **part}
+    assert problems_of(scenario) == []
+    jsonschema.Draft202012Validator(SCHEMA).validate(scenario)
+
+
+@pytest.mark.parametrize("part", REFUSED.values(), ids=REFUSED)
+def test_what_the_loader_refuses_beside_them_has_one(part: Mapping[str, Any]) -> None:
+    """M6: the same places, where the loader does refuse."""
+    jsonschema = pytest.importorskip("jsonschema")
+    scenario = {**BASE, **part}
+    assert problems_of(scenario)
+    assert not jsonschema.Draft202012Validator(SCHEMA).is_valid(scenario)
