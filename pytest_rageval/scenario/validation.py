@@ -186,7 +186,8 @@ _LIMITS = {
 def reworded(detail: ErrorDetails) -> str:
     """Return pydantic's message in the words of a YAML file, with what was found."""
     context, kind = detail.get("ctx", {}), detail["type"]
-    in_model = detail["loc"][0] in ("judge", "embedding", "models", "target")
+    # A mapping whose keys cannot be read has no place inside.
+    in_model = {*detail["loc"][:1]} <= {"judge", "embedding", "models", "target"}
     found = _shown(detail["input"], in_model and is_secret(detail["loc"]))
     match kind:
         case "value_error":

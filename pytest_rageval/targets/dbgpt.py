@@ -189,7 +189,7 @@ def read_spaces(reply: HttpReply) -> dict[str, str]:
     try:
         spaces = parse_path("items").pick(_data(reply))
         return {str(space["name"]): str(int(space["id"])) for space in spaces}
-    except (LostPathError, LookupError, TypeError, ValueError):
+    except (LostPathError, LookupError, TypeError, ValueError, OverflowError):  # of 1e400
         raise TargetError("its list of spaces has no 'data.items' with ids and names") from None
 
 

@@ -65,8 +65,8 @@ class Retry:
     A call ends when it has sent ``MOST_REQUESTS``, or when its waits, or the time since any call
     succeeded, would exceed ``max_wait_s``: a server that is down costs a run that long once, not
     once a call. So do rate limits that no wait ends: when no call that met one has succeeded for
-    ``max_wait_s``, the next one is asked again once, at once. A caller that is cancelled cancels
-    its request or wait.
+    ``max_wait_s``, each further one waits once, as long as it is told. A caller that is cancelled
+    cancels its request or wait.
     """
 
     def __init__(
@@ -134,9 +134,8 @@ class Retry:
         if not isinstance(error, RateLimitError):
             return ""
         full_s = self._full.lasts_s(self._clock())
-        # Else no call could ever show that the server takes requests again.
-        is_quick = error.attempts == 1 and (error.retry_after_s or 0.0) <= FIRST_WAIT_S
-        if full_s <= self._max_wait_s or is_quick:
+        # One wait each has in any case: else none could show that the server takes requests again.
+        if full_s <= self._max_wait_s or error.attempts == 1:
             return ""
         return f"no call that was told to wait has succeeded for {full_s:.0f} s"
 

@@ -39,7 +39,7 @@ def read_xlsx(file: DataFile) -> Iterator[Row | BrokenRow]:
 # A damaged workbook fails in the archive, in its XML (whose error is a SyntaxError) or in a value.
 _DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, EOFError, LookupError, SyntaxError, TypeError, ValueError),
-    *(AttributeError, OSError, NotImplementedError),
+    *(AttributeError, OSError, NotImplementedError, RuntimeError),  # one that is encrypted
 )
 
 

@@ -332,7 +332,7 @@ def _judged_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -
     if saved.judgements_sha256 or plan.info.judgements_sha256:
         return  # compared as a whole
     digests = {case.id: reference_digests(case) for case in _shared(saved, plan.cases)}
-    was = {name: saved.samples[name].get("judged_by", NOTHING) for name in digests}
+    was = {name: saved.samples[name].get("judged_by") or NOTHING for name in digests}
     for field_name in _judged_by(plan, metrics):
         changed = [
             name

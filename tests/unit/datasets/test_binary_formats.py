@@ -264,6 +264,15 @@ def test_a_workbook_with_a_damaged_part_is_refused(refused: Refused, part: str) 
     assert problem.startswith("r.xlsx: not a readable workbook")
 
 
+def test_an_encrypted_part_is_refused(refused: Refused) -> None:
+    """X7: bit 0 of the flags says so, here of each part's entry in the directory at the end."""
+    whole = bytearray(workbook(["answer", "references"], ["x", "y"]))
+    for entry in re.finditer(rb"PK\x01\x02", bytes(whole)):
+        whole[entry.start() + 8] |= 1
+    (problem,) = refused("r.xlsx", bytes(whole))
+    assert problem.startswith("r.xlsx: not a readable workbook")
+
+
 # Parquet
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from pytest_rageval.scenario.validation import UNREADABLE, kind_of, validate
+from pytest_rageval.scenario.validation import UNREADABLE, kind_of, reworded, validate
 from pytest_rageval.scenario.yaml.tree import parse_yaml
 
 SOUND = "name: s\ndataset: r.jsonl\nmetrics: [em, f1]\n"
@@ -92,3 +93,18 @@ def test_the_kinds_of_values_have_names() -> None:
     assert [kind_of(value) for value in values] == [
         *("mapping", "list", "text", "boolean", "number"),
     ]
+
+
+class Arguments(BaseModel):
+    """Such as those of a tool."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+def test_keys_that_cannot_be_read_are_told_without_a_place() -> None:
+    """X10: half an emoji as the name of an argument."""
+    with pytest.raises(ValidationError) as caught:
+        Arguments.model_validate({"\ud800": 1})
+    (detail,) = caught.value.errors()
+    assert detail["loc"] == ()
+    assert reworded(detail).startswith("Input should be a valid string, unable to parse")

@@ -210,6 +210,11 @@ def test_the_last_of_several_messages_counts() -> None:
         ({"space": 147}, {"detail": "x"}, "its reply has nothing at 'data'"),
         ({"space": 147}, envelope([{"score": 1}]), "its context 1 is a dict without a text"),
         ({"space": "x"}, envelope([{"id": 1}]), "has no 'data.items' with ids and names"),
+        (
+            {"space": "x"},
+            {"success": True, "data": {"items": [{"id": 1e400, "name": "x"}]}},
+            "has no 'data.items' with ids",
+        ),
         ({"app": "a", "model": "m"}, envelope(None, err_code="1", err_msg="down"), "failed: 1: do"),
         ({"app": "a", "model": "m"}, stream(), "a stream without an answer: the app failed"),
         ({"app": "a", "model": "m"}, stream(None), "a stream without an answer: the app failed"),

@@ -313,8 +313,10 @@ def test_a_run_without_digests_is_compared_as_before(folder: Folder) -> None:
     file = folder.path / ".rageval/s/baselines/main.json"
     plain = json.loads(file.read_text("utf-8"))
     assert list(plain["samples"][0].pop("judged_by")) == ["reference_ids"]
-    file.write_text(json.dumps(plain), "utf-8")
-    assert folder.compare(SEARCH + MAIN + searched("z")).metrics["recall"].diff == -1.0
+    for none in ({}, {"judged_by": None}):
+        plain["samples"][0].update(none)
+        file.write_text(json.dumps(plain), "utf-8")
+        assert folder.compare(SEARCH + MAIN + searched("z")).metrics["recall"].diff == -1.0
 
 
 def test_no_common_sample_is_refused(folder: Folder) -> None:
