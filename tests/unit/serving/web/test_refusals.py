@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.serving.web.refusals import MAX_BODY, Refused, read_object
+from pytest_rageval.serving.web.refusals import Refused, read_object
+from pytest_rageval.text.limits import MAX_REQUEST_BYTES
 
 
 class Leaving:
@@ -24,4 +25,4 @@ def test_a_client_that_leaves_within_its_body_is_no_fault_of_the_app() -> None:
     """[X1] Else each half request leaves a traceback in the terminal of the app."""
     request: Any = SimpleNamespace(content_length=9, headers={}, content=Leaving())
     with pytest.raises(Refused, match="left before the end"):
-        asyncio.run(read_object(request, MAX_BODY))
+        asyncio.run(read_object(request, MAX_REQUEST_BYTES))
