@@ -87,6 +87,7 @@ ONLY_THE_LOADER: Mapping[str, str] = {
     "asks no target": "another key",
     "is given at the top": "another key",
     "give either": "two keys exclude each other",
+    "go together": "another key",
     "is below 'warn'": "two numbers",
     "is above max": "two numbers",
     "has no cutoff": "names of metrics with a cutoff",
