@@ -32,12 +32,19 @@ def validate(tree: YamlTree) -> tuple[Scenario, Positions, list[Problem]]:
     try:
         return Scenario.model_validate(tree.data), {}, []
     except ValidationError as error:
-        details = [detail for detail in error.errors(include_url=False) if detail["loc"]]
+        found = error.errors(include_url=False)
+    details = [detail for detail in found if detail["loc"]]
     invalid = {detail["loc"] for detail in details}
     problems = [
         _problem(detail, tree)
         for detail in details
         if not _is_of_profile(detail["loc"], tree, invalid)
+    ]
+    # Without a place are conflicts, which are looked for below, and keys that are no text.
+    problems += [
+        Problem(tree.where(), f"a key that is no text: {reworded(detail)}")
+        for detail in found
+        if not detail["loc"] and detail["type"] != "value_error"
     ]
     scenario, positions = _valid_parts(tree.data, {_existing(loc, tree.data) for loc in invalid})
     for path, other, message in conflicts(scenario):

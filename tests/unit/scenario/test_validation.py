@@ -108,3 +108,7 @@ def test_keys_that_cannot_be_read_are_told_without_a_place() -> None:
     (detail,) = caught.value.errors()
     assert detail["loc"] == ()
     assert reworded(detail).startswith("Input should be a valid string, unable to parse")
+    tree = parse_yaml(SOUND, "s.yaml")
+    tree.data["k\ud800"] = 1
+    (problem,) = validate(tree)[2]
+    assert str(problem).startswith("s.yaml:1: a key that is no text: Input should be a valid")
