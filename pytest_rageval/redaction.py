@@ -144,7 +144,8 @@ class Redactor:
                 text = text.replace(secret, HIDDEN)
         # The normal form takes time, and nearly no text needs it.
         is_coded = _has_coded_letters(text)
-        suspected = [normal for _, normal, run in self._secrets if is_coded or run in text]
+        lower = text.lower()
+        suspected = [normal for _, normal, run in self._secrets if is_coded or run in lower]
         if suspected:
             found = _normal(text)
             present = [one for one in suspected if len(one) >= _SHORTEST_NORMAL and one in found]
@@ -222,8 +223,8 @@ _CODED_LETTERS = {
 
 
 def _plain_run(secret: str) -> str:
-    """Return a part of a secret that is in every text with it, unless its letters are encoded."""
-    return max(re.findall(r"[A-Za-z0-9]{2,}", secret), key=len, default="")
+    """Return what every text with a secret has in lower case, unless its letters are encoded."""
+    return max(re.findall(r"[a-z0-9]{2,}", secret.lower()), key=len, default="")
 
 
 def _has_coded_letters(text: str) -> bool:

@@ -117,6 +117,13 @@ def test_a_secret_is_taken_out_after_any_two_encodings(name: str) -> None:
         assert not re.search("planted|%70%6c", found), chain
 
 
+def test_a_secret_is_found_in_whatever_case() -> None:
+    """[X9]"""
+    redacted = Redactor(["sk-Planted&more"])
+    for text in ("SK-PLANTED&MORE", "sk-planted&amp;more"):
+        assert redacted(f"key {text}.") == "key ***."
+
+
 def test_a_text_that_is_like_a_secret_and_no_secret_stays() -> None:
     """[X9] The normal form leaves out blanks and backslashes, and tells all else apart."""
     redacted = Redactor(["planted-key&more"])
