@@ -35,7 +35,8 @@ class MetricInfo:
     ``of_row``: those of the fields by which a row asks for the metric itself: where they are
     missing it does not apply, which is no error. ``empty_is_worst``: an empty answer gets the worst
     score without a request, unless the scenario says otherwise. ``as_is``: its scores enter the
-    weighted score without being rescaled to 0..1.
+    weighted score without being rescaled to 0..1. ``margin`` is the share of the range by which a
+    judge must tell good control rows from bad ones.
     """
 
     name: str
@@ -52,6 +53,7 @@ class MetricInfo:
     empty_is_worst: bool = False
     as_is: bool = False
     of_row: frozenset[str] = frozenset()
+    margin: float = 0.3
 
     @property
     def is_judged(self) -> bool:

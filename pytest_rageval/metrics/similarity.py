@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 COSINE_RANGE: Final = (-1.0, 1.0)
 """Metrics with this range are ``as_is``: rescaled to 0..1, unrelated texts would get 0.5."""
+COSINE_MARGIN: Final = 0.05
+"""The margin of control rows where the score is a cosine: unrelated texts may have 0.8."""
 
 
 def cosine(one: Sequence[float], other: Sequence[float]) -> float | None:
@@ -135,6 +137,7 @@ METRICS = (
             aliases=("SemanticSimilarity", "answer_similarity", "AnswerSimilarity"),
             range=COSINE_RANGE,
             as_is=True,
+            margin=COSINE_MARGIN,
             asks=frozenset({"embedding"}),
             empty_is_worst=True,
         ),
@@ -148,6 +151,7 @@ METRICS = (
             aliases=("RetrieverSimilarityMetric", "retriever_similarity"),
             range=COSINE_RANGE,
             as_is=True,
+            margin=COSINE_MARGIN,
             asks=frozenset({"embedding"}),
         ),
         ContextSimilarity,

@@ -20,7 +20,7 @@ from pytest_rageval.metrics.base import (
     NoOptions,
 )
 from pytest_rageval.metrics.ragas import options
-from pytest_rageval.metrics.similarity import COSINE_RANGE
+from pytest_rageval.metrics.similarity import COSINE_MARGIN, COSINE_RANGE
 
 
 def preload() -> None:
@@ -110,6 +110,7 @@ METRICS = (
         "question answer",
         ("AnswerRelevancy", "response_relevancy", "ResponseRelevancy"),
         options.RelevancyOptions,
+        margin=COSINE_MARGIN,
         **_SIMILAR,
     ),
     _definition(

@@ -1,0 +1,1 @@
+"""Control rows: samples that any judge should tell apart, for each metric that a model scores."""

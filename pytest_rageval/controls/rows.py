@@ -1,0 +1,189 @@
+"""The control rows of a metric: our own, in numbered sets, and those of users' files."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+from pytest_rageval.datasets.base import row_place
+from pytest_rageval.datasets.columns.key_map import KeyMap
+from pytest_rageval.datasets.load import data_file, reader_of
+from pytest_rageval.errors import Problem, ScenarioError, shorten
+from pytest_rageval.metrics.base import MetricInfo, missing_fields
+from pytest_rageval.model import InvalidRow, Sample
+from pytest_rageval.scenario.data_specs import DatasetSpec
+from pytest_rageval.text.tokenize import has_cjk
+
+Expect = Literal["high", "low"]
+Language = Literal["en", "zh"]
+
+SETS: Final = (1,)
+"""The numbers of our own sets, the newest first. A set is never edited: a better one is new."""
+OF_A_FILE: Final = 0
+"""The number of rows from a user's file."""
+FEWEST: Final = 6
+"""Rows of either kind that a user's file must have: with fewer, judges pass by chance."""
+SECTION: Final = "judge.controls.file"
+
+
+@dataclass(frozen=True, slots=True)
+class ControlRow:
+    """A sample, and whether its score should be high or low: the score, not the answer's worth.
+
+    Where lower scores are better, the good rows are those that should be low. ``place`` is that in
+    a user's file, ``controls.jsonl:7``.
+    """
+
+    metric: str
+    expect: Expect
+    sample: Sample
+    place: str = ""
+
+    def is_good(self, info: MetricInfo) -> bool:
+        """Return whether the row should get a good score."""
+        return (self.expect == "high") == info.higher_is_better
+
+
+@dataclass(frozen=True, slots=True)
+class ControlSet:
+    """The rows of one metric in the order in which they are asked, high and low ones in turn."""
+
+    number: int
+    rows: tuple[ControlRow, ...] = ()
+
+
+def own_rows(metric: str, language: str, number: int = SETS[0]) -> ControlSet:
+    """Return our rows for a metric, by its own name; none for a metric that has no such rows.
+
+    ``language`` is ``zh``, or any other one, which means English. Rubrics and metrics of users, and
+    metrics that ask no model, have no rows.
+    """
+    spoken: Language = "zh" if language.lower().startswith("zh") else "en"
+    plan = _plans(number).get(metric)
+    if plan is None:
+        return ControlSet(number)
+    topics = _topics(number, spoken)
+    pairs = zip(topics, [*topics[1:], topics[0]], strict=True)
+    made = (
+        ControlRow(metric, expect, _sample(f"{expect}-{at}", plan, expect, topic, other))
+        for at, (topic, other) in enumerate(pairs, start=1)
+        for expect in _EXPECTS
+    )
+    return ControlSet(number, tuple(made))
+
+
+def language_of(samples: Iterable[Sample]) -> Language:
+    """Return the language of our rows for data: ``zh`` if half of their texts or more have CJK.
+
+    The texts are questions and answers, as in prompts whose language is ``auto``.
+    """
+    texts = [(one.question or "") + (one.answer or "") for one in samples]
+    said = [text for text in texts if text.strip()]
+    return "zh" if said and 2 * sum(map(has_cjk, said)) >= len(said) else "en"
+
+
+def read_rows(written: str, base_dir: Path, where: str) -> dict[str, ControlSet]:
+    """Return the control rows in a user's file by what they call their metric.
+
+    Any format and field of a data set will do; each row also has ``metric`` and ``expect``.
+    ``written`` is the path, relative to ``base_dir``, ``where`` the place in the scenario that
+    names it. Raises ScenarioError with everything that is wrong in the file.
+    """
+    file = data_file(DatasetSpec(path=written), base_dir, where, SECTION)
+    key_map, problems = KeyMap({}), []
+    rows: dict[str, list[ControlRow]] = {}
+    for index, row in enumerate(reader_of(file, where, SECTION).read(file)):
+        place = row_place(file.shown, row.line, row.number)
+        case = key_map.case(row, index)
+        wrong = case.reason if isinstance(case, InvalidRow) else _wrong_in(case.metadata)
+        if wrong:
+            problems.append(Problem(place, wrong))
+        elif isinstance(case, Sample):
+            metric, expect = str(case.metadata["metric"]).strip(), case.metadata["expect"]
+            rows.setdefault(metric, []).append(ControlRow(metric, expect, case, place))
+    if not rows and not problems:
+        problems.append(Problem(file.shown, f"no rows; {_WANTED}"))
+    if not problems:
+        problems = [Problem(file.shown, one) for one in chain(*map(_too_few, rows.values()))]
+    if problems:
+        raise ScenarioError(problems)
+    return {metric: ControlSet(OF_A_FILE, _in_turn(given)) for metric, given in rows.items()}
+
+
+def lacking_fields(rows: Iterable[ControlRow], info: MetricInfo) -> Iterator[Problem]:
+    """Yield a problem for each row without a field that its metric needs."""
+    for row in rows:
+        if lacking := missing_fields(row.sample, info):
+            message = f"metric {row.metric!r} needs {' and '.join(map(repr, lacking))}; add it"
+            yield Problem(row.place, message)
+
+
+_EXPECTS: Final[tuple[Expect, ...]] = get_args(Expect)
+_WANTED: Final = (
+    f"a metric needs {FEWEST} rows or more with expect: high, and as many with expect: low"
+)
+
+
+def _wrong_in(fields: Mapping[str, Any]) -> str | None:
+    metric, expect = fields.get("metric"), fields.get("expect")
+    if not isinstance(metric, str) or not metric.strip():
+        found = "there is none" if metric is None else f"found {shorten(repr(metric))}"
+        return f"metric: expected the name of a metric of the scenario, {found}"
+    if expect not in _EXPECTS:
+        found = "there is none" if expect is None else f"found {shorten(repr(expect))}"
+        return f"expect: expected high or low, what the metric's score should be, {found}"
+    return None
+
+
+def _too_few(rows: list[ControlRow]) -> Iterator[str]:
+    counts = Counter(row.expect for row in rows)
+    if min(counts[expect] for expect in _EXPECTS) < FEWEST:
+        found = " and ".join(f"{counts[expect]} {expect}" for expect in _EXPECTS)
+        yield (
+            f"metric {shorten(rows[0].metric)!r} has {found}; {_WANTED}: with fewer, a judge that "
+            "guesses passes too often"
+        )
+
+
+def _in_turn(rows: list[ControlRow]) -> tuple[ControlRow, ...]:
+    kinds = ([row for row in rows if row.expect == expect] for expect in _EXPECTS)
+    return tuple(row for pair in zip_longest(*kinds) for row in pair if row is not None)
+
+
+Plan = Mapping[str, Mapping[str, Any]]
+"""``both``, ``high`` and ``low``: fields of Sample, and which texts of a topic they are.
+
+``next.answer`` is the answer of the next topic, which has nothing to do with this one.
+"""
+
+
+def _sample(
+    name: str, plan: Plan, expect: Expect, topic: Mapping[str, str], other: Mapping[str, str]
+) -> Sample:
+    texts = {**topic, **{f"next.{key}": text for key, text in other.items()}}
+    fields: dict[str, Any] = {
+        field: tuple(texts[one] for one in key) if isinstance(key, list) else texts[key]
+        for field, key in {**plan["both"], **plan[expect]}.items()
+    }
+    return Sample(name, **fields)
+
+
+@cache
+def _plans(number: int) -> Mapping[str, Plan]:
+    return dict(json.loads(_text(number, "metrics.json")))
+
+
+@cache
+def _topics(number: int, language: Language) -> tuple[Mapping[str, str], ...]:
+    return tuple(map(json.loads, _text(number, f"{language}.jsonl").splitlines()))
+
+
+def _text(number: int, name: str) -> str:
+    return files(__package__).joinpath(f"set_{number}", name).read_text(encoding="utf-8")
