@@ -121,7 +121,8 @@ def lacking_fields(rows: Iterable[ControlRow], info: MetricInfo) -> Iterator[Pro
     """Yield a problem for each row without a field that its metric needs."""
     for row in rows:
         if lacking := missing_fields(row.sample, info):
-            message = f"metric {row.metric!r} needs {' and '.join(map(repr, lacking))}; add it"
+            needed = " and ".join(map(repr, lacking))
+            message = f"metric {row.metric!r} needs {needed}; this row lacks them"
             yield Problem(row.place, message)
 
 

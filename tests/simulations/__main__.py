@@ -3,9 +3,9 @@
     python -m tests.simulations [--draws N] [NAME ...]
 
 Names: coverage, intervals, groups, modes, margins, turns, corrections, labels, agreement, stop,
-causes, variants; all when none is given. With the 2,000 draws of the documentation it takes
-minutes, ``coverage`` and ``variants`` half an hour; ``agreement`` and ``turns`` are shown there
-with 1,000. It needs the data that ``populations.py`` names.
+causes, variants, controls; all when none is given. With the 2,000 draws of the documentation it
+takes minutes, ``coverage`` and ``variants`` half an hour; ``agreement`` and ``turns`` are shown
+there with 1,000. It needs the data that ``populations.py`` names.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import agreeing
 import causes as made_causes
 import contests
+import controls as control_rows
 import coverage
 import labelled
 import people_and_judges
@@ -377,6 +378,27 @@ def variants(draws: int) -> None:
         _row(f"F1 and noise: {k} variants", _shares(found))
 
 
+def controls(draws: int) -> None:
+    """How often judges pass control rows, and how many of the twelve they are asked.
+
+    Fifty times as many draws as elsewhere; yes/no exact.
+    """
+    many = 50 * draws
+    columns = ("passes", "rows asked", "5 + 5, 1 slip")
+    sys.stdout.write(f"\njudges that guess, per cent\n{'':<64} ")
+    sys.stdout.write("".join(f"{name:<15}" for name in columns) + "\n")
+    for name, draw in control_rows.GUESSING.items():
+        found, fewer = control_rows.guessing(draw, many), control_rows.guessing(draw, many, rows=5)
+        _row(name, [f"{100 * found.share:.1f}", f"{found.asked:.1f}", f"{100 * fewer.share:.1f}"])
+    _table("judges that are right in so many rows: all of so many metrics pass", (1, 4, 6))
+    for rows in (6, 5):
+        for right in (0.99, 0.97, 0.95, 0.9, 0.8):
+            share = control_rows.exactly(right, rows)
+            asked = control_rows.honest(right, many // 10, rows).asked
+            name = f"{rows} + {rows}, right in {right:g}, asked {asked:.1f}"
+            _row(name, _shares(share**metrics for metrics in (1, 4, 6)))
+
+
 def _covered(found: Coverage) -> str:
     return f"{100 * found.held:.1f} ({100 * found.above:.1f})"
 
@@ -407,6 +429,7 @@ PARTS: dict[str, Callable[[int], None]] = {
     "stop": stop,
     "causes": causes,
     "variants": variants,
+    "controls": controls,
 }
 
 
