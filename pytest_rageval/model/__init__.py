@@ -5,6 +5,7 @@ All are frozen dataclasses of JSON types. ``None`` as a score means unscored and
 
 from __future__ import annotations
 
+from pytest_rageval.model.controls import NO_CONTROLS, ControlVerdict, verdicts_of
 from pytest_rageval.model.labels import (
     CHOSEN,
     RANDOM,
@@ -22,6 +23,7 @@ from pytest_rageval.model.names import (
     CAUSES,
     DOES_NOT_APPLY,
     EMPTY_ANSWER,
+    FAILED_CONTROLS,
     MAX_GRADE,
     NOT_ASKED,
     PASSING,
@@ -87,9 +89,11 @@ __all__ = [
     "CHOSEN",
     "DOES_NOT_APPLY",
     "EMPTY_ANSWER",
+    "FAILED_CONTROLS",
     "MAX_GRADE",
     "NOTHING",
     "NOT_ASKED",
+    "NO_CONTROLS",
     "PASSING",
     "RANDOM",
     "REPEATS",
@@ -108,6 +112,7 @@ __all__ = [
     "Comparing",
     "Comparison",
     "Contest",
+    "ControlVerdict",
     "Corrected",
     "Correction",
     "Counts",
@@ -143,5 +148,6 @@ __all__ = [
     "plain_cell",
     "title_of",
     "value_text",
+    "verdicts_of",
     "wire_text",
 ]

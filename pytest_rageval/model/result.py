@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Any, Final
 
+from pytest_rageval.model.controls import ControlVerdict
 from pytest_rageval.model.labels import Agreement, Corrected
 from pytest_rageval.model.names import (
     NOT_ASKED,
@@ -248,6 +249,8 @@ class ScenarioResult:
     """How well the metrics agree with people, for each that has labels."""
     corrected: Mapping[str, Corrected] = field(default_factory=nothing)
     """Their means corrected by those labels."""
+    controls: Mapping[str, ControlVerdict] = field(default_factory=nothing)
+    """By metric, whether its judge tells good rows from bad ones."""
     ranking: Ranking | None = None
     """The variants of the scenario against each other, where it has some and several ran."""
 

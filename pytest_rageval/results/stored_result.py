@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from pytest_rageval.model import (
     ScenarioResult,
     json_plain,
 )
-from pytest_rageval.results.layout import read_columns, read_head
+from pytest_rageval.results.layout import read_columns, read_controls, read_head
 from pytest_rageval.results.saved_run import load_baseline, out_of_range, reading
 from pytest_rageval.results.typed import checked
 from pytest_rageval.stats.aggregate import summarize_scenario
@@ -40,10 +40,11 @@ def stored_result(run: Path, name: str = "") -> ScenarioResult:
         head = read_head(file)
         info, complete = checked(_info(head, name)), head["complete"] is True
         samples = [checked(_sample(one, at)) for at, one in enumerate(saved.samples.values())]
+        controls = read_controls(head)
     odd = out_of_range(saved, info.metrics)
     if odd:
         raise BaselineError([Problem("", f"run {shown}: {odd}")])
-    return summarize_scenario(info, samples, complete)
+    return replace(summarize_scenario(info, samples, complete), controls=controls)
 
 
 def _info(head: Mapping[str, Any], name: str) -> ScenarioInfo:
