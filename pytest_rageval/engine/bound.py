@@ -13,9 +13,9 @@ from pytest_rageval.model import MetricColumn, Sample
 from pytest_rageval.run_paths import ImportMode
 from pytest_rageval.scenario.metric_specs import MetricSpec
 from pytest_rageval.scenario.schema import MatchName
-from pytest_rageval.stats.control_rows import ControlRule
 
 if TYPE_CHECKING:
+    from pytest_rageval.stats.control_rows import ControlRule
     from pytest_rageval.targets.base import Target
 
 
