@@ -5,7 +5,6 @@ All are frozen dataclasses of JSON types. ``None`` as a score means unscored and
 
 from __future__ import annotations
 
-from pytest_rageval.model.controls import NO_CONTROLS, ControlVerdict, verdicts_of
 from pytest_rageval.model.labels import (
     CHOSEN,
     RANDOM,
@@ -49,7 +48,9 @@ from pytest_rageval.model.plain import (
     wire_text,
 )
 from pytest_rageval.model.result import (
+    NO_CONTROLS,
     Comparison,
+    ControlVerdict,
     Counts,
     GateResult,
     MetricComparison,
@@ -58,6 +59,7 @@ from pytest_rageval.model.result import (
     SampleResult,
     ScenarioResult,
     WeightedSummary,
+    verdicts_of,
 )
 from pytest_rageval.model.sample import Case, InvalidRow, Sample, Score
 from pytest_rageval.model.scenario import (

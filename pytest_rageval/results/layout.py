@@ -18,7 +18,6 @@ from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Agreement,
     Comparison,
-    ControlVerdict,
     GateResult,
     MetricColumn,
     MetricComparison,
@@ -27,7 +26,6 @@ from pytest_rageval.model import (
     ScenarioResult,
     json_plain,
 )
-from pytest_rageval.results.typed import checked
 from pytest_rageval.stats.groups import count_groups
 from pytest_rageval.text.limits import MAX_DEPTH, read_json
 
@@ -190,15 +188,6 @@ def _controls(result: ScenarioResult) -> dict[str, Any]:
     if not result.controls:
         return {}
     return {"controls": {name: found.to_dict() for name, found in result.controls.items()}}
-
-
-def read_controls(head: Mapping[str, Any]) -> dict[str, ControlVerdict]:
-    """Return what control rows said of a saved run, from what ``read_head`` returns.
-
-    An earlier version has none. Raises as ``read_head`` does.
-    """
-    plain = head.get("controls") or {}
-    return {name: checked(ControlVerdict.from_dict(found)) for name, found in plain.items()}
 
 
 def _cells(found: Agreement, result: ScenarioResult) -> dict[str, list[str]]:

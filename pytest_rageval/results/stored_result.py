@@ -10,13 +10,14 @@ from typing import Any, Final
 from pytest_rageval.errors import BaselineError, Problem
 from pytest_rageval.model import (
     Bound,
+    ControlVerdict,
     Diagnosis,
     SampleResult,
     ScenarioInfo,
     ScenarioResult,
     json_plain,
 )
-from pytest_rageval.results.layout import read_columns, read_controls, read_head
+from pytest_rageval.results.layout import read_columns, read_head
 from pytest_rageval.results.saved_run import load_baseline, out_of_range, reading
 from pytest_rageval.results.typed import checked
 from pytest_rageval.stats.aggregate import summarize_scenario
@@ -40,7 +41,7 @@ def stored_result(run: Path, name: str = "") -> ScenarioResult:
         head = read_head(file)
         info, complete = checked(_info(head, name)), head["complete"] is True
         samples = [checked(_sample(one, at)) for at, one in enumerate(saved.samples.values())]
-        controls = read_controls(head)
+        controls = _controls(head)
     odd = out_of_range(saved, info.metrics)
     if odd:
         raise BaselineError([Problem("", f"run {shown}: {odd}")])
@@ -66,6 +67,11 @@ def _info(head: Mapping[str, Any], name: str) -> ScenarioInfo:
         diagnose=Diagnosis() if "causes" in head else None,
         variant=name or str(head.get("variant", "")),
     )
+
+
+def _controls(head: Mapping[str, Any]) -> dict[str, ControlVerdict]:
+    plain = head.get("controls") or {}  # a run of an earlier version has none
+    return {name: checked(ControlVerdict.from_dict(found)) for name, found in plain.items()}
 
 
 def _sample(plain: Mapping[str, Any], at: int) -> SampleResult:
