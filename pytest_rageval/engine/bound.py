@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.metrics.base import BatchScorer, JudgedMetric, Metric, MetricInfo
-from pytest_rageval.model import MetricColumn
+from pytest_rageval.model import MetricColumn, Sample
 from pytest_rageval.run_paths import ImportMode
 from pytest_rageval.scenario.metric_specs import MetricSpec
 from pytest_rageval.scenario.schema import MatchName
 
 if TYPE_CHECKING:
+    from pytest_rageval.stats.control_rows import ControlRule
     from pytest_rageval.targets.base import Target
 
 
@@ -62,6 +63,23 @@ class MetricSource:
 
 
 @dataclass(frozen=True, slots=True)
+class Controlled:
+    """The control rows of a metric: what its judge has to tell from what.
+
+    ``high`` are the samples whose score should be high, ``low`` the others. ``number`` is that of
+    the set, ``digest`` names all that decides what the judge makes of it, and ``tells`` is what a
+    judge that passes tells apart.
+    """
+
+    high: tuple[Sample, ...]
+    low: tuple[Sample, ...]
+    rule: ControlRule
+    number: int
+    digest: str
+    tells: str
+
+
+@dataclass(frozen=True, slots=True)
 class ModelPlan:
     """The models that the metrics of a scenario ask; None where none of them asks it."""
 
@@ -69,6 +87,8 @@ class ModelPlan:
     embedding: ClientSettings | None = None
     language: str = "auto"
     repeats: int = 1
+    controls: Mapping[str, Controlled] = field(default_factory=dict)
+    """By metric, what its judge is tested with."""
 
     @property
     def concurrency(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -15,7 +15,15 @@ from pytest_rageval.engine.scoring.score_sample import score_case, unscored_resu
 from pytest_rageval.engine.stopping import certainty_of, in_asking_order, left_out_result
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.engine.verdict.green import reasons_tolerated, reasons_unjudged
-from pytest_rageval.model import Case, Sample, SampleResult, ScenarioResult
+from pytest_rageval.model import (
+    NOTHING,
+    Case,
+    ControlVerdict,
+    Sample,
+    SampleResult,
+    ScenarioResult,
+    verdicts_of,
+)
 from pytest_rageval.stats.aggregate import summarize_scenario
 from pytest_rageval.stats.verdict import shortfalls
 
@@ -58,12 +66,14 @@ def evaluate_plan(
         live = LiveRun(run)
         try:
             samples = _asked(scorer, live.scenario(scorer.plan), reporter)
+            live.settle(lambda: None)
+            controls = verdicts_of(plan.info.controls, live.known_verdict)
             usage = live.usage
         finally:
             live.close()
         remarks = (*plan.info.remarks, *(f"models: {problem}" for problem in live.problems))
         plan = replace(plan, info=replace(plan.info, remarks=remarks))
-        return Evaluated(_summed(plan, samples, scorer), usage)
+        return Evaluated(_summed(plan, samples, scorer, controls), usage)
 
 
 @dataclass
@@ -120,11 +130,17 @@ def _computed(scorer: _Scorer, reporter: _Reporter) -> list[SampleResult]:
     return [result for result in results if result is not None]
 
 
-def _summed(plan: Plan, samples: list[SampleResult], scorer: _Scorer) -> ScenarioResult:
+def _summed(
+    plan: Plan,
+    samples: list[SampleResult],
+    scorer: _Scorer,
+    controls: Mapping[str, ControlVerdict] = NOTHING,
+) -> ScenarioResult:
     reasons = [f"{count} samples {why}" for why, count in Counter(scorer.why).items()]
     info = replace(plan.info, remarks=(*plan.info.remarks, *reasons))
     extent = Extent(info.total, len(plan.cases), len(samples), lost=scorer.lost)
-    return decide_gates(summarize_scenario(info, samples, extent.complete), extent)
+    result = replace(summarize_scenario(info, samples, extent.complete), controls=controls)
+    return decide_gates(result, extent)
 
 
 class _Reporter:

@@ -79,7 +79,7 @@ def measures_for(table: Table, mapped: Mapped) -> Measures:
         metrics, asks = _asked(mapped, of_answers, of_search)
     if of_search and not search_now and metrics != of_search:
         later.append((of_search, f"{_needed(mapped)}: in each row, or from a target"))
-    later.append((_judged(mapped), "a model that judges (key 'judge')"))
+    later.append((_judged(mapped), "a model that judges (key 'judge', with 'controls: require')"))
     script = _script(table, mapped)
     is_short = _has_short_references(table, mapped)
     # A system that is asked may answer in sentences; a short answer holds the reference, too.

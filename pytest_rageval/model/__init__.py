@@ -22,6 +22,7 @@ from pytest_rageval.model.names import (
     CAUSES,
     DOES_NOT_APPLY,
     EMPTY_ANSWER,
+    FAILED_CONTROLS,
     MAX_GRADE,
     NOT_ASKED,
     PASSING,
@@ -47,7 +48,9 @@ from pytest_rageval.model.plain import (
     wire_text,
 )
 from pytest_rageval.model.result import (
+    NO_CONTROLS,
     Comparison,
+    ControlVerdict,
     Counts,
     GateResult,
     MetricComparison,
@@ -56,6 +59,7 @@ from pytest_rageval.model.result import (
     SampleResult,
     ScenarioResult,
     WeightedSummary,
+    verdicts_of,
 )
 from pytest_rageval.model.sample import Case, InvalidRow, Sample, Score
 from pytest_rageval.model.scenario import (
@@ -87,9 +91,11 @@ __all__ = [
     "CHOSEN",
     "DOES_NOT_APPLY",
     "EMPTY_ANSWER",
+    "FAILED_CONTROLS",
     "MAX_GRADE",
     "NOTHING",
     "NOT_ASKED",
+    "NO_CONTROLS",
     "PASSING",
     "RANDOM",
     "REPEATS",
@@ -108,6 +114,7 @@ __all__ = [
     "Comparing",
     "Comparison",
     "Contest",
+    "ControlVerdict",
     "Corrected",
     "Correction",
     "Counts",
@@ -143,5 +150,6 @@ __all__ = [
     "plain_cell",
     "title_of",
     "value_text",
+    "verdicts_of",
     "wire_text",
 ]

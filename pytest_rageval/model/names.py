@@ -32,6 +32,9 @@ NOT_ASKED: Final = "not asked: "
 Also the reason, where the verdict was certain without it (``stop``).
 """
 
+FAILED_CONTROLS: Final = "control rows: "
+"""How the error of a score begins that was not asked for because its judge cannot tell."""
+
 DOES_NOT_APPLY: Final = "not asked for: "
 """How the reason of a score begins that the row itself did not ask for (a metric of rows)."""
 

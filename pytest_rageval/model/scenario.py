@@ -221,6 +221,11 @@ class ScenarioInfo:
     """How the causes of low answers are found; None where they are not looked for."""
     variant: str = ""
     """Which variant of the scenario this is; empty where it has none."""
+    controls: Mapping[str, str] = field(default_factory=nothing)
+    """By metric, a digest of its control rows and of all else that decides what its judge makes of
+    them; empty for a metric without such rows."""
+    requires_controls: bool = False
+    """Whether a metric counts only once its judge has passed them."""
     contest: Contest | None = None
     """The variants that this one is compared with; None where the scenario has none."""
 
@@ -287,6 +292,7 @@ class ScenarioInfo:
         plain["doc_weights"] = dict(self.doc_weights)
         plain["metadata"] = dict(self.metadata)
         plain["measured"] = dict(self.measured)
+        plain["controls"] = dict(self.controls)
         plain["compare"] = asdict(self.compare) if self.compare is not None else None
         plain["baselines"] = {
             name: [

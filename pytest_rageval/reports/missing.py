@@ -1,4 +1,7 @@
-"""Describes what is missing in the figures, for the terminal and reports: how much, and why."""
+"""Describes what is missing in the figures, for the terminal and reports: how much, and why.
+
+Also which figures are not to be trusted, because their judge cannot do what it is asked.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from dataclasses import dataclass
 
 from pytest_rageval.model import (
     EMPTY_ANSWER,
+    NO_CONTROLS,
     TARGET,
     Counts,
     MetricSummary,
@@ -66,6 +70,7 @@ def missing_figures(result: ScenarioResult) -> Iterator[Missing]:
             f"{empty} of {len(result.samples)} {are} the worst score of metrics that ask a model "
             "('empty_answer: null' leaves that to each metric)"
         )
+    yield from _controls(result)
     expected = [sample for sample in result.samples if sample.is_expected]
     said = [unwritten(result.info.target, sample) for sample in expected]
     if said and all(said):
@@ -76,6 +81,15 @@ def missing_figures(result: ScenarioResult) -> Iterator[Missing]:
     for name, metric in result.metrics.items():
         if metric.unscored:
             yield from _of_metric(result, name, metric)
+
+
+def _controls(result: ScenarioResult) -> Iterator[Missing]:
+    """Yield which figures of a judge not to trust, and whose judge nothing is known of."""
+    for name, verdict in result.controls.items():
+        if said := verdict.remark(name):
+            yield Missing(said)
+    if without := [name for name, one in result.controls.items() if one == NO_CONTROLS]:
+        yield Missing(f"no controls: {', '.join(without)}")
 
 
 def _invalid(result: ScenarioResult) -> Iterator[Missing]:

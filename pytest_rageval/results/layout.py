@@ -107,6 +107,7 @@ def _head(result: ScenarioResult, run: RunInfo) -> dict[str, Any]:
         "avg": {f"avg_{name}": summary.mean for name, summary in result.metrics.items()},
         "gates": [gate_dict(gate) for gate in result.gates],
         "comparison": comparison_dict(result.comparison),
+        **_controls(result),
         **_agreement(result),
     }
 
@@ -181,6 +182,12 @@ def _agreement(result: ScenarioResult) -> dict[str, Any]:
             for name, found in result.agreement.items()
         }
     }
+
+
+def _controls(result: ScenarioResult) -> dict[str, Any]:
+    if not result.controls:
+        return {}
+    return {"controls": {name: found.to_dict() for name, found in result.controls.items()}}
 
 
 def _cells(found: Agreement, result: ScenarioResult) -> dict[str, list[str]]:

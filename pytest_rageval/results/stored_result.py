@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Final
 
 from pytest_rageval.errors import BaselineError, Problem
 from pytest_rageval.model import (
     Bound,
+    ControlVerdict,
     Diagnosis,
     SampleResult,
     ScenarioInfo,
@@ -40,10 +41,11 @@ def stored_result(run: Path, name: str = "") -> ScenarioResult:
         head = read_head(file)
         info, complete = checked(_info(head, name)), head["complete"] is True
         samples = [checked(_sample(one, at)) for at, one in enumerate(saved.samples.values())]
+        controls = _controls(head)
     odd = out_of_range(saved, info.metrics)
     if odd:
         raise BaselineError([Problem("", f"run {shown}: {odd}")])
-    return summarize_scenario(info, samples, complete)
+    return replace(summarize_scenario(info, samples, complete), controls=controls)
 
 
 def _info(head: Mapping[str, Any], name: str) -> ScenarioInfo:
@@ -65,6 +67,11 @@ def _info(head: Mapping[str, Any], name: str) -> ScenarioInfo:
         diagnose=Diagnosis() if "causes" in head else None,
         variant=name or str(head.get("variant", "")),
     )
+
+
+def _controls(head: Mapping[str, Any]) -> dict[str, ControlVerdict]:
+    plain = head.get("controls") or {}  # a run of an earlier version has none
+    return {name: checked(ControlVerdict.from_dict(found)) for name, found in plain.items()}
 
 
 def _sample(plain: Mapping[str, Any], at: int) -> SampleResult:

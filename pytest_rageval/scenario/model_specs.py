@@ -6,7 +6,7 @@ import re
 from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from pytest_rageval.errors import unknown_name
 from pytest_rageval.scenario.languages import check_language
@@ -92,6 +92,30 @@ class ModelSpec(Spec):
         return self.api_key_env or ("OPENAI_API_KEY" if is_openai else None)
 
 
+def _as_word(value: Any) -> Any:
+    return "off" if value is False else value  # what YAML makes of it
+
+
+class ControlsSpec(Spec):
+    """Whether the judge has to tell good rows from bad ones before its scores count."""
+
+    short_form = "mode"
+
+    mode: Annotated[
+        Literal["warn", "require", "off"],
+        BeforeValidator(_as_word),
+        Field(
+            json_schema_extra={
+                "type": ["string", "boolean"],
+                "enum": ["warn", "require", "off", False],
+            }
+        ),
+    ] = Field("warn", description="a metric whose judge cannot: marked, unscored, or not asked")
+    file: Name | None = Field(
+        None, description="rows for metrics of one's own, relative to the scenario file"
+    )
+
+
 class JudgeSpec(ModelSpec):
     """The model that judges."""
 
@@ -109,6 +133,10 @@ class JudgeSpec(ModelSpec):
         Name, AfterValidator(check_language), Field(json_schema_extra={"type": "string"})
     ] = Field("auto", description="of the prompts: auto, en, zh")
     repeats: Whole = Field(1, ge=1, le=100, description="ask each judged metric so often")
+    controls: ControlsSpec = Field(
+        ControlsSpec(),
+        description="rows whose scores are known test the judge",
+    )
 
 
 class EmbeddingSpec(ModelSpec):
@@ -133,7 +161,7 @@ class ProfileSpec(JudgeSpec):
 
 
 _KNOWN_PROFILES = "known profiles"
-_OF_JUDGES = ("form", "reasks", "language", "repeats", "batch_size")
+_OF_JUDGES = ("form", "reasks", "language", "repeats", "controls", "batch_size")
 """Keys of a profile that are not for a target."""
 
 

@@ -20,6 +20,9 @@ _SHORT_FORMS: Final = {
     "human": "file",
     "best": "at_least",
 }
+_INNER: Final = {"price": "input", "controls": "mode"}
+"""Those of values inside of a section."""
+
 TYPE_BY_KEY: Final = {
     "dbgpt": "dbgpt",  # before the model of its app
     "use": "python",
@@ -40,7 +43,7 @@ def short_key(path: YamlPath, present: Mapping[str, Any]) -> str:
         return _SHORT_FORMS.get(str(path[0]), "")
     if is_metric_gate(path) and "mean" in present:
         return "mean"
-    return "input" if path[-1] == "price" else ""
+    return _INNER.get(str(path[-1]), "")
 
 
 def widened(path: YamlPath, value: Any) -> dict[str, Any] | None:

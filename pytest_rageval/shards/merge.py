@@ -10,7 +10,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Final
 
-from pytest_rageval.model import ScenarioInfo, wire_text
+from pytest_rageval.model import ControlVerdict, ScenarioInfo, wire_text
 from pytest_rageval.model.measured import CODE, code_differences
 from pytest_rageval.shards.part import Part
 from pytest_rageval.shards.shard_file import (
@@ -85,6 +85,26 @@ class Merged:
         return {(one.nodeid, one.when): one for end in ends for one in end.failures}
 
     @property
+    def controls(self) -> dict[str, ControlVerdict]:
+        """What control rows say of each judge; raises ShardError if shards say it differently.
+
+        Where a shard did not ask them and another did, what that one knows holds.
+        """
+        found: dict[str, tuple[Shard, ControlVerdict]] = {}
+        for shard in self.shards:
+            for name, verdict in (shard.end.controls if shard.end else {}).items():
+                first, known = found.get(name, (shard, verdict))
+                if None not in (known.passed, verdict.passed) and known.passed != verdict.passed:
+                    message = (
+                        f"the judge of {name} {_ended(verdict)} its control rows in shard "
+                        f"{shard.part}, and {_ended(known)} them in shard {first.part}, "
+                        f"{first.path}: is it the same model? Run both shards again"
+                    )
+                    raise ShardError(str(shard.path), message)
+                found[name] = (shard, verdict) if known.passed is None else (first, known)
+        return {name: verdict for name, (_, verdict) in found.items()}
+
+    @property
     def workers(self) -> int:
         """How many workers of xdist the shards had together."""
         return sum(shard.end.workers for shard in self.shards if shard.end is not None)
@@ -93,6 +113,10 @@ class Merged:
     def usage(self) -> dict[str, float | None] | None:
         """What all shards asked models for, None if no model was asked."""
         return sum_usage(shard.end.usage for shard in self.shards if shard.end is not None)
+
+
+def _ended(verdict: ControlVerdict) -> str:
+    return "passed" if verdict.passed else "failed"
 
 
 def sum_usage(

@@ -8,13 +8,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, NamedTuple, get_args
 
 from pytest_rageval.errors import Problem, UserError
-from pytest_rageval.model import NOTHING, Outcome, SampleResult, ScenarioInfo, wire_text
+from pytest_rageval.model import (
+    NOTHING,
+    ControlVerdict,
+    Outcome,
+    SampleResult,
+    ScenarioInfo,
+    wire_text,
+)
 from pytest_rageval.results.typed import checked, field_checks
 from pytest_rageval.shards.part import Part
 from pytest_rageval.text.limits import read_json
@@ -92,7 +99,7 @@ class Failure(NamedTuple):
 class End:
     """How a shard ended: it ran ``rows`` of the ``selected`` cases that are its own.
 
-    ``lost`` names cases without a result.
+    ``lost`` names cases without a result, ``controls`` are the verdicts on its judges by metric.
     """
 
     finished_at: str
@@ -102,6 +109,7 @@ class End:
     failures: tuple[Failure, ...] = ()
     workers: int = 0
     usage: Mapping[str, float | None] | None = None
+    controls: Mapping[str, ControlVerdict] = field(default_factory=dict)
 
     @property
     def is_whole(self) -> bool:
@@ -260,7 +268,9 @@ def _end(line: bytes, path: Path) -> End | None:
     try:
         said = plain["end"]
         failures = tuple(Failure(*one) for one in said["failures"])
-        return checked(End(**{**said, "lost": tuple(said["lost"]), "failures": failures}))
+        controls = {name: ControlVerdict.from_dict(one) for name, one in said["controls"].items()}
+        known = {"lost": tuple(said["lost"]), "failures": failures, "controls": controls}
+        return checked(End(**{**said, **known}))
     except _DAMAGED as error:
         raise ShardError(str(path), "its last line is damaged") from error
 

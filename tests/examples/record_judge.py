@@ -17,6 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_rageval.controls.rows import own_rows
+
 TESTS = Path(__file__).parents[1]
 EXAMPLE = TESTS.parent / "examples" / "judge"
 PORT = 8099  # that of the scenario: it is part of the cache's keys
@@ -33,12 +35,26 @@ REPLIES = {
 }
 
 
+CONTROLS = {
+    "high": (5, "回答了所问的问题，与参考资料一致。"),
+    "low": (0, "答非所问，说的是另一件事。"),
+}
+"""The replies to the rows that test the judge, in Chinese as half of the data are."""
+
+
 def reply_to(body: Mapping[str, Any]) -> str:
-    """Return the reply to the prompt about one of the rows, which is found by its answer."""
+    """Return the reply to the prompt about one of the rows, which is found by its texts."""
     prompt = body["messages"][-1]["content"]
+    for row in own_rows("llm_answer_relevancy", "zh").rows:
+        question, answer = row.sample.question, row.sample.answer
+        if question and answer and question in prompt and answer in prompt:
+            return _reply(*CONTROLS[row.expect])
     rows = map(json.loads, (EXAMPLE / "museum.jsonl").read_text("utf-8").splitlines())
     [sample] = [row["id"] for row in rows if row["answer"] in prompt]
-    score, reason = REPLIES[sample]
+    return _reply(*REPLIES[sample])
+
+
+def _reply(score: int, reason: str) -> str:
     return json.dumps({"reason": reason, "score": score}, ensure_ascii=False)
 
 

@@ -178,6 +178,23 @@ def _bind(
 
             human = bind_labels(binding, metrics, dataset, cases, is_answered=is_answered)
             info = replace(info, human=human)
+    models = bind_models(binding, metrics)
+    judge = scenario.judge
+    if models.judge is not None and judge is not None and judge.controls.mode != "off":
+        # Not at the top: most scenarios have no judge.
+        from pytest_rageval.engine.planning.bind_controls import bind_controls
+
+        models = replace(models, controls=bind_controls(binding, metrics, models, cases))
+        rows = {
+            one.column.name: models.controls.get(one.column.name)
+            for one in metrics
+            if one.info.asks
+        }
+        info = replace(
+            info,
+            controls={name: "" if found is None else found.digest for name, found in rows.items()},
+            requires_controls=judge.controls.mode == "require",
+        )
     source = _source(binding)
     info = replace(info, measured=_measured(binding, source, metrics))
     left_out, paths = dataset.left_out if dataset is not None else 0, binding.run_paths
@@ -187,7 +204,7 @@ def _bind(
         cases=cases,
         required=frozenset(info.thresholds if scenario.thresholds else ()),
         on_invalid=scenario.dataset.on_invalid,
-        models=bind_models(binding, metrics),
+        models=models,
         top_k=scenario.top_k,
         empty_answer=scenario.empty_answer,
         left_out=1 if left_out is None else left_out,

@@ -35,6 +35,7 @@ from pytest_rageval.engine.bound import BoundMetric
 from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.scoring.answer_cache import AnswerCache, question_key
 from pytest_rageval.engine.scoring.ask_target import filled
+from pytest_rageval.engine.scoring.control_rows import rows_needed
 from pytest_rageval.engine.scoring.cost import asked_models, texts_of
 from pytest_rageval.engine.scoring.judge_sample import asked_metrics
 from pytest_rageval.engine.scoring.score_reuse import ScoreReuse
@@ -48,7 +49,8 @@ class ModelUse:
     """What a run would ask one model.
 
     ``requests`` are those that the cache does not answer, of an embedding model the texts, which
-    are sent together. ``is_least``: a metric asks more than once, and what depends on the replies.
+    are sent together; ``controls`` of them are for control rows. ``is_least``: a metric asks more
+    than once, and what depends on the replies.
     """
 
     settings: ClientSettings
@@ -56,6 +58,7 @@ class ModelUse:
     cached: int = 0
     tokens: float = 0.0
     is_least: bool = False
+    controls: int = 0
     _usd: float = 0.0
 
     @property
@@ -109,6 +112,7 @@ async def forecast(
     try:
         for sample in samples:
             await found.add(sample)
+        await found.add_controls()
     finally:
         found.close()
     return Forecast(tuple(found.uses.values()), found.target)
@@ -167,6 +171,16 @@ class _Forecaster:
         for metric in metrics:
             for repeat in range(self._plan.repeats if metric.info.asks else 0):
                 await self._judge(metric, sample, answered, repeat)
+
+    async def add_controls(self) -> None:
+        """Count what would be asked to test the judges: as many rows as a good one needs."""
+        before = {role: use.requests for role, use in self.uses.items()}
+        for bound in self._plan.judged:
+            rows = self._plan.models.controls.get(bound.column.name)
+            for row in rows_needed(rows) if rows is not None else ():
+                await self._judge(bound, row, row, 0)
+        for role, use in self.uses.items():
+            use.controls = use.requests - before[role]
 
     def _likely(self, sample: Sample) -> list[BoundMetric]:
         """Return the metrics that ask, if the answer that is not known yet has what it may have."""

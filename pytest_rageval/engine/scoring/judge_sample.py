@@ -18,24 +18,33 @@ from pytest_rageval.engine.scoring.score_reuse import ScoreReuse
 from pytest_rageval.engine.scoring.score_sample import checked_score, describe_error
 from pytest_rageval.errors import MissingExtraError
 from pytest_rageval.metrics.base import JudgedMetric, Models, missing_fields
-from pytest_rageval.model import BUDGET, NOT_ASKED, PASSING, REPEATS, REPLAY, Sample, Score
+from pytest_rageval.model import BUDGET, NOT_ASKED, NOTHING, PASSING, REPEATS, REPLAY, Sample, Score
 
 if TYPE_CHECKING:
     from pytest_rageval.engine.plan import Plan
 
 
 async def judge_sample(
-    plan: Plan, sample: Sample, models: Models, order: int = 0, reuse: ScoreReuse | None = None
+    plan: Plan,
+    sample: Sample,
+    models: Models,
+    order: int = 0,
+    reuse: ScoreReuse | None = None,
+    refused: Mapping[str, str] = NOTHING,
 ) -> dict[str, Score]:
     """Return the score of each judged metric that has what it needs, by the metric's name.
 
     Where calls queue, those of the sample with the lowest ``order`` come first. Scores that are
-    ``reuse`` finds are not made anew.
+    ``reuse`` finds are not made anew. Metrics that are ``refused`` are not asked: their error says
+    why.
     """
     metrics = asked_metrics(plan, sample)
-    how = _Asking(order, plan.repeats, reuse, plan.info.nodeid)
-    scores = await asyncio.gather(*(_score(metric, sample, models, how) for metric in metrics))
-    return {metric.column.name: score for metric, score in zip(metrics, scores, strict=True)}
+    how = Asking(order, plan.repeats, reuse, plan.info.nodeid)
+    asked = [metric for metric in metrics if metric.column.name not in refused]
+    scores = await asyncio.gather(*(_score(metric, sample, models, how) for metric in asked))
+    found = {metric.column.name: score for metric, score in zip(asked, scores, strict=True)}
+    left = (metric.column.name for metric in metrics if metric.column.name in refused)
+    return found | {name: Score(name, None, error=refused[name]) for name in left}
 
 
 def asked_metrics(plan: Plan, sample: Sample) -> list[BoundMetric]:
@@ -49,14 +58,16 @@ def _is_asked(plan: Plan, metric: BoundMetric, sample: Sample) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asking:
+class Asking:
+    """How a metric is asked: which calls wait for it, how often, and whose they are."""
+
     order: int
     repeats: int
     reuse: ScoreReuse | None
     scenario: str
 
 
-async def _score(bound: BoundMetric, sample: Sample, models: Models, how: _Asking) -> Score:
+async def _score(bound: BoundMetric, sample: Sample, models: Models, how: Asking) -> Score:
     # Only metrics that ask a model are repeated: it may answer differently.
     repeats = how.repeats if bound.info.asks else 1
     scores = await asyncio.gather(
@@ -66,14 +77,12 @@ async def _score(bound: BoundMetric, sample: Sample, models: Models, how: _Askin
 
 
 async def _once(
-    bound: BoundMetric, sample: Sample, models: Models, repeat: int, how: _Asking
+    bound: BoundMetric, sample: Sample, models: Models, repeat: int, how: Asking
 ) -> Score:
     name = bound.column.name
-    purpose = Purpose(name, bound.info.version, repeat, sample.id, how.order, how.scenario)
     # As for every metric, what it raises is its error on this sample alone.
     try:
-        with asking(purpose) as tally:
-            return await _cached_or_made(bound, sample, models, tally, how.reuse)
+        return await score_once(bound, sample, models, repeat, how)
     except BudgetError as error:
         return Score(name, None, error=f"{BUDGET}{error}")
     except ReplayMissError as error:
@@ -84,6 +93,16 @@ async def _once(
         if is_ours(error):
             raise
         return Score(name, None, error=describe_error(error))
+
+
+async def score_once(
+    bound: BoundMetric, sample: Sample, models: Models, repeat: int, how: Asking
+) -> Score:
+    """Return the score of a sample, from the cache or made now; raises what the metric raises."""
+    name = bound.column.name
+    purpose = Purpose(name, bound.info.version, repeat, sample.id, how.order, how.scenario)
+    with asking(purpose) as tally:
+        return await _cached_or_made(bound, sample, models, tally, how.reuse)
 
 
 async def _cached_or_made(

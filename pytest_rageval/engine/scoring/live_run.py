@@ -6,12 +6,15 @@ being answered. All scenarios of a process share the event loop and the clients 
 
 from __future__ import annotations
 
+import asyncio
+import os
 import time
-from collections.abc import Callable, Iterable
-from contextvars import ContextVar
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from contextvars import Context, ContextVar
+from functools import partial
 from importlib import import_module
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_rageval.clients.accounting.call_context import Purpose, asking
 from pytest_rageval.clients.limits.limits import Limits, open_limits
@@ -30,7 +33,7 @@ from pytest_rageval.engine.scoring.window import (
 )
 from pytest_rageval.extras import loading, timed_from
 from pytest_rageval.metrics.base import Models
-from pytest_rageval.model import Sample
+from pytest_rageval.model import FAILED_CONTROLS, NOTHING, ControlVerdict, Sample
 
 if TYPE_CHECKING:
     from pytest_rageval.clients.base import Usage
@@ -64,6 +67,7 @@ class LiveRun:
         self.loop.on_close(self._close_clients)
         self._clients: Clients | None = None
         self._limits: list[tuple[ClientSettings, Limits]] = []
+        self._verdicts: dict[str, asyncio.Task[ControlVerdict]] = {}
 
     def scenario(self, plan: Plan) -> LiveScenario:
         """Return the live scenario of a plan, the same until the run is closed."""
@@ -86,6 +90,39 @@ class LiveRun:
     def problems(self) -> tuple[str, ...]:
         """What went wrong without failing a sample, for the summary."""
         return self._problems
+
+    def settle(self, meanwhile: Callable[[], None]) -> None:
+        """Wait for what is asked beside the samples: control rows."""
+        if self._scenarios and (self.settings.budget_usd is None or self._is_last()):
+            for scenario in self._scenarios.values():
+                scenario.settle(meanwhile)
+
+    def _is_last(self) -> bool:
+        """Return whether no other process of the run has samples to ask about any more."""
+        run = self.settings
+        if run.processes == 1 or run.shared_dir is None:
+            return True
+        run.shared_dir.mkdir(parents=True, exist_ok=True)
+        (run.shared_dir / f"settled-{os.getpid()}").touch()
+        return len([*run.shared_dir.glob("settled-*")]) >= run.processes
+
+    def known_verdict(self, digest: str) -> ControlVerdict | None:
+        """Return what control rows say, None where they have no verdict here."""
+        task = self._verdicts.get(digest)
+        return task.result() if task is not None and task.done() else None
+
+    async def verdict(
+        self, digest: str, ask: Callable[[], Coroutine[Any, Any, ControlVerdict]]
+    ) -> ControlVerdict:
+        """Return what control rows say; scenarios with the same ones ask them once."""
+        if digest not in self._verdicts:
+            from pytest_rageval.engine.scoring.control_rows import once_a_run
+
+            asked = once_a_run(digest, self.settings, ask)
+            # Not in the context of the sample that waits for it, nor cancelled with it.
+            task = asyncio.get_running_loop().create_task(asked, context=Context())
+            self._verdicts[digest] = task
+        return await asyncio.shield(self._verdicts[digest])
 
     def close(self) -> None:
         """Cancel what is being asked, close connections and the loop.
@@ -147,6 +184,7 @@ class LiveScenario:
         self._window: SampleWindow | None = None
         self._target_client: TargetClient | None = None
         self._judges: tuple[Models, ScoreReuse | None] | None = None
+        self._testing: asyncio.Task[Mapping[str, ControlVerdict]] | None = None
 
     def use_target(self, function: object, *, is_shared: bool) -> None:
         """Set the ``function`` that is the target, if it is a fixture, which only pytest has.
@@ -246,8 +284,50 @@ class LiveScenario:
             with loading():
                 self._judges = self._opened_judges()
         models, reuse = self._judges
-        scores = await judge_sample(plan, sample, models, order, reuse)
+        refused = await self._refused() if plan.models.controls else NOTHING
+        scores = await judge_sample(plan, sample, models, order, reuse, refused)
         return Judgement(scores, answered=reply)
+
+    def settle(self, meanwhile: Callable[[], None]) -> None:
+        """Wait for the control rows, if a judge was asked anything."""
+        if self._judges is not None and self._plan.models.controls:
+            waited_for(self._run.loop.submit(self._control_verdicts()), meanwhile)
+
+    async def _refused(self) -> Mapping[str, str]:
+        """Return the metrics that must not be asked about samples, and why.
+
+        Where control rows only warn, they are asked beside the samples; with a budget after them,
+        for which it must suffice.
+        """
+        if self._plan.info.requires_controls:
+            found = await self._control_verdicts()
+            return {
+                name: f"{FAILED_CONTROLS}{verdict.reason}"
+                for name, verdict in found.items()
+                if not verdict.passed
+            }
+        if self._testing is None and self._run.settings.budget_usd is None:
+            work = self._control_verdicts()
+            self._testing = asyncio.get_running_loop().create_task(work, context=Context())
+        return NOTHING
+
+    async def _control_verdicts(self) -> Mapping[str, ControlVerdict]:
+        from pytest_rageval.engine.scoring.control_rows import FIRST, LAST, ask_controls
+
+        assert self._judges is not None
+        (models, reuse), plan = self._judges, self._plan
+        order = FIRST if plan.info.requires_controls else LAST
+        tested = [one for one in plan.judged if one.column.name in plan.models.controls]
+        verdicts = await asyncio.gather(
+            *(
+                self._run.verdict(
+                    plan.models.controls[bound.column.name].digest,
+                    partial(ask_controls, plan, bound, models, reuse, order),
+                )
+                for bound in tested
+            )
+        )
+        return {one.column.name: found for one, found in zip(tested, verdicts, strict=True)}
 
     def _opened_target(self, target: TargetPlan) -> TargetClient:
         if self._target_client is None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYetError
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_rageval.clients.limits.limits import FIRST_SLOT
 from pytest_rageval.engine.scoring.event_loop import EventLoop
@@ -42,7 +42,10 @@ Judge = Callable[[Sample], Coroutine[Any, Any, Judgement]]
 """Asks the target and the judges about a sample."""
 
 
-def waited_for(future: Future[Judgement], meanwhile: Callable[[], None]) -> Judgement:
+T = TypeVar("T")
+
+
+def waited_for(future: Future[T], meanwhile: Callable[[], None]) -> T:
     """Return the result of a future; Ctrl-C gets through, and ``meanwhile`` is called."""
     while True:
         try:

@@ -61,7 +61,22 @@ def decide_gates(result: ScenarioResult, extent: Extent, *, strict: bool = False
         verdicts = [_of_those_asked(verdict, result, certain) for verdict in verdicts]
     if not gates:
         verdicts = [verdict for verdict in verdicts if verdict.outcome == "failed"]
+    if result.controls:
+        verdicts += _failed_controls(result, strict=strict)
     return replace(result, gates=tuple(verdicts))
+
+
+def _failed_controls(result: ScenarioResult, *, strict: bool) -> list[GateResult]:
+    """Return a failed gate for each metric whose judge does not pass its control rows.
+
+    Where they only warn, they fail a strict run, and only if the judge was found out.
+    """
+    is_required = result.info.requires_controls
+    return [
+        GateResult(f"controls:{name}", "failed", None, None, verdict.remark(name))
+        for name, verdict in result.controls.items()
+        if verdict.remark(name) and (is_required or (strict and verdict.passed is False))
+    ]
 
 
 def _of_those_asked(

@@ -15,7 +15,7 @@ from pytest_rageval.engine.scoring.score_sample import score_case, unscored_resu
 from pytest_rageval.engine.stopping import left_out_result, stop_reason
 from pytest_rageval.engine.verdict.green import reasons_tolerated, reasons_unjudged
 from pytest_rageval.errors import did_you_mean
-from pytest_rageval.model import Case, Outcome, Sample, SampleResult
+from pytest_rageval.model import FAILED_CONTROLS, Case, Outcome, Sample, SampleResult
 from pytest_rageval.plugin.show.case_text import failure_text, unjudged_text
 from pytest_rageval.plugin.show.scenario_lines import ScenarioLines, placed
 from pytest_rageval.stats.verdict import shortfalls, unwritten
@@ -163,18 +163,23 @@ class SampleItem(pytest.Item):
         )
 
     def _say_once(self, result: SampleResult) -> None:
-        """Have pytest skip the case if its target is not written yet, and an earlier one said so.
+        """Have pytest skip the case if an earlier one is an ERROR for the same reason of the run.
 
-        The first one is an ERROR. In the results all of them are.
+        Its target is not written yet, or a judge does not pass its control rows. In the results
+        all of them are.
         """
         said = unwritten(self.plan.info.target, result)
+        if said is not None:
+            said = f"not answered: {said}"
+        elif self.plan.info.requires_controls:
+            said = _by_failed_controls(self.plan, result)
         if said is None or self.get_closest_marker("xfail") is not None:
             return
         known = self.config.stash.setdefault(_UNWRITTEN, {})
         first = known.setdefault(f"{self.plan.info.nodeid} {said}", self.name)
         if first != self.name:
             self._is_repeated = True
-            pytest.skip(wrappable(f"as {first}: not answered: {said}"))
+            pytest.skip(wrappable(f"as {first}: {said}"))
 
     @property
     def is_asked(self) -> bool:
@@ -220,6 +225,14 @@ class SampleItem(pytest.Item):
         It must not end like the node id: the terminal would replace its dots by ``::``.
         """
         return self.path, 0, f"{one_line(self.plan.info.title)}: {self.name} "
+
+
+def _by_failed_controls(plan: Plan, result: SampleResult) -> str | None:
+    """Return why a case cannot be judged, where that is what control rows say and nothing else."""
+    said = [one for one in result.errors.values() if one.startswith(FAILED_CONTROLS)]
+    reasons = reasons_unjudged(plan, result) if said else []
+    is_it = reasons and all(any(one in reason for one in said) for reason in reasons)
+    return "; ".join(reasons) if is_it else None
 
 
 METHODS: Final = {

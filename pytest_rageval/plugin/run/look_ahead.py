@@ -133,6 +133,7 @@ class LookAhead:
     def pytest_runtest_teardown(self, nextitem: pytest.Item | None) -> None:
         """Close after the last item: pytest tears down the fixtures that judges need after it."""
         if nextitem is None:
+            self._live.settle(self._heartbeat)
             self._live.close()
             self._fed.clear()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
@@ -14,7 +14,7 @@ import pytest
 
 from pytest_rageval.engine.verdict.contests import in_file_order
 from pytest_rageval.errors import UserError
-from pytest_rageval.model import ScenarioInfo
+from pytest_rageval.model import ControlVerdict, ScenarioInfo
 from pytest_rageval.plugin import options
 from pytest_rageval.plugin.configuration import configuration_of
 from pytest_rageval.plugin.last_word import end_with, is_green
@@ -82,6 +82,8 @@ class MergeSession(RagevalSession):
             return
         try:
             with garbage_kept():
+                for one in self._merged:
+                    self.controls(one.info)  # raises where shards differ
                 told = [reports for one in self._merged for reports in self._taken(one)]
         except UserError as error:
             raise _refused(error) from None
@@ -144,6 +146,10 @@ class MergeSession(RagevalSession):
         """Return what the shards asked models for, of a scenario or of all."""
         found = [one for one in self._merged if scenario in (None, one.info.nodeid)]
         return sum_usage(one.usage for one in found)
+
+    def controls(self, info: ScenarioInfo) -> Mapping[str, ControlVerdict]:
+        """Return what the shards found control rows to say."""
+        return next(one.controls for one in self._merged if one.info.nodeid == info.nodeid)
 
     def workers(self, scenario: str) -> int:
         """Return how many workers of xdist the shards of a scenario had together."""

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pytest_rageval.engine.verdict.contests import has_best, in_file_order, scenario_nodeid
 from pytest_rageval.engine.verdict.decide import Extent, add_gates, decide_gates, gates_of
-from pytest_rageval.model import GateResult, SampleResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.model import (
+    NOTHING,
+    ControlVerdict,
+    GateResult,
+    SampleResult,
+    ScenarioInfo,
+    ScenarioResult,
+)
 from pytest_rageval.stats.aggregate import summarize_scenario
 
+Controls = Callable[[ScenarioInfo], Mapping[str, ControlVerdict]]
 MoreGates = Callable[[ScenarioResult], Sequence[GateResult]]
 
 
@@ -117,21 +125,29 @@ class Results:
         return self._scenarios[scenario].info
 
     def summarized(
-        self, *, stopped: bool, strict: bool, more_gates: MoreGates = lambda _: ()
+        self,
+        *,
+        stopped: bool,
+        strict: bool,
+        more_gates: MoreGates = lambda _: (),
+        controls: Controls = lambda _: NOTHING,
     ) -> list[ScenarioResult]:
         """Return every scenario with its figures and gates, in the order of their files.
 
-        ``more_gates`` is called once the scenario's own gates are decided.
+        ``controls`` says what control rows say of its judges, and ``more_gates`` is called once the
+        scenario's own gates are decided.
         """
-        return [
-            self._result(cases, stopped=stopped, strict=strict, more_gates=more_gates)
-            for cases in sorted(self._scenarios.values(), key=lambda one: in_file_order(one.info))
-        ]
+        found = []
+        for cases in sorted(self._scenarios.values(), key=lambda one: in_file_order(one.info)):
+            extent = self._extent(cases, stopped=stopped)
+            result = summarize_scenario(cases.info, cases.results.values(), extent.complete)
+            result = replace(result, controls=controls(cases.info))
+            result = decide_gates(result, extent, strict=strict)
+            found.append(add_gates(result, extent, more_gates(result), strict=strict))
+        return found
 
-    def _result(
-        self, cases: _ScenarioCases, *, stopped: bool, strict: bool, more_gates: MoreGates
-    ) -> ScenarioResult:
-        extent = Extent(
+    def _extent(self, cases: _ScenarioCases, *, stopped: bool) -> Extent:
+        return Extent(
             total=cases.info.total,
             selected=cases.info.selected,
             ran=len(cases.results),
@@ -139,9 +155,6 @@ class Results:
             lost=self._lost(cases, stopped=stopped),
             missing=self._missing.get(cases.info.nodeid, ()),
         )
-        result = summarize_scenario(cases.info, cases.results.values(), extent.complete)
-        result = decide_gates(result, extent, strict=strict)
-        return add_gates(result, extent, more_gates(result), strict=strict)
 
     def _lost(self, cases: _ScenarioCases, *, stopped: bool) -> list[str]:
         """Return the names of the items that were collected and never reported.

@@ -9,6 +9,7 @@ import stat
 import tempfile
 import time
 import uuid
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any, cast
 import pytest
 
 from pytest_rageval.clients.settings import CacheMode, RunSettings
+from pytest_rageval.model import ControlVerdict, ScenarioInfo, verdicts_of
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.reports.base import OLD_S
 
@@ -72,6 +74,16 @@ def usage_so_far(
         return None
     used = run_usage(folder) if scenario is None else scenario_usage(folder, scenario)
     return None if used is None else asdict(used)
+
+
+def verdicts_so_far(config: pytest.Config, info: ScenarioInfo) -> Mapping[str, ControlVerdict]:
+    """Return what control rows say of each judge of a scenario, whichever process asked them."""
+    if not info.controls:
+        return {}
+    from pytest_rageval.engine.scoring.control_rows import read_verdict
+
+    folder = run_settings(config).shared_dir
+    return verdicts_of(info.controls, lambda digest: read_verdict(folder, digest))
 
 
 def shows_warnings(config: pytest.Config) -> bool:

@@ -90,6 +90,8 @@ class BaselineSaver:
                 f"To replace it all the same: --rag-save-failed {self.name}; to keep it: another "
                 "name, here and in 'compare'"
             )
+        if untold := [name for name, one in result.controls.items() if one.passed is False]:
+            yield f"control rows: the judge of {', '.join(untold)} does not pass them"
         if left_out := [gate.name for gate in result.gates if gate.message.startswith(DESELECTED)]:
             yield f"gate {', '.join(left_out)} was deselected"
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_rageval.model import Outcome, SampleResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.model import ControlVerdict, Outcome, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.plugin.claimed_names import collected_scenarios
 from pytest_rageval.plugin.last_word import end_with, is_green
 from pytest_rageval.plugin.options import STRICT
@@ -37,6 +37,7 @@ from pytest_rageval.plugin.run.run_settings import (
     pass_to_worker,
     remove_shared,
     usage_so_far,
+    verdicts_so_far,
 )
 from pytest_rageval.plugin.settings import Settings, is_controller
 from pytest_rageval.plugin.show.junit import JunitProperties
@@ -280,7 +281,10 @@ class RagevalSession:
             self._summarized = [
                 deselected(self._hooks.with_failures(result), named, strict=strict)
                 for result in self._results.summarized(
-                    stopped=stopped, strict=strict, more_gates=self._hooks.gates
+                    stopped=stopped,
+                    strict=strict,
+                    more_gates=self._hooks.gates,
+                    controls=self.controls,
                 )
             ]
             self._summarized = self._contests.judge(self._summarized, named, stopped=stopped)
@@ -357,6 +361,10 @@ class RagevalSession:
     def usage(self, scenario: str | None = None) -> dict[str, float | None] | None:
         """Return what the models cost, of all scenarios or of the one with this node id."""
         return usage_so_far(self._config, scenario)
+
+    def controls(self, info: ScenarioInfo) -> Mapping[str, ControlVerdict]:
+        """Return what control rows say of the judges of a scenario."""
+        return verdicts_so_far(self._config, info)
 
     def workers(self, scenario: str) -> int:
         """Return how many workers of xdist ran the cases."""

@@ -236,6 +236,7 @@ class ShardSession(RagevalSession):
             failures=tuple(self._failures_beside(rows, is_whole=len(rows) >= len(own))),
             workers=len(self._workers),
             usage=self.usage(info.nodeid),
+            controls=self.controls(info),
         )
         lines = shard_lines(self._head(info), self._rows(rows), end)
         self._lines += self._said(

@@ -108,7 +108,8 @@ def _model(use: ModelUse, *, is_most: bool) -> str:
     tokens = f"about {use.tokens:,.0f} tokens"
     if not use.calls:
         return f"0 calls{kept}, 0 tokens, 0 USD"
-    return f"{about} {counted(use.calls, 'call')}{kept}, {tokens}, {cost}{why}"
+    test = f", {use.controls} of them for control rows" if use.controls else ""
+    return f"{about} {counted(use.calls, 'call')}{test}{kept}, {tokens}, {cost}{why}"
 
 
 def _stops(info: ScenarioInfo) -> bool:

@@ -24,7 +24,9 @@ def test_answers_and_references_are_compared_at_once() -> None:
     found = measures({**ROW, "answer": "five"}, {**ROW, "question": "Who?", "answer": "six"})
     assert found.metrics == ("em", "f1", "rouge-l")
     assert found.asks == ()
-    assert found.later == ((("answer_correctness",), "a model that judges (key 'judge')"),)
+    assert found.later == (
+        (("answer_correctness",), "a model that judges (key 'judge', with 'controls: require')"),
+    )
 
 
 def test_without_answers_a_system_is_asked_for_them() -> None:

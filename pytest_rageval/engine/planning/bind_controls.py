@@ -1,0 +1,94 @@
+"""The control rows of a scenario's judged metrics: our own, and those of the user's file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from pytest_rageval.clients.cache.score_cache import define
+from pytest_rageval.controls.rows import (
+    ControlSet,
+    lacking_fields,
+    language_of,
+    own_rows,
+    read_rows,
+)
+from pytest_rageval.engine.bound import BoundMetric, Controlled, ModelPlan
+from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.errors import ScenarioError, unknown_name
+from pytest_rageval.metrics.base import missing_fields
+from pytest_rageval.model import Case, Sample
+from pytest_rageval.stats.control_rows import ControlRule
+
+_TELLS: Final = {
+    "faithfulness": "supported answers from invented ones",
+    "response_groundedness": "supported answers from invented ones",
+    "answer_correctness": "right answers from wrong ones",
+    "factual_correctness": "right answers from wrong ones",
+    "answer_accuracy": "right answers from wrong ones",
+    "must_satisfy": "answers that meet a criterion from others",
+    "answer_relevancy": "answers from talk of something else",
+    "llm_answer_relevancy": "answers from talk of something else",
+    "semantic_similarity": "equal meanings from different ones",
+    "context_precision": "passages that help from others",
+    "context_utilization": "passages that help from others",
+    "context_relevance": "passages that help from others",
+    "context_recall": "complete passages from others",
+}
+_TELLS_ELSE: Final = "good rows from bad ones"
+
+
+def bind_controls(
+    binding: Binding, metrics: Sequence[BoundMetric], models: ModelPlan, cases: Sequence[Case]
+) -> dict[str, Controlled]:
+    """Return what the judge of each metric is tested with; metrics without rows are left out.
+
+    Rows of the user's file come before our own. What is wrong with them is a problem.
+    """
+    asked = {metric.column.name: metric for metric in metrics if metric.info.asks}
+    given = _of_file(binding, asked)
+    language = language_of(case for case in cases if isinstance(case, Sample))
+    found = {}
+    for name, metric in asked.items():
+        rows = given.get(name) or own_rows(metric.info.name, language)
+        if name in given:
+            binding.problems += lacking_fields(rows.rows, metric.info)
+        # Options may make a metric need what our rows have not.
+        if rows.rows and not any(missing_fields(row.sample, metric.info) for row in rows.rows):
+            found[name] = _controlled(metric, rows, models)
+    return found
+
+
+def _of_file(binding: Binding, asked: Mapping[str, BoundMetric]) -> Mapping[str, ControlSet]:
+    judge = binding.scenario.judge
+    if judge is None or judge.controls.file is None:
+        return {}
+    where = binding.loaded.where("judge", "controls", "file")
+    try:
+        rows = read_rows(judge.controls.file, binding.loaded.path.parent, where)
+    except ScenarioError as error:
+        binding.problems += error.problems
+        return {}
+    for name, found in rows.items():
+        if name not in asked:
+            message = unknown_name("metric that asks a model", name, tuple(asked))
+            binding.problem(f"{found.rows[0].place}: {message}", "judge", "controls", "file")
+    return rows
+
+
+def _controlled(metric: BoundMetric, rows: ControlSet, models: ModelPlan) -> Controlled:
+    info = metric.info
+    high = tuple(row.sample for row in rows.rows if row.expect == "high")
+    low = tuple(row.sample for row in rows.rows if row.expect == "low")
+    parts = {
+        "metric": [metric.column.name, info.name, info.version, metric.column.definition],
+        "language": models.language,
+        "high": list(map(repr, high)),
+        "low": list(map(repr, low)),
+    }
+    judge = models.judge if "judge" in info.asks else None
+    embedding = models.embedding if "embedding" in info.asks else None
+    rule = ControlRule(info.margin, metric.column.range)
+    tells = _TELLS.get(info.name, _TELLS_ELSE)
+    digest = define(parts, judge, embedding)
+    return Controlled(high, low, rule, rows.number, digest, tells)

@@ -1,0 +1,177 @@
+"""Asks control rows, once a run: whether the judge of a metric tells good rows from bad ones."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pytest_rageval.clients.errors import (
+    ClientError,
+    InvalidOutputError,
+    RefusedError,
+    ReplayMissError,
+    TruncatedError,
+)
+from pytest_rageval.clients.file_locks import open_locks
+from pytest_rageval.clients.settings import RunSettings
+from pytest_rageval.clients.threads import is_ours
+from pytest_rageval.engine.bound import BoundMetric, Controlled
+from pytest_rageval.engine.scoring.judge_sample import Asking, score_once
+from pytest_rageval.engine.scoring.score_sample import describe_error
+from pytest_rageval.errors import MissingExtraError
+from pytest_rageval.metrics.base import Models
+from pytest_rageval.model import ControlVerdict, Sample
+from pytest_rageval.stats.control_rows import slips_allowed
+
+if TYPE_CHECKING:
+    from pytest_rageval.engine.plan import Plan
+    from pytest_rageval.engine.scoring.score_reuse import ScoreReuse
+
+FIRST: Final = -1
+LAST: Final = sys.maxsize
+"""The places in the queue for calls of rows that are asked before the samples, or beside them."""
+
+_AT_ONCE: Final = 3
+"""Rows of each kind that are asked at first: fewer can decide nothing, of two slips in six."""
+
+_LOOK_S: Final = 0.05
+
+
+def verdict_file(folder: Path, digest: str) -> Path:
+    """Return where the processes of a run find a verdict, in the folder that they share."""
+    return folder / f"controls-{digest}.json"
+
+
+def read_verdict(folder: Path | None, digest: str) -> ControlVerdict | None:
+    """Return the verdict of a run; None where no process of it has reached one."""
+    if folder is None:
+        return None
+    try:
+        text = verdict_file(folder, digest).read_text("utf-8")
+    except OSError:
+        return None
+    return ControlVerdict.from_dict(json.loads(text))
+
+
+async def once_a_run(
+    digest: str, run: RunSettings, ask: Callable[[], Awaitable[ControlVerdict]]
+) -> ControlVerdict:
+    """Return the verdict of the process that came first; the others wait for it, and ask nothing.
+
+    Where that process dies, its lock is free, and the next one asks. Where the system has no locks
+    each process asks, and the first verdict counts.
+    """
+    async with _turn(digest, run):
+        known = read_verdict(run.shared_dir, digest)
+        if known is not None:
+            return known
+        found = await ask()
+        if run.shared_dir is None:
+            return found
+        _write(verdict_file(run.shared_dir, digest), found)
+        return read_verdict(run.shared_dir, digest) or found
+
+
+@asynccontextmanager
+async def _turn(digest: str, run: RunSettings) -> AsyncIterator[None]:
+    locks = open_locks(run.shared_dir, f"controls-{digest}") if run.processes > 1 else None
+    try:
+        while locks is not None and not locks.try_lock(0):
+            await asyncio.sleep(_LOOK_S)
+        yield
+    finally:
+        if locks is not None:
+            locks.close()
+
+
+def _write(path: Path, verdict: ControlVerdict) -> None:
+    """Write a verdict unless there is one; it is whole once it is there."""
+    part = path.with_suffix(f".{id(verdict)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(json.dumps(verdict.to_dict()), "utf-8")
+        if not path.exists():
+            part.replace(path)
+    except OSError:  # this process has it; the run says that there is none
+        return
+
+
+async def ask_controls(
+    plan: Plan, bound: BoundMetric, models: Models, reuse: ScoreReuse | None, order: int
+) -> ControlVerdict:
+    """Ask the control rows of a metric until the verdict is certain, and return it.
+
+    A reply that cannot be used counts against the judge. Where a row could not be asked, for
+    whatever other reason, nothing is known of it.
+    """
+    rows = plan.models.controls[bound.column.name]
+    how = Asking(order, 1, reuse, plan.info.nodeid)
+    values: dict[bool, list[float | None]] = {True: [], False: []}
+    passed, why = None, ""
+    for batch in batches(rows):
+        found = await asyncio.gather(*(_value(bound, row, models, how) for _, row in batch))
+        why = next((one for one in found if isinstance(one, str)), "")
+        if why:
+            break
+        for (is_high, _), value in zip(batch, found, strict=True):
+            assert not isinstance(value, str)
+            values[is_high].append(value)
+        high, low = values[True], values[False]
+        passed = rows.rule.verdict(
+            high, low, (len(rows.high) - len(high), len(rows.low) - len(low))
+        )
+        if passed is not None:
+            why = "" if passed else f"this judge does not tell {rows.tells}"
+            break
+    good, bad = (tuple(values[bound.info.higher_is_better is is_good]) for is_good in (True, False))
+    return ControlVerdict(passed, rows.number, good, bad, why)
+
+
+def batches(rows: Controlled) -> Iterator[Sequence[tuple[bool, Sample]]]:
+    """Yield the rows that are asked at once, each with whether its score should be high."""
+    pairs = [
+        [
+            (is_high, row)
+            for is_high, row in zip((True, False), pair, strict=True)
+            if row is not None
+        ]
+        for pair in zip_longest(rows.high, rows.low)
+    ]
+    yield [one for pair in pairs[:_AT_ONCE] for one in pair]
+    yield from pairs[_AT_ONCE:]
+
+
+def rows_needed(rows: Controlled) -> list[Sample]:
+    """Return the rows that a judge is asked about which tells all of them apart."""
+    asked: list[tuple[bool, Sample]] = []
+    for batch in batches(rows):
+        asked += batch
+        left = len(rows.high) + len(rows.low) - len(asked)
+        if left <= slips_allowed(len(rows.high), len(rows.low)):
+            break
+    return [row for _, row in asked]
+
+
+async def _value(
+    bound: BoundMetric, row: Sample, models: Models, how: Asking
+) -> float | str | None:
+    """Return the score of a row, None where no reply can be used, or why it was not asked."""
+    try:
+        score = await score_once(bound, row, models, 0, how)
+    except (InvalidOutputError, RefusedError, TruncatedError):
+        return None
+    except ReplayMissError:
+        return "they are not in the cache; run once without replay to record them"
+    except (ClientError, MissingExtraError) as error:
+        return str(error)
+    except BaseException as error:
+        if is_ours(error):
+            raise
+        return describe_error(error)
+    return score.value
