@@ -125,7 +125,7 @@ class Clients:
 
     @property
     def waiting(self) -> str:
-        """Which server that is starting calls wait for, and why; "" if none does."""
+        """How long calls wait for what server that is starting, and why; "" if none does."""
         return next(filter(None, (call.waiting for _, call in self._calls)), "")
 
     def chat(self, settings: ClientSettings) -> ChatClient:

@@ -85,7 +85,8 @@ class JsonEndpoint:
             raise ServerError(text, is_transient=not error.is_too_long) from None
         except TimeoutError:
             role, longest = self._settings.role, f"{self._settings.timeout_s:g}"
-            text = f"no answer in time ({role}.timeout_s is {longest}; or lower {role}.concurrency)"
+            hint = f"raise {role}.timeout_s, or lower {role}.concurrency"
+            text = f"no answer in time (timeout_s is {longest}); {hint}"
             raise CallTimeoutError(f"{self._where}: {text}", is_transient=True) from None
         except UnsendableError:
             raise BadRequestError(f"{self._where}: base_url is no URL that can be used") from None

@@ -54,7 +54,7 @@ class LimitedCall:
 
     @property
     def waiting(self) -> str:
-        """Why calls wait for a server that is starting, "" if none does."""
+        """How long calls wait for what server that is starting, and why; "" if none does."""
         return self._retry.waiting
 
     def problem(self, role: str) -> str | None:

@@ -92,7 +92,7 @@ class Retry:
         self._down, self._full = _Outage(max_wait_s), _Outage(max_wait_s)
         self._has_worked = False
         self.waiting = ""
-        """Why calls wait for a server that is starting, "" if none does."""
+        """How long calls wait for what server that is starting, and why; "" if none does."""
 
     def patience(self) -> Patience:
         """Return what a new call may spend."""
@@ -110,7 +110,7 @@ class Retry:
             except ClientError as error:
                 attempts += 1
                 is_starting = self._is_starting(error)
-                self.waiting = error.message if is_starting else ""
+                self.waiting = f"{self._max_wait_s:g} s for {error.message}" if is_starting else ""
                 patience.is_lost = isinstance(error, CallTimeoutError) and not error.counts
                 patience.requests -= is_starting
                 failures += error.counts and not is_starting

@@ -287,6 +287,18 @@ def test_a_shared_folder_that_cannot_be_written_divides_the_limits(
     assert limits._slots.room.limit == 4
 
 
+def test_two_processes_shrink_their_limit_together_and_lose_nothing(run: Run, both: Both) -> None:
+    """[R1] A server with one slot serves three in the time that a request has."""
+    with FakeOpenAI(slots=1, latency_s=0.1) as server:
+        fields = {"timeout_s": 0.38, "retries": 2}
+        texts = [f"{n}" for n in range(14)]
+        one, two = both(client_processes.ask, server.base_url, run(processes=2), texts, **fields)
+    assert one == two
+    assert None not in one
+    late = [seen.at for seen in server.chats][-5:]
+    assert late[-1] - late[0] > 0.3  # one after the other at the end
+
+
 def test_a_question_is_free_for_others_once_it_is_answered_or_has_failed(
     tmp_path: Path, two: list[Other]
 ) -> None:
