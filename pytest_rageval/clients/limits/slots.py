@@ -111,7 +111,7 @@ class Slots:
     def release(self, slot: int) -> None:
         """Give a slot back: to the next in the queue, or to the first process that looks."""
         self._pool.give(slot)
-        if not self._pool.is_shared:
+        if self._queue and not self._pool.is_shared:
             self._serve()
 
     def close(self) -> None:
