@@ -30,14 +30,20 @@ from pytest_rageval.clients.errors import (
 from pytest_rageval.clients.limits.limited_call import LimitedCall
 from pytest_rageval.clients.limits.retry import Patience
 from pytest_rageval.clients.limits.single_flight import SingleFlight
-from pytest_rageval.clients.settings import ClientSettings
+from pytest_rageval.clients.settings import JUDGE_TOKENS, ClientSettings
 from pytest_rageval.errors import shorten
+from pytest_rageval.text.repetition import repeats_itself
 
 _FROM_CACHE = Usage(cached=1)
 
 
 class CachedChat:
-    """Implements ChatClient over a backend."""
+    """Implements ChatClient over a backend.
+
+    Without ``max_tokens`` in the settings a reply has JUDGE_TOKENS, more once a reply needed more,
+    and the last request has no limit: no honest reply is lost to one that nobody wrote, and a model
+    in a loop is stopped. That limit is in no key of the cache.
+    """
 
     def __init__(
         self,
@@ -54,6 +60,7 @@ class CachedChat:
         self._cache = cache
         self._ledger = ledger
         self._flights = flights
+        self._most_tokens = settings.max_tokens or JUDGE_TOKENS
 
     async def complete(
         self,
@@ -71,7 +78,7 @@ class CachedChat:
     async def _complete(
         self, messages: Sequence[Message], schema: ReplySchema | None, accept: Accept | None
     ) -> Reply:
-        request = ChatRequest(messages, schema, self._settings.max_tokens)
+        request = ChatRequest(messages, schema, self._most_tokens)
         if not self._cache.reads:
             return await self._ask(request, accept)
         key = chat_key(self._settings, messages, schema, current_purpose())
@@ -124,13 +131,14 @@ class CachedChat:
             why = _refusal(reply, accept)
             if why is None:
                 self._call.unusable.add_usable()
+                self._learn(request.max_tokens)
                 return replace(reply, usage=usage)
             self._call.unusable.add(reply.text)
             error = self._unusable(reply, why, request.max_tokens)
             error.attempts = asks
-            if reply.finish_reason == "refused":
+            if reply.finish_reason == "refused" or _is_loop(reply):
                 break
-            request = _again(request, reply, why)
+            request = self._again(request, reply, why, is_last=asks + 1 == most)
         assert error is not None
         raise error
 
@@ -149,6 +157,10 @@ class CachedChat:
             return RefusedError(
                 f"{shown}: the model refused to answer: {text or 'no reason given'}"
             )
+        if _is_loop(reply):
+            return TruncatedError(
+                f"{shown}: the reply repeats itself until it is cut off; it was {text!r}"
+            )
         if reply.finish_reason == "length":
             hint = self._longest(max_tokens)
             return TruncatedError(f"{shown}: the reply is cut off {hint}; it was {text!r}")
@@ -158,9 +170,28 @@ class CachedChat:
         name, own = f"{self._settings.role}.max_tokens", self._settings.max_tokens
         if asked_for is None:
             return f"where the server ends it; {name} may allow more"
+        if own is None:
+            return f"at {asked_for} tokens; {name} may allow more"
         if asked_for == own:
             return f"at {name} {own}"
         return f"at {asked_for} tokens, asked for after {name} {own} were too few"
+
+    def _learn(self, enough: int | None) -> None:
+        """Note how many tokens were enough, so that later replies are not cut off first."""
+        if self._settings.max_tokens is None and enough is not None:
+            self._most_tokens = max(self._most_tokens, enough)
+
+    def _again(self, request: ChatRequest, reply: Reply, why: str, *, is_last: bool) -> ChatRequest:
+        """Return the request that follows a reply which cannot be used."""
+        if reply.finish_reason == "length":
+            own, tokens = self._settings.max_tokens, request.max_tokens
+            longer = None if tokens is None or (is_last and own is None) else tokens * 2
+            return replace(request, max_tokens=longer)
+        wish = "Reply again" if request.schema is None else "Reply again, with the JSON only"
+        turns = [Message("user", f"That reply cannot be used: {why}\n{wish}.")]
+        if reply.text:
+            turns.insert(0, Message("assistant", reply.text))
+        return replace(request, messages=[*request.messages, *turns])
 
 
 class DirectChat:
@@ -205,16 +236,12 @@ def _refusal(reply: Reply, accept: Accept | None) -> str | None:
     return None
 
 
-def _again(request: ChatRequest, reply: Reply, why: str) -> ChatRequest:
-    """Return the request that follows a reply which cannot be used."""
-    if reply.finish_reason == "length":
-        longer = None if request.max_tokens is None else request.max_tokens * 2
-        return replace(request, max_tokens=longer)
-    wish = "Reply again" if request.schema is None else "Reply again, with the JSON only"
-    turns = [Message("user", f"That reply cannot be used: {why}\n{wish}.")]
-    if reply.text:
-        turns.insert(0, Message("assistant", reply.text))
-    return replace(request, messages=[*request.messages, *turns])
+def _is_loop(reply: Reply) -> bool:
+    """Return whether a reply was cut off in a loop; more tokens, or the same words, give the same.
+
+    In other words it is not asked for either: a model that loops once does so again, for as long.
+    """
+    return reply.finish_reason == "length" and repeats_itself(reply.text)
 
 
 def _shared(reply: Reply) -> Reply:

@@ -106,6 +106,7 @@ class Clients:
         self._claims = _claims(run)
         self._chats: list[tuple[ClientSettings, CachedChat]] = []
         self._embeddings: list[tuple[ClientSettings, CachedEmbeddings]] = []
+        self._calls: list[tuple[str, LimitedCall]] = []
         self._closing = AsyncExitStack()
         self.scores = ScoreCache(self._cache, self._ledger)
         """The scores in the cache."""
@@ -119,7 +120,13 @@ class Clients:
     def problems(self) -> tuple[str, ...]:
         """What went wrong without failing a call, for the summary: usage that is not known."""
         unknown = _UNKNOWN if self._ledger.is_estimate else None
-        return tuple(filter(None, (self._cache.problem, self._ledger.problem, unknown)))
+        crowded = [call.problem(role) for role, call in self._calls]
+        return tuple(filter(None, (self._cache.problem, self._ledger.problem, unknown, *crowded)))
+
+    @property
+    def waiting(self) -> str:
+        """How long calls wait for what server that is starting, and why; "" if none does."""
+        return next(filter(None, (call.waiting for _, call in self._calls)), "")
 
     def chat(self, settings: ClientSettings) -> ChatClient:
         """Return the client for ``settings``; opens nothing before it is asked."""
@@ -182,7 +189,7 @@ class Clients:
         limits = open_limits(settings, self._run)
         self._closing.callback(limits.close)
         shared = self._run.shared_dir if self._run.processes > 1 else None
-        return LimitedCall(
+        call = LimitedCall(
             limits,
             Retry(settings.retries, settings.max_wait_s),
             self._ledger,
@@ -190,6 +197,8 @@ class Clients:
             settings.price,
             UnusableReplies(settings, shared),
         )
+        self._calls.append((settings.role, call))
+        return call
 
 
 def _claims(run: RunSettings) -> ByteLocks | None:

@@ -21,6 +21,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pytest_rageval.errors import RagevalError
 
 
@@ -29,8 +31,15 @@ class ClientError(RagevalError):
 
     ``is_transient``: the same call may succeed later. ``retry_after_s`` is what the server asked
     to wait, None where it did not say. ``attempts`` counts the requests made for this call and
-    ``gave_up`` says why there were no more, where the count alone does not tell.
+    ``gave_up`` says why there were no more, where the count alone does not tell. ``counts`` says
+    whether it is one of the failures that are limited; a server that is not there
+    ``may_be_starting``. ``status`` is that of HTTP; ``names`` is the server's own message in lower
+    case: it tells a provider that sent an optional parameter whether that is the one refused.
+    ``last_resort`` is called before the call is given up, and returns whether it is worth another
+    request, put differently.
     """
+
+    counts = True
 
     def __init__(
         self, message: str, *, is_transient: bool = False, retry_after_s: float | None = None
@@ -41,12 +50,20 @@ class ClientError(RagevalError):
         self.retry_after_s = retry_after_s
         self.attempts = 1
         self.gave_up = ""
+        self.may_be_starting = False
+        self.status = 0
+        self.names = ""
+        self.last_resort: Callable[[], bool] = _no_last_resort
 
     def __str__(self) -> str:
         if self.attempts == 1 and not self.gave_up:
             return self.message
         count = f"{self.attempts} attempt{'s' if self.attempts > 1 else ''}"
         return f"{self.message} ({'; '.join(filter(None, [count, self.gave_up]))})"
+
+
+def _no_last_resort() -> bool:
+    return False
 
 
 class AuthError(ClientError):
@@ -59,6 +76,8 @@ class QuotaError(ClientError):
 
 class RateLimitError(ClientError):
     """The server takes no more requests for now."""
+
+    counts = False
 
 
 class CallTimeoutError(ClientError):
@@ -74,11 +93,7 @@ class ServerError(ClientError):
 
 
 class BadRequestError(ClientError):
-    """The server cannot serve this request, however often it is sent.
-
-    ``names`` is the server's own message in lower case: it tells a provider that sent an optional
-    parameter whether that is the one refused.
-    """
+    """The server cannot serve this request, however often it is sent."""
 
     def __init__(self, message: str, names: str = "") -> None:
         super().__init__(message)

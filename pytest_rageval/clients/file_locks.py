@@ -59,13 +59,13 @@ class ByteLocks:
         self.unlock(offset)
         return False
 
-    def read(self, size: int) -> bytes:
+    def read(self, size: int, offset: int = 0) -> bytes:
         """Return up to ``size`` bytes of the file itself."""
-        return os.pread(self._file, size, 0)
+        return os.pread(self._file, size, offset)
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes, offset: int = 0) -> None:
         """Write into the file itself."""
-        os.pwrite(self._file, data, 0)
+        os.pwrite(self._file, data, offset)
 
     def close(self) -> None:
         """Close the file and drop all locks."""

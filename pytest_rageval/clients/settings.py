@@ -20,6 +20,9 @@ CacheMode = Literal["off", "read", "readwrite", "refresh", "replay"]
 CACHE_MODES: Final[tuple[CacheMode, ...]] = get_args(CacheMode)
 ReplyForm = Literal["auto", "json_schema", "json_object", "text"]
 
+JUDGE_TOKENS: Final = 2048
+"""The longest reply of a judge where no ``max_tokens`` is written; see ``CachedChat``."""
+
 OPENAI_URL = "https://api.openai.com/v1"
 
 

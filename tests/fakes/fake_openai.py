@@ -79,7 +79,8 @@ class Options:
     ``latency_s`` is the median; with ``sigma`` > 0 latencies are lognormal around it. ``forms`` are
     the types of ``response_format`` that it takes. ``fault_rates`` gives the share of prompts that
     meet a fault at their first attempt, or at each one if ``sticky``. Above ``max_in_flight`` chat
-    requests at a time it answers 429.
+    requests at a time it answers 429. It works on ``slots`` requests at a time (0: on all), and not
+    on those whose client has left the queue.
     """
 
     latency_s: float = 0.0
@@ -90,6 +91,7 @@ class Options:
     fault_rates: Mapping[str, float] = field(default_factory=dict)
     sticky: bool = False
     max_in_flight: int = 0
+    slots: int = 0
     dimensions: int = 16
     takes_base64: bool = True
     takes_max_tokens: bool = True
@@ -168,6 +170,7 @@ class FakeOpenAI:
     async def serve(self, ready: Callable[[], None]) -> None:
         """Serve until told to stop."""
         self._loop = asyncio.get_running_loop()
+        self._slots = asyncio.Semaphore(self.options.slots or 2**16)
         server = await asyncio.start_server(
             self._connected, "127.0.0.1", self.port, limit=2**24, backlog=1024
         )
@@ -209,7 +212,12 @@ class FakeOpenAI:
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
-            await self._answer(seen, fault, writer)
+            if self.options.slots:
+                async with self._slots:
+                    if not reader.at_eof():
+                        await self._answer(seen, fault, writer)
+            else:
+                await self._answer(seen, fault, writer)
         finally:
             self.in_flight -= 1
 

@@ -11,6 +11,7 @@ import _thread
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -329,3 +330,31 @@ def test_a_cache_that_cannot_be_written_costs_no_score(
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines([f"models: *not kept: {read_only}: *"])
     assert len(judged.asked) == 3
+
+
+def test_a_server_that_is_starting_is_waited_for_with_a_line(
+    judged: JudgedProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[R9] Refused for over a second, then loading its model; the line is there in CI, too."""
+    from judged_project import JudgeServer, echo
+
+    monkeypatch.setenv("CI", "true")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    late = JudgeServer(port, answer=echo)
+    late.then("503 Loading model")
+    there = {"base_url": late.base_url, "retries": 1, "concurrency": 1}
+    judged.scenario(["0.2", "0.4"], judge=there)
+    begin = threading.Timer(1.2, late.__enter__)
+    begin.start()
+    try:
+        result = judged.pytest()
+    finally:
+        begin.join()
+        late.__exit__()
+    result.assert_outcomes(passed=2)
+    lines = [line for line in result.outlines if "waiting" in line]
+    assert lines == [
+        f"rageval: waiting up to 120 s for judge 'm' at http://127.0.0.1:{port}/v1: "
+        "the connection failed (Connection refused); Ctrl-C ends it"
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -32,6 +33,9 @@ from pytest_rageval.redaction import shown_url
 from pytest_rageval.text.limits import read_json
 
 _NO_CREDIT = ("insufficient_quota", "billing_hard_limit", "insufficient balance", "credit balance")
+_NO_KEY = ("no api key", "api key was not", "authentication error", "authenticationerror")
+_NEVER = (501, 505, 508, 510, 511)
+"""What a server says that will never be able to answer this."""
 _FILTERED = ("content_filter", "content_policy", "responsibleaipolicy", "data_inspection_failed")
 
 
@@ -80,7 +84,9 @@ class JsonEndpoint:
             text = f"{self._where}: {self._hide(str(error))}{hint}"
             raise ServerError(text, is_transient=not error.is_too_long) from None
         except TimeoutError:
-            text = f"no answer in time (timeout_s is {self._settings.timeout_s:g})"
+            role, longest = self._settings.role, f"{self._settings.timeout_s:g}"
+            hint = f"raise {role}.timeout_s, or lower {role}.concurrency"
+            text = f"no answer in time (timeout_s is {longest}); {hint}"
             raise CallTimeoutError(f"{self._where}: {text}", is_transient=True) from None
         except UnsendableError:
             raise BadRequestError(f"{self._where}: base_url is no URL that can be used") from None
@@ -118,8 +124,19 @@ class JsonEndpoint:
     def _failure(self, status: int, headers: Mapping[str, str], says: str) -> ClientError:
         text = f"HTTP {status}: {shorten(says, 300)}" if says else f"HTTP {status}"
         names = says.lower()
-        if status in (401, 403):
-            return AuthError(f"{self._where}: the key is not accepted ({text})")
+        error = self._refusal(status, headers, text, says)
+        error.status, error.names = status, names
+        # A server that loads its model says 503, and so may one in front of it.
+        error.may_be_starting = status == 503
+        return error
+
+    def _refusal(
+        self, status: int, headers: Mapping[str, str], text: str, says: str
+    ) -> ClientError:
+        names = says.lower()
+        # A gateway may say 500 where a key is missing or wrong.
+        if status in (401, 403) or (status == 500 and any(word in names for word in _NO_KEY)):
+            return AuthError(f"{self._where}: {self._about_key} ({text})")
         if status == 402 or (status == 429 and any(word in names for word in _NO_CREDIT)):
             return QuotaError(f"{self._where}: the account has no credit left ({text})")
         if status == 429:
@@ -129,7 +146,9 @@ class JsonEndpoint:
                 is_transient=True,
                 retry_after_s=retry_after(headers),
             )
-        if status in (408, 409) or status >= 500:
+        if status in _NEVER:
+            return ServerError(f"{self._where}: the server cannot do this ({text})")
+        if status in (408, 409, 425) or status >= 500:
             return ServerError(
                 f"{self._where}: the server failed ({text})",
                 is_transient=True,
@@ -140,7 +159,14 @@ class JsonEndpoint:
         if status == 400 and any(word in names for word in _FILTERED):
             return RefusedError(f"{self._where}: a content filter stopped the request ({text})")
         hint = self._hint(status, names)
-        return BadRequestError(f"{self._where}: the request was not accepted ({text}){hint}", says)
+        return BadRequestError(f"{self._where}: the request was not accepted ({text}){hint}")
+
+    @property
+    def _about_key(self) -> str:
+        settings = self._settings
+        if settings.api_key_env or settings.headers or settings.url.query:
+            return "the key is not accepted"
+        return f"no key was sent: {settings.role}.api_key_env names the variable that holds it"
 
     def _hint(self, status: int, names: str) -> str:
         if status == 404:
@@ -171,12 +197,15 @@ def check_endpoint(settings: ClientSettings) -> list[str]:
 
 
 def _server_says(raw: bytes) -> str:
-    """Return the message of an error answer, with its code, on one line; "" for a page of HTML."""
+    """Return the message of an error answer, with its code, on one line; of HTML, the title."""
     try:
         answer = read_json(raw)
     except ValueError:
         text = raw[:2000].decode("utf-8", "replace")
-        return "" if text.lstrip().startswith("<") else " ".join(text.split())
+        if text.lstrip().startswith("<"):
+            title = re.search(r"<title>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
+            text = title[1] if title else ""
+        return " ".join(text.split())
     words = _words(answer)
     return " ".join(" ".join(words).split()) if words else ""
 

@@ -6,6 +6,8 @@ connections is quadratic in the requests in flight.
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import math
 import os
 import time
@@ -88,6 +90,8 @@ class Transport:
         self._total_s = total_s
         self._headers = {**(headers or {}), "Accept-Encoding": ACCEPT_ENCODING}
         self._session: aiohttp.ClientSession | None = None
+        self._has_replied = False
+        self._hopeless = ""  # why no request can succeed
 
     async def send(
         self,
@@ -101,6 +105,8 @@ class Transport:
 
         Raises ConnectionFailed, TimeoutError, UnsendableError, or BodyError.
         """
+        if self._hopeless:
+            raise ConnectionFailed(self._hopeless)
         http = self._aiohttp()
         session = self._session = self._session or self._open()
         # "from None": the frames and texts of aiohttp's own errors hold headers and URLs.
@@ -113,9 +119,12 @@ class Transport:
                 allow_redirects=False,
                 proxy=proxy_for(url),
             ) as response:
+                self._has_replied = True
                 charset = (response.charset or "utf-8").lower()
                 body = self._scrub(await read_body(response, self._most_mb), charset)
                 return HttpReply(response.status, response.headers, body)
+        except http.ConnectionTimeoutError:
+            raise await self._unconnected(where, url) from None
         except TimeoutError:
             raise TimeoutError from None
         except http.ClientConnectorCertificateError:
@@ -123,15 +132,34 @@ class Transport:
             raise ConnectionFailed(f"{where}: {hint}") from None
         except (http.InvalidURL, ValueError):
             raise UnsendableError from None
+        except http.ClientConnectorSSLError:
+            message = f"{where}: TLS failed; does the server speak https? Else write http://"
+            raise ConnectionFailed(message) from None
         except (http.ClientError, OSError) as error:
-            message = f"{where}: the connection failed ({reason_of(error)})"
-            raise ConnectionFailed(message, is_transient=True) from None
+            is_odd = type(error).__name__ == "ServerDisconnectedError" and not self._has_replied
+            hint = "; does it speak https?" if is_odd and url.startswith("http:") else ""
+            message = f"{where}: the connection failed ({reason_of(error)}{hint})"
+            failed = ConnectionFailed(message, is_transient=True)
+            cause = getattr(error, "os_error", error)
+            failed.may_be_starting = getattr(cause, "errno", None) == errno.ECONNREFUSED
+            raise failed from None
 
     async def aclose(self) -> None:
         """Close the connections."""
         if self._session is not None:
             await self._session.close()
             self._session = None
+
+    async def _unconnected(self, where: str, url: str) -> ConnectionFailed:
+        """Return the error of a connection that did not come about in time.
+
+        Where a port takes connections and TLS does not begin, no other request will fare better.
+        """
+        text = f"{where}: could not connect in {self.connect_s:g} s"
+        if not url.startswith("https:") or self._has_replied or not await _takes_connections(url):
+            return ConnectionFailed(text, is_transient=True)
+        self._hopeless = f"{text} (TLS; does the server speak https? Else write http://)"
+        return ConnectionFailed(self._hopeless)
 
     def _open(self) -> aiohttp.ClientSession:
         http = self._aiohttp()
@@ -148,6 +176,17 @@ class Transport:
 
     def _aiohttp(self) -> Any:
         return extras.require("aiohttp", extra="judge", purpose=self._purpose)
+
+
+async def _takes_connections(url: str) -> bool:
+    """Return whether a connection, without TLS, comes about within two seconds."""
+    parts = urlsplit(url)
+    with suppress(OSError, TimeoutError):
+        async with asyncio.timeout(2.0):
+            _, writer = await asyncio.open_connection(parts.hostname, parts.port or 443)
+        writer.close()
+        return True
+    return False
 
 
 def preload() -> None:

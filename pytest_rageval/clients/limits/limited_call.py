@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Protocol, TypeVar
 
 from pytest_rageval.clients.accounting.call_context import current_purpose
-from pytest_rageval.clients.accounting.estimates import TokenGuess
+from pytest_rageval.clients.accounting.estimates import Estimate, TokenGuess
 from pytest_rageval.clients.accounting.ledger import Ledger
 from pytest_rageval.clients.base import Usage
+from pytest_rageval.clients.errors import CallTimeoutError
 from pytest_rageval.clients.limits.limits import Limits
 from pytest_rageval.clients.limits.retry import Patience, Retry
 from pytest_rageval.clients.limits.unusable import UnusableReplies
@@ -25,6 +26,8 @@ class _Answer(Protocol):
 
 
 AnswerT = TypeVar("AnswerT", bound=_Answer)
+
+_LOST_FIRST = 1 << 40  # above any order: what timed out in a queue is sent before all others
 
 
 class LimitedCall:
@@ -49,6 +52,15 @@ class LimitedCall:
         self._guess = guess
         self._price = price
 
+    @property
+    def waiting(self) -> str:
+        """How long calls wait for what server that is starting, and why; "" if none does."""
+        return self._retry.waiting
+
+    def problem(self, role: str) -> str | None:
+        """Return what went wrong without failing a call, for the summary."""
+        return self._limits.problem(role)
+
     def patience(self) -> Patience:
         """Return what all requests of one call may spend together."""
         return self._retry.patience()
@@ -70,16 +82,21 @@ class LimitedCall:
     async def _attempt(
         self, texts: list[str], send: Callable[[], Awaitable[AnswerT]], patience: Patience
     ) -> tuple[AnswerT, Usage]:
+        order = current_purpose().order - (_LOST_FIRST if patience.is_lost else 0)
         async with (
-            self._limits.slot(current_purpose().order),
+            self._limits.slot(order),
             self._ledger.reserve(lambda: self._about(texts)),
         ):
             if (problem := self.unusable.problem()) is not None:
                 raise problem
             estimate = self._guess.make(texts)
             start = await self._limits.start(estimate.total, patience)
-            with self._limits.pausing(patience):
-                answer = await send()
+            try:
+                with self._limits.pausing(patience):
+                    answer = await send()
+            except CallTimeoutError:  # the server has worked on it, nobody knows how long
+                self._count_lost(estimate)
+                raise
             usage = self._priced(answer.usage)
             self._ledger.count(usage)
             self._ledger.is_estimate |= not answer.is_counted
@@ -87,6 +104,11 @@ class LimitedCall:
         used = usage.prompt_tokens + usage.completion_tokens
         self._limits.correct(start, used - estimate.total)
         return answer, usage
+
+    def _count_lost(self, estimate: Estimate) -> None:
+        tokens = Usage(round(estimate.prompt), round(estimate.completion), calls=1)
+        self._ledger.count(self._priced(tokens))
+        self._ledger.is_estimate = True
 
     def _about(self, texts: list[str]) -> float:
         """Return about how many dollars a request will cost, 0 without a price."""

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 
-from pytest_rageval.clients.errors import RateLimitError
+from pytest_rageval.clients.errors import CallTimeoutError, RateLimitError
 from pytest_rageval.clients.file_locks import ByteLocks, open_locks
 from pytest_rageval.clients.limits.rates import WINDOW_S, Rates
 from pytest_rageval.clients.limits.retry import Patience
@@ -29,6 +29,7 @@ class Limits:
         self._rates = rates
         self._locks = locks
         self._paused_until = 0.0
+        self._requests = self._timeouts = self._crowd = 0
 
     @asynccontextmanager
     async def slot(self, order: int = 0) -> AsyncIterator[None]:
@@ -62,16 +63,37 @@ class Limits:
         """Run one request inside; if it meets a rate limit, the next ones pause too.
 
         The time that it took uses up the call's ``patience``. A wait that is too long for this call
-        makes no other call wait.
+        makes no other call wait. If it times out, fewer are in flight from then on.
         """
         began = time.monotonic()
+        self._requests += 1
         try:
             yield
+        except CallTimeoutError as error:
+            in_flight = self._slots.in_flight
+            self._timeouts += 1
+            self._crowd = max(self._crowd, in_flight)
+            error.counts = not self._slots.room.halve(began, in_flight)
+            raise
         except RateLimitError as error:
             patience.take(time.monotonic() - began)
             if error.retry_after_s and error.retry_after_s <= patience.max_wait_s:
                 self.pause(error.retry_after_s)
             raise
+        else:
+            self._slots.room.add_success()
+
+    def problem(self, role: str) -> str | None:
+        """Return how many requests of this process timed out and what to write, for the summary."""
+        if not self._timeouts:
+            return None
+        limit = self._slots.room.limit
+        found = f"{role}: {self._timeouts} of {self._requests} requests timed out"
+        longer = f"{role}.timeout_s is for one request"
+        if self._crowd > 1:
+            found += f" while {self._crowd} were in flight; at the end {limit} at a time"
+            longer = f"write {role}.concurrency: {limit}, or raise {role}.timeout_s"
+        return f"{found}: {longer}. Their tokens are estimated"
 
     def pause(self, seconds: float) -> None:
         """Start nothing more in this process for so long: the server asked for it."""

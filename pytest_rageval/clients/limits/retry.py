@@ -8,7 +8,12 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
-from pytest_rageval.clients.errors import AskAgain, ClientError, RateLimitError
+from pytest_rageval.clients.errors import (
+    AskAgain,
+    CallTimeoutError,
+    ClientError,
+    RateLimitError,
+)
 
 T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[object]]
@@ -29,6 +34,8 @@ class Patience:
     def __init__(self, max_wait_s: float) -> None:
         self.max_wait_s = self.left_s = max_wait_s
         self.requests = 0
+        self.is_lost = False
+        """Whether the last request was lost in a queue of the server: the next one goes first."""
 
     def take(self, seconds: float) -> float:
         """Spend up to ``seconds``; return how many there were left to spend."""
@@ -61,7 +68,9 @@ class _Outage:
 class Retry:
     """Runs requests to one server until they succeed or there is no point in going on.
 
-    A failing request is sent ``retries`` times more at most; rate limits do not count as failures.
+    A failing request is sent ``retries`` times more at most; rate limits do not count as failures,
+    nor do time-outs while others succeed, nor, until the first success, that a server is not there
+    yet: it may be loading its model.
     A call ends when it has sent ``MOST_REQUESTS``, or when its waits, or the time since any call
     succeeded, would exceed ``max_wait_s``: a server that is down costs a run that long once, not
     once a call. So do rate limits that no wait ends: when no call that met one has succeeded for
@@ -81,6 +90,9 @@ class Retry:
         self._sleep = sleep
         self._clock = clock
         self._down, self._full = _Outage(max_wait_s), _Outage(max_wait_s)
+        self._has_worked = False
+        self.waiting = ""
+        """How long calls wait for what server that is starting, and why; "" if none does."""
 
     def patience(self) -> Patience:
         """Return what a new call may spend."""
@@ -91,24 +103,35 @@ class Retry:
 
         Requests that belong to one call share its ``patience``.
         """
-        attempts = failures = 0
+        attempts = failures = limited = 0
         while True:
             try:
                 result = await self._adapted(attempt, patience)
             except ClientError as error:
                 attempts += 1
-                failures += not isinstance(error, RateLimitError)
+                is_starting = self._is_starting(error)
+                self.waiting = f"{self._max_wait_s:g} s for {error.message}" if is_starting else ""
+                patience.is_lost = isinstance(error, CallTimeoutError) and not error.counts
+                patience.requests -= is_starting
+                failures += error.counts and not is_starting
+                limited += isinstance(error, RateLimitError)
                 error.attempts = attempts
                 hopeless = self._hopeless(error)
-                if not error.is_transient or failures > self._retries:
+                is_last = failures > self._retries
+                if not error.is_transient or (is_last and not error.last_resort()):
                     raise
-                wait_s = _wait(attempts, error.retry_after_s)
+                # A server that starts is there all at once: it is looked for every few seconds. A
+                # request that was lost in a queue has waited enough.
+                wait_s = _wait(min(attempts, 4) if is_starting else attempts, error.retry_after_s)
+                wait_s = 0.0 if patience.is_lost else wait_s
                 error.gave_up = self._out_of_patience(error, wait_s, patience) or hopeless
                 if error.gave_up:
+                    self.waiting = ""
                     raise
             else:
                 self._down.end()
-                if attempts > failures:  # it met a rate limit, and waiting has helped
+                self._has_worked, self.waiting = True, ""
+                if limited:  # it met a rate limit, and waiting has helped
                     self._full.end()
                 return result
             await self._sleep(patience.take(wait_s))
@@ -124,9 +147,16 @@ class Retry:
         patience.requests += 1
         return await attempt()
 
+    def _is_starting(self, error: ClientError) -> bool:
+        """Return whether a server may not be there yet; who wants no retries does not wait."""
+        return error.may_be_starting and not self._has_worked and self._retries > 0
+
     def _hopeless(self, error: ClientError) -> str:
         """Return why no call that fails like this need wait, "" if it may."""
         if not error.is_transient:
+            return ""
+        if isinstance(error, CallTimeoutError) and not error.counts:  # others succeed
+            self._down.end()
             return ""
         down_s = self._down.lasts_s(self._clock())
         if down_s > self._max_wait_s:

@@ -9,6 +9,7 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 
 from pytest_rageval.clients.file_locks import ByteLocks
+from pytest_rageval.clients.limits.room import Room
 
 POLL_S = 0.005
 """How often, on average, a process with a queue looks for a slot that another one gave back."""
@@ -20,15 +21,19 @@ class LocalPool:
     is_shared = False
 
     def __init__(self, limit: int) -> None:
-        self._free = list(range(limit))
+        self.room = Room(limit)
+        self.in_flight = 0
 
     def take(self) -> int | None:
-        """Return a free slot, or None."""
-        return self._free.pop() if self._free else None
+        """Return a slot, or None when none is free; they are all alike."""
+        if self.in_flight >= self.room.limit:
+            return None
+        self.in_flight += 1
+        return 0
 
     def give(self, slot: int) -> None:
         """Take a slot back."""
-        self._free.append(slot)
+        self.in_flight -= 1
 
     def close(self) -> None:
         """Do nothing: the slots end with their process."""
@@ -40,6 +45,7 @@ class SharedPool:
     is_shared = True
 
     def __init__(self, locks: ByteLocks, limit: int) -> None:
+        self.room = Room(limit, locks)
         self._locks = locks
         self._limit = limit
         self._mine: set[int] = set()
@@ -47,13 +53,20 @@ class SharedPool:
 
     def take(self) -> int | None:
         """Return a free slot, or None."""
-        for step in range(self._limit):
-            slot = (self._next + step) % self._limit
+        limit = self.room.limit
+        for step in range(limit):
+            slot = (self._next + step) % limit
             if slot not in self._mine and self._locks.try_lock(slot):
                 self._mine.add(slot)
                 self._next = slot
                 return slot
         return None
+
+    @property
+    def in_flight(self) -> int:
+        """How many slots all processes hold; it looks at each one."""
+        others = (slot for slot in range(self._limit) if slot not in self._mine)
+        return len(self._mine) + sum(map(self._locks.is_locked, others))
 
     def give(self, slot: int) -> None:
         """Take a slot back."""
@@ -71,6 +84,7 @@ class Slots:
     """Hands the slots of a pool to those who wait: lowest order first, then first come."""
 
     def __init__(self, pool: LocalPool | SharedPool) -> None:
+        self.room = pool.room
         self._pool = pool
         self._queue: list[tuple[int, int, asyncio.Future[int]]] = []
         self._arrivals = count()
@@ -89,10 +103,16 @@ class Slots:
             self._leave(place)
             raise
 
+    @property
+    def in_flight(self) -> int:
+        """How many slots are held, over all processes."""
+        return self._pool.in_flight
+
     def release(self, slot: int) -> None:
         """Give a slot back: to the next in the queue, or to the first process that looks."""
-        if self._pool.is_shared or not self._hand_over(slot):
-            self._pool.give(slot)
+        self._pool.give(slot)
+        if self._queue and not self._pool.is_shared:
+            self._serve()
 
     def close(self) -> None:
         """Cancel those who wait and give everything back."""
@@ -129,8 +149,11 @@ class Slots:
 
     def _poll(self) -> None:
         self._poll_timer = None
+        self._serve()
+        if self._queue:
+            self._poll_later()
+
+    def _serve(self) -> None:
         while self._queue and (slot := self._pool.take()) is not None:
             if not self._hand_over(slot):
                 self._pool.give(slot)
-        if self._queue:
-            self._poll_later()

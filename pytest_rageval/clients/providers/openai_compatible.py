@@ -23,13 +23,20 @@ from pytest_rageval.clients.base import (
     Vectors,
 )
 from pytest_rageval.clients.credentials import missing_credentials
-from pytest_rageval.clients.errors import AskAgain, BadRequestError
+from pytest_rageval.clients.errors import AskAgain, BadRequestError, ClientError, ServerError
 from pytest_rageval.clients.http.json_endpoint import JsonEndpoint, check_endpoint
 from pytest_rageval.clients.http.transport import preload
-from pytest_rageval.clients.providers.reply_format import ReplyFormats, in_words, response_format
-from pytest_rageval.clients.settings import ClientSettings
+from pytest_rageval.clients.providers.reply_format import (
+    ReplyFormats,
+    in_words,
+    is_about_forms,
+    response_format,
+)
+from pytest_rageval.clients.settings import ClientSettings, ReplyForm
 
 _MOST_TOKENS = 10**9
+
+_ABOUT_TOKENS = ("max_tokens", "max_completion_tokens", "completion tokens", "in the completion")
 
 _FINISH: Mapping[str, FinishReason] = {"length": "length", "content_filter": "refused"}
 
@@ -42,6 +49,7 @@ class OpenAIChat:
         self._endpoint = JsonEndpoint(settings)
         self._forms = ReplyFormats(settings.form)
         self._tokens_name = "max_tokens"
+        self._has_limit = True  # of tokens, where the scenario names none
 
     async def ask(self, request: ChatRequest) -> Reply:
         """Return the reply to one request, whatever it says."""
@@ -49,12 +57,18 @@ class OpenAIChat:
         body = self._body(request)
         try:
             answer, latency_s = await self._endpoint.post("chat/completions", body)
-        except BadRequestError as error:
-            if request.schema is not None and self._forms.steps_down(form, error):
-                raise AskAgain from error
-            if tokens_name in body and self._renames_tokens(tokens_name, error):
+        except (BadRequestError, ServerError) as error:
+            if request.schema is not None:
+                if self._forms.steps_down(form, error):
+                    raise AskAgain from error
+                self._may_be_the_form(form, error)
+            if tokens_name in body and (
+                self._renames_tokens(tokens_name, error) or self._drops_limit(error)
+            ):
                 raise AskAgain from error
             raise
+        if request.schema is not None:
+            self._forms.works()
         return self._reply(request.messages, answer, latency_s)
 
     async def aclose(self) -> None:
@@ -65,7 +79,7 @@ class OpenAIChat:
         settings, schema, messages = self._settings, request.schema, request.messages
         optional: dict[str, Any] = {
             "temperature": settings.temperature,
-            self._tokens_name: request.max_tokens,
+            self._tokens_name: request.max_tokens if self._has_limit else None,
             "seed": settings.seed,
         }
         if schema is not None:
@@ -78,7 +92,24 @@ class OpenAIChat:
             **settings.extra_body,
         }
 
-    def _renames_tokens(self, tried: str, error: BadRequestError) -> bool:
+    def _may_be_the_form(self, form: ReplyForm, error: ClientError) -> None:
+        """Have another form tried before a server that fails with this one is given up.
+
+        Only for HTTP 500: the other codes say that the server is away or busy.
+        """
+        if is_about_forms(error) or error.status == 500:
+            error.message += f"; {self._settings.role}.form says how JSON is asked for: {form} here"
+        if error.status == 500:
+            error.last_resort = lambda: self._forms.last_resort(form)
+
+    def _drops_limit(self, error: ClientError) -> bool:
+        """Return whether a limit that nobody wrote is more than the server has room for."""
+        if self._settings.max_tokens is not None or not self._has_limit:
+            return False
+        self._has_limit = not any(word in error.names for word in _ABOUT_TOKENS)
+        return not self._has_limit
+
+    def _renames_tokens(self, tried: str, error: ClientError) -> bool:
         """Return whether the server wants the newer name of the limit of tokens."""
         if tried != "max_tokens" or "max_completion_tokens" not in error.names:
             return False

@@ -7,18 +7,15 @@ from functools import lru_cache
 from typing import Any, Final
 
 from pytest_rageval.clients.base import Message, ReplySchema
-from pytest_rageval.clients.errors import BadRequestError
+from pytest_rageval.clients.errors import BadRequestError, ClientError
 from pytest_rageval.clients.settings import ReplyForm
 
 _LADDER: Final[tuple[ReplyForm, ...]] = ("json_schema", "json_object", "text")
+_NAMES_OF_FORMS = ("response_format", "response format", "json_schema", "json_object", "grammar")
 _ABOUT_FORMS = (
-    "response_format",
-    "response format",
-    "json_schema",
-    "json_object",
+    *_NAMES_OF_FORMS,
     "structured",
     "schema",
-    "grammar",
     "guided",
     "strict",
 )
@@ -30,22 +27,47 @@ class ReplyFormats:
     def __init__(self, form: ReplyForm) -> None:
         self._may_step = form == "auto"
         self._level = 0 if form == "auto" else _LADDER.index(form)
+        self._has_worked = False
 
     @property
     def form(self) -> ReplyForm:
         """The form that requests are sent in."""
         return _LADDER[self._level]
 
-    def steps_down(self, tried: ReplyForm, error: BadRequestError) -> bool:
+    def works(self) -> None:
+        """Note that the server has replied in the present form."""
+        self._has_worked = True
+
+    def steps_down(self, tried: ReplyForm, error: ClientError) -> bool:
         """Return whether the request is worth sending in another form than the one ``tried``.
 
         Many requests may be refused at the same time: only the first of them takes the step.
         """
-        is_about_forms = any(word in error.names for word in _ABOUT_FORMS)
-        if not self._may_step or tried == "text" or not is_about_forms:
+        return is_about_forms(error) and self._step(tried)
+
+    def last_resort(self, tried: ReplyForm) -> bool:
+        """Return whether a request that failed to the end is worth sending in another form.
+
+        Only until the first reply: a server that has given one knows the form, and is broken now.
+        When no form helps, the first one is as good as any.
+        """
+        if self._has_worked or not self._may_step:
+            return False
+        if tried == "text":
+            self._level = 0
+        return self._step(tried)
+
+    def _step(self, tried: ReplyForm) -> bool:
+        if not self._may_step or tried == "text":
             return False
         self._level = max(self._level, _LADDER.index(tried) + 1)
         return True
+
+
+def is_about_forms(error: ClientError) -> bool:
+    """Return whether a server refused the form of the reply; where it failed, by its exact name."""
+    words = _ABOUT_FORMS if isinstance(error, BadRequestError) else _NAMES_OF_FORMS
+    return any(word in error.names for word in words)
 
 
 def response_format(schema: ReplySchema, form: ReplyForm) -> dict[str, Any] | None:

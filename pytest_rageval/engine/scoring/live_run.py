@@ -87,6 +87,11 @@ class LiveRun:
         return self._clients.usage if self._clients is not None else None
 
     @property
+    def waiting(self) -> str:
+        """How long calls wait for what server that is starting, and why; "" if none does."""
+        return self._clients.waiting if self._clients is not None else ""
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """What went wrong without failing a sample, for the summary."""
         return self._problems

@@ -49,6 +49,7 @@ class LookAhead:
         self._certain: set[int] = set()
         self._nextitem: pytest.Item | None = None
         self._next_beat = time.monotonic() + _BEAT_S
+        self._is_waiting = False
         config.stash[JUDGE_ITEM] = self._judge_item
         config.stash[JUDGE_SAMPLE] = self._judge_sample
 
@@ -182,16 +183,25 @@ class LookAhead:
             self._feed(item)
 
     def _heartbeat(self) -> None:
-        """Print the progress every 15 s, at an interactive terminal only."""
-        now = time.monotonic()
+        """Print the progress every 15 s, at an interactive terminal only.
+
+        That a server is waited for which is starting, or whose URL is wrong, is said anywhere.
+        """
+        now, terminal = time.monotonic(), self._config.pluginmanager.get_plugin("terminalreporter")
+        waiting = self._live.waiting
+        if waiting and not self._is_waiting and terminal is not None:
+            self._say(terminal, f"waiting up to {waiting}; Ctrl-C ends it")
+        self._is_waiting = bool(waiting)
         if now < self._next_beat:
             return
         self._next_beat = now + _BEAT_S
-        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
         if terminal is not None and self._is_watched(terminal):
-            with _uncaptured(self._config):
-                terminal.ensure_newline()
-                terminal.write_line(f"rageval: {self._progress}")
+            self._say(terminal, self._progress)
+
+    def _say(self, terminal: pytest.TerminalReporter, text: str) -> None:
+        with _uncaptured(self._config):
+            terminal.ensure_newline()
+            terminal.write_line(f"rageval: {text}")
 
     @property
     def _progress(self) -> str:

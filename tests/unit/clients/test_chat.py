@@ -20,6 +20,7 @@ from pytest_rageval.clients.errors import (
     InvalidOutputError,
     RefusedError,
     ReplayMissError,
+    ServerError,
     TruncatedError,
 )
 from pytest_rageval.clients.settings import ClientSettings, Price, RunSettings
@@ -390,3 +391,92 @@ def test_faults_that_clear_leave_the_replies_of_a_run_without_faults(
     server.options.fault_rates = dict.fromkeys(faults, 0.03)
     assert within(lambda clients: work(clients, 0.5), RunSettings()) == calm
     assert len(server.chats) > 130
+
+
+def test_a_server_with_one_slot_loses_nothing_to_time_outs(
+    run: Run, within: Within, tmp_path: Path
+) -> None:
+    """[R1] 16 rows, 32 in flight by default: it serves three in the time that a request has."""
+    pytest.importorskip("aiohttp")
+    with FakeOpenAI(slots=1, latency_s=0.1) as server:
+        settings = ClientSettings("m", base_url=server.base_url, timeout_s=0.38, retries=1)
+
+        async def work(clients: Clients) -> tuple[list[Reply], Clients]:
+            chat = clients.chat(settings)
+            return await asyncio.gather(*(question(chat, f"{n}?") for n in range(16))), clients
+
+        replies, clients = within(work)
+    assert len(replies) == 16
+    assert (clients.usage.calls, clients.usage.cost_usd) == (len(server.chats), None)
+    assert clients.usage.prompt_tokens > sum(reply.usage.prompt_tokens for reply in replies)
+    assert len(server.chats) < 50
+    _, said = clients.problems
+    lost, rest = said.removeprefix("judge: ").split(" of ", 1)
+    assert int(lost) == len(server.chats) - 16
+    assert rest.startswith(f"{len(server.chats)} requests timed out while 1")
+    assert "at a time: write judge.concurrency: " in rest
+    assert rest.endswith("or raise judge.timeout_s. Their tokens are estimated")
+
+
+def test_a_loop_is_not_asked_for_again(server: FakeOpenAI, judged: Ask) -> None:
+    """[R7] Neither with more tokens nor without a limit."""
+    server.options.answer = lambda body: '{"score": "' + "It is so. " * 200
+    server.then("length", "length")
+    for most in (None, 64):
+        with pytest.raises(TruncatedError) as caught:
+            judged(max_tokens=most)
+        assert "the reply repeats itself until it is cut off; it was" in str(caught.value)
+    assert len(server.chats) == 2
+
+
+def test_a_limit_that_nobody_wrote_loses_no_long_reply(
+    server: FakeOpenAI, settings: Settings, within: Within
+) -> None:
+    """[R1] The last request has none; what was enough is where the next question begins."""
+
+    async def work(clients: Clients) -> None:
+        chat = clients.chat(settings())
+        for text in ("one", "two", "three"):
+            await question(chat, text)
+
+    server.then("length", "ok", "ok", "length", "length", "ok")
+    within(work)
+    sent = [seen.body.get("max_tokens") for seen in server.chats]
+    assert sent == [2048, 4096, 4096, 4096, 8192, None]
+
+
+def test_a_limit_that_nobody_wrote_is_left_out_where_it_does_not_fit(
+    server: FakeOpenAI, judged: Ask
+) -> None:
+    """[R1] vLLM refuses a limit that is above what its context has left."""
+    server.then("400 'max_tokens' is too large: 2048. You requested 2048 in the completion")
+    assert judged().text
+    assert [seen.body.get("max_tokens") for seen in server.chats] == [2048, None]
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "forms"),
+    [
+        ("422", "unknown field response_format", ["json_schema", "json_object"]),
+        ("500", "Input should be 'text' or 'json_object'", ["json_schema", "json_object"]),
+        ("501", "grammar is not supported", ["json_schema", "json_object"]),
+        ("500", "oops", ["json_schema", "json_schema", "json_object"]),
+        ("503", "oops", ["json_schema"] * 3),
+    ],
+)
+def test_a_form_that_is_refused_in_any_way_is_left(
+    status: str, words: str, forms: list[str], server: FakeOpenAI, judged: Ask,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """[R2] At once where the server names it, else before it is given up after a retry."""
+    monkeypatch.setattr("pytest_rageval.clients.limits.retry.FIRST_WAIT_S", 0.001)
+    server.then(*[f"{status} {words}"] * (len(forms) - 1))
+    assert judged(retries=1).text
+    assert [seen.body["response_format"]["type"] for seen in server.chats] == forms
+
+
+def test_a_failure_that_may_be_the_form_names_its_key(server: FakeOpenAI, judged: Ask) -> None:
+    """[R2]"""
+    server.then("500")
+    with pytest.raises(ServerError, match=r"judge\.form says how JSON is asked for: json_object"):
+        judged(retries=0, form="json_object")

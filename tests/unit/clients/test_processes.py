@@ -270,11 +270,11 @@ def test_without_locks_each_process_gets_its_part(
     """Of 7 slots and 60 a minute two processes get 3 and 30 each, of one slot one each."""
     monkeypatch.setattr(locks, "AVAILABLE", False)
     limits = open_limits(ClientSettings("m", concurrency=7, rpm=60), run(processes=2))
-    assert len(limits._slots._pool._free) == 3  # type: ignore[attr-defined]
+    assert limits._slots.room.limit == 3
     assert limits._rates is not None
     assert limits._rates._windows._capacities == (30.0, math.inf)
     one = open_limits(ClientSettings("m", concurrency=1), run(processes=2))
-    assert len(one._slots._pool._free) == 1  # type: ignore[attr-defined]
+    assert one._slots.room.limit == 1
 
 
 def test_a_shared_folder_that_cannot_be_written_divides_the_limits(
@@ -284,7 +284,19 @@ def test_a_shared_folder_that_cannot_be_written_divides_the_limits(
     limits = open_limits(
         ClientSettings("m", concurrency=8), run(processes=2, shared_dir=tmp_path / "file")
     )
-    assert len(limits._slots._pool._free) == 4  # type: ignore[attr-defined]
+    assert limits._slots.room.limit == 4
+
+
+def test_two_processes_shrink_their_limit_together_and_lose_nothing(run: Run, both: Both) -> None:
+    """[R1] A server with one slot serves three in the time that a request has."""
+    with FakeOpenAI(slots=1, latency_s=0.1) as server:
+        fields = {"timeout_s": 0.38, "retries": 2}
+        texts = [f"{n}" for n in range(14)]
+        one, two = both(client_processes.ask, server.base_url, run(processes=2), texts, **fields)
+    assert one == two
+    assert None not in one
+    late = [seen.at for seen in server.chats][-5:]
+    assert late[-1] - late[0] > 0.3  # one after the other at the end
 
 
 def test_a_question_is_free_for_others_once_it_is_answered_or_has_failed(

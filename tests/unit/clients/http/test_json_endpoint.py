@@ -17,6 +17,7 @@ from fake_openai import FakeOpenAI, bomb
 from pytest_rageval.clients.base import Message
 from pytest_rageval.clients.clients import Clients, check_chat
 from pytest_rageval.clients.errors import (
+    AuthError,
     CallTimeoutError,
     ClientError,
     ConnectionFailed,
@@ -71,7 +72,7 @@ def failure(ask: Ask, **fields: Any) -> ClientError:
             "close",
             "ConnectionFailed",
             True,
-            "the connection failed (the server closed it without an answer)",
+            "the connection failed (the server closed it without an answer; does it speak https?)",
         ),
         ("cut", "ConnectionFailed", True, "failed (it broke in the middle of the answer)"),
         ("refusal", "RefusedError", False, "the model refused to answer: I cannot help with that."),
@@ -211,13 +212,71 @@ def test_a_server_that_hangs_is_left_after_the_timeout(server: FakeOpenAI, ask: 
     error = failure(ask, timeout_s=0.2)
     assert time.monotonic() - began < 20.0
     assert isinstance(error, CallTimeoutError)
-    assert str(error).endswith("no answer in time (timeout_s is 0.2)")
+    assert str(error).endswith(
+        "no answer in time (timeout_s is 0.2); raise judge.timeout_s, or lower judge.concurrency"
+    )
 
 
 def test_a_server_that_is_not_there_is_unreachable(ask: Ask) -> None:
-    error = failure(ask, base_url="http://127.0.0.1:9/v1", retries=2)
+    error = failure(ask, base_url="http://127.0.0.1:9/v1")
     assert isinstance(error, ConnectionFailed)
-    assert "the connection failed (Connection refused) (3 attempts)" in str(error)
+    assert str(error).endswith("the connection failed (Connection refused)")
+    error = failure(ask, base_url="http://127.0.0.1:9/v1", retries=2, max_wait_s=0.05)
+    assert "(Connection refused) (" in str(error)
+    assert "attempts; waited 0 s, max_wait_s is 0.05)" in str(error)
+
+
+@pytest.mark.parametrize("fault", ["501 no embeddings here", "505", "510"])
+def test_what_a_server_will_never_do_is_said_at_once(
+    fault: str, server: FakeOpenAI, ask: Ask
+) -> None:
+    """[R3]"""
+    server.then(fault)
+    error = failure(ask, retries=4)
+    assert f"the server cannot do this (HTTP {fault[:3]}: this is fault {fault}" in str(error)
+    assert len(server.chats) == 1
+
+
+@pytest.mark.parametrize("fault", ["401", "403", "500 Authentication Error, No api key passed in."])
+def test_a_key_that_was_not_sent_is_not_called_wrong(
+    fault: str, server: FakeOpenAI, ask: Ask
+) -> None:
+    """[R13] A gateway says 500."""
+    server.then(fault, fault)
+    error = failure(ask, retries=4, api_key_env=None)
+    assert isinstance(error, AuthError)
+    assert "no key was sent: judge.api_key_env names the variable that holds it (HTTP" in str(error)
+    assert "the key is not accepted (HTTP" in str(failure(ask, retries=4))
+    assert len(server.chats) == 2
+
+
+def test_https_at_a_server_without_it_is_said_once(
+    server: FakeOpenAI, settings: Any, within: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[R4] It waits for more of what is no HTTP; 15 s are 0.2 here. The next call fails at once."""
+    monkeypatch.setattr("pytest_rageval.clients.http.transport._CONNECT_S", 0.2)
+    https = server.base_url.replace("http:", "https:")
+
+    async def work(clients: Clients) -> list[str]:
+        chat, found = clients.chat(settings(base_url=https, retries=4)), []
+        for text in "ab":
+            with pytest.raises(ConnectionFailed) as caught:
+                await chat.complete([Message("user", text)])
+            found.append(str(caught.value))
+        return found
+
+    began = time.monotonic()
+    one, two = within(work)
+    assert time.monotonic() - began < 3.0
+    assert (
+        one
+        == two
+        == (
+            f"judge 'm' at {https}: could not connect in 0.2 s "
+            "(TLS; does the server speak https? Else write http://)"
+        )
+    )
+    assert server.connections == 2  # the second one without TLS, to see whether it takes any
 
 
 def test_a_missing_key_is_an_error_before_anything_is_sent(

@@ -29,7 +29,7 @@ def limits() -> Limits:
 def test_a_shard_has_its_part(run: RunSettings, slots: int, a_minute: float) -> None:
     """[E17] Of 12 slots, one at least, and of 600 requests a minute."""
     found = open_limits(ClientSettings("m", concurrency=12, rpm=600), run)
-    assert len(found._slots._pool._free) == slots  # type: ignore[attr-defined]
+    assert found._slots.room.limit == slots
     assert found._rates is not None
     assert found._rates._windows._capacities[0] == a_minute
     assert found._rates._windows._parts == 600 / a_minute

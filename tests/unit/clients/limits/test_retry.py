@@ -167,6 +167,44 @@ def test_a_server_that_is_down_costs_the_run_its_longest_wait_once() -> None:
     assert course.now < 20.0 + 7.5
 
 
+def starting(count: int) -> list[ClientError]:
+    errors = [ConnectionFailed("refused", is_transient=True) for _ in range(count)]
+    for error in errors:
+        error.may_be_starting = True
+    return [*errors]
+
+
+def test_a_server_that_is_starting_is_waited_for_until_it_has_worked_once() -> None:
+    """[R9] 20 times refused: 0.5, 1, 2, then 17 times 4 s at most; after a success five times."""
+    course = Course(*starting(20), "yes", *starting(9))
+    assert course.run() == "yes"
+    assert 52.0 < course.now <= 71.5
+    assert course.retry.waiting == ""
+    assert course.fails().attempts == 5
+
+
+def test_a_server_that_never_starts_costs_the_run_its_longest_wait_once() -> None:
+    """[R9] A call waits 120 s at most, whatever its retries; the next ones fail at once."""
+    course = Course(*starting(100))
+    assert "waited" in str(course.fails())
+    assert 115.0 <= course.now <= 120.0
+    course.now += 1.0
+    course.fails()
+    assert course.now <= 126.0
+    assert Course(*starting(1), retries=0).fails().attempts == 1  # whoever wants no retries
+
+
+def test_a_request_that_was_lost_in_a_queue_is_no_failure_but_one_of_twelve() -> None:
+    """[R1] It is sent again at once; alone in flight it counts."""
+    lost = [CallTimeoutError("late", is_transient=True) for _ in range(20)]
+    for error in lost:
+        error.counts = False
+    course = Course(*lost[:10], "yes", *lost, retries=0)
+    assert course.run() == "yes"
+    assert course.waits == [0.0] * 10
+    assert str(course.fails()) == "late (12 attempts; a call sends 12 requests at most)"
+
+
 def test_a_success_ends_the_outage() -> None:
     course = Course(*server_errors(15), "yes", *server_errors(5), max_wait_s=10.0)
     while course.ends[0] != "yes":

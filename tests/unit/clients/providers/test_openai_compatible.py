@@ -41,7 +41,8 @@ def ask_json(settings: Settings, within: Within) -> Callable[..., list[Reply]]:
 def test_only_what_is_set_is_sent(server: FakeOpenAI, ask: Callable[..., Reply]) -> None:
     ask("Well?", temperature=None)
     (seen,) = server.chats
-    assert seen.body == {"model": "m", "messages": [{"role": "user", "content": "Well?"}]}
+    turns = [{"role": "user", "content": "Well?"}]
+    assert seen.body == {"model": "m", "messages": turns, "max_tokens": 2048}
     assert seen.headers["authorization"] == f"Bearer {KEY}"
     assert seen.headers["content-type"] == "application/json"
 

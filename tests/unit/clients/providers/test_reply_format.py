@@ -41,6 +41,17 @@ def test_a_refusal_that_is_about_something_else_changes_nothing() -> None:
     assert forms.form == "json_schema"
 
 
+def test_a_server_that_fails_to_the_end_is_asked_in_another_form_until_one_has_worked() -> None:
+    """[R2] When no form helps, the first one is tried again."""
+    forms = ReplyFormats("auto")
+    assert forms.last_resort("json_schema")
+    assert forms.last_resort("json_object")
+    assert not forms.last_resort("text")
+    assert forms.form == "json_schema"
+    forms.works()
+    assert not forms.last_resort("json_schema")
+
+
 def test_a_form_that_the_user_named_is_kept() -> None:
     forms = ReplyFormats("json_object")
     assert forms.form == "json_object"

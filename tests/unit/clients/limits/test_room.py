@@ -1,0 +1,46 @@
+"""How many requests may be in flight after time-outs."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from pytest_rageval.clients.limits.room import Room
+
+
+def test_one_crowd_that_times_out_halves_once() -> None:
+    """[R1] 14 of 16 that were sent together, under a limit of 32; then 3 of 7, then the last."""
+    room, began = Room(32), time.monotonic()
+    room.add_success()
+    assert [room.halve(began, in_flight) for in_flight in range(14, 1, -1)] == [True] * 13
+    assert room.limit == 7
+    assert not room.halve(time.monotonic(), 3)  # nothing was answered since it was sent
+    assert room.limit == 1
+    room.add_success()
+    assert not room.halve(began, 1)  # alone: no queue of ours
+
+
+def test_the_limit_grows_again_slowly_up_to_what_was_asked_for() -> None:
+    """[R1] Eight answers at 1 give 2, sixteen more give 3, and 4 is the most."""
+    room = Room(4)
+    room.halve(time.monotonic(), 2)
+    limits = []
+    for _ in range(8 + 16 + 24 + 40):
+        room.add_success()
+        limits.append(room.limit)
+    assert [limits.index(limit) + 1 for limit in (2, 3, 4)] == [8, 24, 48]
+    assert limits[-1] == 4
+
+
+def test_processes_share_it(tmp_path: Path) -> None:
+    """[R1] Behind the bookings of the rates, in the same file."""
+    from pytest_rageval.clients.file_locks import ByteLocks
+
+    one, two = (Room(32, ByteLocks(tmp_path / "locks")) for _ in range(2))
+    began = time.monotonic()
+    two.add_success()
+    assert one.limit == 32
+    assert one.halve(began, 10)
+    assert two.limit == 5
+    assert two.halve(began, 10)  # sent before: halved once only
+    assert two.limit == 5
