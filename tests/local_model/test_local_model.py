@@ -199,4 +199,5 @@ def test_ctrl_c_ends_a_run_while_the_server_is_busy(
     said, _ = running.communicate(timeout=60)
     took_s = time.monotonic() - begun
     assert running.returncode == 2, said
-    assert took_s < 3, f"Ctrl-C took {took_s:.1f} s"
+    # A second on an idle machine; a reply takes longer than ten on any.
+    assert took_s < 10, f"Ctrl-C took {took_s:.1f} s"
