@@ -51,7 +51,7 @@ SHORT_ROWS = [
     }
     for at, (asked, said, right) in enumerate([*WRONG, *WRONG[:4]])
 ]
-UNUSABLE = re.compile(r"cannot be used|cut off|repeats itself|none could be used|was given up")
+UNUSABLE = re.compile(r"cannot be used|cut off|repeats|could be used|was given up")
 
 
 def test_the_how_to_from_an_empty_folder(folder: Folder, llama: Callable[..., Server]) -> None:
@@ -104,7 +104,7 @@ def test_twelve_wrong_rows_are_never_green(
         gates={"context_recall": 0.5},
     )
     assert folder.pytest(*option) == 1, folder.said
-    assert any(gate["passed"] is False for gate in folder.results["gates"])
+    assert any(gate["outcome"] == "failed" for gate in folder.results["gates"])
     folder.reasons("context_recall")
     # The example of ragas' prompt is about Einstein, and no row of ours is.
     scored = [one for one in folder.results["samples"] if one["scores"]["context_recall"]]
@@ -121,7 +121,7 @@ def test_a_server_that_is_still_starting_is_waited_for(
     folder.pytest()
     lost = [one for one in folder.reasons("agrees") if not UNUSABLE.search(one)]
     assert lost == []
-    assert f"waiting for the judge at {server.url}" in folder.said
+    assert re.search(rf"rageval: waiting .*{re.escape(server.url)}", folder.said), folder.said
 
 
 def test_a_schema_in_words_is_not_given_back(folder: Folder, llama: Callable[..., Server]) -> None:
