@@ -83,11 +83,12 @@ class Server:
     url: str
 
     def counted(self) -> dict[str, int]:
-        """Return the tokens that it worked on since it started, by its own count."""
+        """Return the tokens that it worked on since it started; a prompt that it keeps is none."""
         with urlopen(f"{self.url}/metrics", timeout=30) as reply:
             lines = reply.read().decode().splitlines()
-        kept = [line.partition("llamacpp:")[2].split() for line in lines if line[:1] != "#"]
-        return {name: int(float(value)) for name, value in kept if name.endswith("tokens_total")}
+        kept = [line.removeprefix("llamacpp:").split() for line in lines if line[:1] != "#"]
+        counted = {name: int(float(value)) for name, value in kept}
+        return {name: counted[name] for name in ("prompt_tokens_total", "tokens_predicted_total")}
 
 
 @dataclass
