@@ -43,7 +43,9 @@ class ScenarioLines:
 
     def of_row(self, row: int) -> int:
         """Return the line of a row written in the scenario, else the line of its data set."""
-        return self._first(("dataset", row - 1), ("dataset",), ("run_path",))
+        return self._first(
+            ("dataset", row - 1), ("dataset", "rows", row - 1), ("dataset",), ("run_path",)
+        )
 
     def of_target(self) -> int:
         """Return the line that names the target's fixture."""
