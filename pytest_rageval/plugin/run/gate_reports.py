@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ from pytest_rageval.plugin.show.allure import report_to_allure, without_allure
 from pytest_rageval.plugin.show.gate_text import gate_text
 from pytest_rageval.plugin.show.scenario_lines import ScenarioLines, placed
 from pytest_rageval.plugin.show.table_lines import terminal_width
-from pytest_rageval.text.cells import wrapped
 from pytest_rageval.text.printable import one_line, printable, wrappable
 
 
@@ -36,19 +35,18 @@ class GateItem(pytest.Item):
     pytest never runs it: its verdict comes from the results of all processes.
     """
 
-    def __init__(self, *, heading: str, line: Callable[[], int | None], **kwargs: Any) -> None:
+    def __init__(self, *, heading: str, line: Callable[[], int], **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._heading = heading
+        self.heading = heading
         self._line = line
 
     def runtest(self) -> None:
         """Fail: what runs a gate as a test has taken it away from us, and nothing is decided."""
         pytest.fail("a gate is decided at the end of the run, not as a test", pytrace=False)
 
-    def reportinfo(self) -> tuple[Path, int | None, str]:
+    def reportinfo(self) -> tuple[Path, int, str]:
         """Return the file, the line from 0, and a heading that does not end like the node id."""
-        line = self._line()
-        return self.path, None if line is None else line - 1, self._heading
+        return self.path, self._line() - 1, self.heading
 
 
 def gate_items(
@@ -60,36 +58,13 @@ def gate_items(
     """
     contests: dict[str, tuple[_Whole, pytest.Item]] = {}
     for info, item in sorted(selected.values(), key=lambda one: in_file_order(one[0])):
-        whole = _Whole.of(config, info)
+        whole = _of_scenario(config, info)
         for name in gate_names(info):
             yield _item(whole, "gate", name, item)
         if has_best(info):
-            contests.setdefault(scenario_nodeid(info), (_Whole.of_contest(config, info), item))
+            contests.setdefault(scenario_nodeid(info), (_of_contest(config, info), item))
     for whole, item in contests.values():
         yield _item(whole, "gate", BEST, item)
-
-
-def _item(whole: _Whole, kind: str, gate: str, beside: pytest.Item | pytest.Session) -> GateItem:
-    """Return the item of a gate, below what holds ``beside``, a case of it or the whole session."""
-    name, line = one_line(gate), whole.line
-    nodeid = f"{whole.nodeid}::{kind}:{name}"
-    above = (node for node in beside.listchain()[::-1] if nodeid.startswith(f"{node.nodeid}::"))
-    parent: Any = next(above, beside.session)
-    if not whole.is_of_file:  # then it is at the function
-        line = _line_of(beside) if isinstance(beside, pytest.Item) else lambda _: None
-    return GateItem.from_parent(
-        parent,
-        name=nodeid.removeprefix(parent.nodeid or nodeid.partition("::")[0]).removeprefix("::"),
-        nodeid=nodeid,
-        path=Path(os.path.normpath(beside.config.rootpath / nodeid.partition("::")[0])),
-        heading=f"{one_line(whole.title)}: {kind} {name} ",
-        line=lambda: line(gate),
-    )
-
-
-def _line_of(function: pytest.Item) -> Callable[[str], int | None]:
-    line = function.reportinfo()[1]
-    return lambda _: None if line is None else line + 1
 
 
 def report_gates(
@@ -104,23 +79,16 @@ def report_gates(
     ``contests`` have the gates that compare variants.
     """
     config = session.config
-    judged = [
-        (_Whole.of(config, one.info), gate, _text_of(config, one, gate))
-        for one in results
-        for gate in one.gates
-    ]
+    judged = [(_of_scenario(config, one.info), gate, one) for one in results for gate in one.gates]
     judged += [
-        (_Whole.of_contest(config, one.info), one.gate, _text_of_best(config, one.gate))
+        (_of_contest(config, one.info), one.gate, one.results[0])
         for one in contests
         if one.gate is not None
     ]
-    told = [
-        (whole, gate, text, _item(whole, "gate", gate.name, session))
-        for whole, gate, text in judged
-    ]
-    session.testscollected += sum(item.nodeid not in known for *_, item in told)
-    for whole, gate, text, item in told:
-        _report(known.get(item.nodeid, item), whole, gate, text)
+    items = [_item(whole, "gate", gate.name, session) for whole, gate, _ in judged]
+    session.testscollected += sum(item.nodeid not in known for item in items)
+    for item, (whole, gate, result) in zip(items, judged, strict=True):
+        _report(known.get(item.nodeid, item), whole, gate, result)
 
 
 def report_failure(session: pytest.Session, result: ScenarioResult, what: str, text: str) -> None:
@@ -130,61 +98,76 @@ def report_failure(session: pytest.Session, result: ScenarioResult, what: str, t
     """
     session.testscollected += 1
     kind, _, name = what.partition(":")
+    whole = _of_scenario(session.config, result.info)
     gate = GateResult(name, "failed", None, None, text)
-    whole = _Whole.of(session.config, result.info)
-    _report(_item(whole, kind, name, session), whole, gate, _text_of(session.config, result, gate))
+    _report(_item(whole, kind, name, session), whole, gate, result)
 
 
 @dataclass(frozen=True, slots=True)
 class _Whole:
     """What a gate is about: a scenario or a variant, by its node id and title.
 
-    A gate is written in the file ``path`` at its ``line``; ``is_of_file``: so are its cases.
+    A gate is written in the file ``path`` at its ``line``; ``is_of_file``: the cases are, too.
     """
 
     nodeid: str
     title: str
     path: Path
-    line: Callable[[str], int | None]
+    line: Callable[[str], int]
     is_of_file: bool
 
-    @classmethod
-    def of(cls, config: pytest.Config, info: ScenarioInfo) -> _Whole:
-        """Return a scenario, or one variant."""
-        path = _path(config, info)
 
-        def line(gate: str) -> int:
-            return ScenarioLines(path, info.variant).of_gate(gate)
+def _of_scenario(config: pytest.Config, info: ScenarioInfo) -> _Whole:
+    path = Path(os.path.normpath(config.rootpath / info.path))
 
-        return cls(info.nodeid, info.title, path, line, info.is_of_file)
+    def line(gate: str) -> int:
+        return ScenarioLines(path, info.variant).of_gate(gate)
 
-    @classmethod
-    def of_contest(cls, config: pytest.Config, info: ScenarioInfo) -> _Whole:
-        """Return all variants of a scenario, of which ``info`` is one."""
-        path = _path(config, info)
-        nodeid = scenario_nodeid(info)
-        return cls(nodeid, info.name, path, lambda _: ScenarioLines(path).of_best(), True)
+    return _Whole(info.nodeid, info.title, path, line, info.is_of_file)
 
 
-def _path(config: pytest.Config, info: ScenarioInfo) -> Path:
-    return Path(os.path.normpath(config.rootpath / info.path))
+def _of_contest(config: pytest.Config, info: ScenarioInfo) -> _Whole:
+    one = _of_scenario(config, info)
+
+    def line(_: str) -> int:
+        return ScenarioLines(one.path).of_best()
+
+    return replace(one, nodeid=scenario_nodeid(info), title=info.name, line=line)
 
 
-def _text_of(config: pytest.Config, result: ScenarioResult, gate: GateResult) -> Callable[[], str]:
-    return lambda: gate_text(result, gate, terminal_width(config))
+def _item(whole: _Whole, kind: str, gate: str, beside: pytest.Item | pytest.Session) -> GateItem:
+    """Return the item of a gate, below what holds ``beside``, a case of it or the whole session.
+
+    A gate of a test function is in the function's file, at its line.
+    """
+    name = one_line(gate)
+    nodeid = f"{whole.nodeid}::{kind}:{name}"
+    file, _, rest = nodeid.partition("::")
+    above = (node for node in beside.listchain()[::-1] if nodeid.startswith(f"{node.nodeid}::"))
+    parent: Any = next(above, beside.session)
+    at = 1
+    if isinstance(beside, pytest.Item) and not whole.is_of_file:
+        at += beside.reportinfo()[1] or 0
+    return GateItem.from_parent(
+        parent,
+        name=nodeid.removeprefix(f"{parent.nodeid}::") if parent.nodeid else rest,
+        nodeid=nodeid,
+        path=Path(os.path.normpath(beside.config.rootpath / file)),
+        heading=f"{one_line(whole.title)}: {kind} {name} ",
+        line=lambda: whole.line(gate) if whole.is_of_file else at,
+    )
 
 
-def _text_of_best(config: pytest.Config, gate: GateResult) -> Callable[[], str]:
-    return lambda: "\n".join(wrapped(printable(gate.message), terminal_width(config)))
-
-
-def _report(item: GateItem, whole: _Whole, gate: GateResult, text: Callable[[], str]) -> None:
+def _report(item: GateItem, whole: _Whole, gate: GateResult, result: ScenarioResult) -> None:
     """Send the reports of a gate from within pytest's protocol, by which editors know its item.
 
     If a plugin keeps the protocol from us, they are sent all the same.
     """
-    nodeid, location = item.nodeid, item.location
-    failure = _failure(whole, gate, text()) if gate.outcome == "failed" else None
+    # Without the line of the item: to find it, the scenario is parsed again.
+    nodeid, location = item.nodeid, (whole.nodeid, 0, item.heading)
+    width = terminal_width(item.config)
+    text = gate_text(result, gate, width) if gate.outcome == "failed" else ""
+    failure = _failure(whole, gate, text) if gate.outcome == "failed" else None
     reports = _reports(nodeid, location, gate, failure)
     hooks, told = item.config.hook, []
 
@@ -205,15 +188,11 @@ def _report(item: GateItem, whole: _Whole, gate: GateResult, text: Callable[[], 
 
 
 def _reports(
-    nodeid: str, location: tuple[str, int | None, str], gate: GateResult, failure: Any
+    nodeid: str, location: tuple[str, int, str], gate: GateResult, failure: Any
 ) -> list[pytest.TestReport]:
     """Return a setup, a call and a teardown; a skipped gate is skipped in its setup."""
     if gate.outcome == "skipped":
-        reason = (
-            location[0],
-            (location[1] or 0) + 1,
-            f"Skipped: gate undecided: {wrappable(gate.message)}",
-        )
+        reason = (location[0], 1, f"Skipped: gate undecided: {wrappable(gate.message)}")
         skipped = pytest.TestReport(nodeid, location, {}, "skipped", reason, "setup")
         return [skipped, pytest.TestReport(nodeid, location, {}, "passed", None, "teardown")]
     return [
@@ -233,4 +212,4 @@ def _failure(whole: _Whole, gate: GateResult, text: str) -> Any:
         pytest.fail(text, pytrace=False)
     except pytest.fail.Exception:
         shown = pytest.ExceptionInfo.from_current().getrepr(style="value")
-        return placed(shown, whole.path, whole.line(gate.name) or 1, printable(gate.message))
+        return placed(shown, whole.path, whole.line(gate.name), printable(gate.message))

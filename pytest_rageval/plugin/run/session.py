@@ -103,13 +103,9 @@ class RagevalSession:
             # Not at the top: an xdist controller collects and scores nothing.
             from pytest_rageval.plugin.run.items import case_of
 
-            cases = ((case_of(item), item) for item in items)
-            selected = {
-                case.plan.info.nodeid: (case.plan.info, item)
-                for case, item in cases
-                if case is not None
-            }
-            gates = list(gate_items(self._config, selected))
+            found = ((case_of(item), item) for item in items)
+            infos = ((case.plan.info, item) for case, item in found if case is not None)
+            gates = list(gate_items(self._config, {one[0].nodeid: one for one in infos}))
             items += gates
             report = pytest.CollectReport("", "passed", None, [*gates])
             self._config.hook.pytest_collectreport(report=report)  # so that they are counted
@@ -275,7 +271,8 @@ class RagevalSession:
         stopped, interrupted = True, False
         self._unfinished = session
         self._gates = {item.nodeid: item for item in session.items if isinstance(item, GateItem)}
-        session.items[:] = [item for item in session.items if item.nodeid not in self._gates]
+        if self._gates:  # they are not run: the last case is the last item
+            session.items[:] = [item for item in session.items if not isinstance(item, GateItem)]
         try:
             outcome = yield
             stopped = False
