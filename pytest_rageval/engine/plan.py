@@ -40,6 +40,8 @@ class Plan:
     """What its metrics are made from."""
     elsewhere: frozenset[str] = frozenset()
     """The names of the metrics whose scores an engine computes."""
+    lines: Sequence[int | None] = ()
+    """The line that names the data; behind it those of the rows which the scenario holds itself."""
     rename: Callable[[Plan, str, str], Plan] | None = None
     """What gives it the name and node id of its run, if they are not known yet: see ``named``."""
 
@@ -51,6 +53,11 @@ class Plan:
         """
         assert self.rename is not None
         return self.rename(self, name, nodeid)
+
+    def line_of(self, row: int) -> int:
+        """Return the line of a row in the scenario, else of its data; 1 if neither is known."""
+        known = self.lines[row : row + 1] or self.lines[:1] or (None,)
+        return known[0] or 1
 
     def as_part(self) -> Plan:
         """Return the plan as that of a part of the data, where ``dataset.limit`` left rows out."""

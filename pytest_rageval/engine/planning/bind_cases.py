@@ -76,11 +76,7 @@ def _load(binding: Binding, spec: DatasetSpec) -> Dataset:
         from pytest_rageval.datasets.trec import load_trec
 
         return load_trec(spec, folder, lambda key: binding.loaded.where("dataset", key))
-    row_lines = None
-    if spec.rows is not None:
-        lines = binding.loaded.tree.lines
-        prefix = ("dataset", "rows") if ("dataset", "rows") in lines else ("dataset",)
-        row_lines = [lines.get((*prefix, at)) for at in range(len(spec.rows))]
+    row_lines = None if spec.rows is None else lines_of_data(binding)[1:]
 
     def where_mapped(name: str) -> str:
         written = binding.loaded.tree.data["dataset"]["key_map"]
@@ -100,6 +96,17 @@ def _load(binding: Binding, spec: DatasetSpec) -> Dataset:
         answers_at=binding.loaded.where("answers"),
         kept=_named_columns(binding.scenario),
     )
+
+
+def lines_of_data(binding: Binding) -> list[int | None]:
+    """Return the line that names the data, and that of each row which is written in the scenario.
+
+    A row has none where it comes from elsewhere.
+    """
+    lines, rows = binding.loaded.tree.lines, binding.scenario.dataset.rows or ()
+    prefix = ("dataset", "rows") if ("dataset", "rows") in lines else ("dataset",)
+    named = lines.get(("dataset",)) or lines.get(("run_path",))
+    return [named, *(lines.get((*prefix, at)) for at in range(len(rows)))]
 
 
 def _named_columns(scenario: Scenario) -> frozenset[str]:

@@ -23,7 +23,12 @@ from pytest_rageval.engine.planning.bind_bounds import (
     bind_gates,
     bind_groups,
 )
-from pytest_rageval.engine.planning.bind_cases import bind_cases, bind_dataset, own_names
+from pytest_rageval.engine.planning.bind_cases import (
+    bind_cases,
+    bind_dataset,
+    lines_of_data,
+    own_names,
+)
 from pytest_rageval.engine.planning.bind_columns import contexts_hint
 from pytest_rageval.engine.planning.bind_diagnosis import check_diagnosed
 from pytest_rageval.engine.planning.bind_keys import bind_keys, with_snapshot
@@ -213,6 +218,7 @@ def _bind(
         keeps_expected=paths.keeps_expected,
         own_names=own_names(dataset, scenario.dataset.key_map) if dataset is not None else {},
         source=source,
+        lines=lines_of_data(binding),
     )
     plan = _with_gates(binding, plan, compares=dataset is not None and not answers_given)
     if plan.info.human and not is_answered:  # else it shows when the target has answered

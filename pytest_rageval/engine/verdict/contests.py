@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pytest_rageval.engine.verdict.decide import Extent, within_extent
+from pytest_rageval.engine.verdict.decide import Extent, gates_of, within_extent
 from pytest_rageval.model import (
     BEST,
     Contest,
@@ -52,6 +52,12 @@ def scenario_nodeid(info: ScenarioInfo) -> str:
 def has_best(info: ScenarioInfo) -> bool:
     """Return whether the variants of a scenario are judged by the gate ``best``."""
     return info.contest is not None and info.contest.at_least is not None and info.is_of_file
+
+
+def gate_names(info: ScenarioInfo) -> list[str]:
+    """Return the names of a run's own gates, in their order: those of its hooks are not known."""
+    alone = [BEST] if _needs_others(info) else []
+    return [*(gate.name for gate in gates_of(info)), *alone]
 
 
 def in_file_order(info: ScenarioInfo) -> tuple[str, int, str]:

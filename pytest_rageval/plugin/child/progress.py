@@ -15,6 +15,7 @@ import pytest
 from pytest_rageval.model import SampleResult, ScenarioView
 from pytest_rageval.plugin.child.output import end_with_parent, is_worker, write_line
 from pytest_rageval.plugin.run.contests import CONTESTS
+from pytest_rageval.plugin.run.gate_reports import GateItem
 from pytest_rageval.plugin.run.run_files import WRITTEN
 
 EVERY_S: Final = 0.2
@@ -41,7 +42,7 @@ class Progress:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note how many cases there are."""
-        self._begin(len(session.items))
+        self._begin(sum(not isinstance(item, GateItem) for item in session.items))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: object, ids: Sized) -> None:

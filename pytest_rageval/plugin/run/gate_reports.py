@@ -1,44 +1,94 @@
-"""Reports gates as test outcomes, so that pytest counts, prints and exports them to JUnit."""
+"""Gates as items: behind all others in the tree of tests, decided when every case has run.
+
+They are made after all selection, so no option and no hook selects, shuffles or marks them, and the
+processes that run cases never see them.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_rageval.engine.verdict.contests import Contested
-from pytest_rageval.model import GateResult, ScenarioResult
-from pytest_rageval.plugin.show.allure import report_to_allure
+from pytest_rageval.engine.verdict.contests import (
+    Contested,
+    gate_names,
+    has_best,
+    in_file_order,
+    scenario_nodeid,
+)
+from pytest_rageval.model import BEST, GateResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.plugin.show.allure import report_to_allure, without_allure
 from pytest_rageval.plugin.show.gate_text import gate_text
 from pytest_rageval.plugin.show.scenario_lines import ScenarioLines, placed
 from pytest_rageval.plugin.show.table_lines import terminal_width
-from pytest_rageval.text.cells import wrapped
 from pytest_rageval.text.printable import one_line, printable, wrappable
+
+
+class GateItem(pytest.Item):
+    """A gate in the tree of tests; ``line``, from 1, is where it is written.
+
+    pytest never runs it: its verdict comes from the results of all processes.
+    """
+
+    def __init__(self, *, heading: str, line: Callable[[], int], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.heading = heading
+        self._line = line
+
+    def runtest(self) -> None:
+        """Fail: what runs a gate as a test has taken it away from us, and nothing is decided."""
+        pytest.fail("a gate is decided at the end of the run, not as a test", pytrace=False)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Return the file, the line from 0, and a heading that does not end like the node id."""
+        return self.path, self._line() - 1, self.heading
+
+
+def gate_items(
+    config: pytest.Config, selected: Mapping[str, tuple[ScenarioInfo, pytest.Item]]
+) -> Iterator[GateItem]:
+    """Yield the gates of scenarios, each given by its node id with its facts and one of its items.
+
+    They come in the order of their reports. The gates of hooks are not known before the end.
+    """
+    contests: dict[str, tuple[_Whole, pytest.Item]] = {}
+    for info, item in sorted(selected.values(), key=lambda one: in_file_order(one[0])):
+        whole = _of_scenario(config, info)
+        for name in gate_names(info):
+            yield _item(whole, "gate", name, item)
+        if has_best(info):
+            contests.setdefault(scenario_nodeid(info), (_of_contest(config, info), item))
+    for whole, item in contests.values():
+        yield _item(whole, "gate", BEST, item)
 
 
 def report_gates(
     session: pytest.Session,
     results: Sequence[ScenarioResult],
-    announced: int,
+    known: Mapping[str, GateItem],
     contests: Sequence[Contested] = (),
 ) -> None:
     """Send the reports of every gate through pytest's own hooks.
 
-    pytest's number of tests already includes ``announced`` of them. ``contests`` have the gates
-    that compare variants.
+    ``known`` are the gates among pytest's items, by node id: its number of tests has them already.
+    ``contests`` have the gates that compare variants.
     """
     config = session.config
-    judged = [
-        (_of_scenario(config, result, gate), gate) for result in results for gate in result.gates
+    judged = [(_of_scenario(config, one.info), gate, one) for one in results for gate in one.gates]
+    judged += [
+        (_of_contest(config, one.info), one.gate, one.results[0])
+        for one in contests
+        if one.gate is not None
     ]
-    judged += [(_of_contest(config, one), one.gate) for one in contests if one.gate is not None]
-    session.testscollected += len(judged) - announced
-    for whole, gate in judged:
-        _report(config, whole, gate, "gate")
+    items = [_item(whole, "gate", gate.name, session) for whole, gate, _ in judged]
+    session.testscollected += sum(item.nodeid not in known for item in items)
+    for item, (whole, gate, result) in zip(items, judged, strict=True):
+        _report(known.get(item.nodeid, item), whole, gate, result)
 
 
 def report_failure(session: pytest.Session, result: ScenarioResult, what: str, text: str) -> None:
@@ -48,57 +98,93 @@ def report_failure(session: pytest.Session, result: ScenarioResult, what: str, t
     """
     session.testscollected += 1
     kind, _, name = what.partition(":")
+    whole = _of_scenario(session.config, result.info)
     gate = GateResult(name, "failed", None, None, text)
-    _report(session.config, _of_scenario(session.config, result, gate), gate, kind)
+    _report(_item(whole, kind, name, session), whole, gate, result)
 
 
 @dataclass(frozen=True, slots=True)
 class _Whole:
     """What a gate is about: a scenario or a variant, by its node id and title.
 
-    A failure of the gate is placed at a line of the file ``path``, with ``text``.
+    A gate is written in the file ``path`` at its ``line``; ``is_of_file``: the cases are, too.
     """
 
     nodeid: str
     title: str
     path: Path
-    place: Callable[[], tuple[int, str]]
+    line: Callable[[str], int]
+    is_of_file: bool
 
 
-def _of_scenario(config: pytest.Config, result: ScenarioResult, gate: GateResult) -> _Whole:
-    info = result.info
+def _of_scenario(config: pytest.Config, info: ScenarioInfo) -> _Whole:
     path = Path(os.path.normpath(config.rootpath / info.path))
 
-    def place() -> tuple[int, str]:
-        line = ScenarioLines(path, info.variant).of_gate(gate.name)
-        return line, gate_text(result, gate, terminal_width(config))
+    def line(gate: str) -> int:
+        return ScenarioLines(path, info.variant).of_gate(gate)
 
-    return _Whole(info.nodeid, info.title, path, place)
-
-
-def _of_contest(config: pytest.Config, found: Contested) -> _Whole:
-    path = Path(os.path.normpath(config.rootpath / found.info.path))
-
-    def place() -> tuple[int, str]:
-        said = found.gate.message if found.gate is not None else ""
-        lines = wrapped(printable(said), terminal_width(config))
-        return ScenarioLines(path).of_best(), "\n".join(lines)
-
-    return _Whole(found.nodeid, found.info.name, path, place)
+    return _Whole(info.nodeid, info.title, path, line, info.is_of_file)
 
 
-def _report(config: pytest.Config, whole: _Whole, gate: GateResult, kind: str) -> None:
-    name = one_line(gate.name)
+def _of_contest(config: pytest.Config, info: ScenarioInfo) -> _Whole:
+    one = _of_scenario(config, info)
+
+    def line(_: str) -> int:
+        return ScenarioLines(one.path).of_best()
+
+    return replace(one, nodeid=scenario_nodeid(info), title=info.name, line=line)
+
+
+def _item(whole: _Whole, kind: str, gate: str, beside: pytest.Item | pytest.Session) -> GateItem:
+    """Return the item of a gate, below what holds ``beside``, a case of it or the whole session.
+
+    A gate of a test function is in the function's file, at its line.
+    """
+    name = one_line(gate)
     nodeid = f"{whole.nodeid}::{kind}:{name}"
-    location = (whole.nodeid, 0, f"{one_line(whole.title)}: {kind} {name} ")
-    failure = _failure(whole, gate) if gate.outcome == "failed" else None
-    config.hook.pytest_runtest_logstart(nodeid=nodeid, location=location)
+    file, _, rest = nodeid.partition("::")
+    above = (node for node in beside.listchain()[::-1] if nodeid.startswith(f"{node.nodeid}::"))
+    parent: Any = next(above, beside.session)
+    at = 1
+    if isinstance(beside, pytest.Item) and not whole.is_of_file:
+        at += beside.reportinfo()[1] or 0
+    return GateItem.from_parent(
+        parent,
+        name=nodeid.removeprefix(f"{parent.nodeid}::") if parent.nodeid else rest,
+        nodeid=nodeid,
+        path=Path(os.path.normpath(beside.config.rootpath / file)),
+        heading=f"{one_line(whole.title)}: {kind} {name} ",
+        line=lambda: whole.line(gate) if whole.is_of_file else at,
+    )
+
+
+def _report(item: GateItem, whole: _Whole, gate: GateResult, result: ScenarioResult) -> None:
+    """Send the reports of a gate from within pytest's protocol, by which editors know its item.
+
+    If a plugin keeps the protocol from us, they are sent all the same.
+    """
+    # Without the line of the item: to find it, the scenario is parsed again.
+    nodeid, location = item.nodeid, (whole.nodeid, 0, item.heading)
+    width = terminal_width(item.config)
+    text = gate_text(result, gate, width) if gate.outcome == "failed" else ""
+    failure = _failure(whole, gate, text) if gate.outcome == "failed" else None
     reports = _reports(nodeid, location, gate, failure)
-    for report in reports:
-        config.hook.pytest_runtest_logreport(report=report)
-    config.hook.pytest_runtest_logfinish(nodeid=nodeid, location=location)
+    hooks, told = item.config.hook, []
+
+    def pytest_runtest_protocol() -> bool:
+        told.append(nodeid)
+        hooks.pytest_runtest_logstart(nodeid=nodeid, location=location)
+        for report in reports:
+            hooks.pytest_runtest_logreport(report=report)
+        hooks.pytest_runtest_logfinish(nodeid=nodeid, location=location)
+        return True
+
+    protocol = without_allure(item.config, "pytest_runtest_protocol")
+    protocol.call_extra([pytest_runtest_protocol], {"item": item, "nextitem": None})
+    if not told:
+        pytest_runtest_protocol()
     deciding = next((one for one in reports if one.outcome != "passed"), reports[0])
-    report_to_allure(config, deciding, printable(gate.message))
+    report_to_allure(item.config, deciding, printable(gate.message))
 
 
 def _reports(
@@ -116,15 +202,14 @@ def _reports(
     ]
 
 
-def _failure(whole: _Whole, gate: GateResult) -> Any:
+def _failure(whole: _Whole, gate: GateResult, text: str) -> Any:
     """Return pytest's representation of a failed gate: without a traceback, at the scenario's line.
 
     The heading and the node id name the gate. Not a plain text, because older versions of pytest do
     not quote one in their short summary.
     """
-    line, text = whole.place()
     try:
         pytest.fail(text, pytrace=False)
     except pytest.fail.Exception:
         shown = pytest.ExceptionInfo.from_current().getrepr(style="value")
-        return placed(shown, whole.path, line, printable(gate.message))
+        return placed(shown, whole.path, whole.line(gate.name), printable(gate.message))

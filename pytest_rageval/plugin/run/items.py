@@ -212,19 +212,16 @@ class SampleItem(pytest.Item):
         """Return pytest's own representation, placed at the row's line for failures of ours."""
         shown = super().repr_failure(excinfo)
         if isinstance(excinfo.value, pytest.fail.Exception):
-            return placed(
-                shown,
-                self.path,
-                ScenarioLines(self.path, self.plan.info.variant).of_row(self.case.row),
-            )
+            return placed(shown, self.path, self.plan.line_of(self.case.row))
         return shown
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Return the scenario file and a heading.
+        """Return the scenario file, the line of the row or of the data from 0, and a heading.
 
-        It must not end like the node id: the terminal would replace its dots by ``::``.
+        The heading must not end like the node id: the terminal would replace its dots by ``::``.
         """
-        return self.path, 0, f"{one_line(self.plan.info.title)}: {self.name} "
+        line = self.plan.line_of(self.case.row) - 1
+        return self.path, line, f"{one_line(self.plan.info.title)}: {self.name} "
 
 
 def _by_failed_controls(plan: Plan, result: SampleResult) -> str | None:

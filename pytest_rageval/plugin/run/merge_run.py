@@ -74,9 +74,7 @@ class MergeSession(RagevalSession):
         session.testscollected = sum(one.info.selected for one in self._merged)
         return True
 
-    def judge(
-        self, session: pytest.Session, announced: int, *, stopped: bool, interrupted: bool
-    ) -> None:
+    def judge(self, session: pytest.Session, *, stopped: bool, interrupted: bool) -> None:
         """Take the cases of all shards, then decide as after any run; ``-x`` ends no merge."""
         if stopped:
             return
@@ -91,7 +89,7 @@ class MergeSession(RagevalSession):
             log_case(self._config, reports)
         for failure in self._beside_cases():
             log_failure(self._config, failure)
-        super().judge(session, announced, stopped=False, interrupted=interrupted)
+        super().judge(session, stopped=False, interrupted=interrupted)
 
     def _taken(self, found: Merged) -> Sequence[Sequence[pytest.TestReport]]:
         """Take the cases of a scenario; return the reports of those that pytest is to know of.

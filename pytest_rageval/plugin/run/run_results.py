@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pytest_rageval.engine.verdict.contests import has_best, in_file_order, scenario_nodeid
-from pytest_rageval.engine.verdict.decide import Extent, add_gates, decide_gates, gates_of
+from pytest_rageval.engine.verdict.contests import in_file_order
+from pytest_rageval.engine.verdict.decide import Extent, add_gates, decide_gates
 from pytest_rageval.model import (
     NOTHING,
     ControlVerdict,
@@ -109,12 +109,6 @@ class Results:
         paths = {cases.info.path for cases in self._scenarios.values()}
         found = (info for _, info in sorted(self._left_out.items()))
         return [info for info in found if info.path not in paths]
-
-    def gate_count(self) -> int:
-        """Return how many gates the scenarios have, without those that hooks may add."""
-        infos = [cases.info for cases in self._scenarios.values()]
-        contests = {scenario_nodeid(info) for info in infos if has_best(info)}
-        return len(contests) + sum(len(gates_of(info)) for info in infos)
 
     def count_of(self, scenario: str, nodeids: Collection[str]) -> int:
         """Return how many of these items are cases of the scenario."""

@@ -23,7 +23,7 @@ from pytest_rageval.plugin.quality_options import refuse_empty_run, runs_nothing
 from pytest_rageval.plugin.run import transport
 from pytest_rageval.plugin.run.contests import Contests
 from pytest_rageval.plugin.run.garbage import garbage_kept
-from pytest_rageval.plugin.run.gate_reports import report_gates
+from pytest_rageval.plugin.run.gate_reports import GateItem, gate_items, report_gates
 from pytest_rageval.plugin.run.last_failed import deselected
 from pytest_rageval.plugin.run.report_outcome import is_of_a_part, outcome_of
 from pytest_rageval.plugin.run.run_files import RunFiles
@@ -70,6 +70,7 @@ class RagevalSession:
         self._started = datetime.now(UTC)
         self._results = Results(judges_all=STRICT.is_typed(config))
         self._items: dict[str, RunsCase] = {}
+        self._gates: dict[str, GateItem] = {}
         self._warm: set[str] = set()
         self._failed_parts: set[str] = set()
         self._broken: set[str] = set()
@@ -90,6 +91,26 @@ class RagevalSession:
         self._hooks = RunHooks(config)
 
     # Before the run
+
+    # The outermost wrapper: nobody who selects or orders items meets the gates.
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, items: list[pytest.Item]
+    ) -> Generator[None, object, object]:
+        """Put the gates of the selected scenarios behind all items, in the process that judges."""
+        outcome = yield
+        is_listed = self._config.getoption("collectonly", False) or not runs_nothing(self._config)
+        if is_listed and not (self._is_worker or self._is_controller):
+            # Not at the top: an xdist controller collects and scores nothing.
+            from pytest_rageval.plugin.run.items import case_of
+
+            found = ((case_of(item), item) for item in items)
+            infos = ((case.plan.info, item) for case, item in found if case is not None)
+            gates = list(gate_items(self._config, {one[0].nodeid: one for one in infos}))
+            items += gates
+            report = pytest.CollectReport("", "passed", None, [*gates])
+            self._config.hook.pytest_collectreport(report=report)  # so that they are counted
+        return outcome
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Note what was selected, after all deselection."""
@@ -250,7 +271,9 @@ class RagevalSession:
         """After the last case, decide the gates, in the process that has all results."""
         stopped, interrupted = True, False
         self._unfinished = session
-        announced = self._announce_gates(session)
+        self._gates = {item.nodeid: item for item in session.items if isinstance(item, GateItem)}
+        if self._gates:  # they are not run: the last case is the last item
+            session.items[:] = [item for item in session.items if not isinstance(item, GateItem)]
         try:
             outcome = yield
             stopped = False
@@ -262,11 +285,10 @@ class RagevalSession:
         finally:
             stopped = stopped or bool(session.shouldfail or session.shouldstop)
             if not self._is_worker:
-                self.judge(session, announced, stopped=stopped, interrupted=interrupted)
+                self.judge(session, stopped=stopped, interrupted=interrupted)
+            session.items += self._gates.values()
 
-    def judge(
-        self, session: pytest.Session, announced: int, *, stopped: bool, interrupted: bool
-    ) -> None:
+    def judge(self, session: pytest.Session, *, stopped: bool, interrupted: bool) -> None:
         """Decide the gates of all scenarios and report them; nothing if nothing was to run."""
         if runs_nothing(self._config):
             return
@@ -289,7 +311,7 @@ class RagevalSession:
             ]
             self._summarized = self._contests.judge(self._summarized, named, stopped=stopped)
         if not interrupted:
-            report_gates(session, self._summarized, announced, self._contests.found)
+            report_gates(session, self._summarized, self._gates, self._contests.found)
         self._summarized = [
             self._files.with_saved(
                 session, result, self._broken_of(result), is_reported=not interrupted
@@ -304,16 +326,6 @@ class RagevalSession:
 
     def _broken_of(self, result: ScenarioResult) -> int:
         return self._results.count_of(result.info.nodeid, self._broken)
-
-    def _announce_gates(self, session: pytest.Session) -> int:
-        """Add the gates to pytest's number of tests, by which the progress display divides.
-
-        An xdist controller does not know its scenarios yet, and adds none.
-        """
-        is_silent = self._is_worker or runs_nothing(self._config)
-        expected = 0 if is_silent else self._results.gate_count()
-        session.testscollected += expected
-        return expected
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Any:

@@ -84,7 +84,7 @@ class ShardSession(RagevalSession):
     def pytest_collection_modifyitems(
         self, items: list[pytest.Item]
     ) -> Generator[None, object, object]:
-        """Keep the cases of this shard, and every test that is no case."""
+        """Keep the cases of this shard, and every test that is no case; it decides no gate."""
         outcome = yield
         found = [(item, case) for item in items if (case := case_of(item)) is not None]
         counts = Counter(case.plan.info.nodeid for _, case in found)
@@ -156,12 +156,7 @@ class ShardSession(RagevalSession):
 
     # After the run
 
-    def _announce_gates(self, session: pytest.Session) -> int:
-        return 0
-
-    def judge(
-        self, session: pytest.Session, announced: int, *, stopped: bool, interrupted: bool
-    ) -> None:
+    def judge(self, session: pytest.Session, *, stopped: bool, interrupted: bool) -> None:
         """Decide nothing: gates need the cases of all shards."""
 
     # The innermost wrapper ends after all plugins that may change the exit status.

@@ -28,7 +28,8 @@ class ScenarioLines:
     def of_gate(self, name: str) -> int:
         """Return the line of ``by.doc_name.f1.mean``, or of the nearest key that holds it."""
         places = [self._nearest((*start, "gates"), name) for start in (self._own, ())]
-        nearest = max(places, key=lambda path: len(path) - path.index("gates"))
+        known = [path for path in places if path in self._lines]
+        nearest = max(known, key=lambda path: len(path) - path.index("gates"), default=())
         return self._lines.get(nearest, 1)
 
     def _nearest(self, path: YamlPath, name: str) -> YamlPath:
@@ -43,7 +44,9 @@ class ScenarioLines:
 
     def of_row(self, row: int) -> int:
         """Return the line of a row written in the scenario, else the line of its data set."""
-        return self._first(("dataset", row - 1), ("dataset",), ("run_path",))
+        return self._first(
+            ("dataset", row - 1), ("dataset", "rows", row - 1), ("dataset",), ("run_path",)
+        )
 
     def of_target(self) -> int:
         """Return the line that names the target's fixture."""

@@ -741,3 +741,23 @@ def test_a_check_with_another_name_is_an_invalid_row(plan: MakePlan, column: str
     assert invalid[0].reason == f"no 'must_include', and {column!r} is not read: the same?"
     only = plan("name: s\nmetrics: [em]\ndataset: r.jsonl\n", {"r.jsonl": text})
     assert not any(isinstance(case, InvalidRow) for case in only.cases)
+
+
+@pytest.mark.parametrize(
+    ("data", "lines"),
+    [
+        ("dataset:\n  - {ROW}\n\n  - {ROW}\n", [4, 6]),
+        ("dataset:\n  limit: 2\n  rows:\n  - {ROW}\n  - {ROW}\n", [6, 7]),
+        ("gates: {em: 0}\ndataset: rows.jsonl\n", [4, 4]),
+    ],
+    ids=["rows", "below rows", "file"],
+)
+def test_a_case_is_at_its_row_or_at_the_data(
+    plan: MakePlan, tmp_path: Path, data: str, lines: list[int]
+) -> None:
+    """[C2] From 1, below ``name`` and ``metrics``; what is in no row of the file is at the data."""
+    row = {"question": "q", "answer": "x", "references": ["x"]}
+    (tmp_path / "rows.jsonl").write_text(f"{json.dumps(row)}\n" * 2, "utf-8")
+    made = plan("name: s\nmetrics: [em]\n" + data.replace("{ROW}", json.dumps(row)))
+    assert [made.line_of(case.row) for case in made.cases] == lines
+    assert made.line_of(99) == made.lines[0]
