@@ -16,13 +16,13 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from pytest_rageval.clients.cache.jsonl_log import JsonlLog, parse_line
+from pytest_rageval.clients.cache.jsonl_log import JsonlLog, parse_line, read_bytes
 from pytest_rageval.clients.cache.keys import Key, explain_difference, nearest
 from pytest_rageval.clients.settings import CacheMode, RunSettings
 
@@ -111,6 +111,22 @@ class Cache:
         if not difference:
             return f"its entry in {self._folder} is damaged"
         return f"the nearest entry differs: {difference}"
+
+    def recent(
+        self, kind: Explained, wanted: Mapping[str, Any]
+    ) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+        """Yield the entries whose keys have these fields, with their keys; the newest file first.
+
+        Those whose keys the user has deleted are left out.
+        """
+        for path in sorted(self._folder.glob(f"*.{kind}-keys.jsonl"), reverse=True):
+            for line in read_bytes(path).splitlines():
+                entry = parse_line(line) or {}
+                key, value = entry.get("key"), self.get(kind, str(entry.get("sha256")))
+                if not isinstance(key, dict) or value is None:
+                    continue
+                if all(key.get(name) == one for name, one in wanted.items()):
+                    yield key, value
 
     def close(self) -> None:
         """Close the files."""

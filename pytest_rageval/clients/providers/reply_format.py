@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pytest_rageval.clients.base import Message, ReplySchema
 from pytest_rageval.clients.errors import BadRequestError
+from pytest_rageval.clients.reply_example import shown_example
 from pytest_rageval.clients.settings import ReplyForm
 
 _LADDER: Final[tuple[ReplyForm, ...]] = ("json_schema", "json_object", "text")
@@ -22,6 +23,13 @@ _ABOUT_FORMS = (
     "guided",
     "strict",
 )
+
+
+_BY_SCHEMA = (
+    "in a JSON format that complies with the following schema as specified in JSON Schema:\n"
+)
+_IN_JSON = "in the JSON format given at the end. "
+"""What ragas' prompts say before the schema, and what takes its place."""
 
 
 class ReplyFormats:
@@ -60,15 +68,20 @@ def response_format(schema: ReplySchema, form: ReplyForm) -> dict[str, Any] | No
 def in_words(
     messages: Sequence[Message], schema: ReplySchema, form: ReplyForm
 ) -> Sequence[Message]:
-    """Return the messages with the schema in words, unless the form carries it."""
+    """Return the messages with an example of a reply, unless the form carries the schema.
+
+    A JSON Schema in a prompt, such as those of ragas, gives way to it.
+    """
     if form == "json_schema":
         return messages
+    example = shown_example(schema)
     wish = (
-        "Reply with one JSON object that follows this JSON Schema, and with nothing else.\n"
-        f"JSON Schema:\n{schema.text}"
+        "Reply with one JSON object in this form, and with nothing else. Lists may have more or "
+        f"fewer entries. Replace all that is in <>.\n{example}"
     )
     *before, last = messages
-    return [*before, Message(last.role, f"{last.content}\n\n{wish}")]
+    content = last.content.replace(f"{_BY_SCHEMA}{schema.text}", _IN_JSON)
+    return [*before, Message(last.role, f"{content}\n\n{wish}")]
 
 
 @lru_cache(maxsize=256)
