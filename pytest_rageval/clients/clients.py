@@ -121,6 +121,11 @@ class Clients:
         unknown = _UNKNOWN if self._ledger.is_estimate else None
         return tuple(filter(None, (self._cache.problem, self._ledger.problem, unknown)))
 
+    @property
+    def in_flight(self) -> tuple[int, float, int]:
+        """Requests in flight, seconds for which the oldest is, and requests sent again so far."""
+        return (*self._ledger.in_flight, self._ledger.sent_again)
+
     def chat(self, settings: ClientSettings) -> ChatClient:
         """Return the client for ``settings``; opens nothing before it is asked."""
         for one, client in self._chats:

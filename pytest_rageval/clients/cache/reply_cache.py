@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_rageval.clients.cache.jsonl_log import JsonlLog, parse_line, read_bytes
-from pytest_rageval.clients.cache.keys import Key, explain_difference, nearest
+from pytest_rageval.clients.cache.keys import Key, explain_difference, is_same_text, nearest
 from pytest_rageval.clients.settings import CacheMode, RunSettings
 
 Kind = Literal["reply", "vector", "score", "answer"]
@@ -107,6 +107,9 @@ class Cache:
         found = nearest(key.material, self._index[kind].candidates(sample))
         if found is None:
             return f"{self._folder} holds no {_PLURALS[kind]}"
+        has_asked = self._index[kind].has_asked(sample, key.material)
+        if not has_asked and not is_same_text(key.material, found):
+            return f"nothing was recorded for this {_asked(key.material)}"
         difference = explain_difference(key.material, found)
         if not difference:
             return f"its entry in {self._folder} is damaged"
@@ -166,6 +169,16 @@ def _own_name(peers: str) -> str:
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S-%f}{peers}{os.getpid()}-{uuid.uuid4().hex[:4]}"
 
 
+def _kind(key: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the metric and the name of the schema that a question is asked with, if any."""
+    return str(key.get("metric", "")), str(key.get("schema") or "").partition(" ")[0]
+
+
+def _asked(key: Mapping[str, Any]) -> str:
+    about = "question of this metric about this " if key.get("metric") else ""
+    return f"{about}sample: it had no answer that could be kept, or it is new"
+
+
 class _Index:
     """The keys in a folder, to find the one nearest to a miss."""
 
@@ -179,6 +192,11 @@ class _Index:
     def candidates(self, sample: str) -> Sequence[Mapping[str, Any]]:
         """Return the keys of the same sample; if there are none, the first of all keys."""
         return self._of_sample.get(sample) or self._all[:_MOST_COMPARED]
+
+    def has_asked(self, sample: str, wanted: Mapping[str, Any]) -> bool:
+        """Return whether a sample has an answer to this kind of question; without one, any has."""
+        kind = _kind(wanted)
+        return not sample or any(_kind(key) == kind for key in self._of_sample.get(sample, ()))
 
     def _add(self, entry: Mapping[str, Any]) -> None:
         key = entry.get("key")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
+from itertools import count
 from typing import Protocol, TypeVar
 
 from pytest_rageval.clients.accounting.call_context import current_purpose
@@ -65,7 +66,13 @@ class LimitedCall:
         """
         parts = list(texts)
         left = patience or self.patience()
-        return await self._retry.run(lambda: self._attempt(parts, send, left), left)
+        numbers = count()
+
+        def attempt() -> Awaitable[tuple[AnswerT, Usage]]:
+            self._ledger.sent_again += next(numbers) > 0
+            return self._attempt(parts, send, left)
+
+        return await self._retry.run(attempt, left)
 
     async def _attempt(
         self, texts: list[str], send: Callable[[], Awaitable[AnswerT]], patience: Patience
@@ -78,7 +85,7 @@ class LimitedCall:
                 raise problem
             estimate = self._guess.make(texts)
             start = await self._limits.start(estimate.total, patience)
-            with self._limits.pausing(patience):
+            with self._limits.pausing(patience), self._ledger.waiting():
                 answer = await send()
             usage = self._priced(answer.usage)
             self._ledger.count(usage)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
@@ -80,8 +81,17 @@ def in_words(
         f"fewer entries. Replace all that is in <>.\n{example}"
     )
     *before, last = messages
-    content = last.content.replace(f"{_BY_SCHEMA}{schema.text}", _IN_JSON)
-    return [*before, Message(last.role, f"{content}\n\n{wish}")]
+    return [*before, Message(last.role, f"{_without_schema(last.content)}\n\n{wish}")]
+
+
+def _without_schema(prompt: str) -> str:
+    """Return a prompt without the JSON Schema that ragas has put into it; any other unchanged."""
+    before, mark, rest = prompt.partition(_BY_SCHEMA)
+    try:
+        _, end = json.JSONDecoder().raw_decode(rest)
+    except ValueError:
+        return prompt
+    return f"{before}{_IN_JSON}{rest[end:]}" if mark else prompt
 
 
 @lru_cache(maxsize=256)

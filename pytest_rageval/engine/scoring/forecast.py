@@ -12,7 +12,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, count, islice, product
+from itertools import chain, cycle, islice, product
 from typing import Any, Final, cast
 
 from pytest_rageval.clients.accounting.call_context import Purpose, asking, current_purpose
@@ -326,7 +326,6 @@ class _Judge:
     def __init__(self, use: ModelUse, known: _Known) -> None:
         self._use = use
         self._known = known
-        self._numbers = count(1)
 
     async def complete(
         self,
@@ -345,7 +344,10 @@ class _Judge:
             self._use.cached += 1
         else:
             self._count(messages, schema, question_kind(key.material))
-        text = None if schema is None else self._made_up(messages, schema, accept)
+        # What the judge would translate stays as long as it is. Equal questions get equal replies.
+        listed = _listed(messages[-1].content)
+        claims = [f"{_CLAIM} {key.sha256[:4]}.{number}" for number in range(_MOST_TEXTS)]
+        text = None if schema is None else _made_up(schema, accept, listed, claims)
         if text is None:
             raise NotAskedError(self._use.settings.shown)
         return Reply(text)
@@ -356,32 +358,32 @@ class _Judge:
             messages = in_words(messages, schema, form)
         self._use.ask([one.content for one in messages], kind)
 
-    def _made_up(
-        self, messages: Sequence[Message], schema: ReplySchema, accept: Accept | None
-    ) -> str | None:
-        """Return a reply that a metric can go on with, None where none is acceptable."""
-        # What the judge would translate stays as long as it is.
-        listed = _listed(messages[-1].content)
-        for number, items in chain(
-            product([1], [len(listed) or _ITEMS, *range(1, _MOST_ITEMS)]),
-            product([0, 2, 3, 4, 5], [_ITEMS]),
-        ):
-            texts = chain(listed, (f"{_CLAIM} {one}" for one in self._numbers))
-            text = json.dumps(instance(schema, _leaf(number, texts), items))
-            try:
-                if accept is not None:
-                    accept(text)
-            except ValueError:
-                continue
-            return text
-        return None
-
 
 _CLAIM: Final = "What the judge finds in the text that it is asked about, which is claim"
 """As long as a claim or a reason often is."""
 
-_ITEMS, _MOST_ITEMS = 3, 40
-"""How many claims a text has, if any number may be; how many are tried."""
+_ITEMS, _MOST_ITEMS, _MOST_TEXTS = 3, 40, 200
+"""How many claims a text has, if any number may be; how many are tried; texts in a reply."""
+
+
+def _made_up(
+    schema: ReplySchema, accept: Accept | None, listed: Sequence[str], claims: Sequence[str]
+) -> str | None:
+    """Return a reply that a metric can go on with, None where none is acceptable."""
+    sizes = [len(listed) or _ITEMS, *range(1, _MOST_ITEMS)]
+    for texts, number, items in chain(
+        product([[*listed, *claims]], [1], sizes),
+        product([claims], [0, 2, 3, 4, 5], [_ITEMS]),  # another scale of marks
+        product([["1"]], [1], sizes),  # verdicts that are texts
+    ):
+        text = json.dumps(instance(schema, _leaf(number, cycle(texts)), items))
+        try:
+            if accept is not None:
+                accept(text)
+        except ValueError:
+            continue
+        return text
+    return None
 
 
 def _listed(prompt: str) -> list[str]:

@@ -25,6 +25,7 @@ from pytest_rageval.plugin.run.shared_certainty import SharedCertainty
 from pytest_rageval.targets.base import TargetError
 
 _BEAT_S = 15.0
+_LOG_BEAT_S = 60.0  # where nobody watches, such as in CI
 _NAME = "rageval-look-ahead"
 
 
@@ -48,7 +49,7 @@ class LookAhead:
         self._certainties: dict[int, SharedCertainty] = {}
         self._certain: set[int] = set()
         self._nextitem: pytest.Item | None = None
-        self._next_beat = time.monotonic() + _BEAT_S
+        self._last_beat = time.monotonic()
         config.stash[JUDGE_ITEM] = self._judge_item
         config.stash[JUDGE_SAMPLE] = self._judge_sample
 
@@ -181,13 +182,14 @@ class LookAhead:
             self._feed(item)
 
     def _heartbeat(self) -> None:
-        """Print the progress every 15 s, at an interactive terminal only."""
-        now = time.monotonic()
-        if now < self._next_beat:
-            return
-        self._next_beat = now + _BEAT_S
+        """Print the progress every 15 s at an interactive terminal, else every minute."""
         terminal = self._config.pluginmanager.get_plugin("terminalreporter")
-        if terminal is not None and self._is_watched(terminal):
+        if terminal is None or self._is_quiet:
+            return
+        is_watched = bool(terminal.isatty) and not os.environ.get("CI")
+        now = time.monotonic()
+        if now >= self._last_beat + (_BEAT_S if is_watched else _LOG_BEAT_S):
+            self._last_beat = now
             with _uncaptured(self._config):
                 terminal.ensure_newline()
                 terminal.write_line(f"rageval: {self._progress}")
@@ -198,11 +200,14 @@ class LookAhead:
         if usage is None:  # a target but no models
             return f"{done} answered"
         cost = "" if usage.cost_usd is None else f", {usage.cost_usd:.4f} USD"
-        return f"{done} judged, {usage.calls} calls{cost}"
+        waiting, oldest_s, again = self._live.in_flight
+        now = f", {waiting} in flight, the oldest for {oldest_s:.0f} s" if waiting else ""
+        more = f", {again} sent again" if again else ""
+        return f"{done} judged, {usage.calls} calls{cost}{now}{more}"
 
-    def _is_watched(self, terminal: pytest.TerminalReporter) -> bool:
-        quiet = self._config.getoption("verbose", 0) < 0 or hasattr(self._config, "workerinput")
-        return not quiet and not os.environ.get("CI") and bool(terminal.isatty)
+    @property
+    def _is_quiet(self) -> bool:
+        return self._config.getoption("verbose", 0) < 0 or hasattr(self._config, "workerinput")
 
     def _upcoming(self, item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[pytest.Item]:
         """Yield this item and the following ones that are known to run in this process."""
