@@ -123,8 +123,8 @@ class ScenarioTable:
         line = f"target {target}: {', '.join(parts)}"
         terminal.write_line(printable(line), yellow=lost > 0)
         for limit, times in Counter(_cut_off(samples)).items():
-            line = f"{counted(times, 'answer')} cut off at max_tokens {limit or 'of the server'}"
-            terminal.write_line(f"target {printable(line)}", yellow=True)
+            said = f"{counted(times, 'answer')} cut off at max_tokens {limit or 'of the server'}"
+            terminal.write_line(printable(f"target {target}: {said}"), yellow=True)
 
     def _shown(self, path: Path) -> str:
         relative = os.path.relpath(path, self.root)

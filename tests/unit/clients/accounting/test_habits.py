@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from pytest_rageval.clients.accounting.habits import Habits, KeptCall, token_parts
@@ -56,3 +58,19 @@ def test_replies_have_ten_to_a_thousand_tokens_until_five_of_their_kind_are_know
     assert Habits(five).completion({"k": 20}) == pytest.approx((2000 - 200, 2000 + 200))
     least, most = Habits(five).completion({"k": 20, "other": 1})
     assert (least, most) == pytest.approx((1810, 3200))
+
+
+def test_the_range_of_replies_holds_in_nine_of_ten_runs() -> None:
+    """[R15] Of replies with 60 to 800 tokens: before any is known, and after five of them."""
+    draw = random.Random(15)
+
+    def replies(count: int) -> list[int]:
+        return [draw.randint(60, 800) for _ in range(count)]
+
+    for known in (0, 5, 30):
+        held = 0
+        for _ in range(400):
+            habits = Habits([call(9, 0, 20, size) for size in replies(known)])
+            least, most = habits.completion({"k": 12})
+            held += least <= sum(replies(12)) <= most
+        assert held >= 360
