@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from pytest_rageval.clients.accounting.call_context import count_answer, current_purpose, in_flight
+from pytest_rageval.clients.accounting.habits import KeptCall
 from pytest_rageval.clients.accounting.ledger import Ledger
 from pytest_rageval.clients.base import (
     Accept,
@@ -17,7 +19,7 @@ from pytest_rageval.clients.base import (
     ReplySchema,
     Usage,
 )
-from pytest_rageval.clients.cache.keys import Key, chat_key
+from pytest_rageval.clients.cache.keys import Key, chat_identity, chat_key
 from pytest_rageval.clients.cache.reply_cache import Cache
 from pytest_rageval.clients.errors import (
     ClientError,
@@ -35,6 +37,7 @@ from pytest_rageval.errors import shorten
 from pytest_rageval.text.repetition import repeats_itself
 
 _FROM_CACHE = Usage(cached=1)
+_MOST = 10**9
 
 
 class CachedChat:
@@ -222,6 +225,25 @@ def kept_reply(cache: Cache, key: Key, accept: Accept | None) -> Reply | None:
     return None if reply is None or _refusal(reply, accept) else reply
 
 
+def kept_calls(cache: Cache, settings: ClientSettings) -> Iterator[KeptCall]:
+    """Yield what replies of a model in the cache used, whatever its parameters were then."""
+    identity = chat_identity(settings)
+    wanted = {name: identity[name] for name in ("provider", "endpoint", "model")}
+    for key, value in cache.recent("reply", wanted) if cache.reads else ():
+        tokens = [value.get(name) for name in ("prompt_tokens", "completion_tokens")]
+        prompt, completion = (one if type(one) is int and one < _MOST else 0 for one in tokens)
+        with suppress(TypeError, ValueError):  # a key that somebody has edited
+            texts = tuple(str(content) for _, content in key["messages"])
+            if prompt > 0 and completion >= 0:
+                is_first = value.get("calls", 1) == 1
+                yield KeptCall(question_kind(key), texts, prompt, completion, is_first)
+
+
+def question_kind(key: Mapping[str, Any]) -> str:
+    """Return what questions with replies of about the same length have in common."""
+    return f"{str(key.get('metric')).partition(' (')[0]} {key.get('schema')}"
+
+
 def _refusal(reply: Reply, accept: Accept | None) -> str | None:
     """Return what is wrong with a reply, or None for one that can be used."""
     if reply.finish_reason == "refused":
@@ -256,6 +278,7 @@ def _to_plain(reply: Reply) -> dict[str, Any]:
         "latency_s": round(reply.latency_s, 3),
         "prompt_tokens": reply.usage.prompt_tokens,
         "completion_tokens": reply.usage.completion_tokens,
+        **({"calls": reply.usage.calls} if reply.usage.calls > 1 else {}),
     }
 
 

@@ -128,6 +128,11 @@ class Clients:
         """How long calls wait for what server that is starting, and why; "" if none does."""
         return next(filter(None, (call.waiting for _, call in self._calls)), "")
 
+    @property
+    def in_flight(self) -> tuple[int, float, int]:
+        """Requests in flight, seconds for which the oldest is, and requests sent again so far."""
+        return (*self._ledger.in_flight, self._ledger.sent_again)
+
     def chat(self, settings: ClientSettings) -> ChatClient:
         """Return the client for ``settings``; opens nothing before it is asked."""
         for one, client in self._chats:

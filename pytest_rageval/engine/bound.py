@@ -24,7 +24,8 @@ def _nothing() -> None:
 
 
 _OURS = "pytest_rageval.metrics."
-_OF_OTHERS = ("pytest_rageval.metrics.custom.", "pytest_rageval.metrics.ragas.")
+_OF_USERS = "pytest_rageval.metrics.custom."
+_OF_OTHERS = (_OF_USERS, "pytest_rageval.metrics.ragas.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,12 @@ class BoundMetric:
     batch: BatchScorer | None = None
     preload: Callable[[], None] = _nothing
     """Begins to load what the metric needs, in the background."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is a metric of this package, or of ragas: no code of the user's runs."""
+        module = type(self.metric).__module__
+        return module.startswith(_OURS) and not module.startswith(_OF_USERS)
 
     @property
     def is_ours(self) -> bool:

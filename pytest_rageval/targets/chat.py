@@ -114,7 +114,10 @@ class ChatTarget:
         reply = await self._chat.complete(self._messages(sample))
         if not reply.text.strip() and reply.finish_reason == "length":
             raise TargetError(f"{self._settings.shown}: replied nothing: it ends at max_tokens")
-        return Answer(reply.text, extra={"model": reply.model}, latency_s=reply.latency_s)
+        extra: dict[str, Any] = {"model": reply.model}
+        if reply.finish_reason == "length":
+            extra |= {"finish_reason": "length", "max_tokens": self._settings.max_tokens}
+        return Answer(reply.text, extra=extra, latency_s=reply.latency_s)
 
     async def aclose(self) -> None:
         """The connections are those of the run's clients, which close them."""

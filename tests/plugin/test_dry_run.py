@@ -38,9 +38,10 @@ def test_what_it_says_is_what_a_run_then_asks(
         [
             "*rageval: qa, dry run*",
             "samples   3 of 3 would run",
-            "judge     m: about 2 calls, 1 answer in the cache, about * tokens, about * USD",
+            "judge     m: about 2 calls, 1 answer in the cache, "
+            "about * tokens of prompts and 20 to 200 of replies, * USD",
             "gates     would be decided: weighted_score, unscored",
-            "--rag-budget 0.1 would stop this run: it costs about * USD",
+            "--rag-budget 0.1 would stop this run: it costs * USD",
             "DRY RUN: nothing was asked, scored or judged. A run: 1 scenario, 3 samples, *",
             "*no tests ran in*",
         ]

@@ -209,7 +209,9 @@ def test_a_long_run_tells_its_progress(beating: JudgedProject) -> None:
     """[E11] Samples judged of all, calls, cost: after the first call of 3 USD, for instance."""
     result = beating.pytest()
     result.assert_outcomes(passed=3)
-    result.stdout.fnmatch_lines(["rageval: 1 of 3 samples judged, 1 calls, 3.0000 USD"])
+    result.stdout.fnmatch_lines(
+        ["rageval: 1 of 3 samples judged, 1 calls, 3.0000 USD, 1 in flight, the oldest for 0 s"]
+    )
 
 
 def test_a_long_run_counts_what_is_selected(beating: JudgedProject) -> None:
@@ -224,16 +226,27 @@ def test_a_quiet_run_tells_nothing(beating: JudgedProject, args: tuple[str, ...]
     assert "samples judged" not in beating.pytest(*args).stdout.str()
 
 
-def test_ci_is_told_nothing(beating: JudgedProject, monkeypatch: pytest.MonkeyPatch) -> None:
-    """[E11] Logs are read afterwards."""
-    monkeypatch.setenv("CI", "true")
-    assert "samples judged" not in beating.pytest().stdout.str()
+@pytest.mark.parametrize("is_minute_over", [False, True])
+@pytest.mark.parametrize("where", ["CI", "a pipe"])
+def test_a_log_is_told_once_a_minute(
+    beating: JudgedProject, monkeypatch: pytest.MonkeyPatch, where: str, is_minute_over: bool
+) -> None:
+    """[R16] A job that says nothing for minutes looks as if it hangs."""
+    if where == "CI":
+        monkeypatch.setenv("CI", "true")
+    else:
+        beating.with_conftest("")
+    assert look_ahead._LOG_BEAT_S == 60
+    monkeypatch.setattr(look_ahead, "_LOG_BEAT_S", 0.0 if is_minute_over else 60.0)
+    assert ("samples judged" in beating.pytest().stdout.str()) is is_minute_over
 
 
-def test_a_file_is_told_nothing(beating: JudgedProject) -> None:
-    """[E11] Neither is a pipe."""
-    beating.with_conftest("")
-    assert "samples judged" not in beating.pytest().stdout.str()
+def test_what_is_sent_again_is_told(beating: JudgedProject) -> None:
+    """[R16] The first request to the first sample fails once."""
+    beating.server.then("500")
+    beating.pytest().stdout.fnmatch_lines(
+        ["rageval: * in flight, the oldest for * s, 1 sent again"]
+    )
 
 
 def test_progress_needs_no_terminal_plugin(beating: JudgedProject) -> None:

@@ -517,6 +517,21 @@ def test_a_model_is_the_system_under_test(
     result.stdout.fnmatch_lines(["target chat 'm': 3 of 3 answered, median*", "models: 3 calls,*"])
 
 
+def test_answers_that_are_cut_off_are_counted(
+    project: Project, scenario: Scenario, run: Run, model: FakeOpenAI
+) -> None:
+    """[R12] One of three; its details say so."""
+    target = {"model": "m", "base_url": model.base_url, "max_tokens": 200, "concurrency": 1}
+    scenario(GOOD, target)
+    model.then("length")
+    run().stdout.fnmatch_lines(
+        ["target chat 'm': 3 of 3 answered*", "target chat 'm': 1 answer cut off at max_tokens 200"]
+    )
+    details = [one["details"]["target"] for one in project.results()["samples"]]
+    assert details[0] == {"model": "m-fake", "finish_reason": "length", "max_tokens": 200}
+    assert details[1:] == [{"model": "m-fake"}] * 2
+
+
 def test_a_profile_alone_is_a_target(
     project: Project, scenario: Scenario, model: FakeOpenAI
 ) -> None:

@@ -6,9 +6,10 @@ import asyncio
 import os
 import random
 import struct
+import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
 from io import FileIO
@@ -68,6 +69,8 @@ class Ledger:
         self._folder = folder
         self.problem: str | None = None
         self.is_estimate = False  # because a server did not state the tokens of a call
+        self._sent: dict[object, float] = {}  # when each request in flight was sent
+        self.sent_again = 0  # requests that failed before
         self._name = f"{_PREFIX}{os.getpid()}-{uuid.uuid4().hex[:8]}"
         self._file: FileIO | None = None
 
@@ -107,6 +110,22 @@ class Ledger:
                     self._is_spent = True
                     raise self._refusal(used, held or cost_usd())
                 await asyncio.sleep(_LOOK_S * random.uniform(0.5, 1.5))
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Send one request inside."""
+        one = object()
+        self._sent[one] = time.monotonic()
+        try:
+            yield
+        finally:
+            del self._sent[one]
+
+    @property
+    def in_flight(self) -> tuple[int, float]:
+        """How many requests are in flight now, and for how many seconds the oldest is."""
+        sent = list(self._sent.values())  # at once: another thread may read it
+        return len(sent), time.monotonic() - min(sent) if sent else 0.0
 
     def count(self, usage: Usage) -> None:
         """Add ``usage`` to the account of the scenario that asks, and of this process."""

@@ -133,6 +133,11 @@ def explain_difference(wanted: Mapping[str, Any], other: Mapping[str, Any]) -> s
     return "; ".join(_explain(name, wanted.get(name), other.get(name)) for name in fields[:4])
 
 
+def is_same_text(wanted: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Return whether two keys are of the same question, whoever was asked it."""
+    return _text(wanted) == _text(other)
+
+
 def _differing(wanted: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     return [name for name in wanted if wanted[name] != other.get(name)]
 

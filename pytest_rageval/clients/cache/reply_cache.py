@@ -16,14 +16,14 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
-from pytest_rageval.clients.cache.jsonl_log import JsonlLog, parse_line
-from pytest_rageval.clients.cache.keys import Key, explain_difference, nearest
+from pytest_rageval.clients.cache.jsonl_log import JsonlLog, parse_line, read_bytes
+from pytest_rageval.clients.cache.keys import Key, explain_difference, is_same_text, nearest
 from pytest_rageval.clients.settings import CacheMode, RunSettings
 
 Kind = Literal["reply", "vector", "score", "answer"]
@@ -107,10 +107,29 @@ class Cache:
         found = nearest(key.material, self._index[kind].candidates(sample))
         if found is None:
             return f"{self._folder} holds no {_PLURALS[kind]}"
+        has_asked = self._index[kind].has_asked(sample, key.material)
+        if not has_asked and not is_same_text(key.material, found):
+            return f"nothing was recorded for this {_asked(key.material)}"
         difference = explain_difference(key.material, found)
         if not difference:
             return f"its entry in {self._folder} is damaged"
         return f"the nearest entry differs: {difference}"
+
+    def recent(
+        self, kind: Explained, wanted: Mapping[str, Any]
+    ) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+        """Yield the entries whose keys have these fields, with their keys; the newest file first.
+
+        Those whose keys the user has deleted are left out.
+        """
+        for path in sorted(self._folder.glob(f"*.{kind}-keys.jsonl"), reverse=True):
+            for line in read_bytes(path).splitlines():
+                entry = parse_line(line) or {}
+                key, value = entry.get("key"), self.get(kind, str(entry.get("sha256")))
+                if not isinstance(key, dict) or value is None:
+                    continue
+                if all(key.get(name) == one for name, one in wanted.items()):
+                    yield key, value
 
     def close(self) -> None:
         """Close the files."""
@@ -150,6 +169,16 @@ def _own_name(peers: str) -> str:
     return f"{datetime.now(UTC):%Y%m%dT%H%M%S-%f}{peers}{os.getpid()}-{uuid.uuid4().hex[:4]}"
 
 
+def _kind(key: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the metric and the name of the schema that a question is asked with, if any."""
+    return str(key.get("metric", "")), str(key.get("schema") or "").partition(" ")[0]
+
+
+def _asked(key: Mapping[str, Any]) -> str:
+    about = "question of this metric about this " if key.get("metric") else ""
+    return f"{about}sample: it had no answer that could be kept, or it is new"
+
+
 class _Index:
     """The keys in a folder, to find the one nearest to a miss."""
 
@@ -163,6 +192,11 @@ class _Index:
     def candidates(self, sample: str) -> Sequence[Mapping[str, Any]]:
         """Return the keys of the same sample; if there are none, the first of all keys."""
         return self._of_sample.get(sample) or self._all[:_MOST_COMPARED]
+
+    def has_asked(self, sample: str, wanted: Mapping[str, Any]) -> bool:
+        """Return whether a sample has an answer to this kind of question; without one, any has."""
+        kind = _kind(wanted)
+        return not sample or any(_kind(key) == kind for key in self._of_sample.get(sample, ()))
 
     def _add(self, entry: Mapping[str, Any]) -> None:
         key = entry.get("key")

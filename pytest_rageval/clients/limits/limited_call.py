@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
+from itertools import count
 from typing import Protocol, TypeVar
 
 from pytest_rageval.clients.accounting.call_context import current_purpose
@@ -77,7 +78,13 @@ class LimitedCall:
         """
         parts = list(texts)
         left = patience or self.patience()
-        return await self._retry.run(lambda: self._attempt(parts, send, left), left)
+        numbers = count()
+
+        def attempt() -> Awaitable[tuple[AnswerT, Usage]]:
+            self._ledger.sent_again += next(numbers) > 0
+            return self._attempt(parts, send, left)
+
+        return await self._retry.run(attempt, left)
 
     async def _attempt(
         self, texts: list[str], send: Callable[[], Awaitable[AnswerT]], patience: Patience
@@ -92,7 +99,7 @@ class LimitedCall:
             estimate = self._guess.make(texts)
             start = await self._limits.start(estimate.total, patience)
             try:
-                with self._limits.pausing(patience):
+                with self._limits.pausing(patience), self._ledger.waiting():
                     answer = await send()
             except CallTimeoutError:  # the server has worked on it, nobody knows how long
                 self._count_lost(estimate)

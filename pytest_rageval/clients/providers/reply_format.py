@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
 from pytest_rageval.clients.base import Message, ReplySchema
 from pytest_rageval.clients.errors import BadRequestError, ClientError
+from pytest_rageval.clients.reply_example import shown_example
 from pytest_rageval.clients.settings import ReplyForm
 
 _LADDER: Final[tuple[ReplyForm, ...]] = ("json_schema", "json_object", "text")
@@ -19,6 +21,13 @@ _ABOUT_FORMS = (
     "guided",
     "strict",
 )
+
+
+_BY_SCHEMA = (
+    "in a JSON format that complies with the following schema as specified in JSON Schema:\n"
+)
+_IN_JSON = "in the JSON format given at the end. "
+"""What ragas' prompts say before the schema, and what takes its place."""
 
 
 class ReplyFormats:
@@ -82,15 +91,29 @@ def response_format(schema: ReplySchema, form: ReplyForm) -> dict[str, Any] | No
 def in_words(
     messages: Sequence[Message], schema: ReplySchema, form: ReplyForm
 ) -> Sequence[Message]:
-    """Return the messages with the schema in words, unless the form carries it."""
+    """Return the messages with an example of a reply, unless the form carries the schema.
+
+    A JSON Schema in a prompt, such as those of ragas, gives way to it.
+    """
     if form == "json_schema":
         return messages
+    example = shown_example(schema)
     wish = (
-        "Reply with one JSON object that follows this JSON Schema, and with nothing else.\n"
-        f"JSON Schema:\n{schema.text}"
+        "Reply with one JSON object in this form, and with nothing else. Lists may have more or "
+        f"fewer entries. Replace all that is in <>.\n{example}"
     )
     *before, last = messages
-    return [*before, Message(last.role, f"{last.content}\n\n{wish}")]
+    return [*before, Message(last.role, f"{_without_schema(last.content)}\n\n{wish}")]
+
+
+def _without_schema(prompt: str) -> str:
+    """Return a prompt without the JSON Schema that ragas has put into it; any other unchanged."""
+    before, mark, rest = prompt.partition(_BY_SCHEMA)
+    try:
+        _, end = json.JSONDecoder().raw_decode(rest)
+    except ValueError:
+        return prompt
+    return f"{before}{_IN_JSON}{rest[end:]}" if mark else prompt
 
 
 @lru_cache(maxsize=256)

@@ -6,14 +6,17 @@ No request is sent, and no code of the user runs: neither the target nor a metri
 from __future__ import annotations
 
 import hashlib
+import json
 import math
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import cast
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, cycle, islice, product
+from typing import Any, Final, cast
 
 from pytest_rageval.clients.accounting.call_context import Purpose, asking, current_purpose
-from pytest_rageval.clients.accounting.estimates import TokenGuess
+from pytest_rageval.clients.accounting.habits import Habits
 from pytest_rageval.clients.accounting.ledger import Ledger
 from pytest_rageval.clients.base import (
     CHAT_REGISTRY,
@@ -27,9 +30,11 @@ from pytest_rageval.clients.base import (
 from pytest_rageval.clients.cache.keys import Key, chat_key, vector_key
 from pytest_rageval.clients.cache.reply_cache import Cache
 from pytest_rageval.clients.cache.score_cache import ScoreCache
-from pytest_rageval.clients.chat import kept_reply
+from pytest_rageval.clients.chat import kept_calls, kept_reply, question_kind
 from pytest_rageval.clients.embed import kept_vector
 from pytest_rageval.clients.errors import NotAskedError
+from pytest_rageval.clients.providers.reply_format import in_words
+from pytest_rageval.clients.reply_example import instance
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.engine.bound import BoundMetric
 from pytest_rageval.engine.plan import Plan
@@ -43,23 +48,36 @@ from pytest_rageval.metrics.base import JudgedMetric, Models, absent_fields, mis
 from pytest_rageval.model import Sample
 from pytest_rageval.scenario.fields import ANSWERED_FIELDS
 
+_PROMPTS_OFF: Final = 0.15
+"""How far the tokens of prompts may be from the guess."""
+
+_MOST_LEARNED: Final = 400
+"""So many replies in the cache, the newest, show how a model counts."""
+
+_ANSWER, _CONTEXT = " so says the answer" * 20, " so says the context" * 40
+"""As long as many are, in place of those that only the system under test can give."""
+
+_CONTEXTS: Final = 3
+
 
 @dataclass
 class ModelUse:
     """What a run would ask one model.
 
     ``requests`` are those that the cache does not answer, of an embedding model the texts, which
-    are sent together; ``controls`` of them are for control rows. ``is_least``: a metric asks more
-    than once, and what depends on the replies.
+    are sent together; ``controls`` of them are for control rows; ``prompt_tokens`` are what they
+    hold, about. ``kinds`` counts the requests by what is asked. ``is_least``: there may be more,
+    which cannot be known before the replies.
     """
 
     settings: ClientSettings
+    habits: Habits = field(default_factory=Habits)
     requests: int = 0
     cached: int = 0
-    tokens: float = 0.0
+    prompt_tokens: float = 0.0
     is_least: bool = False
     controls: int = 0
-    _usd: float = 0.0
+    kinds: Counter[str] = field(default_factory=Counter)
 
     @property
     def calls(self) -> int:
@@ -68,18 +86,27 @@ class ModelUse:
         return math.ceil(self.requests / self.settings.batch_size) if is_batched else self.requests
 
     @property
-    def usd(self) -> float | None:
-        """What it would cost, None where the scenario has no price of the model."""
-        return None if self.settings.price is None else self._usd
+    def reply_tokens(self) -> tuple[float, float]:
+        """The least and the most tokens that the replies would have."""
+        return self.habits.completion(self.kinds)
 
-    def ask(self, texts: Iterable[str]) -> None:
-        """Count a request with these texts."""
-        guess = TokenGuess(self.settings.max_tokens).make(texts)
-        completion = 0.0 if self.settings.role == "embedding" else guess.completion
+    @property
+    def usd(self) -> tuple[float, float] | None:
+        """The least and the most that it would cost, None where the scenario has no price of it."""
+        price, (least, most) = self.settings.price, self.reply_tokens
+        if price is None:
+            return None
+        return (
+            price.cost_usd(self.prompt_tokens * (1 - _PROMPTS_OFF), least),
+            price.cost_usd(self.prompt_tokens * (1 + _PROMPTS_OFF), most),
+        )
+
+    def ask(self, texts: Iterable[str], kind: str = "") -> None:
+        """Count a request with these texts; ``kind`` as in ``Habits``."""
+        is_chat = self.settings.role != "embedding"
         self.requests += 1
-        self.tokens += guess.prompt + completion
-        if self.settings.price is not None:
-            self._usd += self.settings.price.cost_usd(guess.prompt, completion)
+        self.prompt_tokens += self.habits.prompt(texts, is_chat=is_chat)
+        self.kinds[kind] += is_chat
 
 
 @dataclass
@@ -104,8 +131,9 @@ async def forecast(
 ) -> Forecast:
     """Return what a run would ask about these samples of a plan.
 
-    Tokens are a guess. Calls are exact where no request fails, but for metrics whose next request
-    depends on a reply, and those of users: see ``ModelUse.is_least``. ``asked`` has the questions
+    Tokens are a guess. Calls are those of a run in which no request fails. What is asked after a
+    reply is taken from the cache, else a made-up reply of the right form stands in for it; where
+    there is none, and for metrics of users, see ``ModelUse.is_least``. ``asked`` has the questions
     that the run asked for other plans, and gets those of this one: equal ones are asked once.
     """
     found = _Forecaster(plan, run, set() if asked is None else asked)
@@ -137,7 +165,6 @@ class _Known:
 
 class _Forecaster:
     def __init__(self, plan: Plan, run: RunSettings, asked: set[str]) -> None:
-        self.uses = {one.role: ModelUse(_canonical(one)) for one, n in asked_models(plan) if n}
         self.target = None if plan.target is None else TargetUse(plan.target.shown)
         self._plan = plan
         mode = run.cache_mode
@@ -150,6 +177,8 @@ class _Forecaster:
         self._answers = None
         if plan.target is not None and plan.target.cache_answers and plan.target.fixture is None:
             self._answers = AnswerCache(plan.target, reads)
+        models = [_canonical(one) for one, times in asked_models(plan) if times]
+        self.uses = {one.role: ModelUse(one, _habits(self._cache, one)) for one in models}
         self._known = _Known(self._cache, asked, is_shared=mode != "off")
         judge, embedding = self.uses.get("judge"), self.uses.get("embedding")
         self._models = Models(
@@ -226,17 +255,46 @@ class _Forecaster:
             return
         if answered is not None and self._has_score(bound, answered, repeat, roles[-1]):
             return
-        can_look = _is_looked_through(bound)
         # Any answer that the cache cannot have shows how often it asks.
-        shown = answered or replace(sample, answer=self._stand_in(sample))
-        if can_look and not missing_fields(shown, bound.info):
-            purpose = Purpose(bound.column.name, bound.info.version, repeat, sample.id)
-            with asking(purpose), suppress(Exception):  # of a real run, it is the score's error
-                await cast("JudgedMetric", bound.metric).ascore(shown, self._models)
-            return
+        shown = answered or self._with_stand_ins(sample)
+        before = self._looked_up
+        is_whole = bound.is_known and not missing_fields(shown, bound.info)
+        if is_whole:
+            is_whole = await self._run(
+                bound, shown, Purpose(bound.column.name, bound.info.version, repeat, sample.id)
+            )
+        if self._looked_up == before and not is_whole:
+            for role in roles:
+                self.uses[role].ask(texts_of(answered or sample))
         for role in roles:
-            self.uses[role].ask(texts_of(answered or sample))
-            self.uses[role].is_least |= not can_look
+            self.uses[role].is_least |= not is_whole
+
+    async def _run(self, bound: BoundMetric, sample: Sample, purpose: Purpose) -> bool:
+        """Have a metric ask models that only count; return whether it has asked all that it will.
+
+        What else it raises would be the score's error in a real run.
+        """
+        try:
+            with asking(purpose):
+                await cast("JudgedMetric", bound.metric).ascore(sample, self._models)
+        except NotAskedError:
+            return bound.is_ours and not bound.info.keeps_scores  # they ask everything at once
+        except Exception:  # noqa: BLE001  (whatever made-up replies lead to)
+            return False
+        return True
+
+    @property
+    def _looked_up(self) -> int:
+        return sum(use.requests + use.cached for use in self.uses.values())
+
+    def _with_stand_ins(self, sample: Sample) -> Sample:
+        """Return the sample with texts for what the system under test will answer."""
+        target, said = self._plan.target, self._stand_in(sample)
+        found = replace(sample, answer=said + _ANSWER)
+        if target is None or "contexts" not in target.provides or sample.contexts is not None:
+            return found
+        numbers = range(target.top_k or _CONTEXTS)
+        return replace(found, contexts=tuple(f"{said} {one}{_CONTEXT}" for one in numbers))
 
     def _stand_in(self, sample: Sample) -> str:
         """Return a text for an answer that is not known: another one where another may be given.
@@ -269,13 +327,15 @@ def _canonical(settings: ClientSettings) -> ClientSettings:
     return settings
 
 
-def _is_looked_through(bound: BoundMetric) -> bool:
-    """Return whether a metric asks all that it asks at once, and is no code of the user's."""
-    return bound.is_ours and not bound.info.keeps_scores
+def _habits(cache: Cache, settings: ClientSettings) -> Habits:
+    return Habits(islice(kept_calls(cache, settings), _MOST_LEARNED), settings.max_tokens)
 
 
 class _Judge:
-    """Counts requests to a judge. Those that the cache does not answer raise NotAskedError."""
+    """Counts requests to a judge. Those that the cache does not answer get a made-up reply.
+
+    They raise NotAskedError where no such reply is acceptable, or there is no schema for one.
+    """
 
     def __init__(self, use: ModelUse, known: _Known) -> None:
         self._use = use
@@ -297,12 +357,72 @@ class _Judge:
         if self._known.is_asked(key.sha256):
             self._use.cached += 1
         else:
-            self._use.ask([one.content for one in messages])
-        raise NotAskedError(self._use.settings.shown)
+            self._count(messages, schema, question_kind(key.material))
+        # What the judge would translate stays as long as it is. Equal questions get equal replies.
+        listed = _listed(messages[-1].content)
+        claims = [f"{_CLAIM} {key.sha256[:4]}.{number}" for number in range(_MOST_TEXTS)]
+        text = None if schema is None else _made_up(schema, accept, listed, claims)
+        if text is None:
+            raise NotAskedError(self._use.settings.shown)
+        return Reply(text)
+
+    def _count(self, messages: Sequence[Message], schema: ReplySchema | None, kind: str) -> None:
+        form = self._use.settings.form
+        if schema is not None and form != "auto":
+            messages = in_words(messages, schema, form)
+        self._use.ask([one.content for one in messages], kind)
+
+
+_CLAIM: Final = "What the judge finds in the text that it is asked about, which is claim"
+"""As long as a claim or a reason often is."""
+
+_ITEMS, _MOST_ITEMS, _MOST_TEXTS = 3, 40, 200
+"""How many claims a text has, if any number may be; how many are tried; texts in a reply."""
+
+
+def _made_up(
+    schema: ReplySchema, accept: Accept | None, listed: Sequence[str], claims: Sequence[str]
+) -> str | None:
+    """Return a reply that a metric can go on with, None where none is acceptable."""
+    sizes = [len(listed) or _ITEMS, *range(1, _MOST_ITEMS)]
+    for texts, number, items in chain(
+        product([[*listed, *claims]], [1], sizes),
+        product([claims], [0, 2, 3, 4, 5], [_ITEMS]),  # another scale of marks
+        product([["1"]], [1], sizes),  # verdicts that are texts
+    ):
+        text = json.dumps(instance(schema, _leaf(number, cycle(texts)), items))
+        try:
+            if accept is not None:
+                accept(text)
+        except ValueError:
+            continue
+        return text
+    return None
+
+
+def _listed(prompt: str) -> list[str]:
+    """Return the texts in the JSON list that a prompt ends with, none without one."""
+    try:
+        found = json.loads(prompt[prompt.rindex("\n[") :])
+    except ValueError:
+        return []
+    return found if all(isinstance(one, str) for one in found) else []
+
+
+def _leaf(number: int, texts: Iterator[str]) -> Callable[[Mapping[str, Any]], Any]:
+    def value(part: Mapping[str, Any]) -> Any:
+        if part.get("enum") or "const" in part:
+            return part["enum"][0] if part.get("enum") else part["const"]
+        kind = part.get("type")
+        return (
+            number if kind in ("integer", "number") else True if kind == "boolean" else next(texts)
+        )
+
+    return value
 
 
 class _Embedding:
-    """Counts texts to embed. Those that the cache does not have raise NotAskedError."""
+    """Counts texts to embed; those that the cache does not have get a made-up vector."""
 
     def __init__(self, use: ModelUse, known: _Known) -> None:
         self._use = use
@@ -317,9 +437,8 @@ class _Embedding:
         for text in fresh:
             self._use.ask([text])
         self._use.cached += not fresh
-        if not missing:
-            return vectors
-        raise NotAskedError(self._use.settings.shown)
+        made_up = array("f", [1.0] * (len(vectors[0]) if vectors else 2))
+        return [found[text] or made_up for text in texts]
 
     def _kept(self, key: Key) -> Vector | None:
         return kept_vector(self._known.cache, key) if self._known.cache.reads else None

@@ -92,6 +92,11 @@ class LiveRun:
         return self._clients.waiting if self._clients is not None else ""
 
     @property
+    def in_flight(self) -> tuple[int, float, int]:
+        """Requests to models in flight, seconds for which the oldest is, and how many are again."""
+        return self._clients.in_flight if self._clients is not None else (0, 0.0, 0)
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """What went wrong without failing a sample, for the summary."""
         return self._problems

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from pytest_rageval.clients.accounting.call_context import Purpose, asking
 from pytest_rageval.clients.base import ChatClient, Message
+from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.metrics.ragas.judge import Prompt, reply_schema, together
 from pytest_rageval.metrics.ragas.replies import read_reply
 from pytest_rageval.scenario.languages import ENGLISH, LANGUAGES
@@ -45,7 +46,13 @@ async def prepare_prompts(
     templates = list(found.values())
     if language != ENGLISH:
         translator = _Translator(client, language)
-        templates = await together(*(_translated(one, language, translator) for one in templates))
+        try:
+            templates = await together(
+                *(_translated(one, language, translator) for one in templates)
+            )
+        except ClientError as error:
+            error.message = f"while translating the prompt into {language}: {error.message}"
+            raise
     return {name: _ready(one) for name, one in zip(found, templates, strict=True)}
 
 

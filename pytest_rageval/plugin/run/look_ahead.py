@@ -25,6 +25,7 @@ from pytest_rageval.plugin.run.shared_certainty import SharedCertainty
 from pytest_rageval.targets.base import TargetError
 
 _BEAT_S = 15.0
+_LOG_BEAT_S = 60.0  # where nobody watches, such as in CI
 _NAME = "rageval-look-ahead"
 
 
@@ -48,7 +49,7 @@ class LookAhead:
         self._certainties: dict[int, SharedCertainty] = {}
         self._certain: set[int] = set()
         self._nextitem: pytest.Item | None = None
-        self._next_beat = time.monotonic() + _BEAT_S
+        self._last_beat = time.monotonic()
         self._is_waiting = False
         config.stash[JUDGE_ITEM] = self._judge_item
         config.stash[JUDGE_SAMPLE] = self._judge_sample
@@ -183,19 +184,23 @@ class LookAhead:
             self._feed(item)
 
     def _heartbeat(self) -> None:
-        """Print the progress every 15 s, at an interactive terminal only.
+        """Print the progress every 15 s at an interactive terminal, else every minute.
 
-        That a server is waited for which is starting, or whose URL is wrong, is said anywhere.
+        That a server is waited for which is starting, or whose URL is wrong, is said at once.
         """
-        now, terminal = time.monotonic(), self._config.pluginmanager.get_plugin("terminalreporter")
+        terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+        if terminal is None:
+            return
         waiting = self._live.waiting
-        if waiting and not self._is_waiting and terminal is not None:
+        if waiting and not self._is_waiting:
             self._say(terminal, f"waiting up to {waiting}; Ctrl-C ends it")
         self._is_waiting = bool(waiting)
-        if now < self._next_beat:
+        if self._is_quiet:
             return
-        self._next_beat = now + _BEAT_S
-        if terminal is not None and self._is_watched(terminal):
+        is_watched = bool(terminal.isatty) and not os.environ.get("CI")
+        now = time.monotonic()
+        if now >= self._last_beat + (_BEAT_S if is_watched else _LOG_BEAT_S):
+            self._last_beat = now
             self._say(terminal, self._progress)
 
     def _say(self, terminal: pytest.TerminalReporter, text: str) -> None:
@@ -209,11 +214,14 @@ class LookAhead:
         if usage is None:  # a target but no models
             return f"{done} answered"
         cost = "" if usage.cost_usd is None else f", {usage.cost_usd:.4f} USD"
-        return f"{done} judged, {usage.calls} calls{cost}"
+        waiting, oldest_s, again = self._live.in_flight
+        now = f", {waiting} in flight, the oldest for {oldest_s:.0f} s" if waiting else ""
+        more = f", {again} sent again" if again else ""
+        return f"{done} judged, {usage.calls} calls{cost}{now}{more}"
 
-    def _is_watched(self, terminal: pytest.TerminalReporter) -> bool:
-        quiet = self._config.getoption("verbose", 0) < 0 or hasattr(self._config, "workerinput")
-        return not quiet and not os.environ.get("CI") and bool(terminal.isatty)
+    @property
+    def _is_quiet(self) -> bool:
+        return self._config.getoption("verbose", 0) < 0 or hasattr(self._config, "workerinput")
 
     def _upcoming(self, item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[pytest.Item]:
         """Yield this item and the following ones that are known to run in this process."""

@@ -80,16 +80,17 @@ def last_line(all_of_them: Collection[DryScenario]) -> str:
         is_least = any(use.is_least for use in uses)
         calls = counted(sum(use.calls for use in uses), "call")
         parts.append(f"{'at least' if is_least else 'about'} {calls} of models")
-        parts.append(f"about {sum(use.tokens for use in uses):,.0f} tokens")
-        parts.append(_whole_cost(uses))
+        parts.append(_tokens(uses, is_least=is_least))
+        parts.append(_whole_cost(uses, is_least=is_least))
     return f"{NOTHING}. A run: {', '.join(parts)}"
 
 
 def budget_lines(all_of_them: Iterable[DryScenario], budget: float | None) -> Iterator[str]:
     """Yield a remark on a budget that the run would exceed."""
-    usd = sum(use.usd or 0.0 for one in all_of_them for use in one.found.models)
-    if budget is not None and usd > budget:
-        yield f"--rag-budget {budget:g} would stop this run: it costs about {usd:.4f} USD"
+    least, most = _usd([use for one in all_of_them for use in one.found.models])
+    if budget is not None and most > budget:
+        does = "would" if least > budget else "may"
+        yield f"--rag-budget {budget:g} {does} stop this run: it costs {_range(least, most)} USD"
 
 
 def _samples(dry: DryScenario) -> str:
@@ -103,26 +104,49 @@ def _samples(dry: DryScenario) -> str:
 def _model(use: ModelUse, *, is_most: bool) -> str:
     about = "at most" if is_most else "at least" if use.is_least else "about"
     kept = f", {counted(use.cached, 'answer')} in the cache" if use.cached else ""
-    cost = "cost not known" if use.usd is None else f"about {use.usd:.4f} USD"
-    why = f" ({_WHERE_PRICES_ARE})" if use.usd is None and use.calls else ""
-    tokens = f"about {use.tokens:,.0f} tokens"
     if not use.calls:
         return f"0 calls{kept}, 0 tokens, 0 USD"
+    cost = _usd_words([use], is_least=use.is_least)
+    if use.usd is None:
+        cost = f"cost not known ({_WHERE_PRICES_ARE})"
+    tokens = _tokens([use], is_least=use.is_least)
     test = f", {use.controls} of them for control rows" if use.controls else ""
-    return f"{about} {counted(use.calls, 'call')}{test}{kept}, {tokens}, {cost}{why}"
+    return f"{about} {counted(use.calls, 'call')}{test}{kept}, {tokens}, {cost}"
+
+
+def _tokens(uses: Collection[ModelUse], *, is_least: bool) -> str:
+    """Return the tokens of prompts, and from where to where those of the replies may go."""
+    about = "at least" if is_least else "about"
+    said = f"{about} {sum(use.prompt_tokens for use in uses):,.0f} tokens"
+    least, most = (sum(ends) for ends in zip(*(use.reply_tokens for use in uses), strict=True))
+    return f"{said} of prompts and {least:,.0f} to {most:,.0f} of replies" if most else said
+
+
+def _usd(uses: Iterable[ModelUse]) -> tuple[float, float]:
+    known = [use.usd for use in uses if use.usd is not None]
+    return sum(least for least, _ in known), sum(most for _, most in known)
+
+
+def _usd_words(uses: Iterable[ModelUse], *, is_least: bool) -> str:
+    return f"{_range(*_usd(uses))} USD{' or more' * is_least}"
+
+
+def _range(least: float, most: float) -> str:
+    one, other = f"{least:.4f}", f"{most:.4f}"
+    return one if one == other else f"{one} to {other}"
 
 
 def _stops(info: ScenarioInfo) -> bool:
     return info.stop is not None
 
 
-def _whole_cost(uses: Collection[ModelUse]) -> str:
+def _whole_cost(uses: Collection[ModelUse], *, is_least: bool) -> str:
     """Return the sum of the known costs; a model without a price is named, and never free."""
     unknown = dict.fromkeys(
         one_line(use.settings.model) for use in uses if use.usd is None and use.calls
     )
     known = [use.usd for use in uses if use.usd is not None or not use.calls]
-    usd = f"about {sum(one or 0.0 for one in known):.4f} USD"
+    usd = _usd_words(uses, is_least=is_least)
     if not unknown:
         return usd
     names = f"what {', '.join(unknown)} costs (no price)"

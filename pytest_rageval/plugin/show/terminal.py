@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import TARGET, ScenarioResult
+from pytest_rageval.model import TARGET, SampleResult, ScenarioResult
 from pytest_rageval.plugin.show.figures_table import figure_lines, figures_column, gate_lines
 from pytest_rageval.plugin.show.gate_text import low_line
 from pytest_rageval.plugin.show.table_lines import write_lines
 from pytest_rageval.reports.html import PAGE
 from pytest_rageval.reports.missing import missing_figures, stopped_text
 from pytest_rageval.stats.groups import count_groups
+from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.printable import one_line, printable
 
 
@@ -120,10 +122,21 @@ class ScenarioTable:
             parts.append(f"median {times}")
         line = f"target {target}: {', '.join(parts)}"
         terminal.write_line(printable(line), yellow=lost > 0)
+        for limit, times in Counter(_cut_off(samples)).items():
+            said = f"{counted(times, 'answer')} cut off at max_tokens {limit or 'of the server'}"
+            terminal.write_line(printable(f"target {target}: {said}"), yellow=True)
 
     def _shown(self, path: Path) -> str:
         relative = os.path.relpath(path, self.root)
         return str(path) if relative.startswith("..") else relative
+
+
+def _cut_off(samples: Iterable[SampleResult]) -> Iterator[object]:
+    """Yield the limit of each answer of a model under test that ends there, None if not known."""
+    for sample in samples:
+        said = sample.details.get(TARGET)
+        if isinstance(said, Mapping) and said.get("finish_reason") == "length":
+            yield said.get("max_tokens")
 
 
 def usage_line(usage: Mapping[str, float | None]) -> str:

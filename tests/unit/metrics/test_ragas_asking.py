@@ -293,7 +293,8 @@ def test_examples_for_every_way_to_cut_claims_are_translated() -> None:
 def test_a_translation_that_lacks_a_text_is_asked_for_again_and_is_an_error_then() -> None:
     judge = Translating(_TranslatedStrings=[{"statements": ["only one"]}])
     made = metric("faithfulness", language="zh")
-    with pytest.raises(InvalidOutputError, match="statements were given and 1 are translated"):
+    said = "while translating the prompt into Simplified Chinese: .*were given and 1 are translated"
+    with pytest.raises(InvalidOutputError, match=said):
         asyncio.run(made.ascore(SAMPLE, Models(judge)))
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from pytest_rageval import evaluate
 from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.errors import ScenarioError
+from pytest_rageval.metrics.base import Metric, ScoringContext
 from pytest_rageval.metrics.pattern_search import PatternSearch, SlowPatternError
+from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.model import Sample
 
 SLOW, LONG = "(a+)+b", "a" * 40
 
@@ -130,6 +133,17 @@ def test_a_latency_of_answers_in_the_data_is_an_error() -> None:
     (found,) = run([row], ["answer_checks"]).samples
     assert found.outcome == "error"
     assert "no latency" in found.errors["answer_checks"]
+
+
+def test_a_slow_answer_is_said_to_have_waited_with_others() -> None:
+    """[R11] The server's queue counts: 3.85 s, where one question alone takes .45 s."""
+    checked = METRIC_REGISTRY.get("answer_checks")
+    metric = cast("Metric", checked.make("answer_checks", checked.options()))
+    sample = Sample("s", answer="a", answer_checks=({"max_latency_s": 1},))
+    found = metric.score(sample, ScoringContext(latency_s=3.85))
+    assert found.reason == (
+        "1 of 1 failed: max_latency_s 1 (took 3.85 s with its queue; target.concurrency: 1 has none)"
+    )
 
 
 def test_a_slow_pattern_is_an_error_of_its_sample() -> None:

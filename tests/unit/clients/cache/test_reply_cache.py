@@ -251,6 +251,18 @@ def test_a_miss_is_explained_by_the_entry_of_the_same_sample(tmp_path: Path) -> 
     )
 
 
+def test_what_was_never_recorded_is_not_explained_by_others(tmp_path: Path) -> None:
+    """[R8] Another sample's question, or another metric's about this one, says nothing."""
+    keep(tmp_path, (key("Can I return?"), "s1"), (key("Is it true?", metric="other"), "s2"))
+    cache = open_cache(tmp_path, "replay")
+    for sample in ("s9", "s2"):
+        found = cache.explain_miss("reply", key("Is there a fee?"), sample=sample)
+        assert found.startswith("nothing was recorded for this question of this metric about this")
+    assert "text" not in cache.explain_miss("reply", key("Is there a fee?"), sample="s9")
+    mine = cache.explain_miss("reply", key("Can I go?"), sample="s1")
+    assert mine.startswith("the nearest entry differs: message 1 differs from character")
+
+
 def test_a_miss_of_an_unknown_sample_is_explained_by_any_entry(tmp_path: Path) -> None:
     keep(tmp_path, (key("Is it?", metric="old"), "s1"))
     cache = open_cache(tmp_path, "replay")

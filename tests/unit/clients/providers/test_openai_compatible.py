@@ -114,7 +114,7 @@ def test_a_server_without_schemas_is_asked_in_words_and_that_is_remembered(
     replies = ask_json(2, concurrency=1)
     sent = [(seen.body.get("response_format") or {}).get("type") for seen in server.chats]
     assert sent == tried
-    assert "JSON Schema:" in server.chats[-1].body["messages"][-1]["content"]
+    assert "in this form" in server.chats[-1].body["messages"][-1]["content"]
     assert [reply.text for reply in replies] == ['{"score": 0}'] * 2 or len(replies) == 2
 
 

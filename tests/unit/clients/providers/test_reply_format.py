@@ -91,13 +91,15 @@ def test_a_schema_is_sent_as_strict_decoding_wants_it() -> None:
 @pytest.mark.parametrize(
     ("form", "sent"), [("json_object", {"type": "json_object"}), ("text", None)]
 )
-def test_lesser_forms_say_the_schema_in_words(form: Any, sent: Any) -> None:
-    schema = ReplySchema("V", {"type": "object"})
+def test_lesser_forms_show_an_example_of_a_reply(form: Any, sent: Any) -> None:
+    """[R14] In place of the schema, which small models give back as their reply."""
+    schema = ReplySchema("V", {"properties": {"why": {"type": "string"}}})
     assert response_format(schema, form) == sent
     before = [Message("system", "You judge."), Message("user", "Well?")]
     first, last = in_words(before, schema, form)
     assert first == before[0]
     assert last.role == "user"
     assert last.content.startswith("Well?\n\nReply with one JSON object")
-    assert last.content.endswith('JSON Schema:\n{"type": "object"}')
+    assert last.content.endswith('\n{"why": "<put your own text here>"}')
+    assert "schema" not in last.content.lower()
     assert in_words(before, schema, "json_schema") == before

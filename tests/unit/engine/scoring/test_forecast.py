@@ -99,12 +99,13 @@ def test_every_question_is_a_call(tmp_path: Path) -> None:
 
 
 def test_dollars_are_those_of_prompt_and_reply(tmp_path: Path) -> None:
-    """[E22] At 1 USD a token of the prompt, and 0.01 for each of 100 of the reply."""
+    """[E22] At 1 USD a token of the prompt, and 0.01 for each of 10 to 100 of the reply."""
     priced = {**JUDGE, "price": {"input": 1_000_000, "output": 10_000}}
     (use,) = look(plan_of(tmp_path, ["an"], judge=priced), run_of(tmp_path)).models
-    prompt = use.tokens - 100
-    assert prompt > len("four letters ab c an") / 4
-    assert use.usd == pytest.approx(prompt + 1.0)
+    assert use.prompt_tokens > len("four letters ab c an") / 4
+    assert use.reply_tokens == (10.0, 100.0)
+    low, high = 0.85 * use.prompt_tokens + 0.1, 1.15 * use.prompt_tokens + 1.0
+    assert use.usd == pytest.approx((low, high))
 
 
 def test_without_a_price_the_cost_is_not_known(tmp_path: Path) -> None:
@@ -200,8 +201,9 @@ def test_texts_to_embed_are_sent_together(tmp_path: Path) -> None:
         tmp_path, list("abcde"), metrics=["answer_similarity"], judge=None, embedding=embedding
     )
     (use,) = look(plan, run_of(tmp_path)).models
-    # Each letter is 0.25 tokens, the reference 1; an embedding completes nothing.
-    assert (use.requests, use.calls, use.tokens) == (6, 2, pytest.approx(2.25))
+    # Each letter is a token, the reference another one; an embedding completes nothing.
+    assert (use.requests, use.calls, use.prompt_tokens) == (6, 2, 6.0)
+    assert use.reply_tokens == (0.0, 0.0)
 
 
 def test_a_target_is_asked_for_what_the_cache_lacks(tmp_path: Path) -> None:
@@ -233,7 +235,7 @@ def test_a_target_is_asked_for_what_the_cache_lacks(tmp_path: Path) -> None:
 
 
 def test_a_model_under_test_has_its_own_price(tmp_path: Path) -> None:
-    """[E22] Two questions at 1 USD a token: 'four letters' is 3, and an answer has 10 at most."""
+    """[E22] Two questions at 1 USD a token: 'four letters' is 2, a conversation 10 more."""
     price = {"input": 1_000_000, "output": 1_000_000}
     target = {"model": "bot", "base_url": "http://127.0.0.1:9/v1", "max_tokens": 10, "price": price}
     row = {"question": "four letters", "references": ["abcd"]}
@@ -243,7 +245,9 @@ def test_a_model_under_test_has_its_own_price(tmp_path: Path) -> None:
     found = look(make_plan(file), run_of(tmp_path))
     (use,) = found.models
     assert found.target is not None
-    assert (found.target.calls, use.calls, use.usd) == (2, 2, pytest.approx(26.0))
+    assert (found.target.calls, use.calls, use.prompt_tokens) == (2, 2, 24.0)
+    # An answer has 10 tokens at most, and at least.
+    assert use.usd == pytest.approx((0.85 * 24 + 20, 1.15 * 24 + 20))
 
 
 def test_a_test_function_brings_its_own_answer(tmp_path: Path) -> None:
