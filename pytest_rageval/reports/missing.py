@@ -13,6 +13,7 @@ from pytest_rageval.model import (
     ScenarioResult,
     WeightedSummary,
 )
+from pytest_rageval.stats.replies import replies_text, reply_counts
 from pytest_rageval.stats.verdict import has_failed, unwritten
 from pytest_rageval.stats.weights import is_scored
 
@@ -76,6 +77,8 @@ def missing_figures(result: ScenarioResult) -> Iterator[Missing]:
     for name, metric in result.metrics.items():
         if metric.unscored:
             yield from _of_metric(result, name, metric)
+        if counts := reply_counts(result.samples, name):
+            yield Missing(f"{name}: {replies_text(counts)}")
 
 
 def _invalid(result: ScenarioResult) -> Iterator[Missing]:
