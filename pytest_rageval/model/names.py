@@ -52,13 +52,13 @@ USABLE: Final = "usable"
 FAULTS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "example": "repeats the prompt's example",
-        "cut_off": "is cut off",
-        "shape": "is not of the shape asked for",
-        "verdicts": "has verdicts that cannot be",
-        "declined": "refuses to answer",
+        "cut_off": "cut off",
+        "shape": "not the shape asked for",
+        "verdicts": "verdicts that cannot be",
+        "declined": "refused to answer",
     }
 )
-"""Why a judge's reply cannot be used: the names in counts, and what such a reply does."""
+"""Why a judge's reply cannot be used: the names in counts, and in words."""
 
 CAUSE: Final = "cause"
 """The field of a sample under which slices find why its answer is low."""

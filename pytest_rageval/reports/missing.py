@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pytest_rageval.model import (
     EMPTY_ANSWER,
+    NOT_ASKED,
     TARGET,
     Counts,
     MetricSummary,
@@ -102,6 +103,11 @@ def _of_metric(result: ScenarioResult, name: str, metric: MetricSummary) -> Iter
         if name in sample.reasons and not has_failed(sample, name)
     ]
     total = metric.n + metric.unscored
+    unasked = [error.removeprefix(NOT_ASKED) for error in failed if error.startswith(NOT_ASKED)]
+    failed = [error for error in failed if not error.startswith(NOT_ASKED)]
+    if unasked:
+        count = f"{len(unasked)} of {total} samples"
+        yield Missing(f"the judge was given up: {name} not asked on {count}", unasked[0])
     if failed:
         yield Missing(f"{name} failed on {len(failed)} of {total} samples", failed[0])
     if reasons:
