@@ -103,7 +103,7 @@ class JudgeSpec(ModelSpec):
     )
     reasks: Whole = Field(2, ge=0, le=10, description="after replies that cannot be used")
     max_failures: Count | None = Field(
-        20, description="stop when so many replies, and no other, could not be used; null: never"
+        20, description="stop when so many replies in a row could not be used; null: never"
     )
     language: Annotated[
         Name, AfterValidator(check_language), Field(json_schema_extra={"type": "string"})
