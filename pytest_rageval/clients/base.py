@@ -100,6 +100,8 @@ class Reply:
     model: str = ""
     finish_reason: FinishReason = "stop"
     is_counted: bool = field(default=True, compare=False)
+    faults: Mapping[str, int] = field(default_factory=dict, compare=False)
+    """The replies before this one that could not be used, by what was wrong (``model.FAULTS``)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from pytest_rageval.clients.accounting.call_context import count_answer, current_purpose, in_flight
+from pytest_rageval.clients.accounting.call_context import (
+    count_answer,
+    count_replies,
+    current_purpose,
+    in_flight,
+)
 from pytest_rageval.clients.accounting.habits import KeptCall
 from pytest_rageval.clients.accounting.ledger import Ledger
 from pytest_rageval.clients.base import (
@@ -34,6 +40,7 @@ from pytest_rageval.clients.limits.retry import Patience
 from pytest_rageval.clients.limits.single_flight import SingleFlight
 from pytest_rageval.clients.settings import JUDGE_TOKENS, ClientSettings
 from pytest_rageval.errors import shorten
+from pytest_rageval.model import FAULTS, USABLE
 from pytest_rageval.text.repetition import repeats_itself
 
 _FROM_CACHE = Usage(cached=1)
@@ -74,8 +81,13 @@ class CachedChat:
     ) -> Reply:
         """Return the reply to ``messages``; see ChatClient."""
         with in_flight():
-            reply = await self._complete(messages, schema, accept)
+            try:
+                reply = await self._complete(messages, schema, accept)
+            except ClientError as error:
+                count_replies(error.faults)
+                raise
         count_answer()
+        count_replies({**reply.faults, USABLE: 1})
         return reply
 
     async def _complete(
@@ -106,7 +118,7 @@ class CachedChat:
     def _miss(self, key: Key, accept: Accept | None) -> ClientError:
         kept = _from_plain(self._cache.get("reply", key.sha256))
         if kept is not None:
-            return self._unusable(kept, _refusal(kept, accept))
+            return self._unusable(kept, _refusal(kept, accept), Counter(kept.faults))
         purpose = current_purpose()
         why = self._cache.explain_miss("reply", key, purpose.sample)
         asked_by = f" for {purpose}" if str(purpose) else ""
@@ -125,23 +137,27 @@ class CachedChat:
         """Ask until the reply can be used; tell the model what was wrong with the one before."""
         usage, patience, most = Usage(), self._call.patience(), 1 + self._settings.reasks
         error: ClientError | None = None
+        faults: Counter[str] = Counter()
         for asks in range(1, most + 1):
             try:
                 reply, used = await self._send(request, patience)
             except NotAskedError as not_asked:  # the error of its own reply says more
                 raise error or not_asked from None
+            except ClientError as failure:
+                failure.faults = faults
+                raise
             usage += used
-            why = _refusal(reply, accept)
-            if why is None:
+            refusal = _refusal(reply, accept)
+            if refusal is None:
                 self._call.unusable.add_usable()
                 self._learn(request.max_tokens)
-                return replace(reply, usage=usage)
+                return replace(reply, usage=usage, faults=faults)
             self._call.unusable.add(reply.text)
-            error = self._unusable(reply, why, request.max_tokens)
+            error = self._unusable(reply, refusal, faults, request.max_tokens)
             error.attempts = asks
             if reply.finish_reason == "refused" or _is_loop(reply):
                 break
-            request = self._again(request, reply, why, is_last=asks + 1 == most)
+            request = self._again(request, reply, refusal.why, is_last=asks + 1 == most)
         assert error is not None
         raise error
 
@@ -153,8 +169,19 @@ class CachedChat:
         )
 
     def _unusable(
-        self, reply: Reply, why: str | None, max_tokens: int | None = None
+        self,
+        reply: Reply,
+        refusal: _Refusal | None,
+        faults: Counter[str],
+        max_tokens: int | None = None,
     ) -> ClientError:
+        """Return the error of a reply that cannot be used, and count it under ``faults``."""
+        faults.update([refusal.kind] if refusal is not None else ())
+        error = self._error(reply, refusal.why if refusal is not None else None, max_tokens)
+        error.faults = faults
+        return error
+
+    def _error(self, reply: Reply, why: str | None, max_tokens: int | None) -> ClientError:
         shown, text = self._settings.shown, shorten(" ".join(reply.text.split()), 200)
         if reply.finish_reason == "refused":
             return RefusedError(
@@ -244,17 +271,24 @@ def question_kind(key: Mapping[str, Any]) -> str:
     return f"{str(key.get('metric')).partition(' (')[0]} {key.get('schema')}"
 
 
-def _refusal(reply: Reply, accept: Accept | None) -> str | None:
+class _Refusal(NamedTuple):
+    """What is wrong with a reply: its name among ``FAULTS``, and in words for the judge."""
+
+    kind: str
+    why: str
+
+
+def _refusal(reply: Reply, accept: Accept | None) -> _Refusal | None:
     """Return what is wrong with a reply, or None for one that can be used."""
     if reply.finish_reason == "refused":
-        return "the model refused to answer"
+        return _Refusal("declined", "the model refused to answer")
     if reply.finish_reason == "length":
-        return "it is cut off"
+        return _Refusal("cut_off", "it is cut off")
     try:
         if accept is not None:
             accept(reply.text)
     except ValueError as error:
-        return str(error)
+        return _Refusal(getattr(error, "kind", "shape"), str(error))
     return None
 
 
@@ -279,6 +313,7 @@ def _to_plain(reply: Reply) -> dict[str, Any]:
         "prompt_tokens": reply.usage.prompt_tokens,
         "completion_tokens": reply.usage.completion_tokens,
         **({"calls": reply.usage.calls} if reply.usage.calls > 1 else {}),
+        **({"faults": dict(reply.faults)} if reply.faults else {}),
     }
 
 
@@ -286,4 +321,21 @@ def _from_plain(plain: Mapping[str, Any] | None) -> Reply | None:
     if plain is None or not isinstance(plain.get("text"), str):
         return None
     model, latency_s = str(plain.get("model", "")), plain.get("latency_s", 0.0)
-    return Reply(plain["text"], _FROM_CACHE, cached=True, latency_s=latency_s, model=model)
+    faults = plain.get("faults")
+    return Reply(
+        plain["text"],
+        _FROM_CACHE,
+        cached=True,
+        latency_s=latency_s,
+        model=model,
+        faults=known_counts(faults) if isinstance(faults, dict) else {},
+    )
+
+
+def known_counts(plain: Mapping[str, Any]) -> dict[str, int]:
+    """Return the counts of replies in an entry of the cache, as far as this version knows them."""
+    return {
+        name: count
+        for name, count in plain.items()
+        if (name in FAULTS or name == USABLE) and type(count) is int and count > 0
+    }

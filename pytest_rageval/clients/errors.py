@@ -15,13 +15,13 @@
     ├── InvalidOutputError  the reply is not what was asked for  asked again, twice
     ├── BudgetError         the run's budget is spent
     ├── ReplayMissError     replay finds no such reply in the cache
-    ├── NotAskedError       no reply of this model could be used so far
+    ├── NotAskedError       too many replies of this model could not be used
     └── LocalModelError     a model in this process failed
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from pytest_rageval.errors import RagevalError
 
@@ -31,7 +31,8 @@ class ClientError(RagevalError):
 
     ``is_transient``: the same call may succeed later. ``retry_after_s`` is what the server asked
     to wait, None where it did not say. ``attempts`` counts the requests made for this call and
-    ``gave_up`` says why there were no more, where the count alone does not tell. ``counts`` says
+    ``gave_up`` says why there were no more, where the count alone does not tell. ``faults`` counts
+    the replies that could not be used, by what was wrong (``model.FAULTS``). ``counts`` says
     whether it is one of the failures that are limited; a server that is not there
     ``may_be_starting``. ``status`` is that of HTTP; ``names`` is the server's own message in lower
     case: it tells a provider that sent an optional parameter whether that is the one refused.
@@ -50,6 +51,7 @@ class ClientError(RagevalError):
         self.retry_after_s = retry_after_s
         self.attempts = 1
         self.gave_up = ""
+        self.faults: Mapping[str, int] = {}
         self.may_be_starting = False
         self.status = 0
         self.names = ""
@@ -121,7 +123,7 @@ class ReplayMissError(ClientError):
 
 
 class NotAskedError(ClientError):
-    """The first replies of this model were all unusable, so it is not asked any more."""
+    """Too many replies of this model in a row could not be used: it is not asked any more."""
 
 
 class LocalModelError(ClientError):

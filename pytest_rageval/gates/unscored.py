@@ -43,6 +43,8 @@ from pytest_rageval.stats.weights import is_scored
 
 _NONE_UNSCORED = Bound(max=0.0)
 _LISTED = 3
+_MOST_ADVISED = 0.2
+"""The largest share of missing scores that a message says how to allow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +162,17 @@ def _because(info: ScenarioInfo, samples: Sequence[SampleResult]) -> str:
 def _way_out(
     info: ScenarioInfo, expected: Sequence[SampleResult], counted: Sequence[SampleResult]
 ) -> str:
-    """Return what to write in the scenario to allow the missing scores or invalid rows."""
+    """Return what to write in the scenario to allow the missing scores or invalid rows.
+
+    No advice makes a run green of which more than a fifth has no score (R6).
+    """
     blamed = {name for sample in counted for name in _to_blame(info, sample)}
     names = [column.name for column in info.metrics if column.name in blamed]
+    lacking = {name: _share(info, name, expected) for name in names}
+    if too_many := [name for name, share in lacking.items() if share > _MOST_ADVISED]:
+        return f"; too many to allow: look at what {', '.join(too_many)} failed for"
     if names:
-        shares = ", ".join(f"{name}: {_share(info, name, expected)}" for name in names)
+        shares = ", ".join(f"{name}: {share:g}" for name, share in lacking.items())
         return f"; 'gates: {{unscored: {{{shares}}}}}' would allow it"
     if "row" in blamed:
         return "; 'dataset.on_invalid: skip' with the gate 'invalid' allows invalid rows"
@@ -177,10 +185,10 @@ def _lacks(info: ScenarioInfo, sample: SampleResult, name: str) -> bool:
     return not is_scored(sample.scores.get(name)) and not is_left_out
 
 
-def _share(info: ScenarioInfo, name: str, expected: Sequence[SampleResult]) -> str:
+def _share(info: ScenarioInfo, name: str, expected: Sequence[SampleResult]) -> float:
     """Return the share of samples without a metric, rounded up to a hundredth."""
     lacking = sum(_lacks(info, sample, name) for sample in expected)
-    return f"{-(-100 * lacking // len(expected)) / 100:g}"
+    return -(-100 * lacking // len(expected)) / 100
 
 
 def _to_blame(info: ScenarioInfo, sample: SampleResult) -> Iterator[str]:

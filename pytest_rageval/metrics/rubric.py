@@ -26,6 +26,7 @@ from pytest_rageval.text.tokenize import has_cjk
 
 if TYPE_CHECKING:
     from pytest_rageval.clients.base import ReplySchema
+    from pytest_rageval.text.echo import Examples
 
 _NEEDS = frozenset({"question", "answer"})
 _REASON_WIDTH = 300
@@ -58,6 +59,22 @@ class Rubric:
         from pytest_rageval.text.reply import read_score
 
         return read_score(reply, self.low, self.high)
+
+    def check(self, reply: str, sample: Sample) -> None:
+        """Raise ValueError for a reply without a score, or with the reason of an example (R5)."""
+        from pytest_rageval.text.echo import refuse_repeated
+        from pytest_rageval.text.reply import read_reason
+
+        self.read(reply)
+        own = (sample.question, sample.answer, sample.contexts, sample.references)
+        refuse_repeated(read_reason(reply), self._examples, [one for one in own if one])
+
+    @cached_property
+    def _examples(self) -> Examples:
+        """The examples in the prompts: JSON objects, as replies are."""
+        from pytest_rageval.text.echo import NO_EXAMPLES, examples_in
+
+        return sum(map(examples_in, dict.fromkeys(self.templates.values())), NO_EXAMPLES)
 
     def prompt(self, sample: Sample, language: prompts.Language) -> str:
         """Return the prompt for a sample."""
@@ -111,7 +128,9 @@ class RubricMetric:
         language = _language(sample, self._language or models.language)
         message = Message("user", self._rubric.prompt(sample, language))
         reply = await models.judge.complete(
-            [message], schema=self._rubric.schema, accept=self._rubric.read
+            [message],
+            schema=self._rubric.schema,
+            accept=lambda text: self._rubric.check(text, sample),
         )
         return reply.text
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final, Literal, get_args
 
 # Scores and bounds are compared with this tolerance: a perfect context_precision of ragas is
@@ -46,6 +48,20 @@ REPEATS: Final = "repeats"
 
 PASSING: Final = "passing"
 """The name under which the details of a score say whether its metric lets the sample pass."""
+
+USABLE: Final = "usable"
+"""The name under which a judge's replies that could be used are counted, beside ``FAULTS``."""
+
+FAULTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "example": "repeats the prompt's example",
+        "cut_off": "cut off",
+        "shape": "not the shape asked for",
+        "verdicts": "verdicts that cannot be",
+        "declined": "refused to answer",
+    }
+)
+"""Why a judge's reply cannot be used: the names in counts, and in words."""
 
 CAUSE: Final = "cause"
 """The field of a sample under which slices find why its answer is low."""

@@ -59,6 +59,8 @@ class SampleResult:
     cause: Cause | None = None
     """Why the answer is low; None where it is not, or where the scenario does not ask."""
     cause_reason: str = ""
+    replies: Mapping[str, Mapping[str, int]] = field(default_factory=nothing)
+    """By metric, how many replies of the judge were usable, and not; see ``Score``."""
 
     @property
     def is_expected(self) -> bool:

@@ -80,3 +80,8 @@ class Score:
     reason: str | None = None
     details: Mapping[str, Any] | None = None
     error: str | None = None
+    replies: Mapping[str, int] | None = None
+    """How many replies of the judge were ``usable``, or not, by what was wrong (``FAULTS``).
+
+    None where it was not asked, or where that is not on record.
+    """

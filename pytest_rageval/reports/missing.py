@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from pytest_rageval.model import (
     EMPTY_ANSWER,
     NO_CONTROLS,
+    NOT_ASKED,
     TARGET,
     Counts,
     MetricSummary,
     ScenarioResult,
     WeightedSummary,
 )
+from pytest_rageval.stats.replies import replies_text, reply_counts
 from pytest_rageval.stats.verdict import has_failed, unwritten
 from pytest_rageval.stats.weights import is_scored
 
@@ -81,6 +83,8 @@ def missing_figures(result: ScenarioResult) -> Iterator[Missing]:
     for name, metric in result.metrics.items():
         if metric.unscored:
             yield from _of_metric(result, name, metric)
+        if counts := reply_counts(result.samples, name):
+            yield Missing(f"{name}: {replies_text(counts)}")
 
 
 def _controls(result: ScenarioResult) -> Iterator[Missing]:
@@ -113,6 +117,11 @@ def _of_metric(result: ScenarioResult, name: str, metric: MetricSummary) -> Iter
         if name in sample.reasons and not has_failed(sample, name)
     ]
     total = metric.n + metric.unscored
+    unasked = [error.removeprefix(NOT_ASKED) for error in failed if error.startswith(NOT_ASKED)]
+    failed = [error for error in failed if not error.startswith(NOT_ASKED)]
+    if unasked:
+        count = f"{len(unasked)} of {total} samples"
+        yield Missing(f"the judge was given up: {name} not asked on {count}", unasked[0])
     if failed:
         yield Missing(f"{name} failed on {len(failed)} of {total} samples", failed[0])
     if reasons:

@@ -27,6 +27,7 @@ from pytest_rageval.model import (
     json_plain,
 )
 from pytest_rageval.stats.groups import count_groups
+from pytest_rageval.stats.replies import reply_counts
 from pytest_rageval.text.limits import MAX_DEPTH, read_json
 
 RESULTS_SCHEMA: Final = 1
@@ -100,7 +101,7 @@ def _head(result: ScenarioResult, run: RunInfo) -> dict[str, Any]:
         **_causes(result),
         **_groups(result),
         "metrics": {
-            name: {**asdict(summary), **_corrected(result, name)}
+            name: {**asdict(summary), **_corrected(result, name), **_replies(result, name)}
             for name, summary in result.metrics.items()
         },
         "weighted_score": {**asdict(result.weighted_score), **_corrected(result, WEIGHTED_SCORE)},
@@ -171,6 +172,12 @@ def _corrected(result: ScenarioResult, name: str) -> dict[str, Any]:
     plain = asdict(result.corrected[name])
     plain["lambda"] = plain.pop("share")
     return {"corrected": plain}
+
+
+def _replies(result: ScenarioResult, name: str) -> dict[str, Any]:
+    """Return how many replies of the judge were usable and not, {} where all of them were."""
+    found = reply_counts(result.samples, name)
+    return {"replies": found} if found else {}
 
 
 def _agreement(result: ScenarioResult) -> dict[str, Any]:
@@ -252,6 +259,7 @@ def sample_dict(sample: SampleResult) -> dict[str, Any]:
         "reasons": sample.reasons or {},
         "details": json_plain(sample.details) if sample.details else {},
         "errors": sample.errors or {},
+        **({"replies": sample.replies} if sample.replies else {}),
         **({"cause": sample.cause, "cause_reason": sample.cause_reason} if sample.cause else {}),
     }
 

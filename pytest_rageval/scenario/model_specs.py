@@ -120,14 +120,16 @@ class JudgeSpec(ModelSpec):
     """The model that judges."""
 
     temperature: Amount | None = Field(0.0, description="null: not sent")
-    max_tokens: Count | None = Field(None, description="of a reply; one cut off gets twice as many; 2048 if not given")
+    max_tokens: Count | None = Field(
+        None, description="of a reply; one cut off gets twice as many; 2048 if not given"
+    )
     seed: Whole | None = Field(None, description="for servers that take one")
     form: Literal["auto", "json_schema", "json_object", "text"] = Field(
         "auto", description="how JSON is asked for; auto finds what the server can"
     )
     reasks: Whole = Field(2, ge=0, le=10, description="after replies that cannot be used")
     max_failures: Count | None = Field(
-        20, description="stop when so many replies, and no other, could not be used; null: never"
+        20, description="stop when so many replies in a row could not be used; null: never"
     )
     language: Annotated[
         Name, AfterValidator(check_language), Field(json_schema_extra={"type": "string"})

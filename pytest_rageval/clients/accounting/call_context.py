@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import Context, ContextVar
 from dataclasses import dataclass
@@ -37,6 +38,8 @@ class Tally:
         self.purpose = purpose
         self.answers = 0
         """How many questions were answered, by a model or the cache; a batch of texts is one."""
+        self.replies: Counter[str] = Counter()
+        """How many replies of a judge were usable, or not, by what was wrong (``model.FAULTS``)."""
         self.failure: Exception | None = None
         """What the first call raised that failed."""
         self._outer = outer
@@ -52,6 +55,16 @@ class Tally:
         self.answers += 1
         if self._outer is not None:
             self._outer.add_answer()
+
+    def add_replies(self, counts: Mapping[str, int]) -> None:
+        """Count replies; those that are for no sample, as a prompt's translation, count for none.
+
+        Which sample asks for a translation depends on how samples are spread over processes.
+        """
+        if self.purpose.sample:
+            self.replies.update(counts)
+            if self._outer is not None:
+                self._outer.add_replies(counts)
 
     def add_failure(self, error: Exception) -> None:
         """Note a call that failed, even if the exception is caught later."""
@@ -135,3 +148,10 @@ def count_answer() -> None:
     tally = _TALLY.get()
     if tally is not None:
         tally.add_answer()
+
+
+def count_replies(counts: Mapping[str, int]) -> None:
+    """Tell the tally of replies of a judge: how many were usable, and how many not, and why."""
+    tally = _TALLY.get()
+    if tally is not None and counts:
+        tally.add_replies(counts)

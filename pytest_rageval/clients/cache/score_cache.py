@@ -19,10 +19,13 @@ from pytest_rageval.clients.base import CHAT_REGISTRY, EMBEDDING_REGISTRY, Usage
 from pytest_rageval.clients.cache.jsonl_log import read_bytes
 from pytest_rageval.clients.cache.keys import KEY_FORMAT, chat_identity, digest, vector_identity
 from pytest_rageval.clients.cache.reply_cache import Cache
+from pytest_rageval.clients.chat import known_counts
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.model import Score, json_plain
 
 _HEAD_DIGITS = 16
+_CHECKS = 1
+"""Raised when replies are refused that gave a score before (R5: the prompt's example)."""
 
 
 def define(
@@ -31,9 +34,11 @@ def define(
     """Return the definition made of ``parts``, which are JSON-plain, and of the models asked.
 
     The models count as they do in the keys of their replies. So does the version of this package:
-    the wording of reasons may change in any.
+    the wording of reasons may change in any. Scores of replies that were checked less are made anew
+    from these replies, which the cache has: nothing is asked, and what is refused now gives none.
     """
     material = {
+        "checks": _CHECKS,
         "format": KEY_FORMAT,
         "package": __version__,
         "parts": parts,
@@ -109,6 +114,7 @@ def _to_plain(score: Score, answers: int) -> dict[str, Any]:
         "reason": score.reason,
         "details": json_plain(score.details),
         "answers": answers,
+        **({"replies": dict(score.replies)} if score.replies else {}),
     }
 
 
@@ -125,4 +131,6 @@ def _from_plain(plain: Mapping[str, Any] | None) -> tuple[Score, int] | None:
         and isinstance(reason, str | None)
         and isinstance(details, dict | None)
     )
-    return (Score("", value, reason, details), answers) if is_whole else None
+    said = plain.get("replies")
+    replies = known_counts(said) if isinstance(said, dict) else None
+    return (Score("", value, reason, details, None, replies), answers) if is_whole else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
@@ -79,10 +80,23 @@ async def _score(bound: BoundMetric, sample: Sample, models: Models, how: Asking
 async def _once(
     bound: BoundMetric, sample: Sample, models: Models, repeat: int, how: Asking
 ) -> Score:
+    with asking(_purpose(bound, sample, repeat, how)) as tally:
+        score = await _said(bound, sample, models, tally, how.reuse)
+    return score if score.replies is not None else _with_replies(score, tally)
+
+
+def _with_replies(score: Score, tally: Tally) -> Score:
+    """Return the score with how many replies of the judge could be used, and how many not."""
+    return replace(score, replies=dict(tally.replies)) if tally.replies else score
+
+
+async def _said(
+    bound: BoundMetric, sample: Sample, models: Models, tally: Tally, reuse: ScoreReuse | None
+) -> Score:
     name = bound.column.name
     # As for every metric, what it raises is its error on this sample alone.
     try:
-        return await score_once(bound, sample, models, repeat, how)
+        return await _cached_or_made(bound, sample, models, tally, reuse)
     except BudgetError as error:
         return Score(name, None, error=f"{BUDGET}{error}")
     except ReplayMissError as error:
@@ -99,10 +113,13 @@ async def score_once(
     bound: BoundMetric, sample: Sample, models: Models, repeat: int, how: Asking
 ) -> Score:
     """Return the score of a sample, from the cache or made now; raises what the metric raises."""
-    name = bound.column.name
-    purpose = Purpose(name, bound.info.version, repeat, sample.id, how.order, how.scenario)
-    with asking(purpose) as tally:
+    with asking(_purpose(bound, sample, repeat, how)) as tally:
         return await _cached_or_made(bound, sample, models, tally, how.reuse)
+
+
+def _purpose(bound: BoundMetric, sample: Sample, repeat: int, how: Asking) -> Purpose:
+    name, version = bound.column.name, bound.info.version
+    return Purpose(name, version, repeat, sample.id, how.order, how.scenario)
 
 
 async def _cached_or_made(
@@ -115,7 +132,7 @@ async def _cached_or_made(
     found = reuse.cache.find(key)
     if found is not None:
         return checked_score(column, found)
-    score = checked_score(column, await _ask(metric, sample, models, tally))
+    score = _with_replies(checked_score(column, await _ask(metric, sample, models, tally)), tally)
     reuse.cache.keep(key, score, tally.answers)
     return score
 
@@ -140,12 +157,14 @@ def _merged(name: str, scores: Sequence[Score]) -> Score:
     """Return the mean of the repeats that have a score; with the details of the first of them.
 
     If repeats decide whether the sample passes, the majority counts. The others' errors, or else
-    their reasons, become those of the score. If the run did not ask for all repeats, the error that
-    says so is returned: the judge did not fail.
+    their reasons, become those of the score; their replies are counted together. If the run did not
+    ask for all repeats, the error that says so is returned: the judge did not fail.
     """
     for score in scores:
         if score.error is not None and score.error.startswith((BUDGET, REPLAY, NOT_ASKED)):
             return score
+    counts = sum((Counter(score.replies or {}) for score in scores), Counter[str]())
+    scores = [replace(score, replies=dict(counts) or None) for score in scores]
     values = [score.value for score in scores]
     scored = [score for score in scores if score.value is not None and not math.isnan(score.value)]
     passing = _passing(scores)

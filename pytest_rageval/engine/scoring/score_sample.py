@@ -298,7 +298,7 @@ def weigh_scores(
 
 
 def _remarks(scores: list[Score]) -> dict[str, Any]:
-    """Return the reasons, details and errors of the scores that have any."""
+    """Return the reasons, details, errors and replies of the scores that have any."""
     remarks: dict[str, dict[str, Any]] = {}
     for score in scores:
         if score.reason is not None:
@@ -307,4 +307,6 @@ def _remarks(scores: list[Score]) -> dict[str, Any]:
             remarks.setdefault("details", {})[score.metric] = json_plain(score.details)
         if score.error is not None:
             remarks.setdefault("errors", {})[score.metric] = str(score.error)
+        if score.replies is not None:
+            remarks.setdefault("replies", {})[score.metric] = dict(score.replies)
     return remarks

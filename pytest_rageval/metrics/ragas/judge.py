@@ -21,12 +21,14 @@ from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.errors import shorten
 from pytest_rageval.metrics.ragas.replies import (
     Check,
+    ImpossibleVerdictError,
     check_reply,
     majority,
     read_reply,
     same_verdicts,
 )
 from pytest_rageval.metrics.similarity import cosine
+from pytest_rageval.text.echo import NO_EXAMPLES, Examples, refuse_repeated
 
 _Key = tuple[str, type[BaseModel], int]
 
@@ -41,6 +43,7 @@ class Prompt:
 
     template: Any
     reply: type[BaseModel]
+    examples: Examples = NO_EXAMPLES
 
     def write(self, inputs: Mapping[str, Any]) -> str:
         """Return the prompt with its inputs, exactly as ragas writes it."""
@@ -50,8 +53,9 @@ class Prompt:
 class Judge:
     """Sends the requests of one sample and one metric; it serves as ragas' LLM.
 
-    ``prompts`` are the metric's, by ragas' names. Judges that share ``asked`` send no request
-    twice.
+    ``prompts`` are the metric's, by ragas' names. A reply that repeats the example of one is not
+    usable, unless the texts ``own`` of the sample say the same. Judges that share ``asked`` send no
+    request twice.
     """
 
     def __init__(
@@ -59,9 +63,11 @@ class Judge:
         client: ChatClient,
         prompts: Mapping[str, Prompt],
         asked: dict[_Key, asyncio.Future[Any]] | None = None,
+        own: Sequence[str] = (),
     ) -> None:
         self._client = client
         self.prompts = prompts
+        self._own = own
         self._asked = {} if asked is None else asked
         self._turns: Counter[_Key] = Counter()
         self._merged: dict[tuple[str, type[BaseModel]], Any] = {}
@@ -79,11 +85,22 @@ class Judge:
         found = self.prompts[prompt]
 
         def accept(reply: BaseModel) -> None:
+            self._check(reply, inputs, check, found.examples)
+
+        return await self._once((found.write(inputs), found.reply, draw), accept)
+
+    def _check(
+        self, reply: BaseModel, inputs: Mapping[str, Any], check: Check | None, shown: Examples
+    ) -> None:
+        """Raise ValueError for a reply that cannot be right."""
+        # First: a copied example may have the wrong number of verdicts, too.
+        refuse_repeated(reply.model_dump(), shown, [self._own, inputs])
+        try:
             check_reply(reply, inputs)
             if check is not None:
                 check(reply)
-
-        return await self._once((found.write(inputs), found.reply, draw), accept)
+        except ValueError as error:
+            raise ImpossibleVerdictError(str(error)) from error
 
     async def agree(self, prompt: str, inputs: Mapping[str, Any], times: int) -> Any:
         """Return the reply with each verdict as most of ``times`` replies have it.
@@ -113,7 +130,8 @@ class Judge:
             return await known
         # A version of ragas that sends more requests than ours.
         try:
-            return await self._once(question, lambda reply: check_reply(reply, {}))
+            shown = sum((one.examples for one in self.prompts.values()), NO_EXAMPLES)
+            return await self._once(question, lambda reply: self._check(reply, {}, None, shown))
         except ClientError as error:
             self.failure = error
             raise

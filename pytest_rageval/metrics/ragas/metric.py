@@ -95,7 +95,8 @@ class RagasMetric:
         ragas = await load_ragas()
         prompts = await self._prompts_for(ragas, models)
         asked: dict[Any, Any] = {}
-        judges = [Judge(_given(models.judge), prompts, asked) for _ in candidates]
+        own = _own_texts(sample)
+        judges = [Judge(_given(models.judge), prompts, asked, own) for _ in candidates]
         scores = await together(
             *(
                 self._score(ragas, known, judge, self._embedder(models))
@@ -215,6 +216,13 @@ def _known_fields(sample: Sample, options: RagasOptions) -> dict[str, Any]:
         if not any(map(_says_something, known[name] or ())):
             del known[name]
     return {name: value for name, value in known.items() if value}
+
+
+def _own_texts(sample: Sample) -> list[str]:
+    """Return the texts of a row, which a reply may repeat."""
+    listed = (sample.contexts, sample.references, sample.reference_contexts)
+    texts = [text for found in listed for text in found or ()]
+    return [*filter(None, (sample.question, sample.answer)), *texts]
 
 
 def _says_something(text: str | None) -> bool:

@@ -14,6 +14,7 @@ from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.metrics.ragas.judge import Prompt, reply_schema, together
 from pytest_rageval.metrics.ragas.replies import read_reply
 from pytest_rageval.scenario.languages import ENGLISH, LANGUAGES
+from pytest_rageval.text.echo import Examples, examples_in
 
 
 def language_name(code: str) -> str:
@@ -53,10 +54,29 @@ async def prepare_prompts(
         except ClientError as error:
             error.message = f"while translating the prompt into {language}: {error.message}"
             raise
-    return {name: _ready(one) for name, one in zip(found, templates, strict=True)}
+    pairs = zip(found.items(), templates, strict=True)
+    return {name: _ready(one, _examples(one) + _examples(before)) for (name, before), one in pairs}
 
 
-def _ready(template: Any) -> Prompt:
+def _examples(template: Any) -> Examples:
+    """Return what the examples of a prompt say; some prompts have them in their text only.
+
+    Of a translated one, those in English count as well: a judge may know them by heart.
+    """
+    if not hasattr(template, "examples"):
+        nothing = {
+            name: [] if str(field.annotation).startswith(("list", "typing.List")) else ""
+            for name, field in template.input_model.model_fields.items()
+        }
+        return examples_in(template.to_string(template.input_model(**nothing)), has_inputs=True)
+    # factual_correctness has several lists of examples, one of which is written.
+    lists = getattr(template, "_all_examples", {"": template.examples}).values()
+    pairs = [pair for one in lists for pair in one]
+    outputs = [answer.model_dump() for _, answer in pairs]
+    return Examples.of(outputs, [given.model_dump() for given, _ in pairs])
+
+
+def _ready(template: Any, examples: Examples) -> Prompt:
     """Return a prompt that writes its JSON Schema and its examples once, not for each request."""
     reply = template.output_model
     template.output_model = _KnownSchema(reply)
@@ -64,7 +84,7 @@ def _ready(template: Any) -> Prompt:
         setattr(template, _EXAMPLES, _KnownExamples(template))
     if not hasattr(template, "examples"):
         template.to_string = _Legible(template.to_string)
-    return Prompt(template, reply)
+    return Prompt(template, reply, examples)
 
 
 _EXAMPLES: Final = "_generate_examples"

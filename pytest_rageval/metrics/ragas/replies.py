@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -18,6 +18,13 @@ M = TypeVar("M", bound=BaseModel)
 
 Check = Callable[[Any], None]
 """Raises ValueError, which says what is wrong, for a reply that cannot be right."""
+
+
+class ImpossibleVerdictError(ValueError):
+    """A reply of the right shape with verdicts that cannot be; the text is for the judge."""
+
+    kind: Final = "verdicts"
+
 
 _BINARY = frozenset({"verdict", "attributed", "noncommittal"})
 

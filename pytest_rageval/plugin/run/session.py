@@ -319,6 +319,13 @@ class RagevalSession:
             for result in self._summarized
         ]
 
+    def results_of_cases(self) -> dict[str, SampleResult]:
+        """Return the results of all scenarios by node id."""
+        found: dict[str, SampleResult] = {}
+        for result in self._summarized:
+            found |= self._results.rows_of(result.info.nodeid)
+        return found
+
     @property
     def has_cases(self) -> bool:
         """Whether there is something to judge."""

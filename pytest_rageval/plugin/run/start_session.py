@@ -18,7 +18,8 @@ def ensure_session(config: pytest.Config, settings: Settings) -> None:
     if not config.pluginmanager.has_plugin(_PLUGIN):
         session = _session(config, settings)
         config.pluginmanager.register(session, _PLUGIN)
-        config.pluginmanager.register(NextSteps(config, session.ended), "rageval-next-steps")
+        steps = NextSteps(config, session.ended, session.results_of_cases)
+        config.pluginmanager.register(steps, "rageval-next-steps")
         config.pluginmanager.register(_fast(config), "rageval-fast")
         # Not get_verbosity(): before pytest 9 it needs the terminal plugin.
         if config.getoption("verbose", 0) > 0:

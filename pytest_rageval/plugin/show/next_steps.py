@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_rageval.model import GateResult, ScenarioResult
+from pytest_rageval.model import GateResult, SampleResult, ScenarioResult
 from pytest_rageval.reports.html import PAGE
 from pytest_rageval.stats.verdict import unwritten
 from pytest_rageval.text.printable import printable
@@ -49,20 +49,51 @@ class Ended:
 class NextSteps:
     """Prints the lines after pytest's own short summary."""
 
-    def __init__(self, config: pytest.Config, ended: Callable[[], Ended]) -> None:
+    def __init__(
+        self,
+        config: pytest.Config,
+        ended: Callable[[], Ended],
+        results: Callable[[], Mapping[str, SampleResult]],
+    ) -> None:
         self._config = config
         self._ended = ended
+        self._results = results
+        self._errors: list[Any] | None = None
+        self._folded: list[str] = []
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(
         self, terminalreporter: pytest.TerminalReporter
     ) -> Generator[None, None, None]:
         """Print nothing where the run is green, or very quiet."""
+        self._fold(terminalreporter)
         yield
         if self._config.option.no_summary or self._config.get_verbosity() < -1:
             return
         for line in self._lines(self._ended()):
             terminalreporter.write_line(line, bold=True)
+
+    def _fold(self, terminal: pytest.TerminalReporter) -> None:
+        """Have pytest print only one of the errors that a judge failed on in the same way (R6)."""
+        errors = terminal.stats.get("error")
+        if not errors or len(errors) < 2 or self._config.get_verbosity() > 0:
+            return
+        # Not at the top: most runs have no errors.
+        from pytest_rageval.plugin.show.alike_errors import fold
+
+        shown, self._folded = fold(errors, self._results())
+        if self._folded:
+            self._errors, terminal.stats["error"] = errors, shown
+
+    @pytest.hookimpl(specname="pytest_terminal_summary", tryfirst=True)
+    def pytest_terminal_summary_unfold(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """After pytest's section ERRORS, count all of them again, and say what was left out."""
+        if self._errors is not None:
+            terminalreporter.stats["error"], self._errors = self._errors, None
+            if not self._config.option.no_summary:
+                terminalreporter.section("errors that are alike", sep="-")
+                for line in self._folded:
+                    terminalreporter.write_line(line, red=True)
 
     def _lines(self, ended: Ended) -> Iterator[str]:
         step = next_step(ended)

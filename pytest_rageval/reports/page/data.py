@@ -36,6 +36,7 @@ from pytest_rageval.reports.page.texts import (
 from pytest_rageval.results.run_point import RunPoint, change_of
 from pytest_rageval.stats.groups import group_numbers
 from pytest_rageval.stats.paired import alpha_of_each
+from pytest_rageval.stats.replies import reply_counts
 from pytest_rageval.stats.verdict import (
     is_beyond_budget,
     is_judged,
@@ -183,6 +184,7 @@ def _metric(column: MetricColumn, result: ScenarioResult) -> dict[str, Any]:
             for at, sample in enumerate(result.samples)
             if passing_of(sample, column.name) is False
         ],
+        **({"replies": counts} if (counts := reply_counts(result.samples, column.name)) else {}),
     }
 
 

@@ -212,7 +212,7 @@ def test_a_metric_that_failed_is_named_with_the_way_out(result: Result) -> None:
     found = check(result, {"unscored": 0.0}, [lacking("a", "errors"), *scored(1.0)])["unscored"]
     assert (found.outcome, found.observed) == ("failed", 0.5)
     assert "f1 missing on 1" in found.message
-    assert found.message.endswith("; 'gates: {unscored: {f1: 0.5}}' would allow it")
+    assert found.message.endswith("; too many to allow: look at what f1 failed for")
 
 
 @pytest.mark.parametrize(
@@ -304,15 +304,23 @@ def test_a_row_or_an_answer_that_is_missing_is_named(
     assert (found.outcome, found.message) == ("failed", message)
 
 
-@pytest.mark.parametrize(("missing", "share"), [(1, 0.34), (2, 0.67)])
+@pytest.mark.parametrize(("missing", "of", "share"), [(1, 6, 0.17), (2, 13, 0.16), (1, 5, 0.2)])
 def test_the_way_out_is_a_share_that_is_large_enough(
-    result: Result, missing: int, share: float
+    result: Result, missing: int, of: int, share: float
 ) -> None:
-    """1 of 3 is more than 0.33, 2 of 3 more than 0.66. em is missing nowhere."""
+    """1 of 6 is more than 0.16, 2 of 13 more than 0.15. em is missing nowhere."""
     samples = [lacking(str(at), "errors") for at in range(missing)]
-    samples += scored(*[1.0] * (3 - missing))
+    samples += scored(*[1.0] * (of - missing))
     found = check(result, {"unscored": 0.0}, samples)["unscored"]
     assert found.message.endswith(f"; 'gates: {{unscored: {{f1: {share}}}}}' would allow it")
+
+
+def test_no_advice_makes_a_useless_run_green(result: Result) -> None:
+    """[R6] 28 of 30 are missing: above a fifth the message says where to look."""
+    samples = [*(lacking(str(at), "errors") for at in range(28)), *scored(1.0, 1.0)]
+    found = check(result, {"unscored": 0.0}, samples)["unscored"]
+    assert "gates:" not in found.message
+    assert found.message.endswith("; too many to allow: look at what f1 failed for")
 
 
 def test_only_metrics_of_the_scenario_may_be_missing(result: Result) -> None:

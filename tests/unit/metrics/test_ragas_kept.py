@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from judged_scoring import metric
+from pydantic import BaseModel
 from scripted_models import ScriptedJudge
 
 from pytest_rageval.metrics.ragas import METRICS, backend
@@ -160,18 +161,28 @@ def test_garbage_is_looked_for_as_before_when_the_import_is_over() -> None:
             gc.unfreeze()
 
 
+class Said(BaseModel):
+    """One side of an example."""
+
+    text: str
+
+
+def pair(text: str) -> tuple[Said, Said]:
+    return Said(text=""), Said(text=text)
+
+
 class Template:
     """A prompt that, as ragas' own, writes its examples whenever it is written."""
 
     output_model = Sample
 
     def __init__(self) -> None:
-        self.examples = ["one"]
+        self.examples = [pair("one")]
         self.written = 0
 
     def _generate_examples(self) -> str:
         self.written += 1
-        return " ".join(self.examples)
+        return " ".join(answer.text for _, answer in self.examples)
 
     def to_string(self, inputs: str) -> str:
         return f"{self._generate_examples()}: {inputs}"
@@ -179,7 +190,7 @@ class Template:
 
 def test_the_examples_of_a_prompt_are_written_once() -> None:
     """Once for each list of them: factual_correctness goes from one to another."""
-    template, others = Template(), ["two", "three"]
+    template, others = Template(), [pair("two"), pair("three")]
     prompts = asyncio.run(prepare_prompts({"prompt": template}, ENGLISH, ScriptedJudge({})))
     write = prompts["prompt"].template.to_string
     assert [write("a"), write("b")] == ["one: a", "one: b"]

@@ -10,6 +10,7 @@ const CHECKS = {
   no_regression: checkRegression,
 };
 
+const MOST_ADVISED = 0.2;
 const IMPLICIT_UNSCORED = { name: "unscored", kind: "unscored", ends: [null, 0], shares: [] };
 
 /** Every gate's verdict for a state's weights. */
@@ -263,11 +264,14 @@ function waysToAllow(state, expected, samples) {
   const blamed = new Set(samples.filter(isSample).flatMap((at) => blamedMetrics(state, at)));
   const names = run.metrics.filter((metric) => blamed.has(metric));
   if (!names.length) return samples.some((at) => run.isInvalid[at]) ? say("rows_to_allow", {}) : "";
-  const shares = names.map((metric) => {
-    const lacking = expected.filter((at) => metric.scores[at] === null).length;
-    return `${metric.name}: ${Math.ceil((100 * lacking) / expected.length) / 100}`;
+  const shares = names.map(({ name, scores }) => {
+    const lacking = expected.filter((at) => scores[at] === null).length;
+    return { name, share: Math.ceil((100 * lacking) / expected.length) / 100 };
   });
-  return say("share_to_allow", { shares: shares.join(", ") });
+  const tooMany = shares.filter(({ share }) => share > MOST_ADVISED).map(({ name }) => name);
+  if (tooMany.length) return say("too_many_to_allow", { names: tooMany.join(", ") });
+  const listed = shares.map(({ name, share }) => `${name}: ${share}`).join(", ");
+  return say("share_to_allow", { shares: listed });
 }
 
 function checkSlices(state, gate, samples) {

@@ -185,7 +185,18 @@ function card(app, target) {
     byPeople(app, target),
     definitions(rows),
     metric && !metric.higher_is_better ? el("p", { class: "note" }, say("lower_is_better")) : null,
+    metric ? unusableReplies(metric) : null,
   );
+}
+
+/** How many replies of the judge could not be used, and why; nothing where all of them could. */
+function unusableReplies({ replies }) {
+  if (!replies) return null;
+  const { usable, ...faults } = replies;
+  const n = Object.values(faults).reduce((sum, count) => sum + count, 0);
+  const kinds = Object.entries(faults).map(([kind, count]) => `${say(`fault_${kind}`)} ${count}`);
+  const value = say("unusable_replies", { n, of: n + usable });
+  return el("p", { class: "note" }, say("labelled", { name: value, value: kinds.join(say("comma")) }));
 }
 
 function cardFrame(target, marks, ...more) {
