@@ -381,7 +381,7 @@ def variants(draws: int) -> None:
 def controls(draws: int) -> None:
     """How often judges pass control rows, and how many of the twelve they are asked.
 
-    Fifty times as many draws as elsewhere; yes/no exact.
+    Fifty times as many draws as elsewhere; judges that are right in a share of the rows exact.
     """
     many = 50 * draws
     columns = ("passes", "rows asked", "5 + 5, 1 slip")
@@ -394,7 +394,7 @@ def controls(draws: int) -> None:
     for rows in (6, 5):
         for right in (0.99, 0.97, 0.95, 0.9, 0.8):
             share = control_rows.exactly(right, rows)
-            asked = control_rows.honest(right, many // 10, rows).asked
+            asked = control_rows.honest(right, 1000, rows).asked
             name = f"{rows} + {rows}, right in {right:g}, asked {asked:.1f}"
             _row(name, _shares(share**metrics for metrics in (1, 4, 6)))
 

@@ -67,18 +67,22 @@ def exactly(right: float, rows: int = 6, slips: int | None = None) -> float:
 
 
 def _passed(judges: list[np.ndarray]) -> Passed:
-    rule = ControlRule(0.3)
-    found = [_asked(rule, scores.astype(float).tolist()) for scores in judges]
-    verdicts, asked = zip(*found, strict=True)
-    return Passed(float(np.mean(verdicts)), float(np.mean(asked)))
+    every = [scores.astype(float).tolist() for scores in judges]
+    # What is decided early is what all rows say, so that few judges need be asked row by row.
+    passed = [_RULE.verdict(scores[0::2], scores[1::2]) for scores in every]
+    asked = [_asked(scores) for scores in every[:_ASKED]]
+    return Passed(float(np.mean(passed)), float(np.mean(asked)))
 
 
-def _asked(rule: ControlRule, scores: list[float]) -> tuple[bool, int]:
-    """Return the verdict on rows that are asked in turn, and after how many it is certain."""
+def _asked(scores: list[float]) -> int:
+    """Return after how many rows the verdict is certain, asked in turn."""
     rows = len(scores) // 2
-    for asked in range(1, len(scores) + 1):
+    for asked in range(1, len(scores)):
         high, low = scores[:asked:2], scores[1:asked:2]
-        verdict = rule.verdict(high, low, (rows - len(high), rows - len(low)))
-        if verdict is not None:
-            return verdict, asked
-    raise AssertionError("all rows are asked, and there is no verdict")
+        if _RULE.verdict(high, low, (rows - len(high), rows - len(low))) is not None:
+            return asked
+    return len(scores)
+
+
+_RULE: Final = ControlRule(0.3)
+_ASKED: Final = 1000
