@@ -199,13 +199,17 @@ class JudgedProject:
 
     @property
     def judge(self) -> dict[str, Any]:
-        """The judge of the scenarios, unless they say otherwise."""
+        """The judge of the scenarios, unless they say otherwise.
+
+        Without control rows: most tests count what is asked about the samples.
+        """
         return {
             "model": "m",
             "base_url": self.server.base_url,
             "api_key_env": VARIABLE,
             "retries": 0,
             "timeout_s": 5,
+            "controls": "off",
         }
 
     def scenario(
