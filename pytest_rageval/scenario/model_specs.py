@@ -96,7 +96,9 @@ class JudgeSpec(ModelSpec):
     """The model that judges."""
 
     temperature: Amount | None = Field(0.0, description="null: not sent")
-    max_tokens: Count | None = Field(None, description="of a reply; one cut off gets twice as many; 2048 if not given")
+    max_tokens: Count | None = Field(
+        None, description="of a reply; one cut off gets twice as many; 2048 if not given"
+    )
     seed: Whole | None = Field(None, description="for servers that take one")
     form: Literal["auto", "json_schema", "json_object", "text"] = Field(
         "auto", description="how JSON is asked for; auto finds what the server can"
