@@ -316,10 +316,11 @@ def _output(config: pytest.Config) -> Path | None:
 def is_controller(config: pytest.Config) -> bool:
     """Return whether workers of pytest-xdist run the tests, and this process hears of them.
 
-    ``--dist`` alone starts none.
+    ``--dist`` alone starts none, and ``--collect-only`` has this process collect.
     """
     spreads = config.getoption("dist", "no") != "no" and bool(config.getoption("tx", None))
-    return spreads and not hasattr(config, "workerinput")
+    collects = config.getoption("collectonly", False)
+    return spreads and not collects and not hasattr(config, "workerinput")
 
 
 def _no_fast(config: pytest.Config) -> str:

@@ -97,9 +97,9 @@ def several(project: Project) -> Project:
     return project
 
 
-def check_filed(project: Project, run: Run) -> None:
+def check_filed(project: Project, collect: Run, run: Run) -> None:
     """Have an editor collect the project, then run it: every result goes to a node."""
-    project.pytest("-p", "editor_tree", "--collect-only", "-q")
+    collect("-p", "editor_tree", "--collect-only", "-q")
     tree, results = filed(project.path)
     assert list(tree.items()) == list(TREE.items())
     assert results == {}
@@ -107,14 +107,14 @@ def check_filed(project: Project, run: Run) -> None:
     assert filed(project.path)[1] == OUTCOMES
 
 
-def test_each_result_is_at_a_node_of_the_tree(several: Project, run: Run) -> None:
+def test_each_result_is_at_a_node_of_the_tree(several: Project, plain: Run, run: Run) -> None:
     """[C1, C2] And each node has one; a case is at its row or the data, a gate at its key."""
-    check_filed(several, run)
+    check_filed(several, plain, run)
 
 
 def test_with_workers_each_result_is_at_a_node_too(several: Project, workers: Run) -> None:
     """[C1] No worker decides a gate, and the process that does has collected none."""
-    check_filed(several, workers)
+    check_filed(several, workers, workers)
 
 
 def test_collecting_counts_what_a_run_counts(several: Project) -> None:
@@ -204,7 +204,7 @@ _VSCODE = os.environ.get("VSCODE_PYTEST", "")
 @pytest.mark.parametrize("more", [[], ["-n", "2"]], ids=["alone", "workers"])
 def test_the_plugin_of_vs_code_shows_gates(several: Project, more: list[str]) -> None:
     """[C1, C2] The real one: python_files/vscode_pytest of microsoft/vscode-python."""
-    (collected,) = _said(several, "--collect-only")
+    (collected,) = _said(several, "--collect-only", *more)
     nodes = list(_leaves(collected["tests"]))
     assert {_relative(node, several): int(node["lineno"]) for node in nodes} == {
         node: line for node, (_, line) in TREE.items()
