@@ -26,7 +26,7 @@ from pytest_rageval.clients.base import (
     Usage,
 )
 from pytest_rageval.clients.cache.keys import Key, chat_identity, chat_key
-from pytest_rageval.clients.cache.reply_cache import Cache
+from pytest_rageval.clients.cache.reply_cache import Cache, known_counts
 from pytest_rageval.clients.errors import (
     ClientError,
     InvalidOutputError,
@@ -40,7 +40,7 @@ from pytest_rageval.clients.limits.retry import Patience
 from pytest_rageval.clients.limits.single_flight import SingleFlight
 from pytest_rageval.clients.settings import JUDGE_TOKENS, ClientSettings
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import FAULTS, USABLE
+from pytest_rageval.model import USABLE
 from pytest_rageval.text.repetition import repeats_itself
 
 _FROM_CACHE = Usage(cached=1)
@@ -330,12 +330,3 @@ def _from_plain(plain: Mapping[str, Any] | None) -> Reply | None:
         model=model,
         faults=known_counts(faults) if isinstance(faults, dict) else {},
     )
-
-
-def known_counts(plain: Mapping[str, Any]) -> dict[str, int]:
-    """Return the counts of replies in an entry of the cache, as far as this version knows them."""
-    return {
-        name: count
-        for name, count in plain.items()
-        if (name in FAULTS or name == USABLE) and type(count) is int and count > 0
-    }

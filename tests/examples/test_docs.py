@@ -39,6 +39,8 @@ from pytest_rageval.metrics.base import MetricDefinition, MetricInfo
 from pytest_rageval.metrics.lexical import Tokenizer
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import (
+    FAULTS,
+    USABLE,
     Agreement,
     Comparison,
     Correction,
@@ -325,7 +327,13 @@ def test_files_page_names_no_key_that_results_json_lacks() -> None:
         evaluate(LABELLED),
     )
     for result in results:
-        said_of = {"xfail": "known", "judged_by": {"x": "1"}, "cause": "unknown"}
+        replies = dict.fromkeys(result.metrics, dict.fromkeys((USABLE, *FAULTS), 1))
+        said_of = {
+            "xfail": "known",
+            "judged_by": {"x": "1"},
+            "cause": "unknown",
+            "replies": replies,
+        }
         marked = dataclasses.replace(result.samples[0], **said_of)
         info = dataclasses.replace(result.info, variant="dense", diagnose=Diagnosis())
         whole = dataclasses.replace(result, info=info, samples=[marked, *result.samples[1:]])

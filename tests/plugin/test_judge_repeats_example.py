@@ -30,6 +30,13 @@ def copied(body: Mapping[str, Any]) -> str:
     return json.dumps({"statements": ["Albert Einstein was a German-born theoretical physicist."]})
 
 
+def honest_reply(body: Mapping[str, Any]) -> str:
+    """Return what a judge says of the row itself; the reason may be said of any row."""
+    reason = "There is no supporting evidence for this in the given context."
+    one = {"statement": "The plant is watered on Thursdays.", "reason": reason, "attributed": 0}
+    return json.dumps({"classifications": [one]})
+
+
 def rows(count: int = 12) -> list[dict[str, Any]]:
     return [
         {
@@ -83,8 +90,7 @@ def test_a_cache_of_unchecked_replies(
     judged: JudgedProject, monkeypatch: pytest.MonkeyPatch, honest: bool
 ) -> None:
     """[R5] As an earlier version kept them, scores included: what is right replays, an echo not."""
-    if not honest:
-        judged.server.options.answer = copied
+    judged.server.options.answer = honest_reply if honest else copied
     judged.scenario(rows(3), metrics=["context_recall"], gates={"context_recall": 0.0})
     with monkeypatch.context() as before:
         before.setattr(ragas_judge, "refuse_repeated", lambda *_: None)

@@ -25,6 +25,7 @@ from typing import Any, Literal
 from pytest_rageval.clients.cache.jsonl_log import JsonlLog, parse_line, read_bytes
 from pytest_rageval.clients.cache.keys import Key, explain_difference, is_same_text, nearest
 from pytest_rageval.clients.settings import CacheMode, RunSettings
+from pytest_rageval.model import FAULTS, USABLE
 
 Kind = Literal["reply", "vector", "score", "answer"]
 Explained = Literal["reply", "vector", "answer"]
@@ -149,6 +150,15 @@ class Cache:
             if not (self._folder / name).exists():
                 (self._folder / name).write_text(text, encoding="ascii")
         self._is_prepared = True
+
+
+def known_counts(plain: Mapping[str, Any]) -> dict[str, int]:
+    """Return the counts of replies in an entry of the cache, as far as this version knows them."""
+    return {
+        name: count
+        for name, count in plain.items()
+        if (name in FAULTS or name == USABLE) and type(count) is int and count > 0
+    }
 
 
 def has_replies(run: RunSettings) -> bool:

@@ -18,8 +18,7 @@ from pytest_rageval.clients.accounting.ledger import Ledger
 from pytest_rageval.clients.base import CHAT_REGISTRY, EMBEDDING_REGISTRY, Usage
 from pytest_rageval.clients.cache.jsonl_log import read_bytes
 from pytest_rageval.clients.cache.keys import KEY_FORMAT, chat_identity, digest, vector_identity
-from pytest_rageval.clients.cache.reply_cache import Cache
-from pytest_rageval.clients.chat import known_counts
+from pytest_rageval.clients.cache.reply_cache import Cache, known_counts
 from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.model import Score, json_plain
 
