@@ -15,7 +15,7 @@ _FEW, _MANY = 10, 1000  # tokens of a reply, while a model has too few in the ca
 ENOUGH: Final = 5
 """So many replies tell how long the next ones are."""
 
-# How far a model's own tokens may be from the guess: little for ASCII, far for other scripts; how far
+# How far a model may be from the guess: little for ASCII, far for other scripts; how far
 # the prompts of a metric may be on top of that, and the texts of a row. Standard deviations.
 _ASCII_SD, _OTHER_SD, _KIND_SD, _REPLY_SD = 0.1, 1.0, 0.07, 0.03
 _ROUNDS: Final = 100
