@@ -243,6 +243,7 @@ def test_a_log_is_told_once_a_minute(
 
 def test_what_is_sent_again_is_told(beating: JudgedProject) -> None:
     """[R16] The first request to the first sample fails once."""
+    beating.scenario(ANSWERS[:3], judge={"retries": 1, "concurrency": 1})
     beating.server.then("500")
     beating.pytest().stdout.fnmatch_lines(
         ["rageval: * in flight, the oldest for * s, 1 sent again"]

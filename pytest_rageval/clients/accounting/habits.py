@@ -15,9 +15,10 @@ _FEW, _MANY = 10, 1000  # tokens of a reply, while a model has too few in the ca
 ENOUGH: Final = 5
 """So many replies tell how long the next ones are."""
 
-# How far a model's own tokens may be from the guess: little for ASCII, far for other scripts. The
-# figures are standard deviations, relative to what one reply tells.
-_ASCII_SD, _OTHER_SD, _REPLY_SD = 0.1, 1.0, 0.05
+# How far a model may be from the guess: little for ASCII, far for other scripts; how far
+# the prompts of a metric may be on top of that, and the texts of a row. Standard deviations.
+_ASCII_SD, _OTHER_SD, _KIND_SD, _REPLY_SD = 0.1, 1.0, 0.07, 0.03
+_ROUNDS: Final = 100
 
 
 def token_parts(text: str) -> tuple[float, float]:
@@ -51,16 +52,17 @@ class Habits:
 
     def __init__(self, calls: Iterable[KeptCall] = (), max_tokens: int | None = None) -> None:
         kept = list(calls)
-        self._ascii, self._others = _scales([one for one in kept if one.is_first])
+        self._scales = _scales([one for one in kept if one.is_first])
         self._lengths: dict[str, list[int]] = {}
         for one in kept:
             self._lengths.setdefault(one.kind, []).append(one.completion_tokens)
         self._most = _MANY if max_tokens is None else max_tokens
 
-    def prompt(self, texts: Iterable[str], *, is_chat: bool = True) -> float:
+    def prompt(self, texts: Iterable[str], kind: str = "", *, is_chat: bool = True) -> float:
         """Return about how many tokens the server will count for these texts."""
         plain, others = _parts(texts)
-        return self._ascii * plain + self._others * others + _A_CONVERSATION * is_chat
+        of_kind = self._scales.plain + self._scales.kinds.get(kind, 0.0)
+        return of_kind * plain + self._scales.others * others + _A_CONVERSATION * is_chat
 
     def completion(self, kinds: Mapping[str, int]) -> tuple[float, float]:
         """Return the least and the most tokens that replies to so many questions will have.
@@ -87,21 +89,37 @@ def _parts(texts: Iterable[str]) -> tuple[float, float]:
     return sum(plain for plain, _ in found), sum(others for _, others in found)
 
 
-def _scales(calls: Iterable[KeptCall]) -> tuple[float, float]:
-    """Return by what to multiply the guesses for ASCII and for other characters.
+@dataclass(frozen=True, slots=True)
+class _Scales:
+    """By what the guesses for ASCII and for other characters are multiplied.
 
-    Least squares of the relative errors, drawn towards 1: little data, or prompts that all have
-    the same share of both, change what is known less (ASCII) least.
+    ``kinds`` is what each kind of question adds to the first: a prompt of fixed words is always as
+    far from the guess.
     """
-    plain2, both, others2 = (_REPLY_SD / _ASCII_SD) ** 2, 0.0, (_REPLY_SD / _OTHER_SD) ** 2
-    plain_error = others_error = 0.0
+
+    plain: float
+    others: float
+    kinds: Mapping[str, float]
+
+
+def _scales(calls: Iterable[KeptCall]) -> _Scales:
+    """Return the scales with the least squares of the relative errors, each drawn towards 1."""
+    sums: dict[str, list[float]] = {}
     for one in calls:
         plain, others = (part / one.prompt_tokens for part in _parts(one.texts))
-        error = 1.0 - _A_CONVERSATION / one.prompt_tokens - plain - others
-        plain2, both, others2 = plain2 + plain**2, both + plain * others, others2 + others**2
-        plain_error, others_error = plain_error + plain * error, others_error + others * error
-    size = plain2 * others2 - both**2
-    return (
-        max(1.0 + (plain_error * others2 - others_error * both) / size, 0.1),
-        max(1.0 + (others_error * plain2 - plain_error * both) / size, 0.1),
-    )
+        whole = 1.0 - _A_CONVERSATION / one.prompt_tokens
+        new = (plain**2, plain * others, others**2, plain * whole, others * whole)
+        sums[one.kind] = [a + b for a, b in zip(sums.get(one.kind, [0.0] * 5), new, strict=True)]
+    drawn = [(_REPLY_SD / sd) ** 2 for sd in (_ASCII_SD, _OTHER_SD, _KIND_SD)]
+    plain_scale, others_scale, kinds = 1.0, 1.0, dict.fromkeys(sums, 0.0)
+    for _ in range(_ROUNDS if sums else 0):
+        for kind, (pp, po, _, pw, _) in sums.items():
+            kinds[kind] = (pw - plain_scale * pp - others_scale * po) / (pp + drawn[2])
+        pp = drawn[0] + sum(one[0] for one in sums.values())
+        po = sum(one[1] for one in sums.values())
+        oo = drawn[1] + sum(one[2] for one in sums.values())
+        pw = drawn[0] + sum(one[3] - kinds[kind] * one[0] for kind, one in sums.items())
+        ow = drawn[1] + sum(one[4] - kinds[kind] * one[1] for kind, one in sums.items())
+        size = pp * oo - po**2
+        plain_scale, others_scale = (pw * oo - ow * po) / size, (ow * pp - pw * po) / size
+    return _Scales(max(plain_scale, 0.1), max(others_scale, 0.1), kinds)

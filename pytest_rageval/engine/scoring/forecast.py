@@ -105,7 +105,7 @@ class ModelUse:
         """Count a request with these texts; ``kind`` as in ``Habits``."""
         is_chat = self.settings.role != "embedding"
         self.requests += 1
-        self.prompt_tokens += self.habits.prompt(texts, is_chat=is_chat)
+        self.prompt_tokens += self.habits.prompt(texts, kind, is_chat=is_chat)
         self.kinds[kind] += is_chat
 
 

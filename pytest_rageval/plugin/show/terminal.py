@@ -122,8 +122,8 @@ class ScenarioTable:
             parts.append(f"median {times}")
         line = f"target {target}: {', '.join(parts)}"
         terminal.write_line(printable(line), yellow=lost > 0)
-        for limit, count in Counter(_cut_off(samples)).items():
-            said = f"{counted(count, 'answer')} cut off at max_tokens {limit or 'of the server'}"
+        for limit, number in Counter(_cut_off(samples)).items():
+            said = f"{counted(number, 'answer')} cut off at max_tokens {limit or 'of the server'}"
             terminal.write_line(printable(f"target {target}: {said}"), yellow=True)
 
     def _shown(self, path: Path) -> str:

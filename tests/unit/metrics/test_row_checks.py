@@ -141,9 +141,8 @@ def test_a_slow_answer_is_said_to_have_waited_with_others() -> None:
     metric = cast("Metric", checked.make("answer_checks", checked.options()))
     sample = Sample("s", answer="a", answer_checks=({"max_latency_s": 1},))
     found = metric.score(sample, ScoringContext(latency_s=3.85))
-    assert found.reason == (
-        "1 of 1 failed: max_latency_s 1 (took 3.85 s with its queue; target.concurrency: 1 has none)"
-    )
+    said = "(took 3.85 s with its queue; target.concurrency: 1 has none)"
+    assert found.reason == f"1 of 1 failed: max_latency_s 1.0 {said}"
 
 
 def test_a_slow_pattern_is_an_error_of_its_sample() -> None:
