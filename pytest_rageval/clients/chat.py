@@ -38,6 +38,7 @@ from pytest_rageval.clients.errors import (
 from pytest_rageval.clients.limits.limited_call import LimitedCall
 from pytest_rageval.clients.limits.retry import Patience
 from pytest_rageval.clients.limits.single_flight import SingleFlight
+from pytest_rageval.clients.reply_example import gives_back
 from pytest_rageval.clients.settings import JUDGE_TOKENS, ClientSettings
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import USABLE
@@ -147,7 +148,7 @@ class CachedChat:
                 failure.faults = faults
                 raise
             usage += used
-            refusal = _refusal(reply, accept)
+            refusal = _refusal(reply, accept) or _form_given_back(reply, request.schema)
             if refusal is None:
                 self._call.unusable.add_usable()
                 self._learn(request.max_tokens)
@@ -298,6 +299,13 @@ def _is_loop(reply: Reply) -> bool:
     In other words it is not asked for either: a model that loops once does so again, for as long.
     """
     return reply.finish_reason == "length" and repeats_itself(reply.text)
+
+
+def _form_given_back(reply: Reply, schema: ReplySchema | None) -> _Refusal | None:
+    """Return what is wrong with a reply that has the texts which show its form."""
+    if schema is None or not gives_back(reply.text, schema):
+        return None
+    return _Refusal("example", "it gives back the example of a reply, not values in their places")
 
 
 def _shared(reply: Reply) -> Reply:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from pytest_rageval.clients.base import ReplySchema
 
 _DEEPEST: Final = 8
+_PUT: Final = "<put "
 
 _WANTED: Final[Mapping[str, str]] = {
     "integer": "a whole number",
@@ -50,6 +51,15 @@ def shown_example(schema: ReplySchema) -> str:
     return json.dumps(instance(schema, _wanted, 1), ensure_ascii=False)
 
 
+def gives_back(reply: str, schema: ReplySchema) -> bool:
+    """Return whether a reply has a text that stands in the place of a value in ``shown_example``."""
+    if _PUT not in reply:
+        return False
+    places: list[str] = []
+    instance(schema, lambda part: places.append(_wanted(part)), 1)
+    return any(json.dumps(place, ensure_ascii=False)[1:-1] in reply for place in places)
+
+
 def _wanted(part: Mapping[str, Any]) -> str:
     choices = part.get("enum") or ([part["const"]] if "const" in part else [])
     if choices:
@@ -57,7 +67,7 @@ def _wanted(part: Mapping[str, Any]) -> str:
     else:
         kind = _WANTED.get(str(part.get("type")), "your own text") + _limits(part)
     about = str(part.get("description") or part.get("title") or "").strip().rstrip(".")
-    return f"<put {kind} here{about and ': '}{about}>"
+    return f"{_PUT}{kind} here{about and ': '}{about}>"
 
 
 def _limits(part: Mapping[str, Any]) -> str:

@@ -30,7 +30,15 @@ _WEIGHTED: Final = {WEIGHTED_SCORE: "the weighted mean of the metrics"}
 
 # Mappings that a variant lays over those of the scenario: no key must be there, and null removes.
 _OVERLAID: Final = (
-    *("AnswersSpec", "BandsSpec", "CompareSpec", "CorpusSpec", "DatasetSpec", "DiagnoseSpec"),
+    *(
+        "AnswersSpec",
+        "BandsSpec",
+        "CompareSpec",
+        "ControlsSpec",
+        "CorpusSpec",
+        "DatasetSpec",
+        "DiagnoseSpec",
+    ),
     *("EmbeddingSpec", "HumanSpec", "JudgeSpec", "PriceSpec", "ProfileSpec", "TargetSpec"),
     *("ThresholdSpec", "Gates", "MetricGate", "PerMetric"),
 )

@@ -335,6 +335,7 @@ _SHORT_FORMS: Final[Mapping[str, list[dict[str, Any]]]] = {
     "JudgeSpec": [_NAME],
     "EmbeddingSpec": [_NAME],
     "PriceSpec": [{**NUMBER, "minimum": 0}],
+    "ControlsSpec": [{"enum": ["warn", "require", "off", False, None]}],
     "AnswersSpec": [_NAME],
     "CorpusSpec": [_NAME],
     "CompareSpec": [_NAME],

@@ -40,6 +40,7 @@ from pytest_rageval.metrics.lexical import Tokenizer
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import (
     FAULTS,
+    NO_CONTROLS,
     USABLE,
     Agreement,
     Comparison,
@@ -337,6 +338,7 @@ def test_files_page_names_no_key_that_results_json_lacks() -> None:
         marked = dataclasses.replace(result.samples[0], **said_of)
         info = dataclasses.replace(result.info, variant="dense", diagnose=Diagnosis())
         whole = dataclasses.replace(result, info=info, samples=[marked, *result.samples[1:]])
+        whole = dataclasses.replace(whole, controls={"faithfulness": NO_CONTROLS})
         found |= _all_keys(json.loads("".join(results_chunks(whole, run))))
     assert named - found == set()
 

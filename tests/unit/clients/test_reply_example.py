@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, ValidationError
 from pytest_rageval.clients.accounting.call_context import Purpose
 from pytest_rageval.clients.base import Message, ReplySchema
 from pytest_rageval.clients.cache.keys import chat_key
-from pytest_rageval.clients.reply_example import shown_example
+from pytest_rageval.clients.reply_example import gives_back, shown_example
 from pytest_rageval.clients.settings import ClientSettings, ReplyForm
 
 
@@ -70,3 +70,12 @@ def test_the_form_is_no_part_of_a_cache_key() -> None:
         key = chat_key(settings, [Message("user", "Well?")], schema, Purpose("metric"))
         found.add(key.sha256)
     assert found == {"a3abfad2673ec00623b16af14753fb906d07948bb970e9392933cb78f15bb317"}
+
+
+def test_a_text_that_stands_in_for_a_value_is_noticed_in_a_reply() -> None:
+    schema = schema_of(One)
+    form = shown_example(schema)
+    place = re.findall(r"<put your own text here[^>]*>", form)[0]
+    assert gives_back(form, schema)
+    assert gives_back(f'{{"statement": "{place}", "verdict": 1}}', schema)
+    assert not gives_back('{"statement": "<put the plant here", "verdict": 1}', schema)
