@@ -52,7 +52,7 @@ def shown_example(schema: ReplySchema) -> str:
 
 
 def gives_back(reply: str, schema: ReplySchema) -> bool:
-    """Return whether a reply has a text that stands in the place of a value in ``shown_example``."""
+    """Return whether a reply has a text that stands for a value in ``shown_example``."""
     if _PUT not in reply:
         return False
     places: list[str] = []
