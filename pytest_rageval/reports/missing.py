@@ -72,7 +72,7 @@ def missing_figures(result: ScenarioResult) -> Iterator[Missing]:
             f"{empty} of {len(result.samples)} {are} the worst score of metrics that ask a model "
             "('empty_answer: null' leaves that to each metric)"
         )
-    yield from _controls(result)
+    yield from control_remarks(result)
     expected = [sample for sample in result.samples if sample.is_expected]
     said = [unwritten(result.info.target, sample) for sample in expected]
     if said and all(said):
@@ -87,7 +87,7 @@ def missing_figures(result: ScenarioResult) -> Iterator[Missing]:
             yield Missing(f"{name}: {replies_text(counts)}")
 
 
-def _controls(result: ScenarioResult) -> Iterator[Missing]:
+def control_remarks(result: ScenarioResult) -> Iterator[Missing]:
     """Yield which figures of a judge not to trust, and whose judge nothing is known of."""
     for name, verdict in result.controls.items():
         if said := verdict.remark(name):

@@ -74,9 +74,10 @@ def test_a_yes_sayer_is_marked_and_no_baseline(judged: JudgedProject) -> None:
     """F12: three slips in six rows are too many of twelve. A gate stays as it is."""
     judged.server.options.answer = say_yes
     controlled(judged, "warn", gates={"graded": 0.5})
-    result = judged.pytest()
+    result = judged.pytest("--rag-report=html")
     assert result.ret == pytest.ExitCode.OK
     result.stdout.fnmatch_lines([REMARK])
+    assert REMARK in (judged.project.folder() / "report.html").read_text("utf-8")
     assert len(judged.asked) == 8
     assert controls(judged)["passed"] is False
     assert REMARK in (judged.project.folder() / "summary.md").read_text("utf-8")

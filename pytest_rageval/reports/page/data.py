@@ -19,6 +19,7 @@ from pytest_rageval.model import (
     ScenarioResult,
     json_plain,
 )
+from pytest_rageval.reports.missing import control_remarks
 from pytest_rageval.reports.page.gates import (
     plain_bound,
     plain_gates,
@@ -111,7 +112,10 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
         "path": cut(info.path, _WIDTH),
         "description": cut(info.description, _DOC_WIDTH),
         "overridden": [cut(path, _WIDTH) for path in info.overridden],
-        "warnings": [cut(warning, _WIDTH) for warning in (*info.warnings, *info.unlike)],
+        "warnings": [
+            cut(warning, _WIDTH)
+            for warning in (*info.warnings, *info.unlike, *map(str, control_remarks(result)))
+        ],
         "thresholds": [[name, *plain_bound(bound)] for name, bound in info.thresholds.items()],
         "bands": [good, warn],
         "group_by": None if info.group_by is None else cut(info.group_by, _WIDTH),
