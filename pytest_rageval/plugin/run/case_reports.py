@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from pytest_rageval.model import ScenarioInfo
-from pytest_rageval.plugin.show.scenario_lines import placed
+from pytest_rageval.plugin.show.scenario_lines import ScenarioLines, placed
 from pytest_rageval.shards.shard_file import CaseRow, Failure
 from pytest_rageval.text.printable import one_line
 
@@ -41,7 +41,10 @@ def _deciding(
         return pytest.TestReport(row.nodeid, location, {}, "failed", text, when)
     if outcome == "passed":
         return pytest.TestReport(row.nodeid, location, {}, "passed", None, "call")
-    said = (str(root / info.nodeid.partition("::")[0]), 1, row.text)
+    path, line = root / info.nodeid.partition("::")[0], 1
+    if info.is_of_file:
+        line = ScenarioLines(path, info.variant).of_row(row.result.row)
+    said = (str(path), line, row.text)
     report = pytest.TestReport(row.nodeid, location, {}, "skipped", said, "setup")
     if outcome == "xfailed":
         report.wasxfail = row.text
