@@ -62,6 +62,9 @@ class Measures:
         return checks if is_all else (("weighted_score", 0.5), *checks)
 
 
+A_JUDGE: Final = "a model that judges, which first has to tell good rows from bad ones"
+
+
 def measures_for(table: Table, mapped: Mapped) -> Measures:
     """Return what to measure: what the data suffice for, else what a target suffices for."""
     has = mapped.fields.keys()
@@ -79,7 +82,7 @@ def measures_for(table: Table, mapped: Mapped) -> Measures:
         metrics, asks = _asked(mapped, of_answers, of_search)
     if of_search and not search_now and metrics != of_search:
         later.append((of_search, f"{_needed(mapped)}: in each row, or from a target"))
-    later.append((_judged(mapped), "a model that judges (key 'judge', with 'controls: require')"))
+    later.append((_judged(mapped), A_JUDGE))
     script = _script(table, mapped)
     is_short = _has_short_references(table, mapped)
     # A system that is asked may answer in sentences; a short answer holds the reference, too.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pytest_rageval.first_scenario.mapping import AS_SAID, CHECK_FIELDS, Mapped
-from pytest_rageval.first_scenario.measures import Measures
+from pytest_rageval.first_scenario.measures import A_JUDGE, Measures
 from pytest_rageval.first_scenario.table import Table
 from pytest_rageval.first_scenario.workflow import shell_word
 from pytest_rageval.model import WEIGHTED_SCORE, ScenarioResult
@@ -165,6 +165,8 @@ def _metrics(draft: Draft) -> list[str]:
         lines += [f"# {_SCRIPTS[measures.script]}:", f"metric_options: {inline_text(options)}"]
     for names, needed in measures.later:
         lines.append(f"# Also: {', '.join(names)}. Needs {needed}.")
+        if needed == A_JUDGE:
+            lines.append("# judge: {model: gpt-4o-mini, controls: require}")
     return lines
 
 

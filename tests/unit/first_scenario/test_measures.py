@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.first_scenario.mapping import map_columns
-from pytest_rageval.first_scenario.measures import Measures, measures_for
+from pytest_rageval.first_scenario.measures import A_JUDGE, Measures, measures_for
 from pytest_rageval.first_scenario.table import Table, columns_of
 
 ROW = {"question": "How long do refunds take?", "reference": "five days"}
@@ -24,9 +24,7 @@ def test_answers_and_references_are_compared_at_once() -> None:
     found = measures({**ROW, "answer": "five"}, {**ROW, "question": "Who?", "answer": "six"})
     assert found.metrics == ("em", "f1", "rouge-l")
     assert found.asks == ()
-    assert found.later == (
-        (("answer_correctness",), "a model that judges (key 'judge', with 'controls: require')"),
-    )
+    assert found.later == ((("answer_correctness",), A_JUDGE),)
 
 
 def test_without_answers_a_system_is_asked_for_them() -> None:
