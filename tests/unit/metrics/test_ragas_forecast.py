@@ -95,7 +95,12 @@ class First:
 
 def plan_of(folder: Path, metric: Any) -> Any:
     file = folder / "s.yaml"
-    scenario = {"name": "s", "metrics": [metric], "judge": MODEL, "dataset": [ROW]}
+    scenario = {
+        "name": "s",
+        "metrics": [metric],
+        "judge": {**MODEL, "controls": "off"},
+        "dataset": [ROW],
+    }
     file.write_text(json.dumps({**scenario, "embedding": MODEL}), "utf-8")
     return make_plan(file)
 

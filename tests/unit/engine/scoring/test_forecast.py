@@ -30,7 +30,7 @@ from pytest_rageval.model import Sample, Score
 
 pytest.importorskip("aiohttp", reason="judges are asked with aiohttp")
 
-JUDGE = {"model": "m", "base_url": "http://127.0.0.1:9/v1", "max_tokens": 100}
+JUDGE = {"model": "m", "base_url": "http://127.0.0.1:9/v1", "max_tokens": 100, "controls": "off"}
 ROW = {"question": "four letters", "contexts": ["ab c"], "references": ["abcd"]}
 
 

@@ -40,6 +40,7 @@ def test_a_result_arrives_as_it_was_sent() -> None:
         reasons={"f1": "because"},
         details={"f1": {"seen": [1, "two", None]}},
         errors={"em": "the judge is away"},
+        replies={"f1": {"usable": 2, "cut_off": 1}},
         invalid="no sample",
         row=8,
         line=9,
