@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from itertools import chain, zip_longest
@@ -118,8 +118,12 @@ def read_rows(written: str, base_dir: Path, where: str) -> dict[str, ControlSet]
 
 
 def lacking_fields(rows: Iterable[ControlRow], info: MetricInfo) -> Iterator[Problem]:
-    """Yield a problem for each row without a field that its metric needs."""
+    """Yield a problem for each row without a field that its metric needs, or no answer to judge."""
     for row in rows:
+        if info.empty_is_worst and row.sample.answer is not None and not row.sample.answer.strip():
+            yield Problem(
+                row.place, "an empty answer is scored without the judge, and tests nothing"
+            )
         if lacking := missing_fields(row.sample, info):
             needed = " and ".join(map(repr, lacking))
             message = f"metric {row.metric!r} needs {needed}; this row lacks them"
@@ -144,13 +148,19 @@ def _wrong_in(fields: Mapping[str, Any]) -> str | None:
 
 
 def _too_few(rows: list[ControlRow]) -> Iterator[str]:
-    counts = Counter(row.expect for row in rows)
+    # The same row twice is one question to the judge.
+    different = {(row.expect, repr(_content(row.sample))) for row in rows}
+    counts = Counter(expect for expect, _ in different)
     if min(counts[expect] for expect in _EXPECTS) < FEWEST:
-        found = " and ".join(f"{counts[expect]} {expect}" for expect in _EXPECTS)
+        found = " and ".join(f"{counts[expect]} different {expect}" for expect in _EXPECTS)
         yield (
             f"metric {shorten(rows[0].metric)!r} has {found}; {_WANTED}: with fewer, a judge that "
             "guesses passes too often"
         )
+
+
+def _content(sample: Sample) -> Sample:
+    return replace(sample, id="", index=0, row=0, metadata={}, tags=())
 
 
 def _in_turn(rows: list[ControlRow]) -> tuple[ControlRow, ...]:

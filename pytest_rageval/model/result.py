@@ -9,7 +9,9 @@ from typing import Any, Final
 
 from pytest_rageval.model.labels import Agreement, Corrected
 from pytest_rageval.model.names import (
+    BUDGET,
     NOT_ASKED,
+    REPLAY,
     WEIGHTED_SCORE,
     Cause,
     Correction,
@@ -254,9 +256,18 @@ class ControlVerdict:
         if self.passed or self == NO_CONTROLS:
             return ""
         if self.passed is None:
-            return f"{metric}: the judge is not tested, control rows are left out: {self.reason}"
+            return f"{metric}: the judge is not tested, control rows were not asked: {self.reason}"
         rows = f"control rows: good {_listed(self.good)}, bad {_listed(self.bad)}"
         return f"{metric}: {self.reason} ({rows}): do not trust this figure"
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether a strict run fails, and no baseline is saved.
+
+        Not where a budget was short, or a cache was recorded without control rows: that is said.
+        """
+        is_left_out = self == NO_CONTROLS or self.reason.startswith((BUDGET, REPLAY))
+        return self.passed is False or (self.passed is None and not is_left_out)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-plain mapping, the layout of ``results.json``."""
@@ -289,7 +300,7 @@ def verdicts_of(
     }
 
 
-_NOT_ASKED = ControlVerdict(None, reason="they were not asked")
+_NOT_ASKED = ControlVerdict(None, reason="the run ended before")
 
 NO_CONTROLS = ControlVerdict(None, reason="no controls")
 """The verdict of a metric that has no control rows."""

@@ -83,7 +83,7 @@ def test_a_yes_sayer_is_marked_and_no_baseline(judged: JudgedProject) -> None:
     assert REMARK in (judged.project.folder() / "summary.md").read_text("utf-8")
     saved = judged.pytest("--rag-save=main")
     assert saved.ret == pytest.ExitCode.TESTS_FAILED
-    saved.stdout.fnmatch_lines(["*NOT saved: control rows: the judge of graded does not pass them"])
+    saved.stdout.fnmatch_lines(["*NOT saved: control rows: the judge of graded did not pass them"])
 
 
 def test_a_yes_sayer_fails_a_strict_run(judged: JudgedProject) -> None:
@@ -166,9 +166,34 @@ def test_a_short_budget_leaves_them_out_first(judged: JudgedProject, args: tuple
     assert result.ret == pytest.ExitCode.OK
     assert judged.project.results()["counts"]["scored"] == 10
     assert controls(judged)["passed"] is None
-    result.stdout.fnmatch_lines(["graded: the judge is not tested, control rows are left out:*"])
+    result.stdout.fnmatch_lines(
+        ["graded: the judge is not tested, control rows were not asked: budget*"]
+    )
     assert judged.pytest("--rag-budget=200", *args).ret == pytest.ExitCode.OK
     assert controls(judged)["passed"] is True
+
+
+def test_what_was_asked_counts_where_one_row_is_lost(judged: JudgedProject) -> None:
+    """F12: five rows with the same score show a judge that says yes, and it is no baseline."""
+    judged.server.options.answer = say_yes
+    controlled(judged, "warn", "0.5", judge={"concurrency": 1})
+    judged.server.then("ok", "500")
+    result = judged.pytest("--rag-strict", "--rag-save=main")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert controls(judged)["passed"] is False
+
+
+@pytest.mark.full
+def test_a_worker_without_samples_does_not_keep_rows_from_being_asked(
+    judged: JudgedProject,
+) -> None:
+    """F12: with a budget the last worker asks them, whoever judged the samples."""
+    judged.server.options.answer = say_yes
+    controlled(judged, "warn", "0.5", judge={"price": {"input": 1, "output": 1}})
+    (judged.path / "test_others.py").write_text("def test_a(): pass\ndef test_b(): pass\n", "utf-8")
+    result = judged.pytest("-n2", "--dist=loadfile", "--rag-budget=1", "--rag-strict")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert controls(judged)["passed"] is False
 
 
 def test_a_server_that_fails_says_nothing_of_the_judge(judged: JudgedProject) -> None:

@@ -64,7 +64,10 @@ class Room:
     def _read(self) -> None:
         if self._locks is None:
             return
-        raw = self._locks.read(_RECORD.size, _AT)
+        try:
+            raw = self._locks.read(_RECORD.size, _AT)
+        except OSError:  # closed at the end of a run: the last numbers known stay
+            return
         if len(raw) == _RECORD.size:
             self._limit, self._halved_at, self._success_at, self._successes = _RECORD.unpack(raw)
 

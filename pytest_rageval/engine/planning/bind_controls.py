@@ -87,6 +87,8 @@ def _controlled(metric: BoundMetric, rows: ControlSet, models: ModelPlan) -> Con
         "low": list(map(repr, low)),
     }
     judge = models.judge if "judge" in info.asks else None
+    if judge is not None:  # no part of a definition, but of what the judge is asked here
+        parts["asked"] = [judge.form, judge.reasks]
     embedding = models.embedding if "embedding" in info.asks else None
     rule = ControlRule(info.margin, metric.column.range)
     tells = _TELLS.get(info.name, _TELLS_ELSE)

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pytest_rageval.clients.errors import (
+    BudgetError,
     ClientError,
     InvalidOutputError,
+    NotAskedError,
     RefusedError,
     ReplayMissError,
     TruncatedError,
@@ -26,7 +28,7 @@ from pytest_rageval.engine.scoring.judge_sample import Asking, score_once
 from pytest_rageval.engine.scoring.score_sample import describe_error
 from pytest_rageval.errors import MissingExtraError
 from pytest_rageval.metrics.base import Models
-from pytest_rageval.model import ControlVerdict, Sample
+from pytest_rageval.model import BUDGET, REPLAY, ControlVerdict, Sample
 from pytest_rageval.stats.control_rows import slips_allowed
 
 if TYPE_CHECKING:
@@ -107,29 +109,28 @@ async def ask_controls(
 ) -> ControlVerdict:
     """Ask the control rows of a metric until the verdict is certain, and return it.
 
-    A reply that cannot be used counts against the judge. Where a row could not be asked, for
-    whatever other reason, nothing is known of it.
+    A reply that cannot be used counts against the judge. Of a row that could not be asked, for
+    whatever other reason, nothing is known; the others may decide without it.
     """
     rows = plan.models.controls[bound.column.name]
     how = Asking(order, 1, reuse, plan.info.nodeid)
     values: dict[bool, list[float | None]] = {True: [], False: []}
-    passed, why = None, ""
+    passed, lost = None, ""
     for batch in batches(rows):
         found = await asyncio.gather(*(_value(bound, row, models, how) for _, row in batch))
-        why = next((one for one in found if isinstance(one, str)), "")
-        if why:
-            break
         for (is_high, _), value in zip(batch, found, strict=True):
-            assert not isinstance(value, str)
-            values[is_high].append(value)
+            if isinstance(value, str):
+                lost = lost or value
+            else:
+                values[is_high].append(value)
         high, low = values[True], values[False]
         passed = rows.rule.verdict(
             high, low, (len(rows.high) - len(high), len(rows.low) - len(low))
         )
-        if passed is not None:
-            why = "" if passed else f"this judge does not tell {rows.tells}"
+        if passed is not None or all(isinstance(one, str) for one in found):
             break
     good, bad = (tuple(values[bound.info.higher_is_better is is_good]) for is_good in (True, False))
+    why = {None: lost, True: "", False: f"this judge does not tell {rows.tells}"}[passed]
     return ControlVerdict(passed, rows.number, good, bad, why)
 
 
@@ -164,10 +165,12 @@ async def _value(
     """Return the score of a row, None where no reply can be used, or why it was not asked."""
     try:
         score = await score_once(bound, row, models, 0, how)
-    except (InvalidOutputError, RefusedError, TruncatedError):
-        return None
+    except (InvalidOutputError, NotAskedError, RefusedError, TruncatedError):
+        return None  # where it is not asked, the judge was given up
+    except BudgetError as error:
+        return f"{BUDGET}{error}"
     except ReplayMissError:
-        return "they are not in the cache; run once without replay to record them"
+        return f"{REPLAY}they are not in the cache; run once without replay to record them"
     except (ClientError, MissingExtraError) as error:
         return str(error)
     except BaseException as error:

@@ -7,6 +7,7 @@ being answered. All scenarios of a process share the event loop and the clients 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping
@@ -102,19 +103,33 @@ class LiveRun:
         return self._problems
 
     def settle(self, meanwhile: Callable[[], None]) -> None:
-        """Wait for what is asked beside the samples: control rows."""
-        if self._scenarios and (self.settings.budget_usd is None or self._is_last()):
+        """Wait for what is asked beside the samples, control rows; see ``settle_last``."""
+        if self.settings.budget_usd is None or self.settings.processes == 1:
             for scenario in self._scenarios.values():
                 scenario.settle(meanwhile)
 
-    def _is_last(self) -> bool:
-        """Return whether no other process of the run has samples to ask about any more."""
+    def settle_last(self, plans: Iterable[Plan], meanwhile: Callable[[], None]) -> None:
+        """Wait for the control rows that are left when this process has no samples any more.
+
+        With a budget, samples come first: the last of several processes asks the rows of all
+        ``plans`` whose judges any of them has asked.
+        """
+        self.settle(meanwhile)
         run = self.settings
-        if run.processes == 1 or run.shared_dir is None:
-            return True
+        if run.budget_usd is None or run.processes == 1 or run.shared_dir is None:
+            return
+        asked = {one.nodeid for one in self._scenarios.values() if one.is_judged}
         run.shared_dir.mkdir(parents=True, exist_ok=True)
-        (run.shared_dir / f"settled-{os.getpid()}").touch()
-        return len([*run.shared_dir.glob("settled-*")]) >= run.processes
+        mark = run.shared_dir / f"settled-{os.getpid()}"
+        mark.with_suffix(".part").write_text(json.dumps(sorted(asked)), "ascii")
+        mark.with_suffix(".part").replace(mark.with_suffix(".json"))
+        marks = [*run.shared_dir.glob("settled-*.json")]
+        if len(marks) >= run.processes:
+            asked = {name for one in marks for name in json.loads(one.read_text("ascii"))}
+            for plan in plans:
+                if plan.info.nodeid in asked:
+                    self.scenario(plan).is_judged = True
+                    self.scenario(plan).settle(meanwhile)
 
     def known_verdict(self, digest: str) -> ControlVerdict | None:
         """Return what control rows say, None where they have no verdict here."""
@@ -171,6 +186,7 @@ class LiveRun:
         for _, limits in self._limits:
             limits.close()
         if self._clients is not None:
+            self._note(self._clients.problems)  # of limits, while their locks are open
             await self._clients.aclose()
             self._note(self._clients.problems)
 
@@ -187,7 +203,15 @@ class LiveScenario:
         self._target = plan.target
         self._value: object = _NONE_YET
         self._is_shared = False
+        self._is_settled = False
+        self.is_judged = False
+        """Whether its judges were asked about samples, by this process or another."""
         self.restart()
+
+    @property
+    def nodeid(self) -> str:
+        """The scenario's node id."""
+        return self._plan.info.nodeid
 
     def restart(self) -> None:
         """Forget what belonged to an event loop that is closed; a fixture's value stays."""
@@ -290,18 +314,17 @@ class LiveScenario:
             sample = reply.sample
         if not plan.judged:
             return Judgement(answered=reply)
-        if self._judges is None:
-            with loading():
-                self._judges = self._opened_judges()
-        models, reuse = self._judges
+        self.is_judged = True
+        models, reuse = self._loaded_judges()
         refused = await self._refused() if plan.models.controls else NOTHING
         scores = await judge_sample(plan, sample, models, order, reuse, refused)
         return Judgement(scores, answered=reply)
 
     def settle(self, meanwhile: Callable[[], None]) -> None:
         """Wait for the control rows, if a judge was asked anything."""
-        if self._judges is not None and self._plan.models.controls:
+        if self.is_judged and self._plan.models.controls and not self._is_settled:
             waited_for(self._run.loop.submit(self._control_verdicts()), meanwhile)
+            self._is_settled = True
 
     async def _refused(self) -> Mapping[str, str]:
         """Return the metrics that must not be asked about samples, and why.
@@ -324,8 +347,7 @@ class LiveScenario:
     async def _control_verdicts(self) -> Mapping[str, ControlVerdict]:
         from pytest_rageval.engine.scoring.control_rows import FIRST, LAST, ask_controls
 
-        assert self._judges is not None
-        (models, reuse), plan = self._judges, self._plan
+        (models, reuse), plan = self._loaded_judges(), self._plan
         order = FIRST if plan.info.requires_controls else LAST
         tested = [one for one in plan.judged if one.column.name in plan.models.controls]
         verdicts = await asyncio.gather(
@@ -346,6 +368,12 @@ class LiveScenario:
                 target, self._run.settings, limits, self._run.clients
             )
         return self._target_client
+
+    def _loaded_judges(self) -> tuple[Models, ScoreReuse | None]:
+        if self._judges is None:
+            with loading():
+                self._judges = self._opened_judges()
+        return self._judges
 
     def _opened_judges(self) -> tuple[Models, ScoreReuse | None]:
         """Return the clients and the cached scores; call it in the loop, where they belong."""

@@ -69,13 +69,13 @@ def decide_gates(result: ScenarioResult, extent: Extent, *, strict: bool = False
 def _failed_controls(result: ScenarioResult, *, strict: bool) -> list[GateResult]:
     """Return a failed gate for each metric whose judge does not pass its control rows.
 
-    Where they only warn, they fail a strict run, and only if the judge was found out.
+    Where they only warn, they fail a strict run, unless they were left out for a budget or a cache.
     """
     is_required = result.info.requires_controls
     return [
         GateResult(f"controls:{name}", "failed", None, None, verdict.remark(name))
         for name, verdict in result.controls.items()
-        if verdict.remark(name) and (is_required or (strict and verdict.passed is False))
+        if verdict.remark(name) and (is_required or (strict and verdict.is_doubtful))
     ]
 
 

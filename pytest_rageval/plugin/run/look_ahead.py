@@ -132,6 +132,17 @@ class LookAhead:
             self._certainties[id(item.plan)].add(result)
             self._is_certain(item.plan)
 
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Have control rows asked that are left, before the session decides the gates."""
+        outcome = yield
+        if self._live.settings.processes == 1 or hasattr(self._config, "workerinput"):
+            cases = (item for item in session.items if isinstance(item, SampleItem))
+            plans = {id(item.plan): item.plan for item in cases}
+            self._live.settle_last(plans.values(), self._heartbeat)
+            self._live.close()
+        return outcome
+
     def pytest_runtest_teardown(self, nextitem: pytest.Item | None) -> None:
         """Close after the last item: pytest tears down the fixtures that judges need after it."""
         if nextitem is None:

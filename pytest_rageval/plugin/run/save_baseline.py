@@ -90,8 +90,7 @@ class BaselineSaver:
                 f"To replace it all the same: --rag-save-failed {self.name}; to keep it: another "
                 "name, here and in 'compare'"
             )
-        if untold := [name for name, one in result.controls.items() if one.passed is False]:
-            yield f"control rows: the judge of {', '.join(untold)} does not pass them"
+        yield from _doubtful_judges(result)
         if left_out := [gate.name for gate in result.gates if gate.message.startswith(DESELECTED)]:
             yield f"gate {', '.join(left_out)} was deselected"
 
@@ -127,3 +126,10 @@ def _failures(result: ScenarioResult, broken: int) -> Iterator[str]:
     for gate in result.gates:
         if gate.outcome == "failed":
             yield f"gate {gate.name}"
+
+
+def _doubtful_judges(result: ScenarioResult) -> Iterator[str]:
+    for name, verdict in result.controls.items():
+        if verdict.is_doubtful:
+            does = "did not pass" if verdict.passed is False else "was not tested by"
+            yield f"control rows: the judge of {name} {does} them"

@@ -44,3 +44,15 @@ def test_processes_share_it(tmp_path: Path) -> None:
     assert two.limit == 5
     assert two.halve(began, 10)  # sent before: halved once only
     assert two.limit == 5
+
+
+def test_the_last_numbers_stay_when_the_locks_are_closed(tmp_path: Path) -> None:
+    """[R1] The summary says them at the end of a worker."""
+    from pytest_rageval.clients.file_locks import ByteLocks
+
+    locks = ByteLocks(tmp_path / "locks")
+    room, began = Room(32, locks), time.monotonic()
+    room.add_success()
+    room.halve(began, 8)
+    locks.close()
+    assert room.limit == 4
