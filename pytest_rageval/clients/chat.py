@@ -148,17 +148,13 @@ class CachedChat:
             except NotAskedError as not_asked:  # the error of its own reply says more
                 raise error or not_asked from None
             except ClientError as failure:
-                if isinstance(failure, CallTimeoutError) and failure.is_alone:
-                    faults["late"] += 1
-                    self._call.unusable.add(failure.message)
-                failure.faults = faults
+                failure.faults = self._and_late(failure, faults)
                 raise
             usage += used
             refusal = _refusal(reply, accept) or _form_given_back(reply, request.schema)
             if refusal is None:
                 self._call.unusable.add_usable()
-                if longer != 1:
-                    self._learn(request.max_tokens)
+                self._learn(longer, request.max_tokens)
                 return replace(reply, usage=usage, faults=faults)
             self._call.unusable.add(reply.text)
             error = self._unusable(reply, refusal, faults, request.max_tokens)
@@ -171,6 +167,13 @@ class CachedChat:
                 request = _again(request, reply, refusal.why)
         assert error is not None
         raise error
+
+    def _and_late(self, failure: ClientError, faults: Counter[str]) -> Counter[str]:
+        """Return the faults of a call that failed; one that was alone and late is one more."""
+        if isinstance(failure, CallTimeoutError) and failure.is_alone:
+            faults["late"] += 1
+            self._call.unusable.add(failure.message)
+        return faults
 
     async def _send(
         self, request: ChatRequest, longer: int | None, patience: Patience
@@ -231,9 +234,9 @@ class CachedChat:
             return f"at {name} {own}"
         return f"at {asked_for} tokens, asked for after {name} {own} were too few"
 
-    def _learn(self, enough: int | None) -> None:
+    def _learn(self, longer: int | None, enough: int | None) -> None:
         """Note how many tokens were enough, so that later replies are not cut off first."""
-        if self._settings.max_tokens is None:
+        if longer != 1 and self._settings.max_tokens is None:
             self._most_tokens = max(self._most_tokens, enough or JUDGE_TOKENS)
 
     def _twice(self, longer: int | None, *, is_last: bool) -> int | None:
