@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -28,6 +28,7 @@ from pytest_rageval.clients.base import (
 from pytest_rageval.clients.cache.keys import Key, chat_identity, chat_key
 from pytest_rageval.clients.cache.reply_cache import Cache, known_counts
 from pytest_rageval.clients.errors import (
+    CallTimeoutError,
     ClientError,
     InvalidOutputError,
     NotAskedError,
@@ -39,7 +40,7 @@ from pytest_rageval.clients.limits.limited_call import LimitedCall
 from pytest_rageval.clients.limits.retry import Patience
 from pytest_rageval.clients.limits.single_flight import SingleFlight
 from pytest_rageval.clients.reply_example import gives_back
-from pytest_rageval.clients.settings import JUDGE_TOKENS, ClientSettings
+from pytest_rageval.clients.settings import JUDGE_TOKENS, SHORT_TOKENS, ClientSettings
 from pytest_rageval.errors import shorten
 from pytest_rageval.model import USABLE
 from pytest_rageval.text.repetition import repeats_itself
@@ -53,7 +54,8 @@ class CachedChat:
 
     Without ``max_tokens`` in the settings a reply has JUDGE_TOKENS, more once a reply needed more,
     and the last request has no limit: no honest reply is lost to one that nobody wrote, and a model
-    in a loop is stopped. That limit is in no key of the cache.
+    in a loop is stopped. What timed out alone in flight is asked for with SHORT_TOKENS, for it may
+    be a loop, and so are the next ones. That limit is in no key of the cache.
     """
 
     def __init__(
@@ -137,37 +139,62 @@ class CachedChat:
     async def _ask(self, request: ChatRequest, accept: Accept | None) -> Reply:
         """Ask until the reply can be used; tell the model what was wrong with the one before."""
         usage, patience, most = Usage(), self._call.patience(), 1 + self._settings.reasks
+        longer: int | None = 1
         error: ClientError | None = None
         faults: Counter[str] = Counter()
         for asks in range(1, most + 1):
             try:
-                reply, used = await self._send(request, patience)
+                request, reply, used = await self._send(request, longer, patience)
             except NotAskedError as not_asked:  # the error of its own reply says more
                 raise error or not_asked from None
             except ClientError as failure:
-                failure.faults = faults
+                failure.faults = self._and_late(failure, faults)
                 raise
             usage += used
             refusal = _refusal(reply, accept) or _form_given_back(reply, request.schema)
             if refusal is None:
                 self._call.unusable.add_usable()
-                self._learn(request.max_tokens)
+                self._learn(longer, request.max_tokens)
                 return replace(reply, usage=usage, faults=faults)
             self._call.unusable.add(reply.text)
             error = self._unusable(reply, refusal, faults, request.max_tokens)
             error.attempts = asks
             if reply.finish_reason == "refused" or _is_loop(reply):
                 break
-            request = self._again(request, reply, refusal.why, is_last=asks + 1 == most)
+            if reply.finish_reason == "length":
+                longer = self._twice(longer, is_last=asks + 1 == most)
+            else:
+                request = _again(request, reply, refusal.why)
         assert error is not None
         raise error
 
-    async def _send(self, request: ChatRequest, patience: Patience) -> tuple[Reply, Usage]:
-        return await self._call.ask(
-            [message.content for message in request.messages],
-            lambda: self._backend.ask(request),
-            patience,
-        )
+    def _and_late(self, failure: ClientError, faults: Counter[str]) -> Counter[str]:
+        """Return the faults of a call that failed; one that was alone and late is one more."""
+        if isinstance(failure, CallTimeoutError) and failure.is_alone:
+            faults["late"] += 1
+            self._call.unusable.add(failure.message)
+        return faults
+
+    async def _send(
+        self, request: ChatRequest, longer: int | None, patience: Patience
+    ) -> tuple[ChatRequest, Reply, Usage]:
+        """Return also the request as it was answered.
+
+        Its reply may be ``longer`` times what is usual when it is sent, or as long as it likes.
+        """
+        alone = patience.alone
+
+        def send() -> Awaitable[Reply]:
+            nonlocal request
+            if patience.alone > alone and longer and self._settings.max_tokens is None:
+                self._most_tokens = min(self._most_tokens, SHORT_TOKENS)
+            limit = longer and longer * self._most_tokens
+            request = replace(request, max_tokens=limit)
+            return self._backend.ask(request)
+
+        texts = [message.content for message in request.messages]
+        reply, usage = await self._call.ask(texts, send, patience)
+        return request, reply, usage
 
     def _unusable(
         self,
@@ -207,22 +234,19 @@ class CachedChat:
             return f"at {name} {own}"
         return f"at {asked_for} tokens, asked for after {name} {own} were too few"
 
-    def _learn(self, enough: int | None) -> None:
+    def _learn(self, longer: int | None, enough: int | None) -> None:
         """Note how many tokens were enough, so that later replies are not cut off first."""
-        if self._settings.max_tokens is None and enough is not None:
-            self._most_tokens = max(self._most_tokens, enough)
+        if longer != 1 and self._settings.max_tokens is None:
+            self._most_tokens = max(self._most_tokens, enough or JUDGE_TOKENS)
 
-    def _again(self, request: ChatRequest, reply: Reply, why: str, *, is_last: bool) -> ChatRequest:
-        """Return the request that follows a reply which cannot be used."""
-        if reply.finish_reason == "length":
-            own, tokens = self._settings.max_tokens, request.max_tokens
-            longer = None if tokens is None or (is_last and own is None) else tokens * 2
-            return replace(request, max_tokens=longer)
-        wish = "Reply again" if request.schema is None else "Reply again, with the JSON only"
-        turns = [Message("user", f"That reply cannot be used: {why}\n{wish}.")]
-        if reply.text:
-            turns.insert(0, Message("assistant", reply.text))
-        return replace(request, messages=[*request.messages, *turns])
+    def _twice(self, longer: int | None, *, is_last: bool) -> int | None:
+        """Return how many times longer a reply may be after one that was cut off; None: no limit.
+
+        It stays so: a reply to the same question is as long.
+        """
+        if longer is None or (is_last and self._settings.max_tokens is None):
+            return None
+        return 2 * longer
 
 
 class DirectChat:
@@ -306,6 +330,15 @@ def _form_given_back(reply: Reply, schema: ReplySchema | None) -> _Refusal | Non
     if schema is None or not gives_back(reply.text, schema):
         return None
     return _Refusal("example", "it gives back the example of a reply, not values in their places")
+
+
+def _again(request: ChatRequest, reply: Reply, why: str) -> ChatRequest:
+    """Return the request that follows a reply which cannot be used."""
+    wish = "Reply again" if request.schema is None else "Reply again, with the JSON only"
+    turns = [Message("user", f"That reply cannot be used: {why}\n{wish}.")]
+    if reply.text:
+        turns.insert(0, Message("assistant", reply.text))
+    return replace(request, messages=[*request.messages, *turns])
 
 
 def _shared(reply: Reply) -> Reply:

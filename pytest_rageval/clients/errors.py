@@ -83,7 +83,18 @@ class RateLimitError(ClientError):
 
 
 class CallTimeoutError(ClientError):
-    """The server did not answer in time."""
+    """The server did not answer in time; ``if_alone`` says so of the only request in flight."""
+
+    is_alone = False
+
+    def __init__(self, message: str, *, is_transient: bool = False, if_alone: str = "") -> None:
+        super().__init__(message, is_transient=is_transient)
+        self._if_alone = if_alone
+
+    def set_alone(self) -> None:
+        """Note that no other request was in flight: it waited for none of ours."""
+        self.is_alone = True
+        self.message = self._if_alone or self.message
 
 
 class ConnectionFailed(ClientError):  # noqa: N818  (ConnectionError is Python's own)

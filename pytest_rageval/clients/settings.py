@@ -23,6 +23,9 @@ ReplyForm = Literal["auto", "json_schema", "json_object", "text"]
 JUDGE_TOKENS: Final = 2048
 """The longest reply of a judge where no ``max_tokens`` is written; see ``CachedChat``."""
 
+SHORT_TOKENS: Final = JUDGE_TOKENS // 8
+"""The same after a time-out: a slow local model writes so many in ``timeout_s``."""
+
 OPENAI_URL = "https://api.openai.com/v1"
 
 

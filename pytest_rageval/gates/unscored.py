@@ -173,7 +173,8 @@ def _way_out(
         return f"; too many to allow: look at what {', '.join(too_many)} failed for"
     if names:
         shares = ", ".join(f"{name}: {share:g}" for name, share in lacking.items())
-        return f"; 'gates: {{unscored: {{{shares}}}}}' would allow it"
+        why = f"; look at why {', '.join(names)} is missing; if that is in order"
+        return f"{why}, 'gates: {{unscored: {{{shares}}}}}' would allow it"
     if "row" in blamed:
         return "; 'dataset.on_invalid: skip' with the gate 'invalid' allows invalid rows"
     return ""

@@ -59,6 +59,7 @@ FAULTS: Final[Mapping[str, str]] = MappingProxyType(
         "shape": "not the shape asked for",
         "verdicts": "verdicts that cannot be",
         "declined": "refused to answer",
+        "late": "not in time, alone in flight",
     }
 )
 """Why a judge's reply cannot be used: the names in counts, and in words."""

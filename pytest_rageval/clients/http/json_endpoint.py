@@ -84,12 +84,21 @@ class JsonEndpoint:
             text = f"{self._where}: {self._hide(str(error))}{hint}"
             raise ServerError(text, is_transient=not error.is_too_long) from None
         except TimeoutError:
-            role, longest = self._settings.role, f"{self._settings.timeout_s:g}"
-            hint = f"raise {role}.timeout_s, or lower {role}.concurrency"
-            text = f"no answer in time (timeout_s is {longest}); {hint}"
-            raise CallTimeoutError(f"{self._where}: {text}", is_transient=True) from None
+            raise self._late("batch_size" if path == "embeddings" else "max_tokens") from None
         except UnsendableError:
             raise BadRequestError(f"{self._where}: base_url is no URL that can be used") from None
+
+    def _late(self, length: str) -> CallTimeoutError:
+        """Return the error of no answer in time; the option ``length`` makes answers shorter."""
+        role = self._settings.role
+        text = f"{self._where}: no answer in time (timeout_s is {self._settings.timeout_s:g})"
+        raise_it = f"raise {role}.timeout_s, or"
+        return CallTimeoutError(
+            f"{text}; {raise_it} lower {role}.concurrency",
+            is_transient=True,
+            if_alone=f"{text}, though no other request was in flight; {raise_it} write a smaller "
+            f"{role}.{length}",
+        )
 
     def _open(self, credentials: Credentials) -> Transport:
         return Transport(

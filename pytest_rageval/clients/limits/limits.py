@@ -73,6 +73,8 @@ class Limits:
             in_flight = self._slots.in_flight
             self._timeouts += 1
             self._crowd = max(self._crowd, in_flight)
+            if self._slots.room.was_alone(began, in_flight):
+                error.set_alone()
             error.counts = not self._slots.room.halve(began, in_flight)
             raise
         except RateLimitError as error:

@@ -25,6 +25,9 @@ FIRST_WAIT_S = 0.5
 LONGEST_WAIT_S = 30.0
 """Waits double from the first one to this one."""
 
+MOST_ALONE: Final = 2
+"""How many requests of a call may time out alone in flight: one is a hiccup, two are the model."""
+
 _MOST_LESSONS = 5  # how often one request may be changed before it suits a server
 
 
@@ -34,6 +37,8 @@ class Patience:
     def __init__(self, max_wait_s: float) -> None:
         self.max_wait_s = self.left_s = max_wait_s
         self.requests = 0
+        self.alone = 0
+        """How many requests timed out though no other one was in flight."""
         self.is_lost = False
         """Whether the last request was lost in a queue of the server: the next one goes first."""
 
@@ -70,7 +75,8 @@ class Retry:
 
     A failing request is sent ``retries`` times more at most; rate limits do not count as failures,
     nor do time-outs while others succeed, nor, until the first success, that a server is not there
-    yet: it may be loading its model.
+    yet: it may be loading its model. What times out alone in flight is sent once more only: that no
+    other request is in its way makes the model no faster.
     A call ends when it has sent ``MOST_REQUESTS``, or when its waits, or the time since any call
     succeeded, would exceed ``max_wait_s``: a server that is down costs a run that long once, not
     once a call. So do rate limits that no wait ends: when no call that met one has succeeded for
@@ -112,12 +118,13 @@ class Retry:
                 is_starting = self._is_starting(error)
                 self.waiting = f"{self._max_wait_s:g} s for {error.message}" if is_starting else ""
                 patience.is_lost = isinstance(error, CallTimeoutError) and not error.counts
+                patience.alone += isinstance(error, CallTimeoutError) and error.is_alone
                 patience.requests -= is_starting
                 failures += error.counts and not is_starting
                 limited += isinstance(error, RateLimitError)
                 error.attempts = attempts
                 hopeless = self._hopeless(error)
-                is_last = failures > self._retries
+                is_last = failures > self._retries or patience.alone >= MOST_ALONE
                 if not error.is_transient or (is_last and not error.last_resort()):
                     raise
                 # A server that starts is there all at once: it is looked for every few seconds. A

@@ -48,6 +48,11 @@ class Room:
                 self._limit, self._successes = self._limit + 1.0, 0.0
         self._write()
 
+    def was_alone(self, began: float, in_flight: int) -> bool:
+        """Return whether a request that timed out was the only one from ``began`` until now."""
+        self._read()
+        return in_flight < 2 and began >= max(self._halved_at, self._success_at)
+
     def halve(self, began: float, in_flight: int) -> bool:
         """Halve after a request that was sent at ``began`` timed out, one of ``in_flight``.
 

@@ -17,7 +17,9 @@ from pytest_rageval.clients.base import Accept, ChatClient, Message, Reply, Repl
 from pytest_rageval.clients.clients import Clients
 from pytest_rageval.clients.errors import (
     BudgetError,
+    ClientError,
     InvalidOutputError,
+    NotAskedError,
     RefusedError,
     ReplayMissError,
     ServerError,
@@ -416,6 +418,66 @@ def test_a_server_with_one_slot_loses_nothing_to_time_outs(
     assert rest.startswith(f"{len(server.chats)} requests timed out while 1")
     assert "at a time: write judge.concurrency: " in rest
     assert rest.endswith("or raise judge.timeout_s. Their tokens are estimated")
+
+
+def test_a_loop_that_is_alone_is_asked_for_less(
+    server: FakeOpenAI, settings: Settings, within: Within
+) -> None:
+    """[R1] At 7 tokens a second 60 s end before 2,048 tokens do; the next ones begin with 256."""
+    server.options.answer = lambda body: '{"score": "' + "It is so. " * 200
+    server.then("hang", "length", "length")
+
+    async def work(clients: Clients) -> None:
+        chat = clients.chat(settings(timeout_s=0.3, retries=4))
+        for text in ("one", "two"):
+            with pytest.raises(TruncatedError, match="repeats itself until") as caught:
+                await question(chat, text)
+            assert caught.value.faults == {"cut_off": 1}
+
+    within(work)
+    assert [seen.body.get("max_tokens") for seen in server.chats] == [2048, 256, 256]
+
+
+def test_a_reply_longer_than_after_a_time_out_is_not_lost(
+    server: FakeOpenAI, settings: Settings, within: Within
+) -> None:
+    """[R1] One hiccup: what needed the whole length gives it back to the next questions."""
+
+    async def work(clients: Clients) -> None:
+        chat = clients.chat(settings(timeout_s=0.3))
+        for text in ("one", "two"):
+            assert (await question(chat, text)).text
+
+    server.then("hang", "length", "length", "ok", "ok")
+    within(work)
+    sent = [seen.body.get("max_tokens") for seen in server.chats]
+    assert sent == [2048, 256, 512, None, 2048]
+
+
+@pytest.mark.parametrize("most", [None, 400])
+def test_a_call_that_is_late_alone_is_sent_once_more(
+    most: int | None, server: FakeOpenAI, settings: Settings, within: Within
+) -> None:
+    """[R1] Then it is a reply that cannot be used; after two such calls nobody is asked."""
+    server.options.fault_rates, server.options.sticky = {"hang": 1.0}, True
+
+    async def work(clients: Clients) -> list[ClientError]:
+        chat = clients.chat(settings(timeout_s=0.2, retries=4, max_failures=2, max_tokens=most))
+        found = []
+        for text in ("one", "two", "three"):
+            with pytest.raises(ClientError) as caught:
+                await question(chat, text)
+            found.append(caught.value)
+        return found
+
+    first, second, third = within(work)
+    assert str(first).endswith(
+        "no answer in time (timeout_s is 0.2), though no other request was in flight; raise "
+        "judge.timeout_s, or write a smaller judge.max_tokens (2 attempts)"
+    )
+    assert first.faults == second.faults == {"late": 1}
+    assert isinstance(third, NotAskedError)
+    assert len(server.chats) == 4
 
 
 def test_a_loop_is_not_asked_for_again(server: FakeOpenAI, judged: Ask) -> None:

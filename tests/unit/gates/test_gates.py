@@ -312,7 +312,10 @@ def test_the_way_out_is_a_share_that_is_large_enough(
     samples = [lacking(str(at), "errors") for at in range(missing)]
     samples += scored(*[1.0] * (of - missing))
     found = check(result, {"unscored": 0.0}, samples)["unscored"]
-    assert found.message.endswith(f"; 'gates: {{unscored: {{f1: {share}}}}}' would allow it")
+    assert found.message.endswith(
+        "; look at why f1 is missing; if that is in order, "
+        f"'gates: {{unscored: {{f1: {share}}}}}' would allow it"
+    )
 
 
 def test_no_advice_makes_a_useless_run_green(result: Result) -> None:

@@ -271,7 +271,7 @@ function waysToAllow(state, expected, samples) {
   const tooMany = shares.filter(({ share }) => share > MOST_ADVISED).map(({ name }) => name);
   if (tooMany.length) return say("too_many_to_allow", { names: tooMany.join(", ") });
   const listed = shares.map(({ name, share }) => `${name}: ${share}`).join(", ");
-  return say("share_to_allow", { shares: listed });
+  return say("share_to_allow", { names: shares.map((one) => one.name).join(", "), shares: listed });
 }
 
 function checkSlices(state, gate, samples) {

@@ -20,7 +20,9 @@ const WORDS = {
     missing_row: "row",
     missing_answer: "answer",
     metric_missing: "{name} is missing in {n} of {of} samples",
-    share_to_allow: "; 'gates: {unscored: {{shares}}}' would allow it",
+    share_to_allow:
+      "; look at why {names} is missing; if that is in order, " +
+      "'gates: {unscored: {{shares}}}' would allow it",
     too_many_to_allow: "; too many to allow: look at what {names} failed for",
     nothing_judged: "no sample has a {name}: its threshold judged nothing",
     rows_to_allow: "; 'dataset.on_invalid: skip' with the gate 'invalid' allows invalid rows",
@@ -32,6 +34,7 @@ const WORDS = {
     fault_shape: "not the shape asked for",
     fault_verdicts: "verdicts that cannot be",
     fault_declined: "refused to answer",
+    fault_late: "not in time, alone in flight",
     no_slices: "there are no slices to look at",
     failed_slices: "{n} of {of} values of {field}: {list}",
     all_slices: "all {of} values of {field}, worst {worst}",
@@ -357,7 +360,9 @@ const WORDS = {
     missing_row: "有效数据行",
     missing_answer: "回答",
     metric_missing: "{of} 个样本中有 {n} 个缺少 {name}",
-    share_to_allow: "；如允许缺失，可设置 'gates: {unscored: {{shares}}}'",
+    share_to_allow:
+      "；请先查看 {names} 缺失的原因；若属正常，可设置 " +
+      "'gates: {unscored: {{shares}}}'",
     too_many_to_allow: "；缺失过多，不宜放行：请查看 {names} 出错的原因",
     nothing_judged: "所有样本都没有 {name} 分数：其阈值未起作用",
     rows_to_allow: "；如允许无效行，可设置 'dataset.on_invalid: skip' 和门禁 'invalid'",
@@ -369,6 +374,7 @@ const WORDS = {
     fault_shape: "格式不符",
     fault_verdicts: "判定值不可能",
     fault_declined: "拒绝回答",
+    fault_late: "无其他请求时仍超时",
     no_slices: "没有可供检查的分组",
     failed_slices: "{field} 的 {of} 个取值中 {n} 个未通过：{list}",
     all_slices: "{field} 的 {of} 个取值均通过，最差为 {worst}",

@@ -213,7 +213,8 @@ def test_a_server_that_hangs_is_left_after_the_timeout(server: FakeOpenAI, ask: 
     assert time.monotonic() - began < 20.0
     assert isinstance(error, CallTimeoutError)
     assert str(error).endswith(
-        "no answer in time (timeout_s is 0.2); raise judge.timeout_s, or lower judge.concurrency"
+        "no answer in time (timeout_s is 0.2), though no other request was in flight; raise "
+        "judge.timeout_s, or write a smaller judge.max_tokens"
     )
 
 

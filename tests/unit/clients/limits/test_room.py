@@ -17,7 +17,13 @@ def test_one_crowd_that_times_out_halves_once() -> None:
     assert not room.halve(time.monotonic(), 3)  # nothing was answered since it was sent
     assert room.limit == 1
     room.add_success()
-    assert not room.halve(began, 1)  # alone: no queue of ours
+    assert not room.was_alone(began, 1)  # others were sent with it
+    assert not room.halve(began, 1)
+    began = time.monotonic()
+    assert room.was_alone(began, 1)
+    assert not room.was_alone(began, 2)
+    room.add_success()
+    assert not room.was_alone(began, 1)  # it may have waited for that one
 
 
 def test_the_limit_grows_again_slowly_up_to_what_was_asked_for() -> None:
