@@ -69,10 +69,13 @@ def test_no_style_of_traceback_shows_one(project: Project, option: str) -> None:
     result.stdout.fnmatch_lines(["FAILED qa.rageval.yaml::wrong*em 0.0000 < 1.0000"])
 
 
+GATE = "gate:witness.mean"
+
+
 @pytest.mark.parametrize(
     ("args", "shown"),
     [
-        (("--collect-only", "-q"), ["qa.rageval.yaml::a", "qa.rageval.yaml::b", ""]),
+        (("--collect-only", "-q"), [f"qa.rageval.yaml::{one}" for one in ("a", "b", GATE)]),
         (("--collect-only",), ["*<ScenarioFile qa.rageval.yaml>*", "*<SampleItem a>*"]),
         (("--setup-plan",), ["*qa.rageval.yaml::a*", "*qa.rageval.yaml::b*"]),
         (("--fixtures",), ["rag_sample *"]),
@@ -82,7 +85,7 @@ def test_no_style_of_traceback_shows_one(project: Project, option: str) -> None:
 def test_what_only_looks_scores_nothing(
     project: Project, args: tuple[str, ...], shown: list[str]
 ) -> None:
-    """[A2, E13] It shows the cases, and no gates, which are no items; no folder is written."""
+    """[A2, E13] It shows the cases; gates where it only collects (E28). No folder is written."""
     result = project.pytest(*args)
     assert result.ret == pytest.ExitCode.OK
     result.stdout.fnmatch_lines(shown, consecutive="-q" in args)

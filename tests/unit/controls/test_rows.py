@@ -356,7 +356,8 @@ def test_a_file_with_too_few_rows_is_refused(tmp_path: Path) -> None:
     """With 3 and 3 and one slip, a judge that draws yes or no passes in 7 of 64 runs."""
     _file(tmp_path, [*_lines(6, "high"), *_lines(5, "low")])
     assert _refused(tmp_path) == [
-        "controls.jsonl: metric 'tone' has 6 high and 5 low; a metric needs 6 rows or more with "
+        "controls.jsonl: metric 'tone' has 6 different high and 5 different low; "
+        "a metric needs 6 rows or more with "
         "expect: high, and as many with expect: low: with fewer, a judge that guesses passes too "
         "often"
     ]
@@ -371,3 +372,10 @@ def test_a_file_that_is_not_there_is_named_where_the_scenario_names_it(tmp_path:
         "Did you mean 'control.jsonl'?"
     )
     assert _refused(tmp_path) == [message]
+
+
+def test_the_same_row_six_times_is_one_row(tmp_path: Path) -> None:
+    """F12: the judge is asked one question, whose reply the cache gives six times."""
+    _file(tmp_path, [*_lines(6, "high"), *_lines(1, "low") * 6])
+    (problem,) = _refused(tmp_path)
+    assert "has 6 different high and 1 different low" in problem
