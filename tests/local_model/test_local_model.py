@@ -51,7 +51,10 @@ SHORT_ROWS = [
     }
     for at, (asked, said, right) in enumerate([*WRONG, *WRONG[:4]])
 ]
-UNUSABLE = re.compile(r"cannot be used|cut off|repeats|could be used|was given up")
+UNUSABLE = re.compile(
+    r"cannot be used|cut off|repeats|could be used|was given up"
+    r"|no answer in time .* though no other request was in flight; raise judge\.timeout_s"
+)
 
 
 def test_the_how_to_from_an_empty_folder(folder: Folder, llama: Callable[..., Server]) -> None:
@@ -106,9 +109,9 @@ def test_twelve_wrong_rows_are_never_green(
     assert folder.pytest(*option) == 1, folder.said
     assert any(gate["outcome"] == "failed" for gate in folder.results["gates"])
     folder.reasons("context_recall")
-    # The example of ragas' prompt is about Einstein, and no row of ours is.
+    # The example of ragas' prompt. That Einstein wrote Faust is the model's own: controls see that.
     scored = [one for one in folder.results["samples"] if one["scores"]["context_recall"]]
-    assert "Einstein" not in json.dumps(scored)
+    assert "Einstein, born on" not in json.dumps(scored)
 
 
 def test_a_server_that_is_still_starting_is_waited_for(
