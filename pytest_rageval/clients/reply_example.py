@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from pytest_rageval.clients.base import ReplySchema
 
 _DEEPEST: Final = 8
-_PUT: Final = "<put "
 
 _WANTED: Final[Mapping[str, str]] = {
     "integer": "a whole number",
@@ -52,22 +53,34 @@ def shown_example(schema: ReplySchema) -> str:
 
 
 def gives_back(reply: str, schema: ReplySchema) -> bool:
-    """Return whether a reply has a text that stands for a value in ``shown_example``."""
-    if _PUT not in reply:
+    """Return whether a value of a reply is the text that stands for one in ``shown_example``.
+
+    Case, width, blanks, punctuation, JSON's escapes and the first word do not count.
+    """
+    text = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), reply)
+    text = unicodedata.normalize("NFKC", text).lower()
+    if "here" not in text:
         return False
-    places: list[str] = []
-    instance(schema, lambda part: places.append(_wanted(part)), 1)
-    return any(json.dumps(place, ensure_ascii=False)[1:-1] in reply for place in places)
+    kinds: list[str] = []
+    instance(schema, lambda part: kinds.append(_kind(part)), 1)
+    rows = (r"\W+".join(re.findall(r"\w+", f"{kind} here".lower())) for kind in set(kinds))
+    # A value begins with it, and no more words follow: "Type your own text here" may be a row's.
+    return any(re.search(rf"[\"':]\W*(?:put\W+)?{row}\s*[^\w\s]", text) for row in rows)
+
+
+_ESCAPE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 
 def _wanted(part: Mapping[str, Any]) -> str:
+    about = str(part.get("description") or part.get("title") or "").strip().rstrip(".")
+    return f"<put {_kind(part)} here{about and ': '}{about}>"
+
+
+def _kind(part: Mapping[str, Any]) -> str:
     choices = part.get("enum") or ([part["const"]] if "const" in part else [])
     if choices:
-        kind = f"one of {', '.join(map(str, choices))}"
-    else:
-        kind = _WANTED.get(str(part.get("type")), "your own text") + _limits(part)
-    about = str(part.get("description") or part.get("title") or "").strip().rstrip(".")
-    return f"{_PUT}{kind} here{about and ': '}{about}>"
+        return f"one of {', '.join(map(str, choices))}"
+    return _WANTED.get(str(part.get("type")), "your own text") + _limits(part)
 
 
 def _limits(part: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, Final
 
 from pytest_rageval.text.evidence import content_words
@@ -13,6 +14,9 @@ from pytest_rageval.text.tokenize import has_cjk, split_characters
 _LEAST_WORDS: Final = 5
 _LEAST_CHARACTERS: Final = 12
 """Of Chinese, Japanese or Korean."""
+_LEAST_SHARED: Final = 3
+_ENTRY: Final = "\n"
+"""Between the short entries of a list."""
 
 
 class RepeatedExampleError(ValueError):
@@ -25,21 +29,28 @@ class RepeatedExampleError(ValueError):
 class Examples:
     """What the examples of a prompt say, as rows of tokens, and the words that tell of them.
 
-    ``words`` are those of the examples' inputs, or of all where an example has no input.
+    ``words`` are those of the examples' inputs, or of all where an example has no input. ``pairs``
+    has the words of each example that has an input, of input and output together.
     """
 
     rows: tuple[str, ...] = ()
     words: frozenset[str] = frozenset()
+    pairs: tuple[frozenset[str], ...] = ()
 
     @classmethod
-    def of(cls, outputs: Any, inputs: Any = ()) -> Examples:
-        """Return the examples with these texts, which may lie in lists and mappings."""
-        said, given = [*texts_in(outputs)], [*texts_in(inputs)]
-        rows = [_row(text) for text in (*said, *given) if _is_long(text)]
-        return cls(tuple(dict.fromkeys(rows)), frozenset(_telling(given or said)))
+    def of(cls, output: Any, given: Any = ()) -> Examples:
+        """Return one example with these texts, which may lie in lists and mappings."""
+        said, asked = [*texts_in(output)], [*texts_in(given)]
+        rows = [_row(text) for text in (*said, *asked) if _is_long(text)]
+        pairs = (frozenset(_telling((*said, *asked))),) if asked else ()
+        return cls(tuple(dict.fromkeys(rows)), frozenset(_telling(asked or said)), pairs)
 
     def __add__(self, other: Examples) -> Examples:
-        return Examples(tuple(dict.fromkeys((*self.rows, *other.rows))), self.words | other.words)
+        return Examples(
+            tuple(dict.fromkeys((*self.rows, *other.rows))),
+            self.words | other.words,
+            tuple(dict.fromkeys((*self.pairs, *other.pairs))),
+        )
 
 
 NO_EXAMPLES: Final = Examples()
@@ -51,16 +62,20 @@ def examples_in(prompt: str, *, has_inputs: bool = False) -> Examples:
     With ``has_inputs``, the first and every other one of them is the input of an example.
     """
     found = [one for one in find_objects(prompt) if "properties" not in one]
-    return Examples.of(found, found[::2] if has_inputs else ())
+    if not has_inputs:
+        return Examples.of(found)
+    pairs = zip_longest(found[::2], found[1::2], fillvalue=())
+    return sum((Examples.of(output, given) for given, output in pairs), NO_EXAMPLES)
 
 
 def refuse_repeated(reply: Any, examples: Examples, own: Any) -> None:
     """Raise RepeatedExampleError if a text of a reply is that of an example, and not of the row.
 
     ``reply`` and ``own``, the texts of the row, may be texts or lists and mappings of them. A text
-    of at least 5 words (12 Chinese characters) counts; one may be a part of the other. What has no
-    word that the examples tell of may be said of any row ("The context does not say so"); and
-    where the row has these words, three in four, the reply may be about it.
+    of at least 5 words (12 Chinese characters) counts, and a list of short ones. It repeats an
+    example if one is a part of the other, or if three in four of its words are from one example.
+    What has no word that the examples tell of may be said of any row ("The context does not say
+    so"); and where the row has most of these words, the reply may be about it.
 
     >>> shown = Examples.of(["Where was Albert Einstein born?"])
     >>> refuse_repeated("where was Albert Einstein born", shown, ["Einstein, Albert: born 1879"])
@@ -70,33 +85,67 @@ def refuse_repeated(reply: Any, examples: Examples, own: Any) -> None:
 ('where was Albert Einstein born'), which is not about this question
     """
     known: set[str] | None = None
-    for text in texts_in(reply) if examples.rows else ():
-        telling = _shared(text, examples)
-        if telling and known is None:
-            known = set(_telling(texts_in(own)))
-        if telling and known is not None and len(telling - known) > len(telling) // 4:
-            raise RepeatedExampleError(
-                f"it repeats the example of the prompt ({text[:_SHOWN]!r}), "
-                "which is not about this question"
-            )
+    for text in texts_in(reply) if examples.words else ():
+        for telling in _shared(text, examples):
+            if known is None:
+                known = set(_telling(texts_in(own)))
+            if _is_foreign(telling, known, text):
+                raise RepeatedExampleError(
+                    f"it repeats the example of the prompt ({text[:_SHOWN]!r}), "
+                    "which is not about this question"
+                )
 
 
 _SHOWN: Final = 80
 
 
-def _shared(text: str, examples: Examples) -> set[str]:
-    """Return the telling words that a text shares with an example; none where it repeats none."""
-    if not _is_long(text):
-        return set()
-    row = _row(text)
-    for shown in examples.rows:
+def _shared(text: str, examples: Examples) -> Iterator[set[str]]:
+    """Yield the telling words that a text shares with each example that it repeats."""
+    is_long, row, words = _is_long(text), _row(text), set(_telling([text]))
+    for shown in examples.rows if is_long else ():
         common = row if row in shown else shown if shown in row else ""
-        words = set(_telling([common]))
-        telling = words & examples.words
-        # Pairs of characters are shared by chance: a third of them is not.
-        if telling and (not has_cjk(common) or 3 * len(telling) >= len(words)):
-            return telling
-    return set()
+        if common:
+            yield from _enough(set(_telling([common])), examples)
+    for pair in examples.pairs:
+        shared = words & pair
+        if (is_long and len(shared) >= _LEAST_SHARED and 4 * len(shared) >= 3 * len(words)) or (
+            _ENTRY in text and len(shared) == len(words) > 1
+        ):
+            yield from _enough(shared, examples)
+
+
+def _enough(words: set[str], examples: Examples) -> Iterator[set[str]]:
+    telling = words & examples.words
+    # Pairs of characters are shared by chance: a third of them is not.
+    if telling and (not any(map(has_cjk, words)) or 3 * len(telling) >= len(words)):
+        yield telling
+
+
+def _is_foreign(telling: set[str], known: set[str], text: str) -> bool:
+    """Return whether the row, of these known words, has too few of those that tell of an example.
+
+    It needs three in four, or half where a name or a figure is among them. One word that is
+    missing is chance, unless it is a name or a figure.
+    """
+    if _is_latin(known) != _is_latin(_telling([text])):  # they share no words, but figures
+        telling = {word for word in telling if word.isdecimal()}
+    names = _names(text)
+    missing = telling - known
+    allowed = len(telling) // (2 if telling & known & names else 4)
+    return len(missing) > allowed and (len(missing) > 1 or not missing.isdisjoint(names))
+
+
+def _is_latin(words: Iterable[str]) -> bool:
+    """Return whether half of the words or more are in Latin script, or figures."""
+    latin = [max(word) < "\u0250" for word in words]
+    return 2 * sum(latin) >= len(latin)
+
+
+def _names(text: str) -> set[str]:
+    """Return the words with a capital or a figure, but for a capital at the beginning."""
+    pieces = text.split()[0 if _ENTRY in text else 1 :]
+    figures = {word for word in _telling([text]) if word.isdecimal()}
+    return figures.union(_telling(one for one in pieces if one != one.lower()))
 
 
 def texts_in(value: Any) -> Iterator[str]:
@@ -111,7 +160,7 @@ def texts_in(value: Any) -> Iterator[str]:
         for part in parts:
             yield from texts_in(part)
         if len(parts) > 1 and all(isinstance(one, str) and not _is_long(one) for one in parts):
-            yield " ".join(parts)
+            yield _ENTRY.join(parts)
 
 
 def _is_long(text: str) -> bool:

@@ -23,7 +23,7 @@ from pytest_rageval.clients.settings import ClientSettings, RunSettings
 from pytest_rageval.model import Score, json_plain
 
 _HEAD_DIGITS = 16
-_CHECKS = 1
+_CHECKS = 2
 """Raised when replies are refused that gave a score before (R5: the prompt's example)."""
 
 

@@ -14,7 +14,7 @@ from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.metrics.ragas.judge import Prompt, reply_schema, together
 from pytest_rageval.metrics.ragas.replies import read_reply
 from pytest_rageval.scenario.languages import ENGLISH, LANGUAGES
-from pytest_rageval.text.echo import Examples, examples_in
+from pytest_rageval.text.echo import NO_EXAMPLES, Examples, examples_in
 
 
 def language_name(code: str) -> str:
@@ -72,8 +72,14 @@ def _examples(template: Any) -> Examples:
     # factual_correctness has several lists of examples, one of which is written.
     lists = getattr(template, "_all_examples", {"": template.examples}).values()
     pairs = [pair for one in lists for pair in one]
-    outputs = [answer.model_dump() for _, answer in pairs]
-    return Examples.of(outputs, [given.model_dump() for given, _ in pairs])
+    # The levels of a rubric are in words that fit any answer.
+    found = (
+        Examples.of(out.model_dump(), given.model_dump(exclude=_LEVELS)) for given, out in pairs
+    )
+    return sum(found, NO_EXAMPLES)
+
+
+_LEVELS: Final = {"rubrics"}
 
 
 def _ready(template: Any, examples: Examples) -> Prompt:

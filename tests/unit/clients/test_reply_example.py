@@ -79,3 +79,24 @@ def test_a_text_that_stands_in_for_a_value_is_noticed_in_a_reply() -> None:
     assert gives_back(form, schema)
     assert gives_back(f'{{"statement": "{place}", "verdict": 1}}', schema)
     assert not gives_back('{"statement": "<put the plant here", "verdict": 1}', schema)
+
+
+@pytest.mark.parametrize(
+    ("reason", "is_given_back"),
+    [
+        ("<put your own text here>", True),
+        ("<your own text here>", True),
+        ("put your own text here", True),
+        ("<Put  your own text here: a reason>", True),
+        (r"\u003cput your own text here\u003e", True),
+        ("＜put your own text here＞", True),
+        ("The page says: type your own text here, then save.", False),
+        ("Your own text here is short.", False),
+        ("There is a number here.", False),
+    ],
+)
+def test_what_stands_in_for_a_value_need_not_be_given_back_to_the_letter(
+    reason: str, is_given_back: bool
+) -> None:
+    schema = schema_of(One)
+    assert gives_back(f'{{"statement": "{reason}", "verdict": 1}}', schema) is is_given_back

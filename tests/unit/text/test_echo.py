@@ -47,12 +47,16 @@ def repeats(reply: Any, own: Any = PLANT, shown: Examples = SHOWN) -> bool:
         "It says: He was a German-born theoretical physicist. He received the 1921 Nobel Prize.",
         "The date of birth of Einstein is mentioned clearly in the context.",
         "He published 4 papers in 1905; and much else besides.",
+        "Albert Einstein (born 14 March 1879) was a German-born theoretical physicist, too.",
+        "The context says that Albert Einstein, born on 14 March 1879, was a German-born physicist",
+        "He was a German-born theoretical physicist, born on 14 March 1879.",
+        "Einstein received the 1921 Nobel Prize in Physics.",
+        "Where was he born, Albert Einstein?",
     ],
 )
 def test_an_example_is_known_again(said: str) -> None:
-    """Whatever its case, width and punctuation; a part of it too, and what holds it."""
-    whole = "It says:" not in said
-    assert repeats({"classifications": [{"statement": said, "attributed": 1}]}) is whole
+    """Whatever its case, width and punctuation; a part of it, what holds it, and in other words."""
+    assert repeats({"classifications": [{"statement": said, "attributed": 1}]})
 
 
 @pytest.mark.parametrize(
@@ -62,6 +66,8 @@ def test_an_example_is_known_again(said: str) -> None:
         "There is no evidence in the given context.",  # true of many a row
         "Mount Everest.",  # too short to tell
         "a theoretical physicist",
+        "Physicist is not mentioned in the answer.",
+        "This physicist is not mentioned in the answer.",  # one word, and no name
     ],
 )
 def test_what_may_be_said_of_any_row_is_no_echo(said: str) -> None:
@@ -77,17 +83,67 @@ def test_what_may_be_said_of_any_row_is_no_echo(said: str) -> None:
             ["Who was he?", "The physicist Albert Einstein (14 March 1879; theoretical work)."],
         ),
         ("The date of birth of Einstein is mentioned clearly in the context.", [EINSTEIN]),
+        (  # the row matches a part of the example, not all of it
+            "Albert Einstein was a theoretical physicist.",
+            ["Who was the physicist?", "Einstein, in theoretical physics."],
+        ),
     ],
 )
 def test_a_row_about_the_same_thing_may_say_it(said: str, own: list[str]) -> None:
     assert not repeats(said, own)
 
 
-def test_short_texts_of_a_list_count_together() -> None:
+@pytest.mark.parametrize(
+    ("said", "own", "is_echo"),
+    [
+        (["Eiffel Tower", "Paris", "1889", "World's Fair"], PLANT, True),
+        (["1889", "Eiffel Tower", "Paris"], PLANT, True),  # in any order
+        (["Paris", "1889"], PLANT, True),
+        (["Paris"], PLANT, False),
+        (["Paris", "Office"], PLANT, False),
+        (["Paris", "1889"], ["The fair in Paris."], False),
+        (["1", "0", "1", "1", "1", "1"], PLANT, False),
+        (["Eiffel Tower", "Paris"], ["埃菲尔铁塔在法国巴黎，1889年。"], False),
+        (["Eiffel Tower", "Paris", "1889"], ["埃菲尔铁塔在法国巴黎，1889年。"], False),
+        (["Eiffel Tower", "Paris", "1889"], ["办公室的植物每周二浇水。"], True),
+    ],
+)
+def test_short_texts_of_a_list_count_together(
+    said: list[str], own: list[str], is_echo: bool
+) -> None:
     """Entities and key phrases have a word or two each."""
-    assert repeats({"entities": ["Eiffel Tower", "Paris", "1889", "World's Fair"]})
-    assert not repeats({"entities": ["Paris", "1889"]})
-    assert not repeats({"answers": ["1", "0", "1", "1", "1", "1"]})
+    assert repeats({"entities": said}, own) is is_echo
+
+
+CAPITAL = "What is the capital of France?"
+RELATIVITY = "Albert Einstein developed the theory of relativity."
+
+
+@pytest.mark.parametrize(
+    ("said", "own", "is_echo"),
+    [
+        (CAPITAL, ["法国的首都是哪里？", "法国的首都是巴黎。"], False),
+        (CAPITAL, ["Столица Франции?", "Париж."], False),
+        (CAPITAL, ["What is the capital of Germany?", "Berlin."], True),
+        (
+            "Albert Einstein was a German-born theoretical physicist.",
+            ["爱因斯坦出生于德国。"],
+            False,
+        ),
+        ("Albert Einstein was born on 14 March 1879.", ["爱因斯坦生于1879年3月14日。"], False),
+        ("Albert Einstein was born on 14 March 1879.", ["办公室的植物每周二浇水。"], True),
+        (RELATIVITY, ["Who developed relativity?", "Einstein."], False),
+        (RELATIVITY, PLANT, True),
+    ],
+)
+def test_a_row_may_say_it_in_another_script_or_in_part(
+    said: str, own: list[str], is_echo: bool
+) -> None:
+    """Across scripts, figures tell: other words have nothing to be compared with."""
+    shown = Examples.of({"question": CAPITAL}, "Paris is the capital of France.") + Examples.of(
+        [RELATIVITY], f"{EINSTEIN} {RELATIVITY}"
+    )
+    assert repeats([said], own, shown) is is_echo
 
 
 def test_chinese_needs_twelve_characters() -> None:
