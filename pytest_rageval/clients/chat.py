@@ -182,6 +182,7 @@ class CachedChat:
 
         Its reply may be ``longer`` times what is usual when it is sent, or as long as it likes.
         """
+
         def send() -> Awaitable[Reply]:
             nonlocal request
             # At once for every call that waits: each loop would take the whole time-out else.
