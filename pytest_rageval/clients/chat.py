@@ -182,11 +182,12 @@ class CachedChat:
 
         Its reply may be ``longer`` times what is usual when it is sent, or as long as it likes.
         """
-        alone = patience.alone
 
         def send() -> Awaitable[Reply]:
             nonlocal request
-            if patience.alone > alone and longer and self._settings.max_tokens is None:
+            # At once for every call that waits: each loop would take the whole time-out else.
+            if self._call.was_late_alone and longer and self._settings.max_tokens is None:
+                self._call.was_late_alone = False
                 self._most_tokens = min(self._most_tokens, SHORT_TOKENS)
             limit = longer and longer * self._most_tokens
             request = replace(request, max_tokens=limit)

@@ -47,6 +47,8 @@ class LimitedCall:
         unusable: UnusableReplies,
     ) -> None:
         self.unusable = unusable
+        self.was_late_alone = False
+        """Whether a request timed out alone in flight; for a caller to act on, and to unset."""
         self._limits = limits
         self._retry = retry
         self._ledger = ledger
@@ -101,8 +103,9 @@ class LimitedCall:
             try:
                 with self._limits.pausing(patience), self._ledger.waiting():
                     answer = await send()
-            except CallTimeoutError:  # the server has worked on it, nobody knows how long
+            except CallTimeoutError as late:  # the server has worked on it, nobody knows how long
                 self._count_lost(estimate)
+                self.was_late_alone |= late.is_alone
                 raise
             usage = self._priced(answer.usage)
             self._ledger.count(usage)

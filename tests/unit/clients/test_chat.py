@@ -438,6 +438,22 @@ def test_a_loop_that_is_alone_is_asked_for_less(
     assert [seen.body.get("max_tokens") for seen in server.chats] == [2048, 256, 256]
 
 
+def test_those_that_wait_behind_a_loop_are_asked_for_less(
+    server: FakeOpenAI, settings: Settings, within: Within
+) -> None:
+    """[R1] One of five loops takes the whole time-out, not each."""
+    server.options.answer = lambda body: '{"score": "' + "It is so. " * 200
+    server.then("hang", *["length"] * 5)
+
+    async def work(clients: Clients) -> list[Any]:
+        chat = clients.chat(settings(timeout_s=0.3, concurrency=1))
+        asked = (question(chat, f"{n}") for n in range(5))
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    assert all(isinstance(one, TruncatedError) for one in within(work))
+    assert [seen.body.get("max_tokens") for seen in server.chats] == [2048] + [256] * 5
+
+
 def test_a_reply_longer_than_after_a_time_out_is_not_lost(
     server: FakeOpenAI, settings: Settings, within: Within
 ) -> None:
