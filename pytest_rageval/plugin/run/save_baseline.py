@@ -59,7 +59,10 @@ class BaselineSaver:
             return self._failure(reason)
         red = ", ".join(_failures(result, broken))
         if not red:
-            return None
+            untested = next(_judges(result, passed=None), "")
+            return (
+                self._failure(untested) if untested and not self._run_paths.saves_failed else None
+            )
         is_compared = path.resolve() in self._compared(result.info)
         if self._run_paths.saves_failed and not is_compared:
             return None
@@ -90,7 +93,7 @@ class BaselineSaver:
                 f"To replace it all the same: --rag-save-failed {self.name}; to keep it: another "
                 "name, here and in 'compare'"
             )
-        yield from _doubtful_judges(result)
+        yield from _judges(result, passed=False)
         if left_out := [gate.name for gate in result.gates if gate.message.startswith(DESELECTED)]:
             yield f"gate {', '.join(left_out)} was deselected"
 
@@ -128,8 +131,9 @@ def _failures(result: ScenarioResult, broken: int) -> Iterator[str]:
             yield f"gate {gate.name}"
 
 
-def _doubtful_judges(result: ScenarioResult) -> Iterator[str]:
+def _judges(result: ScenarioResult, *, passed: bool | None) -> Iterator[str]:
+    """Yield which judges did not pass their control rows, or (None) were not tested."""
     for name, verdict in result.controls.items():
-        if verdict.is_doubtful:
-            does = "did not pass" if verdict.passed is False else "was not tested by"
-            yield f"control rows: the judge of {name} {does} them"
+        if verdict.is_doubtful and verdict.passed is passed:
+            how = "was not tested by" if passed is None else "did not pass"
+            yield f"control rows: the judge of {name} {how} them"
