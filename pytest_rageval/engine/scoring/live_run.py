@@ -112,12 +112,16 @@ class LiveRun:
         """Wait for the control rows that are left when this process has no samples any more.
 
         With a budget, samples come first: the last of several processes asks the rows of all
-        ``plans`` whose judges any of them has asked.
+        ``plans`` whose judges any of them has asked. What only this one knows does not wait.
         """
         self.settle(meanwhile)
         run = self.settings
         if run.budget_usd is None or run.processes == 1 or run.shared_dir is None:
             return
+        plans = list(plans)
+        for one in self._scenarios.values():
+            if one.nodeid not in {plan.info.nodeid for plan in plans}:  # of test functions
+                one.settle(meanwhile)
         asked = {one.nodeid for one in self._scenarios.values() if one.is_judged}
         run.shared_dir.mkdir(parents=True, exist_ok=True)
         mark = run.shared_dir / f"settled-{os.getpid()}"
