@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from typing import Any
 
 from pytest_rageval.model import ScenarioResult
@@ -11,11 +11,10 @@ from pytest_rageval.notebooks.columns import columns_of
 from pytest_rageval.notebooks.frames import frame_of
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class EvaluationResult(ScenarioResult):
+class EvaluationResult(ScenarioResult, frozen=True):
     """A result with ``to_frame``; notebooks show its means, gates and worst samples."""
 
-    library: str = field(default="", compare=False)
+    library: str = ""
     """The library of the data frame that the rows came from, as ``pandas``; empty without one."""
 
     @classmethod

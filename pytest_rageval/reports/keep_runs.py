@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -106,11 +106,9 @@ def _is_run(folder: Path) -> bool:
 def _scenario_path(folder: Path) -> str | None:
     """Return which scenario file a run is of, None where its results do not say."""
     try:
-        scenario = read_head(folder / "results.json")["scenario"]
-    except (OSError, ValueError, LookupError, TypeError):
+        return read_head(folder / "results.json").scenario.path
+    except (OSError, ValueError):
         return None
-    found = scenario.get("path") if isinstance(scenario, Mapping) else None
-    return found if isinstance(found, str) else None
 
 
 def _foreign(folder: Path) -> str:

@@ -16,6 +16,7 @@ from pytest_rageval.model import (
     SampleResult,
     ScenarioInfo,
     answer_digest,
+    finite_ends,
 )
 
 
@@ -75,7 +76,7 @@ class Scale:
 def column_of(info: ScenarioInfo, metric: str) -> MetricColumn:
     """Return the column of a metric, or of the weighted score."""
     if metric == WEIGHTED_SCORE:
-        return MetricColumn(WEIGHTED_SCORE, range=info.weighted_range)
+        return MetricColumn(WEIGHTED_SCORE, ends=finite_ends(info.weighted_range))
     return next(column for column in info.metrics if column.name == metric)
 
 

@@ -16,7 +16,7 @@ from pytest_rageval.errors import RagevalError, shorten, unknown_name
 from pytest_rageval.gates.base import is_scenario_gate
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions
 from pytest_rageval.metrics.notation import NotationError, parse_notation
-from pytest_rageval.model import RETRIEVAL, TARGET, WEIGHTED_SCORE, MetricColumn
+from pytest_rageval.model import RETRIEVAL, TARGET, WEIGHTED_SCORE, MetricColumn, finite_ends
 from pytest_rageval.redaction import shown_option
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.metric_specs import MetricSpec
@@ -130,7 +130,7 @@ def _metric(
         return None
     column = MetricColumn(
         name,
-        range=info.range,
+        ends=finite_ends(info.range),
         higher_is_better=info.higher_is_better,
         version=info.version,
         definition=_definition_text(definition, info, options) + _by_whom(binding, info),

@@ -17,6 +17,7 @@ from pytest_rageval.engine.scoring.cost import cost_of
 from pytest_rageval.model import Bound, Case, InvalidRow
 from pytest_rageval.plugin.child.output import end_with_parent, is_worker, write_line
 from pytest_rageval.plugin.run.items import case_of
+from pytest_rageval.text.codec import plain
 
 _MOST_DOCUMENTS = 1000
 
@@ -75,7 +76,7 @@ def outline(plan: Plan, cases: Iterable[Case]) -> dict[str, Any]:
         "asks": _asked(plan),
         "cost": cost_of(plan, cases),
         "warnings": list(info.warnings),
-        "info": replace(info, snapshot="", baselines={}).to_dict(),
+        "info": plain(replace(info, snapshot="", baselines={})),
     }
 
 

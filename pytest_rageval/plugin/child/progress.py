@@ -6,7 +6,6 @@ import math
 import time
 from collections import Counter
 from collections.abc import Sized
-from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +16,8 @@ from pytest_rageval.plugin.child.output import end_with_parent, is_worker, write
 from pytest_rageval.plugin.run.contests import CONTESTS
 from pytest_rageval.plugin.run.gate_reports import GateItem
 from pytest_rageval.plugin.run.run_files import WRITTEN
+from pytest_rageval.reports.write_variants import ranking_dict
+from pytest_rageval.text.codec import plain
 
 EVERY_S: Final = 0.2
 """How often counts are written at most."""
@@ -89,8 +90,8 @@ class Progress:
             named = {"name": result.info.name, "variant": result.info.variant}
             write_line({"event": "result", **named, **found})
         for one in self._config.stash.get(CONTESTS, ()):
-            ranking = None if one.ranking is None else one.ranking.to_dict()
-            gate = None if one.gate is None else asdict(one.gate)
+            ranking = None if one.ranking is None else ranking_dict(one.ranking)
+            gate = None if one.gate is None else plain(one.gate)
             write_line(
                 {"event": "contest", "name": one.info.name, "ranking": ranking, "gate": gate}
             )

@@ -10,15 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from pytest_rageval.errors import Problem, UserError
-from pytest_rageval.model import RANDOM, HumanLabels, ScenarioInfo
+from pytest_rageval.model import RANDOM, HumanLabels, SampleResult, ScenarioInfo
 from pytest_rageval.reports.base import write_atomically
 from pytest_rageval.reports.history import trend_of
 from pytest_rageval.reports.labels.label_pairs import OtherRun, Pairs, other_run
-from pytest_rageval.reports.labels.label_population import (
-    SavedSample,
-    label_row,
-    population,
-)
+from pytest_rageval.reports.labels.label_population import label_row, population
 from pytest_rageval.reports.labels.label_sheet import LabelSheet, sheet_csv
 from pytest_rageval.reports.page.label_page import label_page_chunks
 from pytest_rageval.reports.run_info import run_id
@@ -96,7 +92,7 @@ class _Source:
 
     wanted: Wanted
     run: Path
-    samples: Mapping[str, SavedSample]
+    samples: Mapping[str, SampleResult]
     population: Sequence[Candidate]
     draws: Sequence[DrawRecord]
     other: OtherRun | None

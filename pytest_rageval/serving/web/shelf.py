@@ -7,14 +7,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import convert
+
 from pytest_rageval.model import ScenarioInfo
 from pytest_rageval.reports.history import all_runs
 from pytest_rageval.reports.write_variants import SIDE_BY_SIDE
-from pytest_rageval.results.layout import read_head
+from pytest_rageval.results.layout import gate_dict, read_head
 from pytest_rageval.results.run_point import RunPoint
 from pytest_rageval.run_paths import RunPaths, run_folder
 from pytest_rageval.serving.project import Outline, ScenarioEntry
-from pytest_rageval.serving.saved_runs import causes_of
 from pytest_rageval.serving.variants import read_contest
 from pytest_rageval.serving.verdicts import gate_verdict, joint_verdict, point_verdict
 from pytest_rageval.serving.web.points import file_inside, point_dict
@@ -23,7 +24,6 @@ NO_DETAILS: Final[Mapping[str, Any]] = {"gates": [], "causes": None}
 """What is told of a run that is not there."""
 
 _RESULTS: Final = "results.json"
-_GATE: Final = ("name", "outcome", "observed", "bound", "message")
 
 
 class Shelf:
@@ -83,14 +83,14 @@ class Shelf:
         outline = self._outlines.get(entry.id)
         if outline is None or variant not in outline.figures:
             return None
-        return ScenarioInfo.from_dict(outline.figures[variant]["info"])
+        return convert(outline.figures[variant]["info"], ScenarioInfo)
 
     def details(self, point: RunPoint, entry: ScenarioEntry) -> Mapping[str, Any]:
         """Return the gates of a run and its causes of low answers; none if the file is not ours."""
-        with suppress(OSError, ValueError, LookupError, TypeError):
+        with suppress(OSError, ValueError):
             head = read_head(self.base(entry) / point.folder / _RESULTS)
-            gates = [{key: gate[key] for key in _GATE} for gate in head["gates"]]
-            return {"gates": gates, "causes": causes_of(head)}
+            gates = [gate_dict(gate) for gate in head.gates]
+            return {"gates": gates, "causes": head.causes}
         return NO_DETAILS
 
     def views(self, entry: ScenarioEntry, outline: Outline) -> list[dict[str, Any]]:

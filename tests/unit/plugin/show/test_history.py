@@ -19,6 +19,8 @@ from pytest_rageval.reports.write_run import write_run
 from pytest_rageval.results.run_point import RunPoint
 from pytest_rageval.text.cells import cells
 
+COUNTS = Counts(1, 1, 1, 1, 0, 0, 0, 0, 0)
+
 
 def point(at: int, **means: float | None) -> RunPoint:
     """Return a run with the weighted score and metrics that are named."""
@@ -28,7 +30,7 @@ def point(at: int, **means: float | None) -> RunPoint:
     score = next(iter(means.values()))
     return RunPoint(
         f"s/r{at}", f"r{at}", "s", f"2026-11-{at:02}T09:30:11.5+00:00", True,
-        Counts(1, 1, 1, 1), WeightedSummary(score, 1, 0, None, None), metrics,
+        COUNTS, WeightedSummary(score, 1, 0, None, None), metrics,
     )  # fmt: skip
 
 
@@ -88,7 +90,10 @@ def test_verdicts_gates_and_remarks_of_a_run() -> None:
     good = replace(point(1, em=0.5), gates_passed=2, commit="c0ffee" * 6)
     bad = replace(point(2, em=0.25), gates_failed=1, gates_passed=2, overridden=("a", "b"))
     part = replace(
-        point(3, em=1.0), complete=False, gates_skipped=2, counts=Counts(samples=2, ran=1)
+        point(3, em=1.0),
+        complete=False,
+        gates_skipped=2,
+        counts=replace(COUNTS, samples=2, passed=0),
     )
     lines = list(history_lines([good, bad, part]))
     assert [re.split("  +", line)[2:5] for line in lines[3:6]] == [
