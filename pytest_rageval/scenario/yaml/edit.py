@@ -1,13 +1,14 @@
 """Changing values in the text of a YAML file so that every other character of it stays.
 
-PyYAML says where each value begins; where it ends, comments left out, is found here. Values that
+PyYAML's nodes say where each value begins, its tokens where it ends, comments left out. Values that
 differ are cut out and rewritten. Comments, order, quotes, indentation, line ends and anchors around
-them are not touched. _Positions are numbers of characters from the beginning of the text.
+them are not touched. Places are numbers of characters from the beginning of the text.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,8 +42,7 @@ def edited(text: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     the caller should read the result, and compare.
     """
     try:
-        # PyYAML takes no tab for a blank, as JSON does; only where the values are matters here.
-        root: Any = yaml.compose(text.replace("\t", " "), Loader=yaml.SafeLoader)
+        root: Any = yaml.compose(_for_yaml(text), Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
         raise EditError(str(error).splitlines()[0]) from error
     if not _is_mapping(root):
@@ -50,6 +50,14 @@ def edited(text: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     editor = _Editor(text)
     editor.change_mapping(root, old, new, _Style(flow=bool(root.flow_style)))
     return editor.result()
+
+
+def _for_yaml(text: str) -> str:
+    """Return text with blanks for tabs, which JSON indents with and PyYAML refuses.
+
+    Only where the values are is read from it.
+    """
+    return text.replace("\t", " ")
 
 
 def same(left: Any, right: Any) -> bool:
@@ -167,7 +175,7 @@ class _Editor:
         if entry.is_block:
             # The value is on the lines below its key; a comment after the key stays.
             first = self.where.first_line_of(entry)
-            self.put(first, self.where.after(entry.value), block or "")
+            self.put(first, self.where.after(entry.end), block or "")
             if block is None:
                 self.put(entry.colon, entry.colon, f" {fresh}")
         elif block is None:
@@ -187,7 +195,7 @@ class _Editor:
     ) -> None:
         if fresh:
             lines = "".join(self._lines(name, value, style) for name, value in fresh.items())
-            self._insert_lines(self.where.after_entry(entries[-1]), lines)
+            self._insert_lines(self.where.after(entries[-1].end), lines)
         elif not kept:
             if colon < 0 or not _NO_CONTENT.fullmatch(self.text, colon, entries[0].first):
                 raise EditError("a value with a tag or an anchor")
@@ -197,7 +205,7 @@ class _Editor:
                 first = self.where.line_start(entry.first)
                 if self.text[first : entry.first].strip():
                     raise EditError("a key that does not begin its line")
-                self.put(first, self.where.after_entry(entry), "")
+                self.put(first, self.where.after(entry.end), "")
 
     def _change_flow(
         self,
@@ -239,7 +247,7 @@ class _Editor:
         else:
             indent = " " * node.start_mark.column
             lines = (f"{indent}- {text}{self.newline}" for text in texts)
-            self._insert_lines(self.where.after(node), "".join(lines))
+            self._insert_lines(self.where.after(self.where.end(node)), "".join(lines))
 
     def _add_to_flow(
         self, node: Any, places: Sequence[tuple[int, int]], texts: Sequence[str], by_line: bool
@@ -332,11 +340,14 @@ class _Entry:
         return not self.is_alias and _is_block(self.value)
 
 
-@dataclass(frozen=True, slots=True)
 class _Positions:
     """Finds places in ``text``."""
 
-    text: str
+    def __init__(self, text: str) -> None:
+        self.text = text
+        tokens: list[Any] = list(yaml.scan(_for_yaml(text), Loader=yaml.SafeLoader))
+        self._tokens = [one for one in tokens if one.start_mark.index < one.end_mark.index]
+        self._starts = [token.start_mark.index for token in self._tokens]
 
     def entry(self, key: Any, value: Any) -> _Entry:
         """Return the places of an entry of a mapping; raises EditError for a key with ``?``."""
@@ -373,30 +384,22 @@ class _Positions:
 
     def end(self, node: Any) -> int:
         """Return where the text of a value ends; of a block, without the lines behind it."""
-        end = int(node.end_mark.index)
-        return len(self.text[:end].rstrip()) if _is_literal(node) or _is_block(node) else end
+        token = self._last_token(int(node.end_mark.index))
+        end = int(token.end_mark.index)
+        return len(self.text[:end].rstrip()) if _is_literal(token) else end
 
-    def after_entry(self, entry: _Entry) -> int:
-        """Return where the line after an entry begins."""
-        if entry.is_block or (not entry.is_alias and _is_literal(entry.value)):
-            return self.after(entry.value)
-        return self.next_line(entry.end)
+    def after(self, end: int) -> int:
+        """Return where the next line begins after a value, or an entry, that ends at ``end``."""
+        token = self._last_token(end)
+        if not _is_literal(token):
+            return self.next_line(int(token.end_mark.index))
+        header = _LITERAL_HEADER.match(self.text, token.start_mark.index)
+        keeps_blanks = header is not None and "+" in header.group()
+        last = int(token.end_mark.index)
+        return last if keeps_blanks else self.next_line(len(self.text[:last].rstrip()))
 
-    def after(self, node: Any) -> int:
-        """Return where the line after a block begins: comments behind it are not part of it."""
-        end, leaf = int(node.end_mark.index), _last_leaf(node)
-        if leaf is not None and _is_literal(leaf):
-            header = _LITERAL_HEADER.search(self.text, leaf.start_mark.index)
-            keeps_blanks = header is not None and "+" in header.group()
-            return end if keeps_blanks else self.next_line(len(self.text[:end].rstrip()))
-        if leaf is not None and not _is_empty(leaf):
-            return self.next_line(int(leaf.end_mark.index))
-        while end > 0:
-            first = self.line_start(end - 1)
-            if not _NO_CONTENT.fullmatch(self.text, first, end):
-                break
-            end = first
-        return end
+    def _last_token(self, end: int) -> Any:
+        return self._tokens[bisect_left(self._starts, end) - 1]
 
     def line_start(self, at: int) -> int:
         """Return where the line begins that ``at`` is in."""
@@ -423,21 +426,11 @@ def _is_empty(node: Any) -> bool:
     return bool(node.id == "scalar" and node.start_mark.index == node.end_mark.index)
 
 
-def _is_literal(node: Any) -> bool:
-    """Return whether a value is text on the lines behind a ``|`` or ``>``."""
-    return bool(node.id == "scalar" and node.style in ("|", ">"))
-
-
 def _is_block(node: Any) -> bool:
     """Return whether a value is a mapping or a list on lines of its own."""
     return bool(node.id != "scalar" and not node.flow_style)
 
 
-def _last_leaf(node: Any) -> Any:
-    """Return the scalar or flow that a block ends with, None where that is an alias."""
-    while _is_block(node) and node.value:
-        last = node.value[-1][1] if node.id == "mapping" else node.value[-1]
-        if last.start_mark.index < node.start_mark.index:
-            return None
-        node = last
-    return node
+def _is_literal(token: Any) -> bool:
+    """Return whether a token is text on the lines behind a ``|`` or ``>``."""
+    return getattr(token, "style", None) in ("|", ">")
