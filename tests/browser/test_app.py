@@ -21,7 +21,6 @@ from pytest_rageval.reports.write_run import write_run
 from pytest_rageval.scenario.overrides import Override
 
 pytest.importorskip("aiohttp", reason="the web app needs aiohttp")
-pytest.importorskip("ruamel.yaml", reason="the web app needs ruamel.yaml")
 
 RUN_MS = 60_000  # a pytest child on a busy machine
 EVIL = "<img src=x onerror='window.pwned=1'>"

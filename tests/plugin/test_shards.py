@@ -242,7 +242,7 @@ def test_a_merge_keeps_history_and_saves_a_baseline(ten: Project) -> None:
     found = merge(ten, run_shards(ten, ["1/2", "2/2"]), "--rag-save-failed=main", "-rfE")
     found.stdout.fnmatch_lines(["*baseline main saved*", "FAILED qa.rageval.yaml::q9 - *"])
     assert found.ret == pytest.ExitCode.TESTS_FAILED
-    assert (ten.path / ".rageval" / "history.sqlite").exists()
+    assert (ten.path / ".rageval" / "history.csv").exists()
     again = ten.pytest("--lf", "-q")
     again.assert_outcomes(failed=1, skipped=2)  # q9 alone; the gates are undecided
 

@@ -16,7 +16,6 @@ from web_client import WebClient, served
 from pytest_rageval import evaluate
 
 pytest.importorskip("aiohttp", reason="the web app needs aiohttp")
-pytest.importorskip("ruamel.yaml", reason="the web app needs ruamel.yaml")
 
 SCENARIO = """\
     name: bot  # ours

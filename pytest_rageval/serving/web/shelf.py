@@ -39,8 +39,7 @@ class Shelf:
 
     def points(self, entry: ScenarioEntry) -> Sequence[RunPoint]:
         """Return the runs of a scenario and of its variants, oldest first."""
-        points, _ = all_runs(self.base(entry))
-        return [point for point in points if point.scenario in entry.titles]
+        return [point for point in all_runs(self.base(entry)) if point.scenario in entry.titles]
 
     def baselines(self, entry: ScenarioEntry) -> dict[str, Path]:
         """Return the saved runs of a scenario and of its variants, by what the page calls them."""
@@ -55,7 +54,7 @@ class Shelf:
     def standings(self, entries: Collection[ScenarioEntry]) -> dict[str, dict[str, Any]]:
         """Return by id the last run of each scenario, or the verdict of its variants' last runs."""
         by_base = {
-            base: {point.scenario: point for point in all_runs(base)[0]}
+            base: {point.scenario: point for point in all_runs(base)}
             for base in {self.base(entry) for entry in entries}
         }
         return {entry.id: self._standing(entry, by_base[self.base(entry)]) for entry in entries}

@@ -18,7 +18,7 @@ def test_the_run_of_a_variant_is_called_by_both(tmp_path: Path) -> None:
     """[A24, E20] In the address of its page, too: runs of one session have the same id."""
     plain = {**SCENARIO, "variants": {"one 1": {}, "two": {}}}
     evaluate(plain, variant="one 1", write_to=tmp_path, reports=["html"])
-    [point], _ = all_runs(tmp_path)
+    [point] = all_runs(tmp_path)
     entry = replace(BOT, variants=("one 1", "two"))
     found = point_dict(point, tmp_path, entry)
     assert (found["run"], found["variant"]) == (f"one 1/{point.run_id}", "one 1")
@@ -29,7 +29,7 @@ def test_a_link_to_elsewhere_is_no_page(tmp_path: Path) -> None:
     """[A24] A run folder that somebody else has written may hold one."""
     base = tmp_path / "runs"
     evaluate(SCENARIO, write_to=base, reports=["html"])
-    [point], _ = all_runs(base)
+    [point] = all_runs(base)
     page = page_of(base, point)
     assert page is not None
     assert point_dict(point, base, BOT)["page"] == f"/runs/{BOT.id}/{point.run_id}/report.html"

@@ -14,7 +14,6 @@ from decided_result import decided
 
 from pytest_rageval.model import Counts, MetricSummary, RunInfo, WeightedSummary
 from pytest_rageval.plugin.show.history import history_lines, print_history, sparkline
-from pytest_rageval.reports.history import DATABASE
 from pytest_rageval.reports.write_run import write_run
 from pytest_rageval.results.run_point import RunPoint
 from pytest_rageval.text.cells import cells
@@ -169,30 +168,6 @@ def test_where_nothing_ran_it_says_so(tmp_path: Path, capsys: pytest.CaptureFixt
     assert print_history(base, "") == 0
     assert capsys.readouterr().out == f"no runs in {base} (--rag-output names another folder)\n"
     assert not base.exists()
-
-
-@pytest.mark.parametrize(
-    ("keep", "said"),
-    [(5000, "history.sqlite: was damaged, and was made anew "), (0, "history.sqlite: is damaged")],
-)
-def test_a_damaged_database_is_said_and_the_runs_are_listed(
-    ran: Callable[[str, int], None],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    keep: int,
-    said: str,
-) -> None:
-    """One that is none at all is left alone."""
-    ran("qa", 1)
-    print_history(tmp_path / "out", "")
-    before = capsys.readouterr().out
-    path = tmp_path / "out" / DATABASE
-    path.write_bytes(path.read_bytes()[:keep] or b"notes of mine\n" * 300)
-    print_history(tmp_path / "out", "")
-    text = capsys.readouterr().out
-    assert text.startswith(before)
-    assert said in text.removeprefix(before)
-    assert keep or path.read_bytes().startswith(b"notes of mine")
 
 
 def test_any_terminal_can_show_it(
