@@ -94,6 +94,15 @@ function weightedMean(values, weights) {
   return above.total() / below.total();
 }
 
+const EQUAL_SCORES = 1e-12;
+
+/** a - b, and 0 where only rounding differs. */
+function differenceOf(a, b) {
+  const difference = a - b;
+  const size = Math.max(Math.abs(a), Math.abs(b));
+  return Math.abs(difference) <= EQUAL_SCORES * size ? 0 : difference;
+}
+
 function squared(value) {
   return value * value;
 }

@@ -122,7 +122,7 @@ function verdictLine(verdict, before = verdict.outcome) {
   if (verdict.isAsRun) why.push(say("gates_as_run"));
   return el(
     "p",
-    { class: `verdict ${verdict.outcome}` },
+    { class: `verdict ${verdict.outcome}${verdict.isAsRun ? " stale" : ""}` },
     el("span", { class: "unseen" }, say("labelled", { name: say("verdict"), value: "" })),
     el(
       "strong",
@@ -130,6 +130,7 @@ function verdictLine(verdict, before = verdict.outcome) {
       el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[verdict.outcome]),
       say(`verdict_${verdict.outcome}`),
     ),
+    verdict.isAsRun ? asRunMark() : null,
     el("span", { class: "why" }, why.join(" · ")),
     before === verdict.outcome
       ? null
@@ -248,7 +249,7 @@ function gateRow(gate, before) {
   const isFlipped = before !== undefined && before !== gate.outcome;
   return el(
     "tr",
-    { class: isFlipped ? "flipped" : null },
+    { class: isFlipped ? "flipped" : gate.isAsRun ? "stale" : null },
     el("th", { scope: "row" }, given(gate.name)),
     el(
       "td",
