@@ -7,6 +7,7 @@ the gate fails.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from pytest_rageval.gates.base import bound_result
 from pytest_rageval.model import Bound, Corrected, GateResult, HumanLabels, ScenarioResult
@@ -57,6 +58,10 @@ class CorrectedGate:
             verdict.message + self._how_many_more(result, found),
             verdict.margin,
         )
+
+    def for_page(self) -> dict[str, Any]:
+        """Return what it is about: the page has no labels, and takes the verdict from the run."""
+        return {"kind": "people", "targets": [self.target]}
 
     def _how_many_more(self, result: ScenarioResult, found: Corrected) -> str:
         """Return how many labels would decide, where the interval holds the bound."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pytest_rageval.engine.planning.binding import Binding, resolve_metric
 from pytest_rageval.errors import unknown_name
 from pytest_rageval.model import BEST, WEIGHTED_SCORE, Contest
-from pytest_rageval.scenario.best_spec import BestSpec
+from pytest_rageval.scenario.schema import BestSpec
 from pytest_rageval.scenario.variants import unknown_variant
 
 

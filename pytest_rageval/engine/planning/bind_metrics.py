@@ -13,7 +13,7 @@ from pytest_rageval.engine.bound import BoundMetric
 from pytest_rageval.engine.planning.bind_custom import is_import_path, said_of_metrics, use_metric
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import RagevalError, shorten, unknown_name
-from pytest_rageval.gates.base import is_scenario_gate
+from pytest_rageval.gates.base import scenario_gate
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions
 from pytest_rageval.metrics.notation import NotationError, parse_notation
 from pytest_rageval.model import RETRIEVAL, TARGET, WEIGHTED_SCORE, MetricColumn
@@ -73,7 +73,7 @@ def _is_free(binding: Binding, made: BoundMetric, bound: Mapping[str, BoundMetri
 
 def _is_reserved(name: str) -> bool:
     """Return whether results or ``gates`` use the name next to those of metrics."""
-    return name in (WEIGHTED_SCORE, *_OF_RESULTS) or is_scenario_gate(name)
+    return name in (WEIGHTED_SCORE, *_OF_RESULTS) or scenario_gate(name) is not None
 
 
 def _look_up(binding: Binding, spec: MetricSpec) -> tuple[MetricDefinition, Mapping[str, Any]]:
