@@ -15,25 +15,20 @@ from pytest_rageval.scenario.yaml.tree import YamlPath
 
 
 def mistakes(
-    error: ValidationError, data: Any, annotation: Any, *, may_quote: bool = True
+    error: ValidationError, data: Any, annotation: Any
 ) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield the path and the message of each mistake in the options ``data``.
-
-    ``annotation`` is the type that they were held against. Values are not quoted unless
-    ``may_quote``.
-    """
+    """Yield the path and the message of each mistake in options: ``data``, of a certain type."""
     for detail in error.errors(include_url=False):
         location = detail["loc"]
         path = tuple(map(str, existing(location, data)))
-        match detail["type"]:
-            case "extra_forbidden":
-                model = model_at(annotation, location[:-1])
-                known = () if model is None else model.model_fields
-                yield path, unknown_name("option", str(location[-1]), known)
-            case "missing":
-                yield (*path, str(location[-1])), "required, and missing"
-            case _:
-                yield path, reworded(detail, may_quote=may_quote)
+        if detail["type"] == "missing":
+            path = (*path, str(location[-1]))
+        if detail["type"] == "extra_forbidden":
+            model = model_at(annotation, location[:-1])
+            known = () if model is None else model.model_fields
+            yield path, unknown_name("option", str(location[-1]), known)
+        else:
+            yield path, reworded(detail)
 
 
 def existing(location: YamlPath, data: Any) -> YamlPath:
@@ -104,6 +99,8 @@ def reworded(detail: ErrorDetails, *, may_quote: bool = True) -> str:
             return str(context["error"])
         case "literal_error":
             return f"expected {context['expected']}, found {found}"
+        case "missing":
+            return "required, and missing"
         case "too_short":
             return "must not be empty"
         case _ if kind in _LIMITS:

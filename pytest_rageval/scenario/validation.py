@@ -124,7 +124,7 @@ def _problem(detail: ErrorDetails, tree: YamlTree) -> Problem:
         return Problem(where, _unknown_key(location))
     if detail["type"] == "missing":
         hint = _MISSING_HINTS.get(location, "") + tree.hint(str(location[0]))
-        return Problem(where, f"{dotted(location)}: required, and missing{hint}")
+        return Problem(where, f"{dotted(location)}: {reworded(detail)}{hint}")
     return Problem(where, f"{dotted(place or location)}: {reworded(detail)}")
 
 

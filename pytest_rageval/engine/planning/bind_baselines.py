@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_rageval.engine.planning.binding import Binding, resolve_metric
+from pytest_rageval.engine.planning.binding import Binding, carried_over, resolve_metric
 from pytest_rageval.engine.reference_digests import NEEDED_AS, reference_digests
 from pytest_rageval.engine.scoring.score_sample import score_case, weigh_scores
 from pytest_rageval.errors import (
@@ -54,7 +54,7 @@ def bind_comparison(binding: Binding, names: Sequence[str]) -> Comparing | None:
             binding.problem(message, "compare", "metrics", at)
         else:
             metrics.append(name)
-    test = SignificanceTest(spec.test, spec.alpha, spec.n_resamples, spec.seed, spec.correction)
+    test = carried_over(spec, SignificanceTest)
     baseline = spec.baseline or spec.run_old_path
     assert baseline is not None  # the schema demands one of them
     return Comparing(baseline, tuple(metrics), test)

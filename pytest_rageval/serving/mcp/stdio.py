@@ -301,8 +301,6 @@ def _validated(tool: Tool, arguments: Mapping[str, Any]) -> BaseModel:
 
 
 def _wrong(tool: Tool, detail: Any) -> str:
-    if detail["type"] == "missing":
-        return "required, and missing"
     if detail["type"] == "extra_forbidden":
         return unknown_name("argument", str(detail["loc"][-1]), tool.arguments.model_fields)
     return reworded(detail)
