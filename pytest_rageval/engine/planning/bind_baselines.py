@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_rageval.engine.planning.binding import Binding, resolve_metric
+from pytest_rageval.engine.planning.binding import Binding, carried_over, resolve_metric
 from pytest_rageval.engine.reference_digests import NEEDED_AS, reference_digests
 from pytest_rageval.engine.scoring.score_sample import score_case, weigh_scores
 from pytest_rageval.errors import (
@@ -18,6 +18,7 @@ from pytest_rageval.errors import (
     shorten,
     unknown_name,
 )
+from pytest_rageval.gates.base import GateOptionError, UndecidedGate, each_gate, leaf_of
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Baseline,
@@ -52,7 +53,7 @@ def bind_comparison(binding: Binding, names: Sequence[str]) -> Comparing | None:
             binding.problem(message, "compare", "metrics", at)
         else:
             metrics.append(name)
-    test = SignificanceTest(spec.test, spec.alpha, spec.n_resamples, spec.seed, spec.correction)
+    test = carried_over(spec, SignificanceTest)
     baseline = spec.baseline or spec.run_old_path
     assert baseline is not None  # the schema demands one of them
     return Comparing(baseline, tuple(metrics), test)
@@ -136,14 +137,13 @@ def _uses(binding: Binding, info: ScenarioInfo) -> Collection[_Use]:
         metrics = asked or {WEIGHTED_SCORE, *(column.name for column in info.metrics)}
         place = ("compare", "baseline")
         uses[spec.baseline] = _Use(spec.baseline, place, spec.anyway, set(metrics), asked)
-    default = compare.baseline if compare is not None else None
-    for options, named, path in _regression_options(info.gates, ("gates",)):
-        name = options.get("baseline") or default
-        if isinstance(name, str) and (spec is None or name != spec.run_old_path):
-            use = uses.setdefault(name, _Use(name, (*path, "baseline")))
-            use.anyway = use.anyway or bool(options.get("anyway"))
-            use.metrics.update(named)
-            use.gated.update(named)
+    for gate in _comparing(info):
+        if spec is None or gate.baseline != spec.run_old_path:
+            path = ("gates", *gate.path, "baseline")
+            use = uses.setdefault(gate.baseline, _Use(gate.baseline, path))
+            use.anyway = use.anyway or gate.anyway
+            use.metrics.update(gate.targets)
+            use.gated.update(gate.targets)
     for use in uses.values():
         if WEIGHTED_SCORE in use.metrics:
             use.metrics.update(_counted(info))
@@ -155,27 +155,13 @@ def _counted(info: ScenarioInfo) -> list[str]:
     return [column.name for column in info.metrics if column.weight > 0.0]
 
 
-def _regression_options(
-    gates: Mapping[str, Any], path: tuple[str, ...]
-) -> Iterator[tuple[Mapping[str, Any], Sequence[str], tuple[str, ...]]]:
-    """Yield the options, the metrics and the place of each gate that compares with a run."""
-    for key, value in gates.items():
-        if key == "no_regression" and isinstance(value, Mapping):
-            metrics = value.get("metrics", [WEIGHTED_SCORE])
-            yield value, metrics if isinstance(metrics, list) else [], (*path, key)
-        elif key == "compare_fail" and isinstance(value, Mapping):
-            for metric, options in value.items():
-                own = options if isinstance(options, Mapping) else {}
-                yield own, [metric], (*path, key, metric)
-        elif key == "by":
-            for field_name, inner in _entries(value):
-                yield from _regression_options(inner, (*path, key, field_name))
-
-
-def _entries(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the entries of a mapping that are mappings; what else there is, gates refuse."""
-    if isinstance(value, Mapping):
-        yield from ((key, inner) for key, inner in value.items() if isinstance(inner, Mapping))
+def _comparing(info: ScenarioInfo) -> Iterator[UndecidedGate]:
+    """Yield each gate that compares with a run, before any run is there to compare with."""
+    for made in each_gate(info.gates, replace(info, baselines={})):
+        for gate in () if isinstance(made, GateOptionError) else made:
+            leaf = leaf_of(gate)
+            if isinstance(leaf, UndecidedGate):
+                yield leaf
 
 
 def _saved(binding: Binding, use: _Use) -> SavedRun:

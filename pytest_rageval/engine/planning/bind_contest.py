@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_rageval.engine.planning.binding import Binding, resolve_metric
+from pytest_rageval.engine.planning.binding import Binding, carried_over, resolve_metric
 from pytest_rageval.errors import unknown_name
 from pytest_rageval.model import BEST, WEIGHTED_SCORE, Contest
-from pytest_rageval.scenario.best_spec import BestSpec
+from pytest_rageval.scenario.schema import BestSpec
 from pytest_rageval.scenario.variants import unknown_variant
 
 
@@ -28,13 +28,4 @@ def bind_contest(binding: Binding, metrics: Sequence[str]) -> Contest | None:
         binding.problem(f"best.at_least: {unknown_variant(spec.at_least, names)}", BEST, "at_least")
     elif spec.at_least is not None and len(names) < 2:
         binding.problem("best: compares variants, and there is one only", BEST)
-    return Contest(
-        names=names,
-        of=of or WEIGHTED_SCORE,
-        at_least=spec.at_least,
-        alpha=spec.alpha,
-        n_resamples=spec.n_resamples,
-        seed=spec.seed,
-        min_pairs=spec.min_pairs,
-        anyway=spec.anyway,
-    )
+    return carried_over(spec, Contest, names=names, of=of or WEIGHTED_SCORE)

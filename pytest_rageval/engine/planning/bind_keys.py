@@ -17,7 +17,7 @@ from pytest_rageval.engine.planning.bind_bounds import (
 from pytest_rageval.engine.planning.bind_contest import bind_contest
 from pytest_rageval.engine.planning.bind_diagnosis import bind_diagnosis
 from pytest_rageval.engine.planning.bind_metrics import bind_metrics
-from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.engine.planning.binding import Binding, carried_over
 from pytest_rageval.engine.planning.snapshot import snapshot_text
 from pytest_rageval.model import ScenarioInfo
 from pytest_rageval.scenario.schema import Scenario
@@ -36,27 +36,27 @@ def bind_keys(
     if not scenario.thresholds and not scenario.gates:
         thresholds = checks_in_full(metrics)
     names = [metric.column.name for metric in metrics]
-    info = ScenarioInfo(
-        name=scenario.name,
+    info = carried_over(
+        scenario,
+        ScenarioInfo,
         path=path,
         nodeid=nodeid,
         metrics=tuple(metric.column for metric in metrics),
         thresholds=thresholds,
         gates=resolve_gates(binding, metrics),
         bands=(scenario.bands.good, scenario.bands.warn),
-        doc_weights=scenario.doc_weights,
         tolerates_shortfalls=scenario.tolerate == "pass_rate",
-        description=scenario.description,
-        output_dir=scenario.output_dir,
-        save_path=scenario.save_path,
         metadata_columns=_fields_of_gates(scenario),
-        group_by=scenario.group_by,
         overridden=binding.loaded.overridden,
         overridden_by=binding.loaded.overridden_by,
         compare=bind_comparison(binding, names),
         metadata=binding.loaded.metadata,
         diagnose=bind_diagnosis(binding, metrics, thresholds),
         variant=binding.loaded.variant,
+        # What these keys come to follows from the data and the gates.
+        target="",
+        human=(),
+        stop=None,
         contest=bind_contest(binding, names),
     )
     return metrics, with_snapshot(info, scenario)

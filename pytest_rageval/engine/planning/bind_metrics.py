@@ -8,18 +8,20 @@ from dataclasses import replace
 from typing import Any, Final
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from pytest_rageval.engine.bound import BoundMetric
 from pytest_rageval.engine.planning.bind_custom import is_import_path, said_of_metrics, use_metric
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import RagevalError, shorten, unknown_name
-from pytest_rageval.gates.base import is_scenario_gate
+from pytest_rageval.gates.base import scenario_gate
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions
 from pytest_rageval.metrics.notation import NotationError, parse_notation
 from pytest_rageval.model import RETRIEVAL, TARGET, WEIGHTED_SCORE, MetricColumn, finite_ends
 from pytest_rageval.redaction import shown_option
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.metric_specs import MetricSpec
+from pytest_rageval.scenario.rewording import reworded
 
 _OF_RESULTS: Final = (TARGET, RETRIEVAL, "row")
 """What the details and errors of a sample are about, apart from metrics."""
@@ -73,7 +75,7 @@ def _is_free(binding: Binding, made: BoundMetric, bound: Mapping[str, BoundMetri
 
 def _is_reserved(name: str) -> bool:
     """Return whether results or ``gates`` use the name next to those of metrics."""
-    return name in (WEIGHTED_SCORE, *_OF_RESULTS) or is_scenario_gate(name)
+    return name in (WEIGHTED_SCORE, *_OF_RESULTS) or scenario_gate(name) is not None
 
 
 def _look_up(binding: Binding, spec: MetricSpec) -> tuple[MetricDefinition, Mapping[str, Any]]:
@@ -119,7 +121,7 @@ def _metric(
     except ValidationError as error:
         for detail in error.errors(include_url=False):
             allowed = known if spec.use is None else [*known, *said_of_metrics()]
-            _option_problem(binding, at, spec, given, allowed, dict(detail))
+            _option_problem(binding, at, spec, given, allowed, detail)
         return None
     info = options.adapt(definition.info)
     name = spec.name or options.label(info.name)
@@ -186,7 +188,7 @@ def _option_problem(
     spec: MetricSpec,
     given: Iterable[str],
     known: Iterable[str],
-    detail: dict[str, Any],
+    detail: ErrorDetails,
 ) -> None:
     option = str(detail["loc"][0]) if detail["loc"] else ""
     place: tuple[str | int, ...]
@@ -199,12 +201,6 @@ def _option_problem(
     if detail["type"] == "extra_forbidden":
         message = f"{label}: {unknown_name('option', option, known)}"
     else:
-        expected = detail.get("ctx", {}).get("expected") or detail["msg"]
-        found = shorten(repr(detail["input"]))
         where = f"{label}.{option}" if option else label
-        message = f"{where}: expected {expected}, found {found}"
-        if detail["type"] == "missing":
-            message = f"{where}: required, and missing"
-        if detail["type"] == "value_error":
-            message = f"{where}: {detail['ctx']['error']}"
+        message = f"{where}: {reworded(detail)}"
     binding.problem(message, *place)

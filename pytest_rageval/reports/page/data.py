@@ -9,6 +9,7 @@ from itertools import chain
 from math import isclose
 from typing import Any, Final
 
+from pytest_rageval.gates.base import ends_of
 from pytest_rageval.gates.slices import slice_value
 from pytest_rageval.model import (
     TARGET,
@@ -22,7 +23,6 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.reports.missing import control_remarks
 from pytest_rageval.reports.page.gates import (
-    plain_bound,
     plain_gates,
     required_names,
 )
@@ -116,7 +116,7 @@ def _scenario(result: ScenarioResult) -> dict[str, Any]:
             cut(warning, _WIDTH)
             for warning in (*info.warnings, *info.unlike, *map(str, control_remarks(result)))
         ],
-        "thresholds": [[name, *plain_bound(bound)] for name, bound in info.thresholds.items()],
+        "thresholds": [[name, *ends_of(bound)] for name, bound in info.thresholds.items()],
         "bands": [good, warn],
         "group_by": None if info.group_by is None else cut(info.group_by, _WIDTH),
         "tolerate": info.tolerates_shortfalls,

@@ -301,7 +301,7 @@ def test_a_json_file_stays_json(tmp_path: Path) -> None:
         ),
         ({"metric_weights": {"f1": 0, "em": 0}}, "all weights are 0; at least one metric must"),
         ({"metrics": ["f1"]}, "metric 'em' is not among the scenario's metrics"),
-        ({"thresholds": {"f1": 3}}, "thresholds.f1: 3 is outside the range 0..1"),
+        ({"thresholds": {"f1": 3}}, "thresholds.f1: min 3 is outside the range 0..1"),
         ({"gates": {"pass_rat": 1}}, "pass_rat"),
         ({"name": None}, "name: required, and missing"),
         ({"judge": {"api_key": "abc"}}, "judge.api_key: looks like a key or password"),
