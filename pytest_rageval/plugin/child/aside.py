@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
-from pytest_rageval.plugin.options import SAVE, SAVE_ANSWERS, SAVE_FAILED
+from pytest_rageval.plugin.options import touching
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """Forget options that save baselines, answers and JUnit XML, wherever they were given."""
-    for option in (SAVE, SAVE_FAILED, SAVE_ANSWERS):
-        setattr(config.option, option.dest, None)
-        os.environ.pop(option.variable, None)
+    for option in touching("baseline", "answers"):
+        option.forget(config)
     config.option.xmlpath = None

@@ -13,7 +13,7 @@ from pytest_rageval.errors import ScenarioError
 from pytest_rageval.plugin.child.output import end_with_parent, write_line
 from pytest_rageval.plugin.collect.scenario_file import ScenarioFile
 from pytest_rageval.plugin.options import VARIANT
-from pytest_rageval.plugin.settings import overrides
+from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.scenario.loader import inspect_scenario
 
 
@@ -49,7 +49,7 @@ def _entry(path: Path, shown: str, config: pytest.Config) -> dict[str, Any]:
     entry: dict[str, Any] = {"path": str(path), "shown": shown, "name": None, "output_dir": None}
     entry |= {"problem": None, "variants": []}
     try:
-        loaded, _ = inspect_scenario(path, overrides(config), shown)
+        loaded, _ = inspect_scenario(path, config.stash[SETTINGS].overrides, shown)
     except ScenarioError as error:
         return {**entry, "problem": str(error).splitlines()[0]}
     scenario, wanted = loaded.scenario, VARIANT.values(config)
