@@ -119,11 +119,6 @@ class Option(Generic[T]):
         """Return the value of an option that has one, None if it was not given."""
         return next(iter(self.values(config)), None)
 
-    def forget(self, config: pytest.Config) -> None:
-        """Take the option away, wherever it was given."""
-        setattr(config.option, self.dest, None)
-        os.environ.pop(self.variable, None)
-
     @property
     def _expected(self) -> str:
         return (self.metavar or "true or false").removesuffix(_SEVERAL)

@@ -45,7 +45,7 @@ def test_the_command_runs_what_failed(scenario: Project, run: Run, plain: Run) -
     assert (scenario.path / page).is_file()
     assert last_lines(plain("my bot.yaml", "-qq")) == []
     # The web app and the tools for agents say it in their own way.
-    assert last_lines(plain("my bot.yaml", "-p", "pytest_rageval.plugin.child.aside")) == []
+    assert last_lines(plain("my bot.yaml", "-p", "pytest_rageval.plugin.child")) == []
     assert last_lines(plain("my bot.yaml", "-x"))[0] == HINT + "with --ff"
     # Without pytest's cache there is no --lf.
     assert len(last_lines(plain("my bot.yaml", "-p", "no:cacheprovider"))) == 1

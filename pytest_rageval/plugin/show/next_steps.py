@@ -134,8 +134,8 @@ class NextSteps:
 
     def _is_shown_otherwise(self) -> bool:
         """Return whether the app or an agent shows the run, or it was a dry run."""
-        words = map(str, self._config.invocation_params.args)
-        return self._config.getoption("rag_dry_run") or any(_CHILD in word for word in words)
+        is_child = self._config.pluginmanager.has_plugin(_CHILD)
+        return is_child or bool(self._config.getoption("rag_dry_run"))
 
     def _page(self, ended: Ended) -> str:
         """Return where the page of the first red scenario is, "" if there is none."""

@@ -60,9 +60,7 @@ async def outlines(
     if not entries:
         return {}
     paths = [entry.path for entry in entries]
-    ended = await run_child(
-        project, project.command("outline", *_COLLECTING, *where, scenarios=paths), report
-    )
+    ended = await run_child(project, project.command(*_COLLECTING, *where, scenarios=paths), report)
     found = [one for one in ended.events if one["event"] == "scenario"]
     problems = [one for one in ended.events if one["event"] == "problem"]
     known: dict[str, Outline] = {}
@@ -107,11 +105,7 @@ class ScenarioRuns:
                 figures = await self._figures(entry, variants, report, where)
                 options = [*options, *_weight_options(given.weights or Weights(), merged(figures))]
                 options += await in_thread(partial(_budget, given, figures, base))
-            # The second plugin says what is wrong with a scenario that cannot be run.
-            plugins = ("progress", "-p", "pytest_rageval.plugin.child.outline")
-            command = self._project.command(
-                *plugins, *options, scenarios=[entry.path], variants=variants
-            )
+            command = self._project.command(*options, scenarios=[entry.path], variants=variants)
             ended = await run_child(self._project, command, report)
             described = await in_thread(partial(DescribedRun, self._project, ended, variants))
             return fitted(described), described.verdict == "error"
