@@ -22,7 +22,8 @@ _SHARED: Final = (
     "{0.shown}: name: {0.name!r} is also the name of {1}: both would share run folder, history and "
     "baselines. Give one of them another 'name' or 'output_dir'"
 )
-_LOOKING = ("--collect-only", "-q", *ASIDE)
+LOOKING: Final = ("--collect-only", "-q", *ASIDE)
+"""Options of a child that runs nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ class Project:
 
         The text is what pytest has printed if it could not collect all of the project.
         """
-        async with started(self.command("--rag-child=list", *_LOOKING), self.folder) as child:
+        async with started(self.command("--rag-child=list", *LOOKING), self.folder) as child:
             status = await child.wait()
             found = [
                 replace(
@@ -127,7 +128,7 @@ class Project:
 
     async def outline(self, scenario: ScenarioEntry) -> Outline:
         """Return what pytest knows of a scenario once it has read its data."""
-        command = self.command(*_LOOKING, scenarios=[scenario.path])
+        command = self.command(*LOOKING, scenarios=[scenario.path])
         async with started(command, self.folder) as child:
             status = await child.wait()
             figures = {one["variant"]: one for one in child.events if one["event"] == "scenario"}

@@ -167,6 +167,8 @@ def _left_out(config: pytest.Config, step: Step, ended: Ended) -> Iterator[str]:
         if config.stash[SETTINGS].strict and not is_judge_at_fault:
             yield STRICT.source(config) if STRICT.is_given(config) else "rageval_strict"
         yield from ("--cache-clear",) if config.getoption("cacheclear", False) else ()
+    elif step in ("check", "answers"):
+        yield from ("--rag-label",) if config.getoption("rag_label") is not None else ()
     elif step == "stopped":
         yield from ("--lf",) if config.getoption("lf", False) else ()
     elif step == "whole":
@@ -174,7 +176,7 @@ def _left_out(config: pytest.Config, step: Step, ended: Ended) -> Iterator[str]:
         samples = touching("samples")
         yield from (option.source(config) for option in samples if option.is_given(config))
         limits = [one.source for one in config.stash[SETTINGS].overrides if one.limits]
-        yield from (f"dataset.limit in {one}" for one in limits if one == SET.source(config))
+        yield from (f"the limit in {one}" for one in limits if one == SET.source(config))
         files = config.getoption("file_or_dir", None) or ()
         named = [name for name in files if not name.partition("::")[0].endswith(".py")]
         if any("::" in name for name in (*named, *SCENARIO.texts(config))):

@@ -20,11 +20,10 @@ from pytest_rageval.serving.mcp.described_run import DescribedRun
 from pytest_rageval.serving.mcp.stdio import Report
 from pytest_rageval.serving.mcp.waiting import Ended, run_child
 from pytest_rageval.serving.names import pick
-from pytest_rageval.serving.project import ASIDE, Outline, Project, ScenarioEntry
+from pytest_rageval.serving.project import LOOKING, Outline, Project, ScenarioEntry
 from pytest_rageval.serving.variants import merged
 from pytest_rageval.serving.web.weights import run_options
 
-_COLLECTING: Final = ("--collect-only", "-q", *ASIDE)
 _LAST_RUNS: Final = 5
 
 _Weight = Annotated[float, Field(ge=0.0, le=1e100, allow_inf_nan=False)]
@@ -60,7 +59,7 @@ async def outlines(
     if not entries:
         return {}
     paths = [entry.path for entry in entries]
-    ended = await run_child(project, project.command(*_COLLECTING, *where, scenarios=paths), report)
+    ended = await run_child(project, project.command(*LOOKING, *where, scenarios=paths), report)
     found = [one for one in ended.events if one["event"] == "scenario"]
     problems = [one for one in ended.events if one["event"] == "problem"]
     known: dict[str, Outline] = {}

@@ -99,13 +99,14 @@ def test_what_is_next(
         ("--rag-scenario=a.yaml::v::q1 --rag-variant v", "whole",
          "without --rag-variant and names of samples"),
         ("--rag-set dataset.limit=1 --rag-set seed=1", "whole",
-         "without dataset.limit in --rag-set"),
+         "without the limit in --rag-set"),
         ("""--rag-set 'dataset={"path": "a", "limit": 1}'""", "whole",
-         "without dataset.limit in --rag-set"),
+         "without the limit in --rag-set"),
         ("--rag-doc-weight d1=2 --rag-keep=2", "whole", ""),
         ("", "answers", "with --rag-set=target=MODULE:FUNCTION"),
         ("--rag-save m", "page", "with --rag-report=html"),
         ("", "check", "with --rag-dry-run"),
+        ("--rag-label=20", "check", "with --rag-dry-run, without --rag-label"),
     ],
 )  # fmt: skip
 def test_how_the_command_is_to_be_changed(
@@ -142,7 +143,7 @@ def test_what_is_not_on_the_command_line_is_named_as_it_was_given(
     monkeypatch.setenv("RAGEVAL_SET", "dataset.limit=2; seed=1 ")
     config = configured(tmp_path, ini={"rageval_strict": True})
     assert next_hint(config, "whole", Ended()) == (
-        "the same command without RAGEVAL_LIMIT and dataset.limit in RAGEVAL_SET"
+        "the same command without RAGEVAL_LIMIT and the limit in RAGEVAL_SET"
     )
     assert (
         next_hint(config, "failed", Ended()) == "the same command with --lf, without rageval_strict"
