@@ -17,7 +17,6 @@ import pytest
 
 from pytest_rageval.plugin.named_files import matching
 from pytest_rageval.plugin.node_ids import WHOLE_PREFIXES, item_name
-from pytest_rageval.redaction import without_credentials
 from pytest_rageval.run_paths import is_path
 
 if TYPE_CHECKING:
@@ -44,6 +43,8 @@ class Given:
     root: Path
 
     def __str__(self) -> str:
+        from pytest_rageval.redaction import without_credentials
+
         return f"{self.source} {without_credentials(self.text)}"
 
     def refused(self, message: str) -> pytest.UsageError:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fake_config import config_of
 
 from pytest_rageval.plugin import options
 from pytest_rageval.plugin.option_values import value_at, whole
-from pytest_rageval.plugin.options import Overriding, refuse_pairs
+from pytest_rageval.plugin.options import ALL_OPTIONS, Option, Overriding, refuse_pairs
 from pytest_rageval.plugin.settings import Settings
 
 
@@ -53,3 +54,21 @@ def test_a_new_option_is_one_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("RAGEVAL_TOP_K", "two")
     with pytest.raises(pytest.UsageError, match="^RAGEVAL_TOP_K two: expected a whole number$"):
         Settings.of(config_of(tmp_path))
+
+
+@pytest.mark.parametrize("row", ALL_OPTIONS, ids=lambda row: row.variable)
+@pytest.mark.parametrize("text", ["", " "])
+def test_an_empty_variable_is_wrong_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: Option[Any], text: str
+) -> None:
+    """V4: each is read, and the message says how to take it away."""
+    monkeypatch.setenv(row.variable, text)
+    with pytest.raises(pytest.UsageError, match=f"^{row.variable}: expected .*found nothing"):
+        Settings.of(config_of(tmp_path))
+
+
+@pytest.mark.parametrize("flag", [row.flag for row in ALL_OPTIONS if row.metavar is not None])
+def test_an_empty_option_is_wrong_use(tmp_path: Path, flag: str) -> None:
+    """V4: a script may not have set what it gives."""
+    with pytest.raises(pytest.UsageError, match=f"^{flag}: expected .*found nothing$"):
+        Settings.of(config_of(tmp_path, flag, " "))
