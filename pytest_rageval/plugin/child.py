@@ -109,8 +109,8 @@ def _write(event: str, **values: Any) -> None:
     """Append an event to the file; does nothing where there is none."""
     path = os.environ.get(OUTPUT)
     if path:
-        found = {"event": event, **values}
-        line = json.dumps(found, ensure_ascii=False, allow_nan=False, default=str)
+        fields = {"event": event, **values}
+        line = json.dumps(fields, ensure_ascii=False, allow_nan=False, default=str)
         with Path(path).open("ab") as stream:
             stream.write(line.encode("utf-8", "backslashreplace") + b"\n")
 
@@ -123,15 +123,15 @@ def pytest_collect_file(
     file_path: Path, parent: pytest.Collector
 ) -> Generator[None, list[Any], list[Any]]:
     """Have a scenario file be listed when it is collected, and no file collect anything."""
-    found = yield
+    collectors = yield
     if _is(parent.config, "list"):
-        for collector in found:
+        for collector in collectors:
             for node in collector if isinstance(collector, list) else [collector]:
                 # pytest calls it for the files that were named, not for those beside them.
                 listed = partial(_listed, file_path, node.nodeid, parent.config)
                 collect = listed if isinstance(node, ScenarioFile) else list
                 setattr(node, "collect", collect)  # noqa: B010  (a method)
-    return found
+    return collectors
 
 
 def _listed(path: Path, shown: str, config: pytest.Config) -> list[pytest.Item]:
@@ -148,8 +148,8 @@ def _entry(path: Path, shown: str, config: pytest.Config) -> dict[str, Any]:
         return {**entry, "problem": str(error).splitlines()[0]}
     scenario, wanted = loaded.scenario, VARIANT.values(config)
     variants = [name for name in loaded.variants if not wanted or name in wanted]
-    found = {"name": scenario.name, "output_dir": scenario.output_dir, "variants": variants}
-    return {**entry, **found}
+    of_file = {"name": scenario.name, "output_dir": scenario.output_dir, "variants": variants}
+    return {**entry, **of_file}
 
 
 # What is wrong with them, and what they are

@@ -33,7 +33,7 @@ _FALSE_WORDS = ("0", "false", "no", "off", "n", "f")
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Entry:
     """A text that the user gave, and the option, variable or ini value that it is of."""
 
     source: str
@@ -66,52 +66,52 @@ class Given:
         return Path(os.path.normpath(self.folder / self.text))
 
 
-def as_text(given: Given) -> str:
+def as_text(entry: Entry) -> str:
     """Return the text as it is."""
-    return given.text
+    return entry.text
 
 
-def as_path(given: Given) -> Path:
+def as_path(entry: Entry) -> Path:
     """Return a path."""
-    return given.path
+    return entry.path
 
 
-def as_given(given: Given) -> Given:
+def as_entry(entry: Entry) -> Entry:
     """Return the text with its source, for later messages."""
-    return given
+    return entry
 
 
-def whole(given: Given) -> int:
+def whole(entry: Entry) -> int:
     """Return a whole number."""
     try:
-        return int(given.text)
+        return int(entry.text)
     except ValueError:
-        raise given.refused("expected a whole number") from None
+        raise entry.refused("expected a whole number") from None
 
 
-def dollars(given: Given) -> float:
+def dollars(entry: Entry) -> float:
     """Return an amount of money."""
     try:
-        amount = float(given.text)
+        amount = float(entry.text)
     except ValueError:
         amount = -1.0
     if not 0.0 <= amount < float("inf"):
-        raise given.refused("expected US dollars, for instance 0.50")
+        raise entry.refused("expected US dollars, for instance 0.50")
     return amount
 
 
-def runs_to_keep(given: Given) -> int:
+def runs_to_keep(entry: Entry) -> int:
     """Return a number of runs, 1 at least."""
-    if not (given.text.isascii() and given.text.isdigit() and int(given.text)):
-        raise given.refused("expected how many runs to keep, 1 at least")
-    return int(given.text)
+    if not (entry.text.isascii() and entry.text.isdigit() and int(entry.text)):
+        raise entry.refused("expected how many runs to keep, 1 at least")
+    return int(entry.text)
 
 
-def true_or_false(given: Given) -> bool:
+def true_or_false(entry: Entry) -> bool:
     """Return what an option without a value, or its variable, says."""
-    word = given.text.strip().lower()
+    word = entry.text.strip().lower()
     if word not in (*_TRUE_WORDS, *_FALSE_WORDS):
-        raise no_boolean(given.source, given.text)
+        raise no_boolean(entry.source, entry.text)
     return word in _TRUE_WORDS
 
 
@@ -121,65 +121,65 @@ def no_boolean(source: str, text: str) -> pytest.UsageError:
     return pytest.UsageError(f"{source}: expected true ({yes}) or false ({no}), found {text!r}")
 
 
-def cache_mode(given: Given) -> str:
+def cache_mode(entry: Entry) -> str:
     """Return a mode of the cache."""
     from pytest_rageval.clients.settings import CACHE_MODES
 
-    if given.text not in CACHE_MODES:
-        raise given.refused(f"expected one of {', '.join(CACHE_MODES)}")
-    return given.text
+    if entry.text not in CACHE_MODES:
+        raise entry.refused(f"expected one of {', '.join(CACHE_MODES)}")
+    return entry.text
 
 
-def answer_file(given: Given) -> Path:
+def answer_file(entry: Entry) -> Path:
     """Return the file for the answers."""
-    path = given.path
+    path = entry.path
     if path.suffix.lower() not in _ANSWER_SUFFIXES:
-        raise given.refused(f"expected a file ending in {', '.join(_ANSWER_SUFFIXES)}")
+        raise entry.refused(f"expected a file ending in {', '.join(_ANSWER_SUFFIXES)}")
     if path.is_dir():
-        raise given.refused("is a folder")
+        raise entry.refused("is a folder")
     return path
 
 
-def run_name(given: Given) -> str:
+def run_name(entry: Entry) -> str:
     """Return the name of a saved run, or its path.
 
     A path below the rootdir is made relative to it, as all paths that a run shows and stores.
     """
-    if not is_path(given.text):
-        if not any(character.isalnum() for character in given.text):
-            raise given.refused("expected a name, or the path of a .json file")
-        return given.text
-    path = given.path
-    if path.is_relative_to(given.root):
-        relative = path.relative_to(given.root).as_posix()
+    if not is_path(entry.text):
+        if not any(character.isalnum() for character in entry.text):
+            raise entry.refused("expected a name, or the path of a .json file")
+        return entry.text
+    path = entry.path
+    if path.is_relative_to(entry.root):
+        relative = path.relative_to(entry.root).as_posix()
         return relative if is_path(relative) else str(path)
     return str(path)
 
 
-def part(given: Given) -> Part:
+def part(entry: Entry) -> Part:
     """Return which part of the cases a shard runs."""
     from pytest_rageval.shards.part import Part
 
     try:
-        return Part.parse(given.text)
+        return Part.parse(entry.text)
     except ValueError:
-        raise given.refused("expected I/N with I from 1 to N, for instance 2/5") from None
+        raise entry.refused("expected I/N with I from 1 to N, for instance 2/5") from None
 
 
-def condition(given: Given) -> Condition:
+def condition(entry: Entry) -> Condition:
     """Return what samples must meet to run."""
     from pytest_rageval.engine.planning.where import parse_condition
 
-    return given.parsed(parse_condition)
+    return entry.parsed(parse_condition)
 
 
-def scenario_files(given: Given) -> list[tuple[Path, str]]:
+def scenario_files(entry: Entry) -> list[tuple[Path, str]]:
     """Return the files that match a name or pattern, each with its ``::ID`` or ""."""
-    name, separator, sample_id = given.text.partition("::")
-    files = [Path(os.path.normpath(given.folder / file)) for file in matching(name, given.folder)]
-    where = f"{given.source}: {name}"
+    name, separator, sample_id = entry.text.partition("::")
+    files = [Path(os.path.normpath(entry.folder / file)) for file in matching(name, entry.folder)]
+    where = f"{entry.source}: {name}"
     if not files:
-        raise pytest.UsageError(f"{where}: no file matches it in {given.folder}")
+        raise pytest.UsageError(f"{where}: no file matches it in {entry.folder}")
     for path in files:
         if not path.is_file():
             what = "is a folder, not a scenario file" if path.is_dir() else "no such file"
@@ -209,28 +209,28 @@ def _variants(path: Path) -> tuple[str, ...]:
         return ()
 
 
-Overrides = Callable[[Given], "list[Override]"]
+Overrides = Callable[[Entry], "list[Override]"]
 """Returns what an option changes in each scenario."""
 
 
-def value_at(path: str, read: Callable[[Given], object] = as_text) -> Overrides:
+def value_at(path: str, read: Callable[[Entry], object] = as_text) -> Overrides:
     """Return the reader of an option for the value at ``path`` of a scenario."""
-    return lambda given: [_override(path, read, given)]
+    return lambda entry: [_override(path, read, entry)]
 
 
 def calls_of(*sections: str) -> Overrides:
     """Return the reader of a number of calls in flight, for the sections that a scenario has."""
     paths = [f"{section}.concurrency" for section in sections]
-    return lambda given: [_override(path, whole, given, only_present=True) for path in paths]
+    return lambda entry: [_override(path, whole, entry, only_present=True) for path in paths]
 
 
 def _override(
-    path: str, read: Callable[[Given], object], given: Given, *, only_present: bool = False
+    path: str, read: Callable[[Entry], object], entry: Entry, *, only_present: bool = False
 ) -> Override:
     from pytest_rageval.scenario.overrides import Override
 
-    flag = f"{given.source} {given.text}"
-    return Override(tuple(path.split(".")), read(given), flag, only_present=only_present)
+    flag = f"{entry.source} {entry.text}"
+    return Override(tuple(path.split(".")), read(entry), flag, only_present=only_present)
 
 
 def number_in(section: str) -> Overrides:
@@ -241,8 +241,8 @@ def number_in(section: str) -> Overrides:
 def parsed_by(name: str, *arguments: str) -> Overrides:
     """Return the reader that ``pytest_rageval.scenario.overrides`` calls so."""
 
-    def read(given: Given) -> list[Override]:
+    def read(entry: Entry) -> list[Override]:
         parser = getattr(import_module("pytest_rageval.scenario.overrides"), name)
-        return [given.parsed(parser(*arguments) if arguments else parser)]
+        return [entry.parsed(parser(*arguments) if arguments else parser)]
 
     return read

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 import pytest
 
 from pytest_rageval.plugin.option_values import (
-    Given,
+    Entry,
     answer_file,
-    as_given,
+    as_entry,
     as_path,
     as_text,
     cache_mode,
@@ -64,7 +64,7 @@ class Option(Generic[T]):
 
     name: str
     metavar: str | None
-    read: Callable[[Given], T]
+    read: Callable[[Entry], T]
     help: str
     touches: Touched = "how"
     ini: str = ""
@@ -101,19 +101,19 @@ class Option(Generic[T]):
         """Return whether the command line or the environment has it."""
         return bool(self.texts(config))
 
-    def given(self, config: pytest.Config) -> list[Given]:
+    def entries(self, config: pytest.Config) -> list[Entry]:
         """Return what the user gave, [] if nothing; raises UsageError for an empty text.
 
         Probably a variable of a CI script is not set: no gate may silently disappear with it.
         """
         here, root, source = config.invocation_params.dir, config.rootpath, self.source(config)
-        texts = [Given(source, text, here, root) for text in self.texts(config)]
+        texts = [Entry(source, text, here, root) for text in self.texts(config)]
         ini = config.getini(self.ini) if self.ini and not texts else ""
-        return [Given(self.ini, ini, root, root)] if ini else texts
+        return [Entry(self.ini, ini, root, root)] if ini else texts
 
     def values(self, config: pytest.Config) -> list[T]:
         """Return the values that the user gave; raises UsageError for what is none."""
-        return [self.read(given) for given in self.given(config)]
+        return [self.read(entry) for entry in self.entries(config)]
 
     def value(self, config: pytest.Config) -> T | None:
         """Return the value of an option that has one, None if it was not given."""
@@ -157,7 +157,11 @@ class Overriding(Option["list[Override]"]):
 
 
 SCENARIO = Option(
-    "scenario", "FILE[::ID]...", scenario_files, "run this scenario, or 'eval/**/*.yaml'", "cases"
+    "scenario",
+    "FILE[::ID]...",
+    scenario_files,
+    "run this scenario, or all that match 'eval/**/*.yaml'",
+    "cases",
 )
 METRIC_WEIGHT = Overriding(
     "metric-weight", "M=W...", number_in("metric_weights"), "weight of a metric", "scores"
@@ -179,10 +183,18 @@ COMPARE_FAIL = Overriding(
     "compare-fail", "METRIC:DROP...", parsed_by("compare_fail_override"), _FALL, "gates"
 )
 FAIL_UNDER = Overriding(
-    "fail-under", "X", parsed_by("fail_under_override"), "least mean of the weighted score", "gates"
+    "fail-under",
+    "X",
+    parsed_by("fail_under_override"),
+    "fail when the mean weighted score is below X",
+    "gates",
 )
 SET = Overriding(
-    "set", "PATH=VALUE...", parsed_by("set_override"), "any value, as dataset.limit=10", "scenario"
+    "set",
+    "PATH=VALUE...",
+    parsed_by("set_override"),
+    "any value of the scenario, as dataset.limit=10",
+    "scenario",
 )
 COMPARE = Overriding(
     "compare", "NAME", value_at("compare.baseline", run_name), "compare with a saved run", "scores"
@@ -235,12 +247,17 @@ REPORT = Option(
     "report", "NAME...", as_text, "also write this report, for instance html, or a,b", "files"
 )
 KEEP = Option(
-    "keep", "N", runs_to_keep, "keep the newest N runs of a scenario only", "files", "rageval_keep"
+    "keep",
+    "N",
+    runs_to_keep,
+    "keep the newest N runs of a scenario, remove older ones",
+    "files",
+    "rageval_keep",
 )
 ENGINE = Option(
     "engine",
     "URL",
-    as_given,
+    as_entry,
     "compute metrics in other processes: processes://4, dask://host:8786",
     ini="rageval_engine",
 )
@@ -321,7 +338,7 @@ def refuse_pairs(config: pytest.Config) -> None:
         raise pytest.UsageError(f"{names} are two commands: run one after the other")
     if SAVE.is_given(config) and SAVE_FAILED.is_given(config):
         raise pytest.UsageError(f"{SAVE.flag} and {SAVE_FAILED.flag}: give one of them")
-    for shard in SHARD.given(config):
+    for shard in SHARD.entries(config):
         late = touching("baseline", "answers", "files")
         sources = [option.source(config) for option in late if option.is_given(config)]
         if sources:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_rageval.plugin import options
-from pytest_rageval.plugin.option_values import Given, no_boolean
+from pytest_rageval.plugin.option_values import Entry, no_boolean
 from pytest_rageval.run_paths import EVALUATION_ROWS, RunPaths
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Settings:
     """How many runs of each scenario are kept, all of them if None."""
     shard: Part | None = None
     """Which part of the cases runs; all of them if None."""
-    engine: Given | None = None
+    engine: Entry | None = None
     """Where metrics are computed; None for this process."""
     no_fast: str = ""
     """What switches the fast protocol off, "" if nothing does."""
@@ -140,12 +140,12 @@ SETTINGS = pytest.StashKey[Settings]()
 
 def _overrides(config: pytest.Config) -> list[Override]:
     rows = [row for row in options.ALL_OPTIONS if isinstance(row, options.Overriding)]
-    found = [override for row in rows for override in row.overrides(config)]
+    changes = [override for row in rows for override in row.overrides(config)]
     files = options.LABELS.values(config)
     if files:
         # Not at the top: every start of pytest loads this module, but not the scenario layer.
         from pytest_rageval.scenario.overrides import Override
 
         flag = " ".join([options.LABELS.source(config), *options.LABELS.texts(config)])
-        found.append(Override(("human", "more"), [str(path) for path in files], flag))
-    return found
+        changes.append(Override(("human", "more"), [str(path) for path in files], flag))
+    return changes

@@ -13,7 +13,7 @@ from pytest_rageval.engine.scoring.window import Judgement
 from pytest_rageval.errors import MissingExtraError
 from pytest_rageval.executors.base import EngineError, Workers, executor_kind
 from pytest_rageval.model import Sample
-from pytest_rageval.plugin.option_values import Given
+from pytest_rageval.plugin.option_values import Entry
 from pytest_rageval.plugin.run.items import ENGINE, SampleItem
 from pytest_rageval.plugin.settings import is_controller
 from pytest_rageval.redaction import without_credentials
@@ -21,7 +21,7 @@ from pytest_rageval.redaction import without_credentials
 _NAME: Final = "rageval-engine"
 
 
-def ensure_engine(config: pytest.Config, engine: Given) -> None:
+def ensure_engine(config: pytest.Config, engine: Entry) -> None:
     """Register the engine of a run; raises pytest.UsageError for a URL that names none."""
     if is_controller(config):
         raise pytest.UsageError(
@@ -34,7 +34,7 @@ def ensure_engine(config: pytest.Config, engine: Given) -> None:
 class EngineRun:
     """Sends the samples of this run ahead, and hands each item its scores."""
 
-    def __init__(self, config: pytest.Config, engine: Given) -> None:
+    def __init__(self, config: pytest.Config, engine: Entry) -> None:
         self._engine = engine
         try:
             self._kind, self._place = executor_kind(engine.text)

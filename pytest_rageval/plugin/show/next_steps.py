@@ -175,8 +175,9 @@ def _left_out(config: pytest.Config, step: Step, ended: Ended) -> Iterator[str]:
         yield from (flag for name, flag in _CHOOSING.items() if config.getoption(name, None))
         samples = touching("samples")
         yield from (option.source(config) for option in samples if option.is_given(config))
-        limits = [one.source for one in config.stash[SETTINGS].overrides if one.limits]
-        yield from (f"the limit in {one}" for one in limits if one == SET.source(config))
+        cut = [override for override in config.stash[SETTINGS].overrides if override.limits]
+        if any(override.source == SET.source(config) for override in cut):
+            yield f"the limit in {SET.source(config)}"
         files = config.getoption("file_or_dir", None) or ()
         named = [name for name in files if not name.partition("::")[0].endswith(".py")]
         if any("::" in name for name in (*named, *SCENARIO.texts(config))):
