@@ -137,7 +137,7 @@ class Desk:
         entry, figures = await self._outline(scenario)
         variants = read_variants(body, entry.variants)
         more = ("--rag-report=html", *run_options(*read_weights(body, figures)))
-        command = self.project.command("progress", *more, scenarios=[entry.path], variants=variants)
+        command = self.project.command(*more, scenarios=[entry.path], variants=variants)
         if any("\0" in text for text in command):
             raise Refused(400, "a name with a null character cannot be given to a run")
         job = Job(scenario, command, self.project.folder, variants)
