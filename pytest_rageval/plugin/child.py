@@ -16,7 +16,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Generator, Iterable, Sized
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -210,7 +209,6 @@ def outline(plan: Plan, cases: Iterable[Case]) -> dict[str, Any]:
         "asks": _asked(plan),
         "cost": cost_of(plan, cases),
         "warnings": list(info.warnings),
-        "info": plain(replace(info, snapshot="", baselines={})),
     }
 
 

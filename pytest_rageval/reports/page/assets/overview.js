@@ -138,6 +138,19 @@ function verdictLine(verdict, before = verdict.outcome) {
   );
 }
 
+/** The verdict of the gate that compares variants. */
+function bestVerdict(outcome, message, isAsRun = false) {
+  const shown = outcome === "skipped" ? "partial" : outcome;
+  const sign = el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[shown]);
+  return el(
+    "p",
+    { class: `verdict best ${shown}${isAsRun ? " stale" : ""}` },
+    el("strong", {}, sign, say("best_gate", { outcome: say(shown) })),
+    isAsRun ? asRunMark() : null,
+    el("span", { class: "why" }, given(runSaid(message))),
+  );
+}
+
 function countLine({ counts, run }) {
   const [good, warn] = run.data.scenario.bands.map(short);
   const groups = run.groups === null ? null : new Set(run.groups).size;

@@ -26,11 +26,13 @@ function variantsHeader(app) {
 
 function rankingSection(app) {
   const { data, ranking } = app;
+  const { best } = data;
   const { metric, alpha } = data.ranking;
+  const isTried = isChanged(app);
   const isWhole = ranking.undecided === "" && ranking.variants.length > 1;
   return section(
     "ranking",
-    bestLine(app),
+    best ? bestVerdict(...best, isTried) : null,
     ranking.undecided ? noLetters(app) : null,
     ranking.remarks.map((text) => notice(runSaid(text))),
     hint(
@@ -53,25 +55,6 @@ function noLetters(app) {
   const { best, ranking } = app.data;
   if (!isChanged(app) && best?.[1].includes(ranking.undecided)) return hint(say("no_letters_either"));
   return notice(say("no_letters", { why: runSaid(app.ranking.undecided) }));
-}
-
-function bestLine(app) {
-  const { best } = app.data;
-  if (best === null) return null;
-  const [outcome, message] = best;
-  const shown = outcome === "skipped" ? "partial" : outcome;
-  return el(
-    "p",
-    { class: isChanged(app) ? `verdict stale ${shown}` : `verdict ${shown}` },
-    el(
-      "strong",
-      {},
-      el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[shown]),
-      say("best_gate", { outcome: say(shown) }),
-    ),
-    isChanged(app) ? asRunMark() : null,
-    el("span", { class: "why" }, given(runSaid(message))),
-  );
 }
 
 function rankedTable(app) {

@@ -12,7 +12,6 @@ function startVariants() {
     n: data.rows[0]?.length ?? 0,
     leading: Math.max(columns.findIndex(({ name }) => name === data.contest.reference), 0),
     ranking: data.ranking,
-    theme: "auto",
     table: noRowFilters(),
     haystacks: [],
     arePairsOpen: false,
@@ -31,7 +30,7 @@ function startVariants() {
   app.differing = columns.flatMap(({ run }) => differingFromPython(run));
   app.differing.push(...offMeans(app.ranking, ours));
   connectVariants(app);
-  chooseLanguage(preferredLanguage(navigator.languages ?? [navigator.language]));
+  takeWishes(app);
   app.drawPage();
   window.rageval = {
     weigh: (weights) => {
