@@ -338,6 +338,8 @@ def test_metrics_that_only_pytest_knows_can_be_weighed(write: Write) -> None:
         {"models": {"m": {"model": "x", "api_key_env": "sk-abcdefghijklmnopqrst"}}},
         {"models": {"m": {"model": "x", "extra_body": {"token": "s3cret"}}}},
         {"target": {"type": "http", "url": "http://x/", "headers": {"authorization": "s3cret"}}},
+        {"target": {"type": "of_a_plugin", "client_secret": "s3cret"}},
+        {"judge": {"extra_body": {"openaiApiKey": "s3cret"}}},
     ],
 )
 def test_keys_and_passwords_are_refused_and_not_quoted(scenario: Any, changes: Any) -> None:
@@ -353,6 +355,8 @@ def test_a_key_that_is_named_is_no_key(scenario: Any) -> None:
     headers = {"Authorization": "Bearer ${BOT_TOKEN}"}
     changes = {"judge": {"api_key_env": "BOT_KEY", "headers": headers, "max_tokens": 100}}
     assert len(patch_scenario(path, changes)) == 3
+    body = {"session": "{id}", "token": "${BOT_TOKEN}", "max_tokens": "5"}
+    assert patch_scenario(path, {"target": {"url": "http://x/", "body": body}})
 
 
 def test_what_an_alias_shares_is_not_changed_behind_its_back(scenario: Any) -> None:
