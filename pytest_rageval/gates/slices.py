@@ -36,7 +36,7 @@ from pytest_rageval.model import (
     value_text,
 )
 from pytest_rageval.stats.aggregate import summarize_scenario
-from pytest_rageval.stats.groups import field_value
+from pytest_rageval.stats.weights import field_value
 
 _NO_VALUE: Final = "(none)"
 """The name of the slice of samples without a value."""

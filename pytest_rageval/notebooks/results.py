@@ -7,8 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 from pytest_rageval.model import ScenarioResult
-from pytest_rageval.notebooks.columns import columns_of
-from pytest_rageval.notebooks.frames import frame_of
+from pytest_rageval.notebooks.frames import columns_of, frame_of
 
 
 class EvaluationResult(ScenarioResult, frozen=True):
@@ -35,7 +34,7 @@ class EvaluationResult(ScenarioResult, frozen=True):
 
     def __repr__(self) -> str:
         # Not at the top: scripts print no results, and need nothing of the reports.
-        from pytest_rageval.notebooks.words import result_text
+        from pytest_rageval.notebooks.html import result_text
 
         return f"<{type(self).__name__} {result_text(self)}>"
 

@@ -31,7 +31,7 @@ from pytest_rageval.clients.errors import ClientError
 from pytest_rageval.clients.settings import CacheMode, RunSettings
 from pytest_rageval.datasets.base import READER_REGISTRY
 from pytest_rageval.engine.editor_schema import editor_schema
-from pytest_rageval.engine.planning.bind_custom import said_of_metrics
+from pytest_rageval.engine.planning.bind_metrics import said_of_metrics
 from pytest_rageval.engine.planning.plan_scenario import make_plan
 from pytest_rageval.gates.agreement import AgreementSpec
 from pytest_rageval.gates.base import GATE_REGISTRY

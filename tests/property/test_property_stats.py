@@ -17,7 +17,7 @@ from pytest_rageval.model import Bound, MetricColumn, SampleResult, ScenarioInfo
 from pytest_rageval.plugin.run.transport import Message, decode, encode
 from pytest_rageval.results.layout import sample_dict
 from pytest_rageval.stats.aggregate import summarize_scenario
-from pytest_rageval.stats.student import t_cdf, t_quantile
+from pytest_rageval.stats.intervals import t_cdf, t_quantile
 from pytest_rageval.stats.summary import summarize, weighted_interval
 from pytest_rageval.stats.verdict import shortfalls
 from pytest_rageval.stats.weights import weighted_mean

@@ -6,6 +6,7 @@ Both sides have the same version of this package: the first thing that a worker 
 from __future__ import annotations
 
 import pickle
+import threading
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -14,7 +15,8 @@ from typing import Any, Final
 
 from pytest_rageval.engine.bound import BoundMetric, MetricSource
 from pytest_rageval.engine.module_digests import digests_of
-from pytest_rageval.engine.scoring.score_sample import describe_error
+from pytest_rageval.engine.plan import Plan
+from pytest_rageval.engine.scoring.score_sample import computed_scores, describe_error
 from pytest_rageval.model import Sample, Score, json_plain
 from pytest_rageval.scenario.schema import EmptyAnswer
 from pytest_rageval.text.codec import plain
@@ -143,3 +145,15 @@ def _loaded(packed: bytes, kind: type[Recipe]) -> Recipe:
     found = pickle.loads(packed)  # noqa: S301  (of our own main process)
     assert isinstance(found, kind)
     return found
+
+
+_LOCK: Final = threading.Lock()
+
+
+def scores_alone(plan: Plan, sample: Sample) -> list[Score]:
+    """Return the scores of metrics of the user's own, one thread of this process at a time.
+
+    They share their modules, and few are written for several threads.
+    """
+    with _LOCK:
+        return computed_scores(plan, sample)

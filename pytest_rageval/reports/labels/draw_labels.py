@@ -27,10 +27,9 @@ from pytest_rageval.results.draws import (
 )
 from pytest_rageval.results.saved_run import load_baseline
 from pytest_rageval.run_paths import RunPaths, folder_name, run_folder
-from pytest_rageval.stats.corrected import Judged
-from pytest_rageval.stats.drawing import Candidate, Drawing, draw
-from pytest_rageval.stats.label_plan import labels_needed
-from pytest_rageval.stats.label_strata import bearing_draws, saved_draws
+from pytest_rageval.stats.labels.corrected import Judged
+from pytest_rageval.stats.labels.drawing import Candidate, Drawing, draw, labels_needed
+from pytest_rageval.stats.labels.strata import bearing_draws, saved_draws
 
 HALF_WIDTH: Final = 0.05
 """Of the range of a metric: so exact a mean is worth labels."""

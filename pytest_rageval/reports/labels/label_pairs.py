@@ -18,8 +18,8 @@ from pytest_rageval.reports.labels.label_sheet import LabelRow
 from pytest_rageval.results.draws import DrawRecord, StratumRecord
 from pytest_rageval.results.saved_run import load_baseline
 from pytest_rageval.run_paths import RunPaths
-from pytest_rageval.stats.drawing import Candidate
-from pytest_rageval.stats.label_scale import digest_of
+from pytest_rageval.stats.labels.drawing import Candidate
+from pytest_rageval.stats.labels.strata import digest_of
 
 _LEAST_PAIRS: Final = 10
 _CODE: Final = "s-saved"

@@ -15,8 +15,8 @@ from pytest_rageval.model import (
     ScenarioInfo,
 )
 from pytest_rageval.reports.labels.label_sheet import LabelRow
-from pytest_rageval.stats.drawing import Candidate
-from pytest_rageval.stats.label_scale import Scale, column_of, digest_of
+from pytest_rageval.stats.labels.drawing import Candidate
+from pytest_rageval.stats.labels.strata import Scale, column_of, digest_of
 from pytest_rageval.stats.verdict import score_of
 from pytest_rageval.stats.weights import is_scored
 

@@ -36,9 +36,8 @@ from pytest_rageval.reports.page.texts import (
     longest_that_fits,
 )
 from pytest_rageval.results.run_point import RunPoint, change_of
+from pytest_rageval.stats.aggregate import reply_counts
 from pytest_rageval.stats.comparison import paired_scores
-from pytest_rageval.stats.groups import group_numbers
-from pytest_rageval.stats.replies import reply_counts
 from pytest_rageval.stats.verdict import (
     is_beyond_budget,
     is_judged,
@@ -46,7 +45,7 @@ from pytest_rageval.stats.verdict import (
     score_of,
     was_not_asked,
 )
-from pytest_rageval.stats.weights import is_scored
+from pytest_rageval.stats.weights import group_numbers, is_scored
 from pytest_rageval.text.printable import one_line
 
 _BYTES_A_THOUSAND: Final = 980_000

@@ -11,7 +11,7 @@ from load_scenario import load_scenario
 
 from pytest_rageval.engine.bound import BoundMetric
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.engine.planning.bind_diagnosis import bind_diagnosis
+from pytest_rageval.engine.planning.bind_keys import bind_diagnosis
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.metrics.base import MetricInfo
 from pytest_rageval.model import Bound, Diagnosis, MetricColumn, ScenarioInfo

@@ -33,6 +33,7 @@ all strata. Without weights, groups and strata all of this is the formula above.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -41,8 +42,7 @@ from operator import mul
 from typing import Final
 
 from pytest_rageval.model import Corrected
-from pytest_rageval.stats.plain_labels import plain_labels
-from pytest_rageval.stats.student import LARGEST_PROBABILITY, t_quantile
+from pytest_rageval.stats.intervals import LARGEST_PROBABILITY, t_quantile
 from pytest_rageval.stats.summary import NO_VARIANCE, wilson_interval
 from pytest_rageval.stats.wording import counted
 
@@ -375,3 +375,31 @@ def _sums(values: Sequence[float], groups: Sequence[Hashable]) -> dict[Hashable,
 
 def _squares(values: Collection[float]) -> float:
     return math.fsum(value * value for value in values)
+
+
+_MOST: Final = 10**9
+
+
+def plain_labels(
+    width: float, mean: float, variance: float, confidence: float = 0.95, units: float = 1.0
+) -> float | None:
+    """Return the fewest labels whose Wilson interval is at most ``width`` wide; None if too many.
+
+    ``mean`` lies in 0..1, ``variance`` is that of one label; a label counts as ``units``
+    independent ones (less than 1 where labels come in groups). With n labels the interval is that
+    of every other mean: variance/(n - 1) for yes and no, t of n - 1 degrees.
+
+    >>> plain_labels(0.2, 0.5, 0.25)
+    96.0
+    """
+    probability = min(0.5 + confidence / 2.0, LARGEST_PROBABILITY)
+
+    def is_enough(n: int) -> bool:
+        degrees = max(n * units - 1.0, 1.0)
+        low, high = wilson_interval(
+            mean, variance / (n - 1.0), n * units, t_quantile(probability, degrees)
+        )
+        return high - low <= width
+
+    found = bisect_left(range(2, _MOST), True, key=is_enough) + 2
+    return float(found) if found < _MOST else None

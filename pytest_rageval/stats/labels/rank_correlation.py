@@ -1,16 +1,93 @@
-"""How far one sample moves a rank correlation, from a table of levels and scores.
-
-A table has a row for each level of people and a column for each score that occurs, both from the
-lowest on, and no empty cell. The middle rank of a row is the share below it and half of its own.
-"""
+"""Rank correlations of two rows of numbers, with ties, and how much each sample weighs in them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from pytest_rageval.stats.influence import Influence, Table
+
+
+def spearman(a: Sequence[float], b: Sequence[float]) -> float | None:
+    """Return Spearman's rho: the correlation of the ranks, ties with their mean rank.
+
+    None where all of ``a`` or all of ``b`` are equal.
+
+    >>> spearman([1, 2, 3, 4], [1, 2, 4, 3])
+    0.8
+    """
+    ranks = [_ranks(a), _ranks(b)]
+    middle = (len(a) + 1) / 2.0
+    x, y = ([rank - middle for rank in one] for one in ranks)
+    spread = math.fsum(one * one for one in x) * math.fsum(one * one for one in y)
+    if spread == 0.0:
+        return None
+    return math.fsum(one * other for one, other in zip(x, y, strict=True)) / math.sqrt(spread)
+
+
+def kendall(a: Sequence[float], b: Sequence[float]) -> float | None:
+    """Return Kendall's tau-b, None where all of ``a`` or all of ``b`` are equal.
+
+    Discordant pairs are the inversions of a sort (Knight 1966): n log n.
+
+    >>> round(kendall([1, 2, 3, 4], [1, 2, 4, 3]), 4)
+    0.6667
+    """
+    pairs = sorted(zip(a, b, strict=True))
+    tied_a, tied_b, tied = _tied(a), _tied(b), _tied(pairs)
+    every = len(a) * (len(a) - 1) // 2
+    if every in (tied_a, tied_b):
+        return None
+    discordant = _sorted_inversions([y for _, y in pairs])[1]
+    concordant = every - tied_a - tied_b + tied - discordant
+    return (concordant - discordant) / math.sqrt((every - tied_a) * (every - tied_b))
+
+
+def area_under_curve(scores: Sequence[float], positive: Sequence[bool]) -> float | None:
+    """Return how often a positive sample scores above another one, a tie as a half.
+
+    This is the area under the ROC curve (Mann and Whitney's U over the number of pairs), None
+    where all samples are positive or none is.
+
+    >>> area_under_curve([0.1, 0.4, 0.4, 0.8], [False, False, True, True])
+    0.875
+    """
+    good = sum(positive)
+    pairs = good * (len(scores) - good)
+    if pairs == 0:
+        return None
+    ranks = zip(_ranks(scores), positive, strict=True)
+    return (math.fsum(rank for rank, yes in ranks if yes) - good * (good + 1) / 2.0) / pairs
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    """Return ranks from 1; equal values share their mean rank."""
+    ranks: dict[float, float] = {}
+    below = 0
+    for value, count in sorted(Counter(values).items()):
+        ranks[value] = below + (count + 1) / 2.0
+        below += count
+    return [ranks[value] for value in values]
+
+
+def _tied(values: Iterable[object]) -> int:
+    return sum(count * (count - 1) // 2 for count in Counter(values).values())
+
+
+def _sorted_inversions(values: list[float]) -> tuple[list[float], int]:
+    """Return ``values`` in order, and how many pairs were in the wrong one."""
+    if len(values) < 2:
+        return values, 0
+    half = len(values) // 2
+    (left, a), (right, b) = _sorted_inversions(values[:half]), _sorted_inversions(values[half:])
+    found, at = a + b, 0
+    for value in right:
+        while at < half and left[at] <= value:
+            at += 1
+        found += half - at
+    return sorted(left + right), found
 
 
 def spearman_influence(table: Table) -> Influence:
@@ -21,7 +98,7 @@ def spearman_influence(table: Table) -> Influence:
     either direction; and a, alike, by u² - 3a and twice that part.
     """
     shares, rows, columns = _shares(table)
-    u, v = _ranks(columns), _ranks(rows)
+    u, v = _middle_ranks(columns), _middle_ranks(rows)
     by_column = [_dot(v, column) for column in zip(*shares, strict=True)]
     by_row = [_dot(u, row) for row in shares]
     covariance = _dot(by_row, v)
@@ -87,7 +164,7 @@ def _shares(table: Table) -> tuple[list[list[float]], list[float], list[float]]:
     return shares, [*map(math.fsum, shares)], [*map(math.fsum, zip(*shares, strict=True))]
 
 
-def _ranks(shares: Sequence[float]) -> list[float]:
+def _middle_ranks(shares: Sequence[float]) -> list[float]:
     """Return the middle rank of each place, less a half."""
     return [0.5 - above for above in _above(shares)]
 
