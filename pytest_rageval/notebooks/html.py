@@ -16,12 +16,21 @@ from pytest_rageval.model import (
     SampleResult,
     ScenarioResult,
 )
-from pytest_rageval.reports.causes import cause_lines
-from pytest_rageval.reports.figures import change, figure, interval
-from pytest_rageval.reports.missing import missing_figures, scored_figure, stopped_text
-from pytest_rageval.reports.people import agreement_lines
+from pytest_rageval.reports.run_view import (
+    HEADS,
+    agreement_lines,
+    cause_lines,
+    change,
+    figure,
+    interval,
+    missing_figures,
+    ranking_head,
+    ranking_lines,
+    ranking_rows,
+    scored_figure,
+    stopped_text,
+)
 from pytest_rageval.reports.summary_md import verdict_parts
-from pytest_rageval.reports.variants import HEADS, ranking_head, ranking_lines, ranking_rows
 from pytest_rageval.stats.verdict import badness, is_low, shortfalls, shown_errors
 from pytest_rageval.stats.wording import p_figure, verdict_word
 from pytest_rageval.text.printable import one_line, printable

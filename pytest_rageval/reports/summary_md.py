@@ -22,11 +22,21 @@ from pytest_rageval.model import (
     value_text,
 )
 from pytest_rageval.reports.base import Report, RunFolder
-from pytest_rageval.reports.causes import cause_lines
-from pytest_rageval.reports.figures import change, figure, interval
-from pytest_rageval.reports.missing import missing_figures, scored_figure, stopped_text
-from pytest_rageval.reports.people import agreement_lines, corrected_figures
-from pytest_rageval.reports.variants import HEADS, ranking_head, ranking_lines, ranking_rows
+from pytest_rageval.reports.run_view import (
+    HEADS,
+    agreement_lines,
+    cause_lines,
+    change,
+    corrected_figures,
+    figure,
+    interval,
+    missing_figures,
+    ranking_head,
+    ranking_lines,
+    ranking_rows,
+    scored_figure,
+    stopped_text,
+)
 from pytest_rageval.stats.verdict import badness, is_judged, shortfalls, shown_errors
 from pytest_rageval.stats.weights import count_groups, is_scored
 from pytest_rageval.stats.wording import correction_name, counted, p_figure, verdict_word

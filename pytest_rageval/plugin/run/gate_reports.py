@@ -22,10 +22,9 @@ from pytest_rageval.engine.verdict.contests import (
     scenario_nodeid,
 )
 from pytest_rageval.model import BEST, GateResult, ScenarioInfo, ScenarioResult
-from pytest_rageval.plugin.show.allure import report_to_allure, without_allure
-from pytest_rageval.plugin.show.gate_text import gate_text
-from pytest_rageval.plugin.show.scenario_lines import ScenarioLines, placed
-from pytest_rageval.plugin.show.table_lines import terminal_width
+from pytest_rageval.plugin.show.failures import ScenarioLines, gate_text, placed
+from pytest_rageval.plugin.show.pytest_reports import report_to_allure, without_allure
+from pytest_rageval.plugin.show.terminal import terminal_width
 from pytest_rageval.text.printable import one_line, printable, wrappable
 
 

@@ -17,9 +17,8 @@ from pytest_rageval.plugin.run.gate_reports import report_failure
 from pytest_rageval.plugin.run.save_answers import AnswerFile
 from pytest_rageval.plugin.run.save_baseline import BaselineSaver
 from pytest_rageval.plugin.settings import Settings
-from pytest_rageval.plugin.show.history_and_ci import Publisher
-from pytest_rageval.reports.run_info import run_info
-from pytest_rageval.reports.write_run import write_run
+from pytest_rageval.plugin.show.github import Publisher
+from pytest_rageval.reports.write_run import run_info, write_run
 
 WRITTEN = pytest.StashKey[list[tuple[ScenarioResult, Path | str]]]()
 """Key in the config: each result with the folder of its files, or a sentence why there is none."""
@@ -79,7 +78,7 @@ class RunFiles:
     ) -> list[str]:
         """Remove older runs; a file that is compared or saved may be in the folder of one."""
         # Not at the top: most runs have no such option.
-        from pytest_rageval.reports.keep_runs import remove_old_runs
+        from pytest_rageval.reports.write_run import remove_old_runs
 
         paths = self._settings.run_paths
         names = [*info.baselines, *([paths.saving] if paths.saving else [])]

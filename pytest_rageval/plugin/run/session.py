@@ -40,12 +40,15 @@ from pytest_rageval.plugin.run.run_settings import (
     verdicts_so_far,
 )
 from pytest_rageval.plugin.settings import Settings, is_controller
-from pytest_rageval.plugin.show.junit import JunitProperties
-from pytest_rageval.plugin.show.last_lines import overridden_lines, undecided_lines
 from pytest_rageval.plugin.show.next_steps import Ended, is_red
-from pytest_rageval.plugin.show.score_words import SCORE_ATTRIBUTE
-from pytest_rageval.plugin.show.table_lines import terminal_width
-from pytest_rageval.plugin.show.terminal import ScenarioTable, usage_line
+from pytest_rageval.plugin.show.pytest_reports import SCORE_ATTRIBUTE, JunitProperties
+from pytest_rageval.plugin.show.terminal import (
+    ScenarioTable,
+    overridden_lines,
+    terminal_width,
+    undecided_lines,
+    usage_line,
+)
 from pytest_rageval.text.codec import from_json, to_json
 from pytest_rageval.text.printable import printable
 

@@ -15,6 +15,7 @@ from pytest_rageval.model import GateResult, SampleResult, ScenarioResult
 from pytest_rageval.plugin.options import KEEP, SCENARIO, SET, STRICT, touching
 from pytest_rageval.plugin.settings import SETTINGS
 from pytest_rageval.reports.html import PAGE
+from pytest_rageval.stats.aggregate import judge_failure
 from pytest_rageval.stats.verdict import unwritten
 from pytest_rageval.text.printable import printable
 
@@ -95,7 +96,6 @@ class NextSteps:
         if not errors or len(errors) < 2 or self._config.get_verbosity() > 0:
             return
         # Not at the top: most runs have no errors.
-        from pytest_rageval.plugin.show.alike_errors import fold
 
         shown, self._folded = fold(errors, self._results())
         if self._folded:
@@ -240,3 +240,26 @@ def is_red(result: ScenarioResult) -> bool:
     """Return whether a gate or a sample failed, or a sample could not be judged."""
     failed = any(gate.outcome == "failed" for gate in result.gates)
     return bool(result.counts.failed or result.counts.error or failed)
+
+
+def fold(reports: list[Any], results: Mapping[str, SampleResult]) -> tuple[list[Any], list[str]]:
+    """Return the reports that are to be shown in full, in their order, and a line for each kind.
+
+    ``results`` are those of the cases by node id; a report of another test is shown in full.
+    """
+    first: dict[str, str] = {}
+    others: dict[str, int] = {}
+    shown = []
+    for report in reports:
+        result = results.get(report.nodeid)
+        kind = judge_failure(result) if result is not None and report.when == "setup" else ""
+        if not kind or kind not in first:
+            shown.append(report)
+            first[kind] = report.nodeid
+        else:
+            others[kind] = others.get(kind, 0) + 1
+    lines = [
+        f"{first[kind].rpartition('::')[2]} and {count} more cases: ERROR ({kind}); -v shows each"
+        for kind, count in others.items()
+    ]
+    return shown, [printable(line) for line in lines]

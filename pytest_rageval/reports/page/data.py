@@ -1,33 +1,32 @@
-"""The data of the page: a run in columns, with what is needed to weigh it again."""
+"""What people say of the answers, as data of the page: labels, agreement, corrected means."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, fields
 from itertools import chain
 from math import isclose
 from typing import Any, Final
 
-from pytest_rageval.gates.base import ends_of
+from pytest_rageval.gates.base import ends_of, gate_targets, make_gates, page_options
 from pytest_rageval.gates.slices import slice_value
+from pytest_rageval.gates.unscored import UnscoredGate
 from pytest_rageval.model import (
     TARGET,
     WEIGHTED_SCORE,
+    Agreement,
     Baseline,
+    HumanLabels,
     MetricColumn,
     RunInfo,
     SampleResult,
+    ScenarioInfo,
     ScenarioResult,
+    answer_digest,
     json_plain,
 )
-from pytest_rageval.reports.missing import control_remarks
-from pytest_rageval.reports.page.gates import (
-    plain_gates,
-    required_names,
-)
-from pytest_rageval.reports.page.people import people_data
-from pytest_rageval.reports.page.texts import (
+from pytest_rageval.reports.page.assemble import (
     LONGEST,
     MOST_LISTED,
     TextPool,
@@ -35,6 +34,7 @@ from pytest_rageval.reports.page.texts import (
     embedded_json,
     longest_that_fits,
 )
+from pytest_rageval.reports.run_view import control_remarks
 from pytest_rageval.results.run_point import RunPoint, change_of
 from pytest_rageval.stats.aggregate import reply_counts
 from pytest_rageval.stats.comparison import paired_scores
@@ -47,6 +47,86 @@ from pytest_rageval.stats.verdict import (
 )
 from pytest_rageval.stats.weights import group_numbers, is_scored
 from pytest_rageval.text.printable import one_line
+
+_MOST_DISAGREEMENTS: Final = 20
+_MOST_SLICES: Final = 50
+_PARTS: Final = ("cells", "disagreements", "slices", "why")
+
+
+def people_data(result: ScenarioResult) -> dict[str, Any]:
+    """Return the data as JSON types; samples are named by their positions."""
+    samples, human = result.samples, result.info.human
+    place = {sample.sample_id: at for at, sample in enumerate(samples)}
+    digests = [None if one.answer is None else _digest(one) for one in samples] if human else []
+    return {
+        "agreement": {name: _agreement_data(one, place) for name, one in result.agreement.items()},
+        "corrected": {name: asdict(one) for name, one in result.corrected.items()},
+        "human": [_human(one, place, digests) for one in human],
+        "digests": digests,
+    }
+
+
+def _digest(sample: SampleResult) -> str:
+    return answer_digest(sample.answer, sample.contexts)
+
+
+def _agreement_data(found: Agreement, place: Mapping[str, int]) -> dict[str, Any]:
+    """Return the figures of a metric, its disagreements, and of each slice how many and kappa."""
+    figures = {
+        part.name: getattr(found, part.name) for part in fields(found) if part.name not in _PARTS
+    }
+    return {
+        **figures,
+        "cells": {key: list(positions) for key, positions in found.cells.items()},
+        "why": {name: cut(text, _WIDTH) for name, text in found.why.items()},
+        "disagreements": [
+            {**asdict(one), "at": place[one.sample_id], "reason": cut(one.reason, _WIDTH)}
+            for one in found.disagreements[:_MOST_DISAGREEMENTS]
+            if one.sample_id in place
+        ],
+        "slices": [[cut(field, _WIDTH), _slices(slices)] for field, slices in found.slices.items()],
+    }
+
+
+def _slices(slices: Mapping[str, Agreement]) -> list[list[Any]]:
+    """Return value, n and kappa of each slice, those with most samples first."""
+    shown = sorted(slices.items(), key=lambda one: (-one[1].n, one[0]))[:_MOST_SLICES]
+    return [[cut(value, _WIDTH), one.n, one.kappa] for value, one in shown]
+
+
+def _human(
+    found: HumanLabels, place: Mapping[str, int], digests: Sequence[str | None]
+) -> dict[str, Any]:
+    """Return the labels of a metric: position, who, level, and whether of an earlier answer."""
+    return {
+        "metric": found.metric,
+        "levels": list(found.levels),
+        "meanings": list(found.meanings),
+        "question": found.question,
+        "labels": [
+            [place[name], cut(one.annotator, _WIDTH), one.value, one.digest != digests[place[name]]]
+            for name, labels in found.labels.items()
+            if name in place
+            for one in labels
+        ],
+    }
+
+
+def plain_gates(result: ScenarioResult) -> Iterator[dict[str, Any]]:
+    """Yield each decided gate: its options, and its verdict under ``run``."""
+    gates = {gate.name: gate for gate in make_gates(result.info.gates, result.info)}
+    for verdict in result.gates:
+        gate = gates.get(verdict.name)
+        if gate is None and verdict.name == UnscoredGate().name:
+            gate = UnscoredGate()
+        run = [verdict.outcome, verdict.observed, verdict.bound, verdict.message]
+        yield {"name": verdict.name, **page_options(gate), "run": run}
+
+
+def required_names(info: ScenarioInfo) -> frozenset[str]:
+    """Return the scores that a threshold or a gate needs: a sample without them is an error."""
+    return frozenset(info.thresholds).union(*map(gate_targets, make_gates(info.gates, info)))
+
 
 _BYTES_A_THOUSAND: Final = 980_000
 _MOST_THOUSANDS: Final = 10

@@ -16,9 +16,8 @@ from pytest_rageval.model import title_of
 from pytest_rageval.reports.history import trend_of
 from pytest_rageval.results.layout import read_head
 from pytest_rageval.serving.mcp.answers import Arguments, fitted
-from pytest_rageval.serving.mcp.described_run import DescribedRun
+from pytest_rageval.serving.mcp.described_run import DescribedRun, Ended, run_child
 from pytest_rageval.serving.mcp.stdio import Report
-from pytest_rageval.serving.mcp.waiting import Ended, run_child
 from pytest_rageval.serving.names import pick
 from pytest_rageval.serving.project import LOOKING, Outline, Project, ScenarioEntry
 from pytest_rageval.serving.variants import merged

@@ -11,15 +11,19 @@ from pydantic import Field
 
 from pytest_rageval.errors import Problem, UserError
 from pytest_rageval.model import WEIGHTED_SCORE, Cause, SampleResult
-from pytest_rageval.serving.mcp.agent_runs import METRICS, NAME, cause_of, row_of, why
 from pytest_rageval.serving.mcp.answers import (
+    METRICS,
     MOST_TOKENS,
+    NAME,
     Arguments,
+    cause_of,
     cut,
     fitted,
     paged,
     rounded,
+    row_of,
     significant,
+    why,
 )
 from pytest_rageval.serving.names import pick
 from pytest_rageval.serving.row_place import row_place

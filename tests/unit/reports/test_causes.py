@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_rageval.model import SampleResult, ScenarioResult
-from pytest_rageval.reports.causes import cause_lines
+from pytest_rageval.reports.run_view import cause_lines
 
 Made = Callable[..., ScenarioResult]
 

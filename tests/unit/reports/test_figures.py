@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_rageval.reports.figures import change, change_interval, figure, interval
+from pytest_rageval.reports.run_view import change, change_interval, figure, interval
 from pytest_rageval.stats.wording import p_figure
 
 

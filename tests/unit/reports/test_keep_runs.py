@@ -12,8 +12,7 @@ import pytest
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
 from pytest_rageval.model import RunInfo, SampleResult, ScenarioResult
 from pytest_rageval.reports.history import trend_of
-from pytest_rageval.reports.keep_runs import remove_old_runs
-from pytest_rageval.reports.write_run import write_run
+from pytest_rageval.reports.write_run import remove_old_runs, write_run
 
 Ran = Callable[..., Path]
 

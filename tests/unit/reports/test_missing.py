@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_rageval.model import MetricColumn, SampleResult, ScenarioInfo
-from pytest_rageval.reports.missing import missing_figures
+from pytest_rageval.reports.run_view import missing_figures
 from pytest_rageval.stats.aggregate import summarize_scenario
 
 

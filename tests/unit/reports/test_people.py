@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from pytest_rageval.model import Agreement, Corrected, GateResult, HumanLabels, ScenarioResult
-from pytest_rageval.reports.people import agreement_lines, corrected_figures
+from pytest_rageval.reports.run_view import agreement_lines, corrected_figures
 
 WHY = "9 labelled answers, fewer than 10"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_rageval.reports.run_info import ci_attempt, ci_commit
+from pytest_rageval.reports.write_run import ci_attempt, ci_commit
 
 
 @pytest.mark.parametrize(

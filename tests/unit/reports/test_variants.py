@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pytest_rageval.model import CauseChange, RankedVariant, Ranking, VariantPair
-from pytest_rageval.reports.variants import (
+from pytest_rageval.reports.run_view import (
     cause_change_lines,
     ranking_head,
     ranking_lines,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.model import RETRIEVAL, TARGET, Bound, MetricColumn, SampleResult, ScenarioInfo
-from pytest_rageval.plugin.show.case_text import failure_text, unjudged_text
+from pytest_rageval.plugin.show.failures import failure_text, unjudged_text
 from pytest_rageval.stats.verdict import shortfalls
 from pytest_rageval.text.cells import cells
 

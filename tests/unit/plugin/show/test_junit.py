@@ -13,7 +13,7 @@ import pytest
 from fake_config import config_of
 
 from pytest_rageval.model import SampleResult
-from pytest_rageval.plugin.show.junit import JunitProperties, score_properties
+from pytest_rageval.plugin.show.pytest_reports import JunitProperties, score_properties
 
 SCORED = SampleResult("s", 0, weighted_score=0.5, scores={"em": 0.5}, sample_weight=2.5)
 PROPERTIES = [("rageval.em", 0.5), ("rageval.weighted_score", 0.5), ("rageval.sample_weight", 2.5)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.plugin.show.score_words import ScoreWords
+from pytest_rageval.plugin.show.pytest_reports import ScoreWords
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,8 @@ import pytest
 from decided_result import decided
 
 from pytest_rageval.model import MetricColumn, ScenarioResult
-from pytest_rageval.plugin.show.comparison_table import comparison_lines
-from pytest_rageval.plugin.show.figures_table import figure_lines, figures_column, gate_lines
-from pytest_rageval.plugin.show.table_lines import plain
+from pytest_rageval.plugin.show.comparison_tables import comparison_lines
+from pytest_rageval.plugin.show.terminal import figure_lines, figures_column, gate_lines, plain
 from pytest_rageval.text.cells import cells
 
 WIDTHS = (60, 80, 120)

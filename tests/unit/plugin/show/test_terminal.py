@@ -11,8 +11,12 @@ import pytest
 from decided_result import decided
 
 from pytest_rageval.model import TARGET, SampleResult, ScenarioResult
-from pytest_rageval.plugin.show.last_lines import overridden_lines, undecided_lines
-from pytest_rageval.plugin.show.terminal import ScenarioTable, usage_line
+from pytest_rageval.plugin.show.terminal import (
+    ScenarioTable,
+    overridden_lines,
+    undecided_lines,
+    usage_line,
+)
 
 ROOT = Path("/work")
 

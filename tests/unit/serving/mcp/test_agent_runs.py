@@ -9,7 +9,7 @@ import pytest
 from pytest_rageval.errors import UserError
 from pytest_rageval.model import GateResult, Outcome, SampleResult
 from pytest_rageval.run_paths import RunPaths
-from pytest_rageval.serving.mcp.agent_runs import (
+from pytest_rageval.serving.mcp.answers import (
     base_of,
     gates_of,
     is_bad,

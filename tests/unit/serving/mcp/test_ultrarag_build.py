@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from pytest_rageval.errors import UserError
-from pytest_rageval.serving.mcp.ultrarag_build import build
+from pytest_rageval.serving.mcp.ultrarag import build
 
 SIGNATURES = {"score": (("texts", "measures", "to"), "txt,$m,save->out,$ks")}
 

@@ -1,15 +1,33 @@
-"""The comparison table in the terminal: this run (A) against a baseline (B)."""
+"""Tables of comparisons in the terminal: with a baseline, and among variants."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from pytest_rageval.model import Comparison, MetricComparison, ScenarioResult
-from pytest_rageval.plugin.show.table_lines import Line, name_column, named, plain, prose
-from pytest_rageval.reports.figures import change, change_interval, figure
-from pytest_rageval.stats.wording import Word, correction_name, p_figure, verdict_word
-from pytest_rageval.text.cells import cells
+from pytest_rageval.engine.verdict.contests import Contested
+from pytest_rageval.model import Comparison, MetricComparison, Ranking, ScenarioResult
+from pytest_rageval.plugin.show.terminal import (
+    Line,
+    name_column,
+    named,
+    plain,
+    prose,
+    verdict_lines,
+)
+from pytest_rageval.reports.run_view import (
+    HEADS,
+    change,
+    change_interval,
+    figure,
+    ranking_head,
+    ranking_lines,
+    ranking_rows,
+)
+from pytest_rageval.stats.wording import Word, correction_name, counted, p_figure, verdict_word
+from pytest_rageval.text.cells import cells, pad
 from pytest_rageval.text.printable import one_line
 
 _LISTED = 5
@@ -111,3 +129,43 @@ def _unpaired(where: str, sample_ids: Sequence[str], width: int) -> Iterator[Lin
         more = ", …" if len(sample_ids) > _LISTED else ""
         listed = ", ".join(one_line(sample_id) for sample_id in sample_ids[:_LISTED])
         yield from prose(f"{len(sample_ids)} samples {where}: {listed}{more}", width, "yellow")
+
+
+def variants_heading(found: Contested) -> str:
+    """Return the heading of the table."""
+    ran = len(found.contest.names) - len(found.missing)
+    of = "" if not found.missing else f"{ran} of "
+    return f"rageval: {one_line(found.info.name)}, {of}" + counted(
+        len(found.contest.names), "variant"
+    )
+
+
+def variant_lines(
+    found: Contested, page: Path | str | None, root: Path, width: int
+) -> Iterator[Line]:
+    """Yield the ranked table, the verdict and the page, or why that could not be written."""
+    column = name_column(["gate best"], width)
+    if found.ranking is not None:
+        yield from prose(ranking_head(found.ranking), width)
+        yield from _table(found.ranking, width)
+        for line in ranking_lines(found.ranking):
+            colour = "yellow" if line.startswith("no letters") else ""
+            yield from prose(line, width, colour)
+    if found.gate is not None:
+        yield from verdict_lines([found.gate], column, width)
+    if isinstance(page, Path):
+        relative = os.path.relpath(page, root)
+        shown = str(page) if relative.startswith("..") else relative
+        yield ((f"page {one_line(shown)}", ""),)
+    elif page is not None:
+        yield ((f"variants  {one_line(page)}", "red"),)
+
+
+def _table(ranking: Ranking, width: int) -> Iterator[Line]:
+    rows = ranking_rows(ranking)
+    shown = [HEADS, *(figures for _, figures in rows)]
+    widths = [max(cells(row[at]) for row in shown) for at in range(len(HEADS))]
+    column = name_column((name for name, _ in rows), max(width - sum(widths) - 10, 8))
+    for name, figures in (("variant", HEADS), *rows):
+        line = "  ".join(pad(text, size) for text, size in zip(figures, widths, strict=True))
+        yield from named(name, column, ((line, ""),))
