@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +26,7 @@ from pytest_rageval.model import (
 )
 from pytest_rageval.model.measured import CODE, code_differences, setting_differences
 from pytest_rageval.reports.history import trend_of
+from pytest_rageval.reports.run_view import RunView
 from pytest_rageval.results.layout import SavedHead, comparison_dict
 from pytest_rageval.results.saved_run import SavedRun, load_baseline, out_of_range
 from pytest_rageval.results.stored_result import stored_info
@@ -89,6 +91,23 @@ class StoredRun:
     def samples(self) -> list[SampleResult]:
         """The samples in their order."""
         return list(self.saved.samples.values())
+
+    @cached_property
+    def view(self) -> RunView:
+        """The run as it was: its figures and gates are those of the file."""
+        head = self.head
+        return RunView(
+            ScenarioResult(
+                info=self.plan.info,
+                counts=head.counts,
+                complete=head.complete,
+                metrics=head.metrics,
+                weighted_score=head.weighted_score,
+                samples=self.samples,
+                gates=head.gates,
+                controls=head.controls,
+            )
+        )
 
 
 def read_run(run: Path) -> StoredRun:

@@ -40,7 +40,7 @@ from pytest_rageval.plugin.run.run_settings import (
     verdicts_so_far,
 )
 from pytest_rageval.plugin.settings import Settings, is_controller
-from pytest_rageval.plugin.show.next_steps import Ended, is_red
+from pytest_rageval.plugin.show.next_steps import Ended
 from pytest_rageval.plugin.show.pytest_reports import SCORE_ATTRIBUTE, JunitProperties
 from pytest_rageval.plugin.show.terminal import (
     ScenarioTable,
@@ -377,7 +377,7 @@ class RagevalSession:
         best = [one.gate for one in self._contests.found if one.gate is not None]
         return (
             bool(self._refusals)
-            or any(is_red(one) or self._broken_of(one) for one in self._summarized)
+            or any(one.is_red or self._broken_of(one) for one in self._summarized)
             or any(gate.outcome == "failed" for gate in best)
         )
 

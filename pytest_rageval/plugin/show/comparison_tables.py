@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_rageval.engine.verdict.contests import Contested
-from pytest_rageval.model import Comparison, MetricComparison, Ranking, ScenarioResult
+from pytest_rageval.model import Comparison, Ranking
 from pytest_rageval.plugin.show.terminal import (
     Line,
+    display_path,
     name_column,
     named,
     plain,
@@ -19,32 +18,34 @@ from pytest_rageval.plugin.show.terminal import (
 )
 from pytest_rageval.reports.run_view import (
     HEADS,
-    change,
-    change_interval,
-    figure,
+    ComparedMetric,
+    RunView,
     ranking_head,
     ranking_lines,
     ranking_rows,
 )
-from pytest_rageval.stats.wording import Word, correction_name, counted, p_figure, verdict_word
+from pytest_rageval.stats.wording import (
+    change,
+    change_interval,
+    correction_name,
+    counted,
+    figure,
+    p_figure,
+)
 from pytest_rageval.text.cells import cells, pad
 from pytest_rageval.text.printable import one_line
 
 _LISTED = 5
 
 
-def comparison_lines(
-    result: ScenarioResult, comparison: Comparison, column: int, width: int
-) -> Iterator[Line]:
+def comparison_lines(view: RunView, column: int, width: int) -> Iterator[Line]:
     """Yield the table in ``width`` cells; ``column`` is the width of the names in the table above.
 
     If the lines are too long, each metric has two: its figures, then interval and p-values.
     """
-    lower_is_better = {found.name for found in result.info.metrics if not found.higher_is_better}
-    rows = [
-        _Row(name, found, verdict_word(found, higher_is_better=name not in lower_is_better))
-        for name, found in comparison.metrics.items()
-    ]
+    comparison, rows = view.result.comparison, view.compared
+    if comparison is None:
+        return
     baseline = one_line(comparison.baseline)
     head = f"A this run, B {baseline}, test {comparison.test}, alpha {comparison.alpha:g}"
     yield (("", ""),)
@@ -53,41 +54,25 @@ def comparison_lines(
     fits = all(cells(plain(line)) <= width for line in wide)
     yield from wide if fits else _narrow(comparison, rows, width)
     for row in rows:
-        if remark := row.found.undecided or (row.found.note if row.found.n_nonzero else ""):
-            yield from prose(f"{one_line(row.metric)}: {remark}", width)
-    reaches = [row.reach for row in rows if row.reach]
+        if remark := row.figures.undecided or (row.figures.note if row.figures.n_nonzero else ""):
+            yield from prose(f"{one_line(row.name)}: {remark}", width)
+    reaches = [f"{one_line(row.name)} {figure(row.reach)}" for row in rows if row.reach]
     if reaches:
         yield from prose(f"a difference would show from: {', '.join(reaches)} (power 80 %)", width)
     yield from _unpaired("only in this run", comparison.only_a, width)
-    if result.complete:  # a partial run lacks samples of B on purpose
+    if view.result.complete:  # a partial run lacks samples of B on purpose
         yield from _unpaired(f"only in {baseline}", comparison.only_b, width)
 
 
-@dataclass(frozen=True)
-class _Row:
-    metric: str
-    found: MetricComparison
-    verdict: Word
-
-    @property
-    def coloured(self) -> tuple[str, str]:
-        """The verdict with its colour."""
-        if self.verdict == "no difference shown" and self.found.note and not self.reach:
-            return self.verdict, "yellow"
-        return self.verdict, {"better": "green", "worse": "red"}.get(self.verdict, "")
-
-    @property
-    def reach(self) -> str:
-        """The smallest detectable difference, if it is larger than the one found, else ""."""
-        smallest = self.found.smallest_detectable
-        if self.verdict != "no difference shown" or smallest is None:
-            return ""
-        is_below = abs(self.found.diff or 0.0) < smallest
-        return f"{one_line(self.metric)} {figure(smallest)}" if is_below else ""
+def _verdict(row: ComparedMetric) -> tuple[str, str]:
+    """Return the verdict with its colour."""
+    if row.word == "no difference shown" and row.figures.note and not row.reach:
+        return row.word, "yellow"
+    return row.word, {"better": "green", "worse": "red"}.get(row.word, "")
 
 
-def _wide(comparison: Comparison, rows: Sequence[_Row], column: int) -> Iterator[Line]:
-    column = max([column, *(cells(one_line(row.metric)) for row in rows)])
+def _wide(comparison: Comparison, rows: Sequence[ComparedMetric], column: int) -> Iterator[Line]:
+    column = max([column, *(cells(one_line(row.name)) for row in rows)])
     adjusted = f"p ({correction_name(comparison.correction)})"
     heads = (
         "A_mean  B_mean  Diff(A-B)  "
@@ -95,26 +80,26 @@ def _wide(comparison: Comparison, rows: Sequence[_Row], column: int) -> Iterator
     )
     yield from named("metric", column, ((heads, ""),))
     for row in rows:
-        found = row.found
+        found = row.figures
         figures = (
             f"{figure(found.a_mean):<6}  {figure(found.b_mean):<6}  {change(found.diff):<9}  "
             f"{change_interval(found.ci_low, found.ci_high):<16}  "
             f"{p_figure(found.p_value):<8} {p_figure(found.p_adjusted):<9} {found.n:<4}  "
         )
-        yield from named(row.metric, column, ((figures, ""), row.coloured))
+        yield from named(row.name, column, ((figures, ""), _verdict(row)))
 
 
-def _narrow(comparison: Comparison, rows: Sequence[_Row], width: int) -> Iterator[Line]:
+def _narrow(comparison: Comparison, rows: Sequence[ComparedMetric], width: int) -> Iterator[Line]:
     heads = "A_mean B_mean Diff    "
     room = width - len(heads) - len(" no difference shown")
-    column = name_column((row.metric for row in rows), room)
+    column = name_column((row.name for row in rows), room)
     correction = correction_name(comparison.correction)
     yield from named("metric", column, ((f"{heads}verdict", ""),))
     yield ((f"  {_interval_name(comparison):<17} p        p ({correction})", ""),)
     for row in rows:
-        found = row.found
+        found = row.figures
         means = f"{figure(found.a_mean):<6} {figure(found.b_mean):<6} {change(found.diff):<7} "
-        yield from named(row.metric, column, ((means, ""), row.coloured))
+        yield from named(row.name, column, ((means, ""), _verdict(row)))
         ends = change_interval(found.ci_low, found.ci_high)
         chance = f"{p_figure(found.p_value):<8} {p_figure(found.p_adjusted):<9}"
         yield ((f"  {ends:<17} {chance} n {found.n}", ""),)
@@ -154,9 +139,7 @@ def variant_lines(
     if found.gate is not None:
         yield from verdict_lines([found.gate], column, width)
     if isinstance(page, Path):
-        relative = os.path.relpath(page, root)
-        shown = str(page) if relative.startswith("..") else relative
-        yield ((f"page {one_line(shown)}", ""),)
+        yield ((f"page {one_line(display_path(page, root))}", ""),)
     elif page is not None:
         yield ((f"variants  {one_line(page)}", "red"),)
 

@@ -131,8 +131,7 @@ def low_line(result: ScenarioResult) -> str:
 
     A mean hides them, and a green run shows no sample. A threshold, or a red run, tells them apart.
     """
-    is_red = result.counts.failed or result.counts.error
-    if result.info.thresholds or is_red or any(one.outcome == "failed" for one in result.gates):
+    if result.info.thresholds or result.is_red:
         return ""
     passed = {gate.name: gate for gate in result.gates if gate.outcome == "passed"}
     means = [gate for gate in gates_of(result.info) if isinstance(gate, MeanGate)]

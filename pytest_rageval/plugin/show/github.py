@@ -17,9 +17,9 @@ from pytest_rageval.errors import shorten
 from pytest_rageval.model import GateResult, RunInfo, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.plugin.show.failures import ScenarioLines
 from pytest_rageval.reports.history import record
+from pytest_rageval.reports.run_view import RunView, is_bad
 from pytest_rageval.reports.summary_md import ranking_section, summary_text, verdict_text
 from pytest_rageval.reports.write_run import latest_remark
-from pytest_rageval.stats.verdict import badness, shortfalls, shown_errors
 from pytest_rageval.text.printable import one_line, printable
 
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
@@ -80,7 +80,7 @@ def _texts(
             yield whole, head
     for result, run in results:
         whole = summary_text(replace(result, ranking=None), run)
-        yield whole, f"{whole.partition(chr(10))[0]}\n\n{verdict_text(result)}\n"
+        yield whole, f"{whole.partition(chr(10))[0]}\n\n{verdict_text(RunView(result))}\n"
 
 
 def _fitting(found: Iterable[tuple[str, str]], room: int) -> tuple[bytes, int]:
@@ -123,18 +123,13 @@ def annotation_lines(
             )
     for result in results:
         failed = [gate for gate in result.gates if gate.outcome == "failed"]
-        cases = _worst_failed(result)
+        view = RunView(result)
+        cases = view.worst(is_bad)[:ANNOTATIONS]
         if failed or cases:
             place = _Place.of(result.info, root, environ)
             errors += (_of_gate(result, gate, place) for gate in failed)
-            warnings += (_of_case(result, sample, place) for sample in cases)
+            warnings += (_of_case(view, sample, place) for sample in cases)
     return [*errors[:ANNOTATIONS], *warnings[:ANNOTATIONS]]
-
-
-def _worst_failed(result: ScenarioResult) -> list[SampleResult]:
-    """Return the cases that could not be judged, then the failed ones, worst first."""
-    failed = [sample for sample in result.samples if sample.outcome in ("failed", "error")]
-    return sorted(failed, key=badness)[:ANNOTATIONS]
 
 
 def _of_gate(result: ScenarioResult, gate: GateResult, place: _Place) -> str:
@@ -142,12 +137,9 @@ def _of_gate(result: ScenarioResult, gate: GateResult, place: _Place) -> str:
     return _command("error", place.file, place.lines.of_gate(gate.name), title, gate.message)
 
 
-def _of_case(result: ScenarioResult, sample: SampleResult, place: _Place) -> str:
-    missed = shortfalls(sample, result.info.thresholds)
-    reasons = [str(shortfall) for shortfall in missed]
-    reasons += [f"{name}: {error}" for name, error in shown_errors(sample).items()]
-    reasons += [f"question: {sample.question}"] if sample.question else []
-    title = f"{result.info.title}: {sample.sample_id}"
+def _of_case(view: RunView, sample: SampleResult, place: _Place) -> str:
+    reasons = view.why(sample) + ([f"question: {sample.question}"] if sample.question else [])
+    title = f"{view.result.info.title}: {sample.sample_id}"
     return _command(
         "warning", place.file, place.lines.of_row(sample.row), title, "\n".join(reasons)
     )

@@ -15,8 +15,8 @@ from pytest_rageval.errors import unknown_name
 from pytest_rageval.model import SEPARATOR, WEIGHTED_SCORE
 from pytest_rageval.plugin.show.terminal import say
 from pytest_rageval.reports.history import all_runs
-from pytest_rageval.reports.run_view import change, figure, interval
 from pytest_rageval.results.run_point import RunPoint, change_of
+from pytest_rageval.stats.wording import change, figure, interval
 from pytest_rageval.text.cells import cells, pad
 from pytest_rageval.text.printable import one_line, printable
 

@@ -139,7 +139,7 @@ class NextSteps:
 
     def _page(self, ended: Ended) -> str:
         """Return where the page of the first red scenario is, "" if there is none."""
-        folders = [folder for one, folder in ended.written if is_red(one)]
+        folders = [folder for one, folder in ended.written if one.is_red]
         folders += [folder for _, folder in ended.written]
         pages = (folder / PAGE for folder in folders if isinstance(folder, Path))
         page = next((one for one in pages if one.is_file()), None)
@@ -205,7 +205,7 @@ def _is_all_unwritten(ended: Ended) -> bool:
 
     Not one that the command line named: another one would not be what the user asked for.
     """
-    red = [one for one, _ in ended.written if is_red(one)]
+    red = [one for one, _ in ended.written if one.is_red]
     return bool(red) and all(
         not any(name.partition(".")[0] == "target" for name in one.info.overridden)
         and any(unwritten(one.info.target, sample) for sample in one.samples)
@@ -225,7 +225,7 @@ def is_to_be_read(ended: Ended) -> bool:
     They fail again, however often the same answers run.
     """
     written = [one for one, _ in ended.written]
-    red = [one for one in written if is_red(one)] or written  # of "best", all variants
+    red = [one for one in written if one.is_red] or written  # of "best", all variants
     is_from_file = all(one.info.is_of_file and not one.info.target for one in red)
     is_certain = next_step(ended) == "failed" and not ended.has_red_cases
     return is_certain and bool(red) and is_from_file
@@ -234,12 +234,6 @@ def is_to_be_read(ended: Ended) -> bool:
 def _red_gates(ended: Ended) -> list[GateResult]:
     gates = [*(gate for one, _ in ended.written for gate in one.gates), *ended.gates]
     return [gate for gate in gates if gate.outcome == "failed"]
-
-
-def is_red(result: ScenarioResult) -> bool:
-    """Return whether a gate or a sample failed, or a sample could not be judged."""
-    failed = any(gate.outcome == "failed" for gate in result.gates)
-    return bool(result.counts.failed or result.counts.error or failed)
 
 
 def fold(reports: list[Any], results: Mapping[str, SampleResult]) -> tuple[list[Any], list[str]]:

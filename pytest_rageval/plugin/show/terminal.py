@@ -1,4 +1,4 @@
-"""Prints to standard output, for options that run no tests."""
+"""Prints a scenario's result in pytest's terminal summary: figures, gates, run folder."""
 
 from __future__ import annotations
 
@@ -16,26 +16,14 @@ from pytest_rageval.errors import shorten
 from pytest_rageval.model import (
     TARGET,
     WEIGHTED_SCORE,
-    Corrected,
     GateResult,
-    MetricSummary,
     SampleResult,
     ScenarioInfo,
     ScenarioResult,
-    WeightedSummary,
 )
 from pytest_rageval.plugin.show.failures import low_line
 from pytest_rageval.reports.html import PAGE
-from pytest_rageval.reports.run_view import (
-    agreement_lines,
-    cause_lines,
-    corrected_figures,
-    figure,
-    interval,
-    missing_figures,
-    scored_figure,
-    stopped_text,
-)
+from pytest_rageval.reports.run_view import MeanRow, RunView, gate_word
 from pytest_rageval.stats.weights import count_groups
 from pytest_rageval.stats.wording import counted
 from pytest_rageval.text.cells import cells, pad, wrapped
@@ -103,71 +91,59 @@ def prose(text: str, width: int, colour: str = "") -> Iterator[Line]:
 
 _HEAD = ("mean", "95 % interval", "weight", "scored")
 _LEAST_WIDTHS = (7, 17, 8, 0)
-_BY_PEOPLE = " by people"
 _LINES_NEXT_TO_GATE = 2
 """A message with more lines goes below its gate, in the full width."""
 
+_BAND_COLOURS = {None: "", "good": "green", "warn": "yellow", "bad": "red"}
 _COLOURS = {"passed": "green", "failed": "red", "skipped": "yellow"}
 
 
-@dataclass(frozen=True)
-class _Figures:
+@dataclass(frozen=True, slots=True)
+class FigureTable:
     """The figures of all metrics as text, with the widths of their columns.
 
     In a narrow terminal the number of failed scores is omitted; other lines give it with reasons.
+    ``column`` is the width of the names of metrics and gates.
     """
 
-    rows: dict[str, tuple[str, str, str, str]]
-    widths: tuple[int, ...]
-    room: int
-    """The width that is left for names."""
+    view: RunView
+    rows: Sequence[tuple[str, ...]]
+    widths: Sequence[int]
+    column: int
 
     @classmethod
-    def of(cls, result: ScenarioResult, width: int, *, is_short: bool = False) -> _Figures:
-        rows = {}
-        for name in (*result.metrics, WEIGHTED_SCORE):
-            rows[name] = _row(result.summary_of(name), is_short=is_short)
-            if name in result.corrected:
-                rows[name + _BY_PEOPLE] = _corrected_row(result.corrected[name])
+    def of(cls, view: RunView, width: int, *, is_short: bool = False) -> FigureTable:
+        """Return the table in ``width`` cells."""
+        rows = [_short(mean) if is_short else mean.texts for mean in view.means]
         least = (0, 0, 0, 0) if is_short else _LEAST_WIDTHS
-        shown = [tuple(map(cells, row)) for row in (_HEAD, *rows.values())]
-        widths = tuple(map(max, zip(least, *shown, strict=True)))
+        used = [tuple(map(cells, row)) for row in (_HEAD, *rows)]
+        widths = tuple(map(max, zip(least, *used, strict=True)))
         room = width - sum(widths) - len(widths)
         if room < MIN_NAME and not is_short:
-            return cls.of(result, width, is_short=True)
-        return cls(rows, widths, max(room, len(WEIGHTED_SCORE)))
+            return cls.of(view, width, is_short=True)
+        gates = (f"gate {gate.name}" for gate in view.result.gates)
+        names = (*map(_title, view.means), *gates)
+        return cls(view, rows, widths, name_column(names, max(room, len(WEIGHTED_SCORE))))
 
-    def line(self, row: tuple[str, ...]) -> str:
+    def lines(self) -> Iterator[Line]:
+        """Yield the weighted mean of each metric with its interval, weight and number of scores."""
+        yield from named("metric", self.column, ((self._line(_HEAD), ""),))
+        for mean, row in zip(self.view.means, self.rows, strict=True):
+            rest = self._line(row)[len(row[0]) :]
+            parts = ((row[0], _BAND_COLOURS[mean.band]), (rest, ""))
+            yield from named(_title(mean), self.column, parts)
+
+    def _line(self, row: Sequence[str]) -> str:
         return " ".join(pad(text, width) for text, width in zip(row, self.widths, strict=True))
 
 
-def figure_lines(result: ScenarioResult, width: int) -> Iterator[Line]:
-    """Yield the weighted mean of each metric with its interval, weight and number of scores."""
-    found = _Figures.of(result, width)
-    column = figures_column(result, width)
-    yield from named("metric", column, ((found.line(_HEAD), ""),))
-    for name, row in found.rows.items():
-        mean, rest = row[0], found.line(row)[len(row[0]) :]
-        yield from named(name, column, ((mean, _band(result, name)), (rest, "")))
-    for said in (*agreement_lines(result), *cause_lines(result)):
-        yield from prose(said, width)
+def _title(mean: MeanRow) -> str:
+    return f"{mean.name} by people" if mean.is_by_people else mean.name
 
 
-def figures_column(result: ScenarioResult, width: int) -> int:
-    """Return the width of the column with the names of metrics and gates."""
-    corrected = [name + _BY_PEOPLE for name in result.corrected]
-    names = [
-        *result.metrics,
-        WEIGHTED_SCORE,
-        *corrected,
-        *(f"gate {gate.name}" for gate in result.gates),
-    ]
-    return name_column(names, _Figures.of(result, width).room)
-
-
-def gate_lines(result: ScenarioResult, width: int) -> Iterator[Line]:
-    """Yield the verdict of each gate with its message, below the figures of the metrics."""
-    return verdict_lines(result.gates, figures_column(result, width), width)
+def _short(mean: MeanRow) -> tuple[str, ...]:
+    *figures, scored = mean.texts
+    return (*figures, scored if mean.is_by_people else scored.partition(" ")[0])
 
 
 def verdict_lines(gates: Iterable[GateResult], column: int, width: int) -> Iterator[Line]:
@@ -178,7 +154,7 @@ def verdict_lines(gates: Iterable[GateResult], column: int, width: int) -> Itera
     before = column + len(" FAILED  ")
     for gate in gates:
         name = one_line(f"gate {gate.name}")
-        word = "FAILED" if gate.outcome == "failed" else gate.outcome
+        word = gate_word(gate)
         message = printable(gate.message)
         lines, indent = wrapped(message, width - before) or [""], before
         if len(lines) > _LINES_NEXT_TO_GATE or cells(name) > column:
@@ -191,33 +167,6 @@ def verdict_lines(gates: Iterable[GateResult], column: int, width: int) -> Itera
             yield ((f"{pad(name, column)} ", ""), verdict, (lines[0], ""))
         for line in lines[1:]:
             yield ((" " * indent + line, ""),)
-
-
-def _row(summary: MetricSummary | WeightedSummary, *, is_short: bool) -> tuple[str, str, str, str]:
-    mean, weight = summary.mean, ""
-    if isinstance(summary, MetricSummary):
-        mean, weight = summary.weighted_mean, f"{summary.weight:g}"
-    scored = scored_figure(summary)
-    if is_short:
-        scored = scored.partition(" ")[0]
-    return figure(mean), interval(summary.ci_low, summary.ci_high), weight, scored
-
-
-def _corrected_row(found: Corrected) -> tuple[str, str, str, str]:
-    return figure(found.mean), interval(found.ci_low, found.ci_high), "", _labels(found)
-
-
-def _labels(found: Corrected) -> str:
-    return corrected_figures(found) if found.mean is not None else f"{found.labels} labelled"
-
-
-def _band(result: ScenarioResult, name: str) -> str:
-    """Return the colour of a mean: graded from 0 to 1, higher is better."""
-    metric = name.removesuffix(_BY_PEOPLE)
-    by_people = metric != name
-    mean = result.corrected[metric].mean if by_people else result.mean_of(name)
-    band = result.info.band_of(metric, mean)
-    return {None: "", "good": "green", "warn": "yellow", "bad": "red"}[band]
 
 
 def overridden_lines(info: ScenarioInfo) -> list[str]:
@@ -267,12 +216,12 @@ class ScenarioTable:
 
     def write(self, terminal: pytest.TerminalReporter, width: int) -> None:
         """Write the table to pytest's terminal, which has ``width`` columns."""
-        result = self.result
-        column = figures_column(result, width)
+        result, view = self.result, RunView(self.result)
+        table = FigureTable.of(view, width)
         terminal.ensure_newline()
         terminal.section(f"rageval: {one_line(self._heading)}", sep="=")
-        write_lines(terminal, figure_lines(result, width))
-        self._first_errors(terminal)
+        write_lines(terminal, table.lines())
+        write_lines(terminal, _remarks(view, width))
         self._stability(terminal)
         self._target(terminal)
         groups = count_groups(result.info, result.samples)
@@ -280,18 +229,18 @@ class ScenarioTable:
             field = one_line(result.info.group_by or "")
             terminal.write_line(f"{len(result.samples)} samples in {groups} groups ({field})")
         counts = result.counts
-        if counts.not_asked:
-            terminal.write_line(stopped_text(counts))
+        if view.stopped:
+            terminal.write_line(view.stopped)
         elif not result.complete:
             terminal.write_line(
                 f"partial run: {counts.ran} of {counts.samples} samples", yellow=True
             )
-        if result.comparison is not None:
+        if view.compared:
             # Not at the top, here and below: most runs have nothing of the kind.
             from pytest_rageval.plugin.show.comparison_tables import comparison_lines
 
-            write_lines(terminal, comparison_lines(result, result.comparison, column, width))
-        write_lines(terminal, gate_lines(result, width))
+            write_lines(terminal, comparison_lines(view, table.column, width))
+        write_lines(terminal, verdict_lines(result.gates, table.column, width))
         if low := low_line(result):
             is_shown = isinstance(self.folder, Path) and (self.folder / PAGE).is_file()
             terminal.write_line(low if is_shown else f"{low}; --rag-report=html shows them")
@@ -305,22 +254,16 @@ class ScenarioTable:
         if isinstance(self.folder, str):
             terminal.write_line(f"run  {printable(self.folder)}", red=True)
             return
-        terminal.write_line(f"run  {printable(self._shown(self.folder))}")
+        terminal.write_line(f"run  {printable(display_path(self.folder, self.root))}")
         page = self.folder / PAGE
         if page.is_file():
-            terminal.write_line(f"page {printable(self._shown(page))}")
+            terminal.write_line(f"page {printable(display_path(page, self.root))}")
 
     @property
     def _heading(self) -> str:
         """The scenario's name, with the test function that ran it, if any."""
         info = self.result.info
         return info.title if info.is_of_file else f"{info.title} ({info.nodeid})"
-
-    def _first_errors(self, terminal: pytest.TerminalReporter) -> None:
-        """Print a reason for each metric with missing scores, and for invalid rows."""
-        for said in missing_figures(self.result):
-            line = " ".join(str(said).split())
-            terminal.write_line(shorten(printable(line), 200), yellow=True)
 
     def _stability(self, terminal: pytest.TerminalReporter) -> None:
         if not any(sample.details for sample in self.result.samples):
@@ -357,9 +300,19 @@ class ScenarioTable:
             said = f"{counted(number, 'answer')} cut off at max_tokens {limit or 'of the server'}"
             terminal.write_line(printable(f"target {target}: {said}"), yellow=True)
 
-    def _shown(self, path: Path) -> str:
-        relative = os.path.relpath(path, self.root)
-        return str(path) if relative.startswith("..") else relative
+
+def _remarks(view: RunView, width: int) -> Iterator[Line]:
+    """Yield what people and causes say of the figures, and what is missing in them."""
+    for line in (*view.people, *view.causes):
+        yield from prose(line, width)
+    for missing in view.missing:
+        yield ((shorten(printable(" ".join(str(missing).split())), 200), "yellow"),)
+
+
+def display_path(path: Path, root: Path) -> str:
+    """Return a path relative to ``root``, if it is below that."""
+    relative = os.path.relpath(path, root)
+    return str(path) if relative.startswith("..") else relative
 
 
 def _cut_off(samples: Iterable[SampleResult]) -> Iterator[object]:

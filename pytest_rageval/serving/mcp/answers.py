@@ -14,12 +14,10 @@ from pydantic import BaseModel, ConfigDict
 
 from pytest_rageval.clients.accounting.habits import estimate_tokens
 from pytest_rageval.errors import Problem, UserError, shorten
-from pytest_rageval.model import GateResult, SampleResult
-from pytest_rageval.results.run_point import RunPoint
+from pytest_rageval.model import WEIGHTED_SCORE, GateResult, SampleResult, ScenarioResult
+from pytest_rageval.reports.run_view import RunView, is_bad
 from pytest_rageval.run_paths import run_folder
 from pytest_rageval.serving.project import Project, ScenarioEntry
-from pytest_rageval.serving.saved_runs import StoredRun
-from pytest_rageval.stats.verdict import badness, shortfalls, shown_errors
 from pytest_rageval.stats.weights import is_scored
 
 MOST_TOKENS: Final = 1800
@@ -163,29 +161,29 @@ def is_inside(path: Path, top: Path) -> bool:
     return path.resolve().is_relative_to(top.resolve())
 
 
-def figures_of(point: RunPoint) -> dict[str, Any]:
+def figures_of(result: ScenarioResult) -> dict[str, Any]:
     """Return the means of a run with their intervals."""
-    metrics = {
-        shorten(name, NAME): _figure(one.weighted_mean, one.ci_low, one.ci_high, one.n)
-        for name, one in list(point.metrics.items())[:METRICS]
+    figures = {
+        shorten(name, NAME): _figure(result, name) for name in list(result.metrics)[:METRICS]
     }
-    overall = point.weighted_score
-    more = len(point.metrics) - len(metrics)
+    more = len(result.metrics) - len(figures)
     return {
-        "weighted_score": _figure(overall.mean, overall.ci_low, overall.ci_high, overall.n),
-        "metrics": metrics,
+        "weighted_score": _figure(result, WEIGHTED_SCORE),
+        "metrics": figures,
         **({"more_metrics": more} if more else {}),
     }
 
 
-def _figure(mean: float | None, low: float | None, high: float | None, n: int) -> dict[str, Any]:
-    interval = None if low is None or high is None else [rounded(low), rounded(high)]
-    return {"mean": rounded(mean), "ci": interval, "n": n}
+def _figure(result: ScenarioResult, name: str) -> dict[str, Any]:
+    summary = result.summary_of(name)
+    ends = [rounded(summary.ci_low), rounded(summary.ci_high)]
+    interval = None if None in ends else ends
+    return {"mean": rounded(result.mean_of(name)), "ci": interval, "n": summary.n}
 
 
-def counts_of(point: RunPoint) -> dict[str, int]:
+def counts_of(result: ScenarioResult) -> dict[str, int]:
     """Return how many cases ended how, without what is 0 but for ``ran`` and ``samples``."""
-    counts = asdict(point.counts)
+    counts = asdict(result.counts)
     return {key: n for key, n in counts.items() if n or key in ("samples", "ran")}
 
 
@@ -213,24 +211,23 @@ def gates_of(gates: Sequence[GateResult], width: int) -> dict[str, Any]:
 _OUTCOMES = ("failed", "passed", "skipped")
 
 
-def worst_of(run: StoredRun, width: int, most: int = WORST) -> dict[str, Any]:
+def worst_of(view: RunView, width: int, most: int = WORST) -> dict[str, Any]:
     """Return the ``most`` worst samples with the reasons, and how many more failed."""
-    ranked = sorted((one for one in run.samples if is_bad(one)), key=badness)
-    failed = sum(one.outcome in ("failed", "error") for one in ranked)
-    shown = ranked[:most]
-    more = failed - sum(one.outcome in ("failed", "error") for one in shown)
-    return {"worst": [row_of(one, run, width) for one in shown], "more_failed": more or None}
+    worst = view.worst(could_be_better)
+    return {
+        "worst": [row_of(sample, view, width) for sample in worst[:most]],
+        "more_failed": sum(map(is_bad, worst[most:])) or None,
+    }
 
 
-def is_bad(sample: SampleResult) -> bool:
-    """Return whether a sample failed, or could be better."""
-    if sample.outcome in ("failed", "error"):
-        return True
+def could_be_better(sample: SampleResult) -> bool:
+    """Return whether a sample failed, could not be judged, or has not the best score."""
     score = sample.weighted_score
-    return sample.outcome != "skipped" and is_scored(score) and score < 1.0
+    is_below = sample.outcome != "skipped" and is_scored(score) and score < 1.0
+    return is_below or is_bad(sample)
 
 
-def row_of(sample: SampleResult, run: StoredRun, width: int) -> dict[str, Any]:
+def row_of(sample: SampleResult, view: RunView, width: int) -> dict[str, Any]:
     """Return a sample in short, with what it misses."""
     return {
         "id": cut(sample.sample_id, NAME),
@@ -238,7 +235,7 @@ def row_of(sample: SampleResult, run: StoredRun, width: int) -> dict[str, Any]:
         "weighted_score": rounded(sample.weighted_score),
         "question": cut(sample.question, min(width, _QUESTION)),
         **cause_of(sample, width),
-        "why": [cut(one, width) for one in why(sample, run)[:WORST]],
+        "why": [cut(reason, width) for reason in why(sample, view)[:WORST]],
     }
 
 
@@ -249,15 +246,14 @@ def cause_of(sample: SampleResult, width: int) -> dict[str, str]:
     return {"cause": sample.cause, "cause_reason": cut(sample.cause_reason, width)}
 
 
-def why(sample: SampleResult, run: StoredRun) -> list[str]:
-    """Return what is wrong with a sample: errors, thresholds that it misses, low scores."""
-    found = [f"{name}: {text}" for name, text in shown_errors(sample).items()]
-    found += [str(one) for one in shortfalls(sample, run.plan.info.thresholds)]
-    if found or sample.outcome in ("skipped", "xfailed"):
-        return found
+def why(sample: SampleResult, view: RunView) -> list[str]:
+    """Return what is wrong with a sample: errors, missed thresholds, else its lowest score."""
+    reasons = view.why(sample)
+    if reasons or sample.outcome in ("skipped", "xfailed"):
+        return reasons
     low = sorted(
-        (column.to_unit(score), name, score)
-        for name, column in ((one.name, one) for one in run.plan.info.metrics)
-        if column.weight > 0.0 and is_scored(score := sample.scores.get(name))
+        (column.to_unit(score), column.name, score)
+        for column in view.result.info.metrics
+        if column.weight > 0.0 and is_scored(score := sample.scores.get(column.name))
     )
     return [f"{name} {score:.4f}" for unit, name, score in low[:1] if unit < 1.0]

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from pytest_rageval.model import title_of
 from pytest_rageval.reports.html import PAGE
+from pytest_rageval.reports.run_view import RunView
 from pytest_rageval.reports.write_run import SIDE_BY_SIDE
-from pytest_rageval.results.run_point import RunPoint, read_point
-from pytest_rageval.run_paths import base_of
+from pytest_rageval.results.run_point import point_of
 from pytest_rageval.serving.children import Child, started
 from pytest_rageval.serving.mcp.answers import (
     METRICS,
@@ -30,7 +29,7 @@ from pytest_rageval.serving.mcp.answers import (
 )
 from pytest_rageval.serving.mcp.stdio import Report
 from pytest_rageval.serving.project import Project
-from pytest_rageval.serving.saved_runs import StoredRun, read_run
+from pytest_rageval.serving.saved_runs import read_run
 from pytest_rageval.serving.variants import contest_of
 from pytest_rageval.serving.verdicts import Verdict, gate_verdict, point_verdict, run_verdict
 
@@ -171,10 +170,10 @@ class DescribedRun:
 
     def _terminal(self, width: int) -> str | None:
         """Return the end of what pytest printed, where nothing else says what went wrong."""
-        status, points = self._ended.status, [part.point for part in self._parts.values()]
-        has_failed = any(point is not None and point.failed for point in points)
+        status, views = self._ended.status, [part.view for part in self._parts.values()]
+        has_failed = any(view is not None and view.result.is_red for view in views)
         is_named = has_failed or (self._gate is not None and self._gate["outcome"] == "failed")
-        is_told = points and None not in points and (status == 0 or (status == 1 and is_named))
+        is_told = views and None not in views and (status == 0 or (status == 1 and is_named))
         if is_told or self._problems():
             return None
         return relative(self._project, self._ended.terminal)[-min(_TERMINAL, 2 * width) :]
@@ -186,33 +185,35 @@ class _Part:
     def __init__(self, project: Project, event: Mapping[str, Any]) -> None:
         self._project = project
         self.folder = Path(event["folder"]) if "folder" in event else None
-        self.point: RunPoint | None = None
         self._not_written = event.get("problem")
-        self._run: StoredRun | None = None
-        if self.folder is not None:
-            base = base_of(self.folder, title_of(event["name"], event["variant"]))
-            self.point = read_point(base, self.folder.relative_to(base).as_posix())
-            self._run = read_run(self.folder)
+        self._run = None if self.folder is None else read_run(self.folder)
+
+    @property
+    def view(self) -> RunView | None:
+        return None if self._run is None else self._run.view
 
     @property
     def verdict(self) -> Verdict | None:
-        return None if self.point is None else point_verdict(self.point)
+        if self._run is None:
+            return None
+        return point_verdict(point_of(self._run.view.result, self._run.head.run))
 
     def whole(self, width: int) -> dict[str, Any]:
         """Return all that is told of a run."""
-        point, run, folder = self.point, self._run, self.folder
-        if point is None or run is None or folder is None:
+        run, folder = self._run, self.folder
+        if run is None or folder is None:
             return {"not_written": self._not_written}
+        result = run.view.result
         usage = run.head.run.usage or {}
         page = folder / PAGE
         return {
-            "run": f"{point.scenario}/{folder.name}",
-            "complete": point.complete,
-            "counts": counts_of(point),
+            "run": f"{result.info.title}/{folder.name}",
+            "complete": result.complete,
+            "counts": counts_of(result),
             "causes": run.head.causes or None,
-            **figures_of(point),
-            **gates_of(run.head.gates, width),
-            **worst_of(run, width),
+            **figures_of(result),
+            **gates_of(result.gates, width),
+            **worst_of(run.view, width),
             "cost_usd": significant(usage.get("cost_usd")),
             "files": [self._shown(folder / "results.json")]
             + ([self._shown(page)] if page.is_file() else []),
@@ -221,10 +222,10 @@ class _Part:
     def short(self, width: int, worst: int) -> dict[str, Any]:
         """Return what is told of a run beside those of other variants."""
         found = self.whole(width)
-        if self.point is None or self._run is None:
+        if self._run is None:
             return found
         metrics = found["metrics"].items()
-        samples = worst_of(self._run, width, worst)
+        samples = worst_of(self._run.view, width, worst)
         return {
             "run": found["run"],
             "verdict": self.verdict,
@@ -232,7 +233,7 @@ class _Part:
             "causes": found["causes"],
             "weighted_score": found["weighted_score"],
             "metrics": {name: one["mean"] for name, one in list(metrics)[: METRICS // 4]},
-            "more_metrics": len(self.point.metrics) - min(len(metrics), METRICS // 4) or None,
+            "more_metrics": len(self._run.head.metrics) - min(len(metrics), METRICS // 4) or None,
             **{key: found[key] for key in _GATES if found[key]},
             "worst": [{key: one[key] for key in ("id", "why")} for one in samples["worst"]] or None,
             "more_failed": samples["more_failed"],

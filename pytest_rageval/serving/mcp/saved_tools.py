@@ -81,7 +81,7 @@ def listed_samples(path: Path, shown: str, given: SamplesArguments) -> str:
     ]
     samples.sort(key=_by_metric(run, given.metric) if given.metric else badness)
     page = samples[given.offset : given.offset + given.limit]
-    rows = [row_of(one, run, _WHY) | _score(one, given.metric) for one in page]
+    rows = [row_of(one, run.view, _WHY) | _score(one, given.metric) for one in page]
     return paged({"run": shown}, "samples", rows, given.offset, len(samples))
 
 
@@ -111,7 +111,7 @@ def explained_sample(root: Path, path: Path, shown: str, given: ExplainArguments
     sample = samples[pick("sample", wanted, list(samples), begins=True)]
     place = row_place(root, path, run.head.scenario, sample.sample_id)
     head = {"run": shown, "id": sample.sample_id, "row": place}
-    wrong = why(sample, run)
+    wrong = why(sample, run.view)
     most, times = (_FULL_TOKENS, 4) if given.full else (MOST_TOKENS, 1)
     return fitted(
         lambda width: (

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_rageval.model import SampleResult, ScenarioResult
-from pytest_rageval.reports.run_view import cause_lines
+from pytest_rageval.reports.run_view import RunView
 
 Made = Callable[..., ScenarioResult]
 
@@ -25,7 +25,7 @@ def test_causes_are_counted_and_the_first_of_each_is_shown(result: Made) -> None
             low(3, "retrieval", "there are no contexts"),
         ]
     )
-    assert list(cause_lines(found)) == [
+    assert RunView(found).causes == [
         "of 3 low answers 2 retrieval, 1 unknown",
         "retrieval: no context holds the reference (q2)",
         "unknown: no references (q0)",
@@ -34,9 +34,9 @@ def test_causes_are_counted_and_the_first_of_each_is_shown(result: Made) -> None
 
 def test_one_low_answer_is_one(result: Made) -> None:
     """E21."""
-    assert next(cause_lines(result([low(0, "generation", "x")]))) == "of 1 low answer 1 generation"
+    assert RunView(result([low(0, "generation", "x")])).causes[0] == "of 1 low answer 1 generation"
 
 
 def test_nothing_is_said_where_no_answer_is_low(result: Made) -> None:
     """E21."""
-    assert list(cause_lines(result([low(0, None)]))) == []
+    assert RunView(result([low(0, None)])).causes == []

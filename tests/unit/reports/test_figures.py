@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_rageval.reports.run_view import change, change_interval, figure, interval
-from pytest_rageval.stats.wording import p_figure
+from pytest_rageval.stats.wording import change, change_interval, figure, interval, p_figure
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_rageval.model import MetricColumn, SampleResult, ScenarioInfo
-from pytest_rageval.reports.run_view import missing_figures
+from pytest_rageval.reports.run_view import RunView
 from pytest_rageval.stats.aggregate import summarize_scenario
 
 
@@ -20,7 +20,7 @@ def said(*answers_empty: bool) -> list[str]:
         for at, empty in enumerate(answers_empty)
     ]
     result = summarize_scenario(info, samples, complete=True)
-    return list(map(str, missing_figures(result)))
+    return list(map(str, RunView(result).missing))
 
 
 def test_the_worst_score_of_empty_answers_names_the_key_that_takes_it_away() -> None:
@@ -40,7 +40,7 @@ def told(*errors: str) -> list[str]:
         SampleResult(f"s{at}", at, scores={"f1": None, "em": None}, errors={"target": error})
         for at, error in enumerate(errors)
     ]
-    return list(map(str, missing_figures(summarize_scenario(info, samples, complete=True))))
+    return list(map(str, RunView(summarize_scenario(info, samples, complete=True)).missing))
 
 
 def test_a_function_that_is_to_be_written_is_told_once() -> None:

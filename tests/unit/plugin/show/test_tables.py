@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,8 @@ from decided_result import decided
 
 from pytest_rageval.model import MetricColumn, ScenarioResult
 from pytest_rageval.plugin.show.comparison_tables import comparison_lines
-from pytest_rageval.plugin.show.terminal import figure_lines, figures_column, gate_lines, plain
+from pytest_rageval.plugin.show.terminal import FigureTable, Line, plain, verdict_lines
+from pytest_rageval.reports.run_view import RunView
 from pytest_rageval.text.cells import cells
 
 WIDTHS = (60, 80, 120)
@@ -38,10 +40,17 @@ def worse(names: list[str]) -> ScenarioResult:
 def shown(result: ScenarioResult, width: int) -> list[str]:
     """Return the lines of all tables."""
     assert result.comparison is not None
-    column = figures_column(result, width)
-    compared = comparison_lines(result, result.comparison, column, width)
-    parts = [*figure_lines(result, width), *compared, *gate_lines(result, width)]
+    compared = comparison_lines(RunView(result), table(result, width).column, width)
+    parts = [*table(result, width).lines(), *compared, *gate_lines(result, width)]
     return [plain(line) for line in parts]
+
+
+def table(result: ScenarioResult, width: int) -> FigureTable:
+    return FigureTable.of(RunView(result), width)
+
+
+def gate_lines(result: ScenarioResult, width: int) -> Iterator[Line]:
+    return verdict_lines(result.gates, table(result, width).column, width)
 
 
 @each_set
@@ -69,8 +78,7 @@ def test_nothing_is_cut_off(names: list[str], width: int) -> None:
 def test_120_columns_hold_a_comparison_in_one_line() -> None:
     """[U2] The head, a line for each of two metrics, and all figures beside each other."""
     result = worse(["em", "f1"])
-    assert result.comparison is not None
-    lines = list(comparison_lines(result, result.comparison, 22, 120))
+    lines = list(comparison_lines(RunView(result), 22, 120))
     (em,) = [plain(line) for line in lines if plain(line).startswith("em ")]
     assert em.split()[1:4] == ["0.2500", "1.0000", "-0.7500"]
     assert em.endswith("12    worse")
@@ -79,8 +87,7 @@ def test_120_columns_hold_a_comparison_in_one_line() -> None:
 def test_80_columns_have_a_line_for_the_figures_and_one_for_chance() -> None:
     """[U2] The second line has the interval, both p and n, below their heads."""
     result = worse(["em", "f1"])
-    assert result.comparison is not None
-    lines = [plain(line) for line in comparison_lines(result, result.comparison, 22, 80)]
+    lines = [plain(line) for line in comparison_lines(RunView(result), 22, 80)]
     head, second = lines[2], lines[3]
     at = next(at for at, line in enumerate(lines) if line.startswith("em "))
     assert head.index("A_mean") == lines[at].index("0.2500")
@@ -92,7 +99,7 @@ def test_80_columns_have_a_line_for_the_figures_and_one_for_chance() -> None:
 def test_short_names_and_messages_stay_in_one_line_each_at_60_columns() -> None:
     """[U2] The head, two metrics, weighted_score, and two gates with that which is always there."""
     result = decided({"em": NOW, "f1": NOW}, {"em": 0.9, "f1": 0.1})
-    lines = [plain(line) for line in (*figure_lines(result, 60), *gate_lines(result, 60))]
+    lines = [plain(line) for line in (*table(result, 60).lines(), *gate_lines(result, 60))]
     starts = [line.split()[0:2] for line in lines]
     assert [start[0] for start in starts[:4]] == ["metric", "em", "f1", "weighted_score"]
     assert starts[4:6] == [["gate", "em.mean"], ["gate", "f1.mean"]]
@@ -103,8 +110,8 @@ def test_what_failed_is_counted_where_there_is_room() -> None:
     """[U2] 1 of 12 failed: at 120 columns beside the count, at 60 the count alone."""
     scores = {"name_of_a_metric_that_is_long": [None, *NOW[1:]]}
     result = decided(scores, {}, errors={0: "the judge is down"})
-    wide = [plain(line) for line in figure_lines(result, 120)]
-    narrow = [plain(line) for line in figure_lines(result, 60)]
+    wide = [plain(line) for line in table(result, 120).lines()]
+    narrow = [plain(line) for line in table(result, 60).lines()]
     assert wide[1].endswith("11/12  1 failed (1 unscored)")
     assert narrow[2].endswith("11/12")
     assert max(map(cells, narrow)) <= 60
@@ -113,7 +120,7 @@ def test_what_failed_is_counted_where_there_is_room() -> None:
 def test_a_name_that_is_wider_than_the_terminal_stays_whole() -> None:
     """[U2] In a line of its own: broken, it could be neither searched nor copied."""
     name = "n" * 70
-    lines = [plain(line) for line in figure_lines(decided({name: NOW}, {}), 60)]
+    lines = [plain(line) for line in table(decided({name: NOW}, {}), 60).lines()]
     assert lines[1] == name
     assert max(map(cells, (*lines[:1], *lines[2:]))) <= 60
 
@@ -131,7 +138,7 @@ def test_figures_and_verdicts_begin_in_one_column(name: str) -> None:
     """[A11] Behind the longest name, be it that of a gate; Chinese characters take two cells."""
     gates = {"em": 0.5, name: 0.5, "by": {"doc_name": {"em": 0.5}}}
     result = decided({"em": [1.0] * 2, name: [1.0] * 2}, gates)
-    head, *figures = [plain(line) for line in figure_lines(result, 200)]
+    head, *figures = [plain(line) for line in table(result, 200).lines()]
     column = begins(head, "mean")
     assert [line.split()[0] for line in figures] == ["em", name, "weighted_score"]
     assert {begins(line, "1.0000") for line in figures} == {column}
@@ -145,7 +152,7 @@ def test_figures_and_verdicts_begin_in_one_column(name: str) -> None:
 
 def colour(result: ScenarioResult, metric: str = "em") -> str:
     """Return the colour of a metric's mean."""
-    (line,) = [line for line in figure_lines(result, 200) if line[0][0].startswith(f"{metric} ")]
+    (line,) = [line for line in table(result, 200).lines() if line[0][0].startswith(f"{metric} ")]
     return line[1][1]
 
 

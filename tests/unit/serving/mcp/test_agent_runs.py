@@ -11,8 +11,8 @@ from pytest_rageval.model import GateResult, Outcome, SampleResult
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.serving.mcp.answers import (
     base_of,
+    could_be_better,
     gates_of,
-    is_bad,
     relative,
 )
 from pytest_rageval.serving.project import Project, ScenarioEntry
@@ -52,7 +52,7 @@ def test_what_could_be_better_is_among_the_worst(
     outcome: Outcome, score: float | None, *, expected: bool
 ) -> None:
     """[E25]"""
-    assert is_bad(SampleResult("a", 0, outcome, weighted_score=score)) is expected
+    assert could_be_better(SampleResult("a", 0, outcome, weighted_score=score)) is expected
 
 
 def project(root: Path, output: Path | None = None) -> Project:
