@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.engine.evaluate import Progress
-from pytest_rageval.engine.planning.plan_variants import plans_of
+from pytest_rageval.engine.planning.plan_scenario import plans_of
 from pytest_rageval.engine.verdict.best import best_verdict
 from pytest_rageval.engine.verdict.contests import contested
 from pytest_rageval.errors import OptionError, Problem, UserError
@@ -41,11 +41,11 @@ from pytest_rageval.notebooks.results import EvaluationResult, frame_of_all
 from pytest_rageval.reports.write_variants import write_variants
 from pytest_rageval.results.stored_result import stored_result
 from pytest_rageval.run_paths import run_folder
-from pytest_rageval.scenario.best_spec import BestSpec
 from pytest_rageval.scenario.in_memory import Changes, overrides_of, tree_of
 from pytest_rageval.scenario.loader import variants_in, variants_of
 from pytest_rageval.scenario.overrides import Override
-from pytest_rageval.scenario.validation import reworded
+from pytest_rageval.scenario.rewording import reworded
+from pytest_rageval.scenario.schema import BestSpec
 from pytest_rageval.scenario.variants import VARIANTS, unknown_variant
 from pytest_rageval.stats.ranking import rank_variants
 
@@ -74,7 +74,7 @@ class VariantResults:
 
     def __repr__(self) -> str:
         # Not at the top: scripts print no results, and need nothing of the reports.
-        from pytest_rageval.notebooks.words import ranking_text
+        from pytest_rageval.notebooks.html import ranking_text
 
         return f"<{type(self).__name__} {ranking_text(self.ranking, self.gate)}>"
 

@@ -8,19 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from pytest_rageval.gates.base import (
-    BOUND,
-    CORRECTED_BOUND,
-    GATE_REGISTRY,
-    GateKind,
-    mapping_schema,
-)
+from pytest_rageval.gates.base import GATE_REGISTRY, GateKind
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo
 from pytest_rageval.metrics.registry import METRIC_REGISTRY
 from pytest_rageval.model import WEIGHTED_SCORE
-from pytest_rageval.scenario.schema import PROFILE, json_schema
+from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.scenario.short_forms import TYPE_BY_KEY
-from pytest_rageval.scenario.spec import EditorSchema
+from pytest_rageval.scenario.spec import NUMBER, TEXT, EditorSchema, mapping_form, with_one_of
 from pytest_rageval.scenario.variants import SHARED_KEYS
 from pytest_rageval.targets.base import TARGET_REGISTRY, TargetDefinition
 
@@ -28,20 +22,8 @@ Schema = dict[str, Any]
 
 _WEIGHTED: Final = {WEIGHTED_SCORE: "the weighted mean of the metrics"}
 
-# Mappings that a variant lays over those of the scenario: no key must be there, and null removes.
-_OVERLAID: Final = (
-    *(
-        "AnswersSpec",
-        "BandsSpec",
-        "CompareSpec",
-        "ControlsSpec",
-        "CorpusSpec",
-        "DatasetSpec",
-        "DiagnoseSpec",
-    ),
-    *("EmbeddingSpec", "HumanSpec", "JudgeSpec", "PriceSpec", "ProfileSpec", "TargetSpec"),
-    *("ThresholdSpec", "Gates", "MetricGate", "PerMetric"),
-)
+PROFILE: Final = {"type": "string", "description": "name of a model under 'models'"}
+"""The key of a role that is not in its model: what it names is filled in before."""
 
 
 def editor_schema() -> Schema:
@@ -114,19 +96,17 @@ def _options(definition: MetricDefinition, name: Schema, definitions: Schema) ->
 
 def _add_gates(schema: Schema, metrics: Mapping[str, str]) -> None:
     names, definitions = {**metrics, **_WEIGHTED}, schema["$defs"]
-    number, ends = BOUND["anyOf"]
-    each = {"additionalProperties": BOUND, "minProperties": 1}
-    per_metric = mapping_schema(ends["properties"] | _keys(names, {**BOUND}), **each)
-    definitions["PerMetric"] = {"anyOf": [number, per_metric]}
-    checks = mapping_schema(_kinds("metric"), minProperties=1)
-    definitions["MetricGate"] = {"anyOf": [*CORRECTED_BOUND["anyOf"], checks]}
-    gates = _keys(names, {"$ref": "#/$defs/MetricGate"}) | _kinds("scenario")
-    of_field = {"type": "object", "additionalProperties": {"$ref": "#/$defs/Gates"}}
-    gates["by"] = of_field | {"description": gates["by"]["description"]}
+    gates, checks = Schema(), Schema()
+    for kind in GATE_REGISTRY:
+        kinds = gates if kind.scope == "scenario" else checks
+        kinds[kind.name] = _gate(kind, names, definitions)
+    several = {"type": "object", "properties": checks, "additionalProperties": False}
+    several |= {"patternProperties": {"^x-": {}}, "minProperties": 1}
+    definitions["MetricGate"] = {"anyOf": [*checks["mean"]["anyOf"], several]}
     whole = schema["properties"]["gates"]
     definitions["Gates"] = {
         "type": "object",
-        "properties": gates,
+        "properties": _keys(names, {"$ref": "#/$defs/MetricGate"}) | gates,
         "additionalProperties": whole["additionalProperties"],
         "patternProperties": {"^x-": {}},
     }
@@ -136,13 +116,18 @@ def _add_gates(schema: Schema, metrics: Mapping[str, str]) -> None:
     }
 
 
-def _kinds(scope: str) -> Schema:
-    return {kind.name: _gate(kind) for kind in GATE_REGISTRY if kind.scope == scope}
-
-
-def _gate(kind: GateKind) -> Schema:
-    """Return the schema of a gate's options; one that names no keys has those of the metrics."""
-    return {"description": kind.description, **(kind.schema or {"$ref": "#/$defs/PerMetric"})}
+def _gate(kind: GateKind, names: Mapping[str, str], definitions: Schema) -> Schema:
+    """Return the schema of a gate's options, with what is proposed as keys or below them."""
+    schema = kind.reader.json_schema(schema_generator=EditorSchema)
+    definitions |= schema.pop("$defs", {})
+    for form in schema.get("anyOf", [schema]):
+        names_metrics = kind.keys == "metrics" and "properties" not in form
+        if names_metrics and "additionalProperties" in form:
+            form["properties"] = _keys(names, form["additionalProperties"])
+            form["patternProperties"] = {"^x-": {}}
+        elif kind.keys == "fields":
+            form["additionalProperties"] = {"$ref": "#/$defs/Gates"}
+    return {**schema, "description": kind.description}
 
 
 def _add_targets(definitions: Schema) -> None:
@@ -171,34 +156,38 @@ def _target_without_profiles() -> Schema:
 def _add_variants(schema: Schema) -> None:
     """Say of a variant that it has the keys of a scenario, but for those of the whole file."""
     keys = {key: part for key, part in schema["properties"].items() if key not in SHARED_KEYS}
-    definitions = schema["$defs"]
-    definitions |= {f"{name}InVariant": _laid_over(definitions[name]) for name in _OVERLAID}
+    definitions, reached, laid = schema["$defs"], set[str](), set[str]()
     definitions["Variant"] = {
         "type": ["object", "null"],
-        "properties": _or_null(_laid_over(keys)) | {"metrics": keys["metrics"]},
+        "properties": _or_null(_laid_over(keys, reached)) | {"metrics": keys["metrics"]},
         "additionalProperties": False,
         "patternProperties": {"^x-": {}},
     }
+    while name := next(iter(sorted(reached - laid)), None):
+        definitions[f"{name}InVariant"] = _laid_over(definitions[name], reached)
+        laid.add(name)
     schema["properties"]["variants"]["additionalProperties"] = {"$ref": "#/$defs/Variant"}
 
 
-def _laid_over(part: Any) -> Any:
+def _laid_over(part: Any, reached: set[str]) -> Any:
     """Return a part of the schema in which no key must be there, and null takes each away.
 
-    >>> _laid_over({"required": ["model"], "anyOf": [{"$ref": "#/$defs/JudgeSpec"}]})
+    Not in lists, which a variant replaces. ``reached`` gets the names of definitions inside.
+
+    >>> _laid_over({"required": ["model"], "anyOf": [{"$ref": "#/$defs/JudgeSpec"}]}, set())
     {'anyOf': [{'$ref': '#/$defs/JudgeSpecInVariant'}]}
-    >>> _laid_over({"properties": {"model": {"type": "string"}}})
+    >>> _laid_over({"properties": {"model": {"type": "string"}}}, set())
     {'properties': {'model': {'type': ['string', 'null']}}}
     """
     if isinstance(part, list):
-        return [_laid_over(each) for each in part]
+        return [_laid_over(each, reached) for each in part]
     if not isinstance(part, dict):
         return part
-    named = part.get("$ref", "").rpartition("/")
-    if named[2] in _OVERLAID:
-        part = part | {"$ref": f"#/$defs/{named[2]}InVariant"}
+    if isinstance(part.get("$ref"), str):
+        reached.add(part["$ref"].rpartition("/")[2])
+        part = part | {"$ref": f"{part['$ref']}InVariant"}
     laid = {
-        key: _laid_over(value)
+        key: value if key == "items" else _laid_over(value, reached)
         for key, value in part.items()
         if not (key == "required" and isinstance(value, list)) and key != "dependentRequired"
     }
@@ -229,6 +218,7 @@ def _form(definition: TargetDefinition, common: Schema, definitions: Schema) -> 
     options = definition.options.model_json_schema(schema_generator=EditorSchema)
     for name, part in options.get("$defs", {}).items():
         definitions.setdefault(name, part)
+    options = mapping_form(options)
     required = options.get("required", [])
     properties = {**options["properties"], **common}
     names = [definition.name, *definition.aliases]
@@ -248,3 +238,101 @@ def _form(definition: TargetDefinition, common: Schema, definitions: Schema) -> 
         "additionalProperties": False,
         "patternProperties": {"^x-": {}},
     }
+
+
+_GO_TOGETHER: Final = {"qrels_path": ["run_path"], "run_path": ["qrels_path"]}
+_NAME: Final = {**TEXT, "minLength": 1}
+
+
+def json_schema() -> Schema:
+    """Return the schema of a scenario file, short forms included, without names of any registry."""
+    schema = Scenario.model_json_schema(schema_generator=EditorSchema)
+    definitions, keys = schema["$defs"], schema["properties"]
+    for role in ("JudgeSpec", "EmbeddingSpec"):
+        model = mapping_form(definitions[role])
+        del model["required"]
+        model["properties"]["profile"] = PROFILE
+    dataset = mapping_form(definitions["DatasetSpec"])
+    dataset["dependentRequired"] = _GO_TOGETHER
+    schema["dependentRequired"] = {**_GO_TOGETHER, "ks": ["ir_metrics"]}
+    # A target has further keys, those of its type.
+    target = mapping_form(definitions["TargetSpec"])
+    target |= {"additionalProperties": True, "required": []}
+    definitions["MetricSpec"] = _metric_forms(definitions["MetricSpec"])
+    keys["gates"]["additionalProperties"] = {"anyOf": [dict(NUMBER), {"type": "object"}]}
+    of_data = ("qrels_path", "run_path", "missing_queries")
+    keys |= {key: dataset["properties"][key] for key in of_data}
+    keys |= _keys_of_others()
+    # Each has another form.
+    schema["required"] = []
+    schema["allOf"] = [
+        _required("name", unless="scenario_name") | {"then": {"not": {"required": ["name"]}}},
+        _required("dataset", unless="qrels_path"),
+        _required("metrics", unless="ir_metrics"),
+        *(_model_of(role) for role in ("judge", "embedding")),
+    ]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _required(key: str, unless: str) -> Schema:
+    """Return the schema of a mapping with a key; not ``anyOf``, whose messages name no key."""
+    filled = {unless: {"not": {"type": "null"}}} if unless == "qrels_path" else {}
+    return {"if": {"required": [unless], "properties": filled}, "else": {"required": [key]}}
+
+
+def _model_of(role: str) -> Schema:
+    """Return that a role names its model or a profile, unless rag_eval's key names the model."""
+    named = {"if": {"type": "object"}, "then": with_one_of(("model",), ("profile",))}
+    return {"if": {"required": [f"{role}_model"]}, "else": {"properties": {role: named}}}
+
+
+def _keys_of_others() -> Schema:
+    """Return the schemas of the keys that are another system's: they become ours."""
+    whole = {"type": ["integer", "null"], "minimum": 1}
+    some = {"type": ["object", "null"]}
+    # 0 calls at once are the default, -1 samples are all.
+    calls, samples = {**whole, "minimum": 0}, {**whole, "minimum": -1, "not": {"const": 0}}
+    limits = {
+        "batch_size": {**whole, "description": "has no effect here"},
+        "app_concurrency": {**calls, "description": "target.concurrency"},
+        "metric_concurrency": {**calls, "description": "judge.concurrency"},
+        "max_samples": {**samples, "description": "dataset.limit"},
+    }
+    runtime = {"properties": limits, "additionalProperties": False}
+    name = {"type": "string", "minLength": 1}
+    cutoff = {"type": "integer", "minimum": 1}
+    cutoffs = {"type": "array", "items": cutoff, "minItems": 1}
+    found: Schema = {
+        "scenario_name": _NAME,
+        "mode": {"enum": ["offline", "online", None]},
+        "runtime": {**some, **runtime},
+        "judge_model": _NAME,
+        "embedding_model": _NAME,
+        "app_adapter": some,
+        "ir_metrics": {"anyOf": [name, {"type": "array", "items": name}, {"type": "null"}]},
+        "ks": {"anyOf": [cutoff, cutoffs, {"type": "null"}]},
+    }
+    system = dict.fromkeys(("ir_metrics", "ks"), "UltraRAG")
+    same = {"scenario_name": "the same as name"}
+    return {
+        key: {"description": same.get(key, f"as {system.get(key, 'rag_eval')} has it"), **part}
+        for key, part in found.items()
+    }
+
+
+def _metric_forms(spec: Schema) -> Schema:
+    """Return the schema of a metric: a name, a name with its options, or ``use`` and its own."""
+    own = {key: form for key, form in spec["properties"].items() if key not in _NOT_WRITTEN}
+    own["use"] = {"type": "string", "pattern": r"^[\w.]+:[\w.]+$", "description": "pkg.mod:attr"}
+    used = {"type": "object", "required": ["use"], "properties": own}
+    named = {
+        "type": "object",
+        "minProperties": 1,
+        "maxProperties": 1,
+        "properties": {"use": False},
+    }
+    name = {"type": "string", "minLength": 1}
+    return {"description": spec["description"], "anyOf": [name, named, used]}
+
+
+_NOT_WRITTEN = ("metric", "options")

@@ -19,7 +19,6 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "no_regression": ("compare_fail", "no_regression"),
     "pass_rate": ("pass_rate",),
     "regression": (),
-    "regression_options": (),
     "slices": ("by",),
     "unscored": ("unscored",),
     "watch_mean": (),

@@ -5,64 +5,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any, Final
 
-from pytest_rageval.errors import shorten, unknown_name
-from pytest_rageval.gates.base import (
-    BOUND,
-    Gate,
-    GateKind,
-    GateOptionError,
-    bound_result,
-    bound_schema,
-    mapping_schema,
-    parse_bound,
-    without_own_keys,
-)
-from pytest_rageval.model import (
-    Agreement,
-    Bound,
-    GateResult,
-    HumanLabels,
-    ScenarioInfo,
-    ScenarioResult,
-)
-from pytest_rageval.scenario.json_types import NUMBER
+from pydantic import ConfigDict, Field
+
+from pytest_rageval.gates.base import UNIT, Gate, GateKind, Place, bound_result
+from pytest_rageval.model import Agreement, Bound, GateResult, HumanLabels, ScenarioResult
+from pytest_rageval.scenario.spec import BoundSpec, Spec, Whole
 from pytest_rageval.stats.wording import counted, not_counted
 
 FEW: Final = 10
 """Fewer labels than this say nothing, whatever ``min_labels`` asks for."""
 
-_RANGES: Final[Mapping[str, tuple[float, float]]] = MappingProxyType(
-    {
-        "kappa": (-1.0, 1.0),
-        "weighted_kappa": (-1.0, 1.0),
-        "ac1": (-1.0, 1.0),
-        "ac2": (-1.0, 1.0),
-        "sensitivity": (0.0, 1.0),
-        "specificity": (0.0, 1.0),
-        "spearman": (-1.0, 1.0),
-        "kendall": (-1.0, 1.0),
-        "auc": (0.0, 1.0),
-        "alpha": (-1.0, 1.0),
-        "ceiling": (-1.0, 1.0),
-        "bias": (-1e9, 1e9),
-    }
-)
-_WITH_LOWER_BOUND: Final = tuple(name for name in _RANGES if name != "bias")
-"""Of a bias the size is bounded, which is worse the larger it is."""
 
-
-def labels_of(info: ScenarioInfo, metric: str, path: tuple[str, ...], what: str) -> HumanLabels:
+def labels_of(place: Place, metric: str, what: str) -> HumanLabels:
     """Return the labels of a metric; raises GateOptionError if the scenario names none."""
-    for human in info.human:
+    for human in place.info.human:
         if human.metric == metric:
             return human
     written = f"human: {{file: labels.csv, of: {metric}}}"
-    raise GateOptionError(path, f"{what} needs labels of people: write {written}")
+    raise place.error(f"{what} needs labels of people: write {written}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +46,7 @@ class AgreementGate:
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when there are too few labels, or the coefficient is undefined."""
         # Not at the top: scenarios without labels need no statistics of them.
-        from pytest_rageval.stats.judge_agreement import agreement_of
+        from pytest_rageval.stats.labels.agreement import agreement_of
 
         found = result.agreement.get(self.target) or agreement_of(result, self.human)
         if found.n < self.min_labels:
@@ -145,73 +108,92 @@ def _left_out(found: Agreement) -> str:
     return f"; not counted: {listed}" if listed else ""
 
 
-def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) -> list[Gate]:
-    human = labels_of(info, target, path, "agreement")
-    options = without_own_keys(options)
-    if not isinstance(options, Mapping) or not options:
-        raise GateOptionError(path, "expected a mapping, for instance {kappa: 0.6, min_labels: 50}")
-    given = dict(options)
-    least = _least(given.pop("min_labels", FEW), path)
-    usual = AgreementGate(f"{target}.agreement", target, human, "", Bound(), least)
+class CoefficientSpec(BoundSpec):
+    """A bound of a coefficient, of the lower end of its interval, or of both."""
+
+    one_of = (*BoundSpec.one_of, ("lower_bound",))
+
+    lower_bound: BoundSpec | None = Field(None, description="of its interval")
+
+    @property
+    def is_of_value(self) -> bool:
+        """Whether the coefficient itself has a bound."""
+        return not {"value", "min", "max"}.isdisjoint(self.model_fields_set)
+
+    def _check_ends(self) -> None:
+        if self.lower_bound is None or self.is_of_value:
+            super()._check_ends()
+
+
+_COEFFICIENT: Final[Any] = Field(None, description="a bound, or {lower_bound: x}")
+
+
+class AgreementSpec(Spec):
+    """How well a metric agrees with people."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    kappa: CoefficientSpec | None = _COEFFICIENT
+    weighted_kappa: CoefficientSpec | None = _COEFFICIENT
+    ac1: CoefficientSpec | None = _COEFFICIENT
+    ac2: CoefficientSpec | None = _COEFFICIENT
+    sensitivity: CoefficientSpec | None = _COEFFICIENT
+    specificity: CoefficientSpec | None = _COEFFICIENT
+    spearman: CoefficientSpec | None = _COEFFICIENT
+    kendall: CoefficientSpec | None = _COEFFICIENT
+    auc: CoefficientSpec | None = _COEFFICIENT
+    alpha: CoefficientSpec | None = _COEFFICIENT
+    ceiling: CoefficientSpec | None = _COEFFICIENT
+    bias: BoundSpec | None = Field(
+        None, description="the most that judge minus people may be, in either direction"
+    )
+    min_labels: Whole = Field(FEW, ge=FEW, description=f"fewer labels fail; {FEW} when absent")
+
+
+def _make(options: AgreementSpec, place: Place) -> list[Gate]:
+    human = labels_of(place, place.target, "agreement")
+    if not options.model_fields_set:
+        raise place.error(f"expected a mapping, for instance {_EXAMPLE}")
+    usual = AgreementGate(
+        f"{place.target}.agreement", place.target, human, "", Bound(), options.min_labels
+    )
     gates: list[Gate] = []
-    for name, value in given.items():
-        if name not in _RANGES:
-            known = [*_RANGES, "min_labels"]
-            raise GateOptionError((*path, name), unknown_name("coefficient", name, known))
-        one = replace(usual, name=f"{usual.name}.{name}", coefficient=name)
-        gates += _bounds(one, value, (*path, name))
+    asked = options.model_fields_set - {"min_labels"}
+    for name in (field for field in AgreementSpec.model_fields if field in asked):
+        gate = replace(usual, name=f"{usual.name}.{name}", coefficient=name)
+        gates += _gates_of(gate, getattr(options, name), place)
     return gates or [replace(usual, name=f"{usual.name}.min_labels")]
 
 
-def _least(value: Any, path: tuple[str, ...]) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < FEW:
-        found = shorten(repr(value))
-        message = f"expected a whole number from {FEW} on, found {found}"
-        raise GateOptionError((*path, "min_labels"), message)
-    return value
+def ends_of_coefficient(coefficient: str) -> tuple[float, float]:
+    """Return where a coefficient can lie."""
+    if coefficient in ("sensitivity", "specificity", "auc"):
+        return UNIT
+    return (-1e9, 1e9) if coefficient == "bias" else (-1.0, 1.0)
 
 
-def _bounds(usual: AgreementGate, value: Any, path: tuple[str, ...]) -> list[Gate]:
+def _gates_of(usual: AgreementGate, spec: BoundSpec, place: Place) -> list[Gate]:
     """Return the gates of one coefficient: of its value, and of its lower end."""
-    name, ends = usual.coefficient, _RANGES[usual.coefficient]
-    options, lower = without_own_keys(value), None
-    if isinstance(options, Mapping):
-        lower = options.get("lower_bound")
-        options = {key: end for key, end in options.items() if key != "lower_bound"}
-    if lower is not None and name not in _WITH_LOWER_BOUND:
-        message = f"{name} has no lower_bound: write the most that its size may be, {name}: 0.05"
-        raise GateOptionError((*path, "lower_bound"), message)
-    gates: list[Gate] = []
-    if lower is None or options:
-        bound = parse_bound(options, path, ends, higher_is_better=name != "bias")
+    name, gates = usual.coefficient, list[Gate]()
+    if not isinstance(spec, CoefficientSpec) or spec.is_of_value:
+        bound = place.bound(spec, ends_of_coefficient(name), name, higher_is_better=name != "bias")
         gates.append(replace(usual, bound=bound))
-    if lower is not None:
-        bound = parse_bound(lower, (*path, "lower_bound"), ends)
+    if isinstance(spec, CoefficientSpec) and spec.lower_bound is not None:
+        bound = place.bound(spec.lower_bound, ends_of_coefficient(name), name, "lower_bound")
         at_end = replace(usual, name=f"{usual.name}.lower_bound", bound=bound)
         gates.append(replace(at_end, takes_lower_end=True))
     return gates
 
 
-_COEFFICIENT: Final = {
-    "description": "a bound, or {lower_bound: x}",
-    **bound_schema(NUMBER, {"lower_bound": {**BOUND, "description": "of its interval"}}),
-}
-_BIAS: Final = "the most that judge minus people may be, in either direction"
-_MIN_LABELS: Final = f"fewer labels fail; {FEW} when absent"
+_EXAMPLE: Final = "{kappa: 0.6, min_labels: 50}"
 
 GATES = (
     GateKind(
         "agreement",
         "metric",
+        AgreementSpec,
         _make,
         description="coefficient: bound, of the agreement with people",
-        schema=mapping_schema(
-            {
-                **dict.fromkeys(_WITH_LOWER_BOUND, _COEFFICIENT),
-                "bias": {**BOUND, "description": _BIAS},
-                "min_labels": {"type": "integer", "minimum": FEW, "description": _MIN_LABELS},
-            },
-            minProperties=1,
-        ),
+        example=_EXAMPLE,
     ),
 )

@@ -2,7 +2,10 @@
 
 Two kinds: ``gates`` names a scenario gate itself (``pass_rate: 0.9``), and a metric gate under a
 metric or ``weighted_score`` (``f1: {mean: 0.8}``), where a bare value means ``mean``.
-To add one, write a module here with ``GATES = (GateKind(...),)``.
+To add one, write a module here with ``GATES = (GateKind(...),)``: a type of pydantic's for its
+options, and what makes gates of them. What else is known of a gate, it says itself: whether it is
+decided early (``Foreseeing``), which samples are worth a look when it fails (``BoundingGate``,
+``ComparingGate``, ``SlicedGate``), how the page decides it for other weights (``Recomputed``).
 """
 
 from __future__ import annotations
@@ -10,11 +13,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, Literal, Protocol, runtime_checkable
+from functools import cached_property
+from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
-from pytest_rageval.errors import shorten, unknown_name
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
+
+from pytest_rageval.errors import unknown_name
 from pytest_rageval.model import (
-    NOTHING,
     WEIGHTED_SCORE,
     Baseline,
     Bound,
@@ -25,10 +30,10 @@ from pytest_rageval.model import (
     SampleResult,
     ScenarioInfo,
     ScenarioResult,
-    value_text,
 )
 from pytest_rageval.registry import Registry
-from pytest_rageval.scenario.json_types import NUMBER
+from pytest_rageval.scenario.rewording import mistakes
+from pytest_rageval.scenario.spec import BoundSpec, Portion, without_own_keys
 
 Asked = Sample | SampleResult
 """A sample before or after it is asked about."""
@@ -64,7 +69,7 @@ class Gate(Protocol):
 
 
 class Watch(Protocol):
-    """Follows the scores of a run that asks, until the verdict of one gate is certain."""
+    """Follows a run that asks, until the verdict of one gate is certain."""
 
     @property
     def is_certain(self) -> bool:
@@ -77,15 +82,45 @@ class Watch(Protocol):
 
 
 @runtime_checkable
+class ScoreWatch(Watch, Protocol):
+    """Waits for scores, and knows the verdict before all of them are there."""
+
+    @property
+    def verdict(self) -> bool | None:
+        """Whether the gate passes; None while that is open."""
+        ...
+
+
+@runtime_checkable
 class Foreseeing(Protocol):
     """A gate whose verdict may be certain early; all others need every sample."""
 
     def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> Watch | None:
-        """Return what follows the scores of the samples that are ``asked`` about.
+        """Return what follows the samples that are ``asked`` about.
 
         ``error`` is the largest probability of a wrong verdict. None if every score is needed.
         """
         ...
+
+
+@runtime_checkable
+class Recomputed(Protocol):
+    """A gate that the page decides anew when a reader changes weights; others stay as run."""
+
+    def for_page(self) -> dict[str, Any]:
+        """Return its ``kind`` and its options, as ``gates.js`` reads them."""
+        ...
+
+
+def page_options(gate: object) -> dict[str, Any]:
+    """Return what the page needs to decide a gate, or to know that its verdict stays as run.
+
+    ``targets`` are the scores that it depends on. Of a gate of another distribution they may not be
+    known: then all weights matter.
+    """
+    if isinstance(gate, Recomputed):
+        return gate.for_page()
+    return {"kind": "as_run", "targets": sorted(gate_targets(gate)) or [WEIGHTED_SCORE]}
 
 
 # For slices.py and worst.py, what a gate is shows in what it can do, not in its class: modules are
@@ -147,88 +182,169 @@ class SlicedGate(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class UndecidedGate:
+    """A gate whose baseline will be saved for the first time."""
+
+    name: str
+    baseline: str
+    targets: tuple[str, ...] = ()
+    """The metrics that it will compare; they must be scored now already."""
+    anyway: bool = field(default=False, compare=False)
+    """Whether they are compared with that run even where it is not comparable."""
+    path: tuple[str, ...] = field(default=(), compare=False)
+    """Where its options stand below ``gates``."""
+
+    def check(self, result: ScenarioResult) -> GateResult:
+        """Skip: there is nothing to compare with."""
+        message = f"not compared with {self.baseline!r}"
+        return GateResult(self.name, "skipped", None, None, message)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where options of a gate stand: their path below ``gates``, and the metric above them."""
+
+    info: ScenarioInfo
+    path: tuple[str, ...]
+    target: str = ""
+    """The metric or ``weighted_score``; empty for a scenario gate."""
+
+    @property
+    def column(self) -> MetricColumn:
+        """The metric that the gate is about."""
+        return targets_of(self.info)[self.target]
+
+    def error(self, message: str, *below: str) -> GateOptionError:
+        """Return the error for what stands ``below`` this place."""
+        return GateOptionError((*self.path, *below), message)
+
+    def bound(
+        self,
+        spec: BoundSpec,
+        ends: tuple[float, float],
+        *below: str,
+        higher_is_better: bool = True,
+    ) -> Bound:
+        """Return the bound; raises GateOptionError for a number outside of ``ends``."""
+        try:
+            return spec.within(ends, higher_is_better=higher_is_better)
+        except ValueError as error:
+            raise self.error(str(error), *below) from error
+
+    def bound_of_metric(self, spec: BoundSpec, *below: str) -> Bound:
+        """Return a bound of the metric's scores; a bare number is a maximum if lower is better."""
+        column = self.column
+        return self.bound(spec, column.range, *below, higher_is_better=column.higher_is_better)
+
+
+@dataclass(frozen=True, eq=False)
 class GateKind:
     """A kind of gate as the registry holds it.
 
-    ``make(target, options, path, info)`` returns its gates: ``target`` is the metric's name (empty
-    for a scenario gate), ``path`` the place of the options below ``gates``. It raises
-    GateOptionError for options that cannot be used. Editors show ``description``; ``schema``
-    is what they are told of the options. Without one, these are a bound, or one for each metric.
+    ``options`` is a type that pydantic reads; editors show its schema, and ``description``.
+    ``make(options, place)`` returns the gates; it raises GateOptionError for what cannot be used.
+    ``example`` shows options that must be a mapping. ``keys`` says what the keys of a scenario
+    gate's mapping are: options, metrics, or fields of the data, with gates below each.
     """
 
     name: str
     scope: Literal["scenario", "metric"]
-    make: Callable[[str, Any, tuple[str, ...], ScenarioInfo], list[Gate]]
-    aliases: tuple[str, ...] = ()
+    options: Any
+    make: Callable[[Any, Place], list[Gate]]
     description: str = ""
-    schema: Mapping[str, Any] = field(default_factory=dict)
+    example: str = ""
+    keys: Literal["options", "metrics", "fields"] = "options"
+    aliases: tuple[str, ...] = ()
+
+    @cached_property
+    def reader(self) -> TypeAdapter[Any]:
+        """What reads the options."""
+        return TypeAdapter(self.options)
+
+    def mistakes(self, error: ValidationError, value: Any) -> Iterator[tuple[tuple[str, ...], str]]:
+        """Yield the path and the message of each mistake in the options ``value``."""
+        if self.example and not (isinstance(value, Mapping) and without_own_keys(value)):
+            yield (), f"expected a mapping, for instance {self.example}"
+        else:
+            yield from mistakes(error, value, self.options)
 
 
-Schema = Mapping[str, Any]
-"""JSON Schema."""
+class ShareSpec(BoundSpec):
+    """A bound of a share, from 0 to 1."""
 
-_ENDS: Final = {"min": "the least that passes", "max": "the most that passes"}
-
-
-def mapping_schema(keys: Schema, **also: Any) -> dict[str, Any]:
-    """Return the schema of a mapping with these keys, and no others but those of the user."""
-    closed = {"additionalProperties": False, "patternProperties": {"^x-": {}}}
-    return {"type": "object", "properties": dict(keys), **closed, **also}
+    value: Portion | None = Field(None, description="a minimum (a maximum of what is bad)")
+    min: Portion | None = Field(None, description="the least that passes")
+    max: Portion | None = Field(None, description="the most that passes")
 
 
-def bound_schema(
-    number: Schema, other_ends: Schema = NOTHING, beside: Schema = NOTHING
-) -> dict[str, Any]:
-    """Return the schema of a bound: a number, or a mapping with an end, and keys ``beside`` it."""
-    ends = {end: {**number, "description": meaning} for end, meaning in _ENDS.items()}
-    ends |= other_ends
-    some = [{"required": [end]} for end in ends]
-    return {"anyOf": [dict(number), mapping_schema({**ends, **beside}, anyOf=some)]}
+UNIT = (0.0, 1.0)
+"""The ends of a share."""
 
-
-_CORRECTED: Final = {
-    "type": "boolean",
-    "description": "true: the mean that people would give, by the labels of 'human'",
-}
-CORRECTED_KEY: Final[dict[str, Any]] = {"corrected": _CORRECTED}
-BOUND: Final[dict[str, Any]] = bound_schema(NUMBER)
-SHARE_BOUND: Final[dict[str, Any]] = bound_schema({**NUMBER, "minimum": 0, "maximum": 1})
-CORRECTED_BOUND: Final[dict[str, Any]] = bound_schema(NUMBER, beside=CORRECTED_KEY)
-SHARE: Final[dict[str, Any]] = {**NUMBER, "exclusiveMinimum": 0, "exclusiveMaximum": 1}
-"""A share that is neither none nor all."""
+ByName = BeforeValidator(without_own_keys)
+"""Leaves the user's own keys out of a mapping whose other keys are names."""
 
 GATE_REGISTRY: Registry[GateKind] = Registry("gate", "pytest_rageval.gates", "GATES")
 
 
-def is_scenario_gate(name: str) -> bool:
-    """Return whether ``gates`` may have a gate of this name that is about no metric."""
-    return GATE_REGISTRY.defines(name) and GATE_REGISTRY.get(name).scope == "scenario"
+def scenario_gate(name: str) -> GateKind | None:
+    """Return the gate of this name that is about no metric, None if there is none."""
+    kind = GATE_REGISTRY.get(name) if GATE_REGISTRY.defines(name) else None
+    return kind if kind is not None and kind.scope == "scenario" else None
 
 
 def make_gates(options: Mapping[str, Any], info: ScenarioInfo) -> list[Gate]:
     """Return the gates in ``options``; raises GateOptionError for the first bad one."""
     gates: list[Gate] = []
-    for found in each_gate(options, info):
-        if isinstance(found, GateOptionError):
-            raise found
-        gates += found
+    for made in each_gate(options, info):
+        if isinstance(made, GateOptionError):
+            raise made
+        gates += made
     return gates
 
 
 def each_gate(
     options: Mapping[str, Any], info: ScenarioInfo, path: tuple[str, ...] = ()
 ) -> Iterator[list[Gate] | GateOptionError]:
-    """Yield for each entry of ``options`` its gates, or its error."""
+    """Yield the gates of each entry of ``options``, and each mistake in it."""
     for key, value in options.items():
         here = (*path, key)
-        try:
-            if key in targets_of(info):
-                for kind, inner, inner_path in _metric_checks(value, here):
-                    yield _kind(kind, "metric", inner_path, info).make(key, inner, inner_path, info)
-            else:
-                yield _kind(key, "scenario", here, info).make("", value, here, info)
-        except GateOptionError as error:
-            yield error
+        if key in targets_of(info):
+            for kind, inner, inner_path in _metric_checks(value, here):
+                yield from _made(kind, inner, Place(info, inner_path, key))
+        else:
+            yield from _made(key, value, Place(info, here))
+
+
+def _made(name: str, value: Any, place: Place) -> Iterator[list[Gate] | GateOptionError]:
+    try:
+        kind = _kind(name, place)
+        yield kind.make(kind.reader.validate_python(value), place)
+    except GateOptionError as error:
+        yield error
+    except ValidationError as error:
+        for below, message in kind.mistakes(error, value):
+            yield place.error(message, *below)
+
+
+def _metric_checks(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
+    value = without_own_keys(value)
+    mean = GATE_REGISTRY.get("mean").options
+    if not isinstance(value, Mapping) or value.keys() <= mean.model_fields.keys():
+        yield "mean", value, path
+        return
+    for kind, options in value.items():
+        yield kind, options, (*path, kind)
+
+
+def _kind(name: str, place: Place) -> GateKind:
+    scope = "metric" if place.target else "scenario"
+    kind = GATE_REGISTRY.get(name) if GATE_REGISTRY.defines(name) else None
+    if kind is not None and kind.scope == scope:
+        return kind
+    known = [kind.name for kind in GATE_REGISTRY if kind.scope == scope]
+    if place.target:
+        raise place.error(unknown_name(f"check of {place.target!r}", name, known))
+    raise place.error(unknown_name("gate or metric", name, [*known, *targets_of(place.info)]))
 
 
 def targets_of(info: ScenarioInfo) -> dict[str, MetricColumn]:
@@ -239,106 +355,28 @@ def targets_of(info: ScenarioInfo) -> dict[str, MetricColumn]:
 
 def gate_targets(gate: object) -> Iterable[str]:
     """Return the metrics that a gate, or the one inside a slice gate, is about."""
-    if hasattr(gate, "inner"):
-        return gate_targets(gate.inner)
-    target: str | None = getattr(gate, "target", None)
-    several: Iterable[str] = getattr(gate, "targets", ())
+    leaf = leaf_of(gate)
+    target: str | None = getattr(leaf, "target", None)
+    several: Iterable[str] = getattr(leaf, "targets", ())
     return several if target is None else (target,)
 
 
-def without_own_keys(value: Any) -> Any:
-    """Return a mapping without the user's own keys, which begin with ``x-``."""
-    if not isinstance(value, Mapping):
-        return value
-    return {key: inner for key, inner in value.items() if not str(key).startswith("x-")}
+def leaf_of(gate: object) -> object:
+    """Return the gate inside of slice gates; other gates as they are."""
+    return leaf_of(gate.inner) if hasattr(gate, "inner") else gate
 
 
-def read_number(value: Any) -> float | None:
-    """Return the number that is written, None for anything else.
-
-    Text such as ``1e-2``, which YAML 1.1 does not read as a number, is accepted.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        return float(value)
-    except ValueError:
-        return None
-    except OverflowError:  # of a whole number
-        return math.inf if int(value) > 0 else -math.inf
-
-
-def _metric_checks(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
-    value = without_own_keys(value)
-    if not isinstance(value, Mapping) or set(value) <= {"min", "max", "corrected"}:
-        yield "mean", value, path
-        return
-    for kind, options in value.items():
-        yield kind, options, (*path, kind)
-
-
-def _kind(name: str, scope: str, path: tuple[str, ...], info: ScenarioInfo) -> GateKind:
-    found = GATE_REGISTRY.get(name) if GATE_REGISTRY.defines(name) else None
-    if found is not None and found.scope == scope:
-        return found
-    known = [kind.name for kind in GATE_REGISTRY if kind.scope == scope]
-    choices = [*known, *(targets_of(info) if scope == "scenario" else ())]
-    what = "gate or metric" if scope == "scenario" else f"check of {path[-2]!r}"
-    raise GateOptionError(path, unknown_name(what, name, choices))
-
-
-def parse_bound(
-    value: Any,
-    path: tuple[str, ...],
-    value_range: tuple[float, float],
-    higher_is_better: bool = True,
-) -> Bound:
-    """Return the bound that a number or ``{min, max}`` means.
-
-    A bare number is a minimum, or a maximum where lower is better. Raises GateOptionError for
-    anything else, and for a number outside ``value_range``, which would always or never hold.
-    """
-    if not isinstance(value, Mapping):
-        value = {"min" if higher_is_better else "max": value}
-    value = without_own_keys(value)
-    if not value or not set(value) <= {"min", "max"}:
-        raise GateOptionError(path, "expected a number, or a mapping with 'min' or 'max'")
-    ends = {end: _end(end, written, path, value_range) for end, written in value.items()}
-    if len(ends) > 1 and ends["min"] > ends["max"]:
-        low, high = value_text(ends["min"]), value_text(ends["max"])
-        message = f"min {low} is above max {high}: nothing could pass"
-        raise GateOptionError(path, message)
-    return Bound(**ends)
-
-
-def parse_share(value: Any, path: tuple[str, ...]) -> Bound:
-    """Return the largest share that a number or ``{max}`` allows; raises GateOptionError."""
-    bound = parse_bound(value, path, (0.0, 1.0), higher_is_better=False)
+def largest_share(spec: ShareSpec, place: Place, *below: str) -> Bound:
+    """Return the largest share that is allowed; raises GateOptionError without a maximum."""
+    bound = spec.within(UNIT, higher_is_better=False)
     if bound.max is None:
-        raise GateOptionError(path, "sets the largest share: expected a number, or 'max'")
+        raise place.error("sets the largest share: expected a number, or 'max'", *below)
     return bound
 
 
-def takes_corrected(options: Any, path: tuple[str, ...]) -> tuple[Any, bool]:
-    """Return the options without ``corrected``, and whether it is set."""
-    if not isinstance(options, Mapping) or "corrected" not in options:
-        return options, False
-    rest = {key: value for key, value in options.items() if key != "corrected"}
-    value = options["corrected"]
-    if not isinstance(value, bool):
-        found = shorten(repr(value))
-        raise GateOptionError((*path, "corrected"), f"expected true or false, found {found}")
-    return rest, value
-
-
-def _end(name: str, written: Any, path: tuple[str, ...], value_range: tuple[float, float]) -> float:
-    number, (low, high) = read_number(written), value_range
-    found = shorten(repr(written))
-    if number is None:
-        raise GateOptionError(path, f"expected a number for {name!r}, found {found}")
-    if not low <= number <= high or abs(number) == math.inf:
-        raise GateOptionError(path, f"{name} {found} is outside the range {low:g}..{high:g}")
-    return number
+def ends_of(bound: Bound) -> list[float | None]:
+    """Return the two ends, None where there is none."""
+    return [bound.min, bound.max]
 
 
 def bound_result(

@@ -6,42 +6,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar
 
-from pytest_rageval.errors import shorten
+from pydantic import ConfigDict, Field, WrapValidator
+
 from pytest_rageval.gates.agreement import labels_of
-from pytest_rageval.gates.base import (
-    BOUND,
-    CORRECTED_KEY,
-    SHARE,
-    Gate,
-    GateKind,
-    GateOptionError,
-    bound_result,
-    bound_schema,
-    margin_of,
-    parse_bound,
-    read_number,
-    takes_corrected,
-    targets_of,
-    without_own_keys,
-)
+from pytest_rageval.gates.base import Gate, GateKind, Place, bound_result, ends_of, margin_of
 from pytest_rageval.gates.corrected import CorrectedGate
+from pytest_rageval.gates.mean import MeanSpec
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Bound,
     GateResult,
     SampleResult,
-    ScenarioInfo,
     ScenarioResult,
 )
-from pytest_rageval.scenario.json_types import NUMBER
-from pytest_rageval.stats.groups import group_numbers
+from pytest_rageval.scenario.spec import BoundSpec, Forms, Share, without_own_keys
 from pytest_rageval.stats.summary import weighted_interval, weighted_quantile
 from pytest_rageval.stats.verdict import score_of
-from pytest_rageval.stats.weights import is_scored
+from pytest_rageval.stats.weights import group_numbers, is_scored
 from pytest_rageval.stats.wording import counted
 
 
@@ -82,6 +67,15 @@ class LowerBoundGate:
         )
         return bound_result(self.name, self.bound, end, remark=remark)
 
+    def for_page(self) -> dict[str, Any]:
+        """Return what the page computes it from."""
+        return {
+            "kind": "lower_bound",
+            "target": self.target,
+            "ends": ends_of(self.bound),
+            "confidence": self.confidence,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class QuantileGate:
@@ -114,6 +108,11 @@ class QuantileGate:
         ]
         return min(ends, key=margin_of)
 
+    def for_page(self) -> dict[str, Any]:
+        """Return what the page computes it from."""
+        ends = ends_of(self.bound)
+        return {"kind": "quantile", "target": self.target, "ends": ends, "q": self.q}
+
 
 def _scored(
     result: ScenarioResult, target: str
@@ -125,87 +124,79 @@ def _scored(
     return samples, [value for _, value in found], [one.sample_weight for one in samples]
 
 
-def _make_lower_bound(
-    target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo
-) -> list[Gate]:
-    column = targets_of(info)[target]
-    confidence = 0.95
-    if isinstance(options, Mapping):
-        options = without_own_keys(options)
-        confidence = _share(options.pop("confidence", confidence), "confidence", path)
-    options, is_corrected = takes_corrected(options, path)
-    bound = parse_bound(options, path, column.range, column.higher_is_better)
+class LowerBoundSpec(MeanSpec):
+    """A bound of one end of the interval of a mean."""
+
+    confidence: Share = Field(0.95, description="of the interval; 0.95 when absent")
+
+
+def _make_lower_bound(options: LowerBoundSpec, place: Place) -> list[Gate]:
+    name, target, confidence = f"{place.target}.lower_bound", place.target, options.confidence
+    bound = place.bound_of_metric(options)
     if bound.min is not None and bound.max is not None:
-        raise GateOptionError(path, "give either 'min' or 'max': one end of the interval is judged")
-    if is_corrected:
-        human = labels_of(info, target, path, "a corrected mean")
-        name = f"{target}.lower_bound"
+        raise place.error("give either 'min' or 'max': one end of the interval is judged")
+    if options.corrected:
+        human = labels_of(place, target, "a corrected mean")
         return [CorrectedGate(name, target, bound, human, True, confidence)]
-    value_range = info.weighted_range if target == WEIGHTED_SCORE else column.range
-    return [LowerBoundGate(f"{target}.lower_bound", target, bound, value_range, confidence)]
+    is_whole = target == WEIGHTED_SCORE
+    value_range = place.info.weighted_range if is_whole else place.column.range
+    return [LowerBoundGate(name, target, bound, value_range, confidence)]
 
 
-def _make_quantile(
-    target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo
-) -> list[Gate]:
-    column = targets_of(info)[target]
-    options = without_own_keys(options)
-    if not isinstance(options, Mapping) or not options:
-        raise GateOptionError(path, "expected a mapping, for instance {0.1: 0.3}")
-    options = dict(options)
-    pairs = [(options.pop("q"), options)] if "q" in options else [*options.items()]
-    gates: list[Gate] = []
-    for written, value in pairs:
-        q = _share(written, "q", path)
-        bound = parse_bound(value, (*path, str(written)), column.range, column.higher_is_better)
-        name = f"{target}.quantile.{q:g}"
-        if any(gate.name == name for gate in gates):
-            raise GateOptionError(path, f"the quantile {q:g} is named twice")
-        gates.append(QuantileGate(name, target, q, bound))
-    return gates
+class QuantileSpec(BoundSpec):
+    """A bound that a share ``1 - q`` of the samples keeps."""
+
+    short_form = None
+
+    # Keys beside it may be numbers in YAML, which some validators cannot search.
+    model_config = ConfigDict(json_schema_extra={"patternProperties": {}})
+
+    q: Share = Field(description="the share of samples that may be lower")
 
 
-def _share(value: Any, name: str, path: tuple[str, ...]) -> float:
-    share = read_number(value)
-    if share is None or not 0.0 < share < 1.0:
-        found = shorten(repr(value))
-        raise GateOptionError(path, f"{name}: expected a number between 0 and 1, found {found}")
-    return share
+def _by_share(value: Any, read: Callable[[Any], dict[float, BoundSpec]]) -> dict[float, BoundSpec]:
+    """Return the bounds by share; in a mapping with ``q``, the other keys are one bound."""
+    value = without_own_keys(value)
+    if isinstance(value, Mapping) and "q" in value:
+        value = {str(value["q"]): {key: part for key, part in value.items() if key != "q"}}
+    bounds = read(value)
+    names = {f"{q:g}" for q in bounds}
+    if len(names) < len(value):
+        raise ValueError(f"a quantile is named twice; there are {', '.join(sorted(names))}")
+    return bounds
 
 
-_Q: Final = {"q": {**SHARE, "description": "the share of samples that may be lower"}}
-# Without patterns: YAML's keys may be numbers, which some validators cannot search.
-_ONE_QUANTILE: Final = bound_schema(NUMBER, beside=_Q)["anyOf"][-1] | {
-    "patternProperties": {},
-    "required": ["q"],
-}
-_QUANTILES: Final = {
-    "type": "object",
-    "properties": {"q": False},
-    "additionalProperties": BOUND,
-    "minProperties": 1,
-}
+_SeveralQuantiles = Annotated[
+    dict[Share, BoundSpec], Field(min_length=1, json_schema_extra={"properties": {"q": False}})
+]
+_Quantiles = Annotated[
+    _SeveralQuantiles, WrapValidator(_by_share), Forms(QuantileSpec, _SeveralQuantiles)
+]
+
+
+def _make_quantile(options: Mapping[float, BoundSpec], place: Place) -> list[Gate]:
+    target = place.target
+    return [
+        QuantileGate(f"{target}.quantile.{q:g}", target, q, place.bound_of_metric(spec, str(q)))
+        for q, spec in options.items()
+    ]
+
 
 GATES = (
     GateKind(
         "lower_bound",
         "metric",
+        LowerBoundSpec,
         _make_lower_bound,
         description="bound of the lower end of the mean's interval; {max: x} bounds the upper end",
-        schema=bound_schema(
-            NUMBER,
-            beside={
-                "confidence": {**SHARE, "description": "of the interval; 0.95 when absent"},
-                **CORRECTED_KEY,
-            },
-        ),
     ),
     GateKind(
         "quantile",
         "metric",
+        _Quantiles,
         _make_quantile,
         description="{q: bound}: a share 1 - q of the samples reaches the bound",
-        schema={"anyOf": [_ONE_QUANTILE, _QUANTILES]},
+        example="{0.1: 0.3}",
     ),
 )
 """Both are written under a metric or ``weighted_score``."""

@@ -12,7 +12,7 @@ from statistics import NormalDist
 from typing import Literal
 
 from pytest_rageval.gates.agreement import labels_of
-from pytest_rageval.gates.base import GateOptionError
+from pytest_rageval.gates.base import Place
 from pytest_rageval.gates.regression import FEW_PAIRS, UNDECIDED, RegressionGate
 from pytest_rageval.model import (
     NOTHING,
@@ -20,7 +20,6 @@ from pytest_rageval.model import (
     Corrected,
     GateResult,
     HumanLabels,
-    ScenarioInfo,
     ScenarioResult,
 )
 from pytest_rageval.stats.paired import power_factor
@@ -54,7 +53,7 @@ class CorrectedRegressionGate(RegressionGate):
     def _difference(self, result: ScenarioResult, name: str) -> _Seen:
         # Not at the top: scenarios without labels need no statistics of them.
         from pytest_rageval.stats.comparison import paired_scores
-        from pytest_rageval.stats.corrected_means import corrected_difference
+        from pytest_rageval.stats.labels.corrected_means import corrected_difference
 
         confidence = 1.0 - self.test.alpha / len(self.targets)
         found = corrected_difference(result, self.human[name], self.baseline, confidence)
@@ -118,16 +117,14 @@ class _Seen:
     fell: bool = False
 
 
-def corrected_gate(
-    gate: RegressionGate, path: tuple[str, ...], info: ScenarioInfo
-) -> CorrectedRegressionGate:
+def corrected_gate(gate: RegressionGate, place: Place) -> CorrectedRegressionGate:
     """Return a gate with the same options that judges what people would see.
 
     Raises GateOptionError for a metric without labels, and for a fall in per cent.
     """
     if gate.relative:
         message = "give the fall as a number: per cent of the judge's mean is none of people's"
-        raise GateOptionError((*path, "max_drop"), message)
-    human = {name: labels_of(info, name, path, "corrected: true") for name in gate.targets}
-    known = {one.name: getattr(gate, one.name) for one in fields(gate)}
-    return CorrectedRegressionGate(**known, human=human)
+        raise place.error(message, "max_drop")
+    human = {name: labels_of(place, name, "corrected: true") for name in gate.targets}
+    options = {option.name: getattr(gate, option.name) for option in fields(gate)}
+    return CorrectedRegressionGate(**options, human=human)

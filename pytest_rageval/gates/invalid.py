@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pytest_rageval.gates.base import (
-    SHARE_BOUND,
     Asked,
     Gate,
     GateKind,
+    Place,
+    ShareSpec,
     Watch,
     bound_result,
-    parse_share,
+    largest_share,
 )
 from pytest_rageval.model import Bound, GateResult, SampleResult, ScenarioInfo, ScenarioResult
 
@@ -49,16 +49,16 @@ class _Certain:
         """Nothing to note."""
 
 
-def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) -> list[Gate]:
-    return [InvalidGate(parse_share(options, path))]
+def _make(options: ShareSpec, place: Place) -> list[Gate]:
+    return [InvalidGate(largest_share(options, place))]
 
 
 GATES = (
     GateKind(
         "invalid",
         "scenario",
+        ShareSpec,
         _make,
         description="largest share of rows that are no samples",
-        schema=SHARE_BOUND,
     ),
 )

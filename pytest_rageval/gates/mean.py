@@ -6,18 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from pydantic import Field
+
 from pytest_rageval.gates.base import (
-    CORRECTED_BOUND,
-    SHARE_BOUND,
+    UNIT,
     Asked,
     Gate,
     GateKind,
+    Place,
+    ShareSpec,
     bound_result,
-    parse_bound,
-    takes_corrected,
-    targets_of,
+    ends_of,
 )
 from pytest_rageval.model import WEIGHTED_SCORE, Bound, GateResult, ScenarioInfo, ScenarioResult
+from pytest_rageval.scenario.spec import BoundSpec
 
 if TYPE_CHECKING:
     from pytest_rageval.gates.watch_mean import MeanWatch
@@ -49,42 +51,50 @@ class MeanGate:
 
         return watch_scores(self.target, self.bound, info, asked, error)
 
+    def for_page(self) -> dict[str, Any]:
+        """Return what the page computes it from."""
+        return {"kind": "mean", "target": self.target, "ends": ends_of(self.bound)}
 
-def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) -> list[Gate]:
-    column = targets_of(info)[target]
-    options, is_corrected = takes_corrected(options, path)
-    bound = parse_bound(options, path, column.range, column.higher_is_better)
-    name = target if target == WEIGHTED_SCORE else f"{target}.mean"
-    if is_corrected:
+
+class MeanSpec(BoundSpec):
+    """A bound of a mean."""
+
+    corrected: bool = Field(
+        False, description="true: the mean that people would give, by the labels of 'human'"
+    )
+
+
+def _make(options: MeanSpec, place: Place) -> list[Gate]:
+    bound = place.bound_of_metric(options)
+    name = place.target if place.target == WEIGHTED_SCORE else f"{place.target}.mean"
+    if options.corrected:
         # Not at the top: most scenarios have no labels of people.
         from pytest_rageval.gates.agreement import labels_of
         from pytest_rageval.gates.corrected import CorrectedGate
 
-        human = labels_of(info, target, path, "a corrected mean")
-        return [CorrectedGate(name, target, bound, human, takes_end=False)]
-    return [MeanGate(name, target, bound)]
+        human = labels_of(place, place.target, "a corrected mean")
+        return [CorrectedGate(name, place.target, bound, human, takes_end=False)]
+    return [MeanGate(name, place.target, bound)]
 
 
-def _make_fail_under(
-    target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo
-) -> list[Gate]:
-    return [MeanGate("fail_under", WEIGHTED_SCORE, parse_bound(options, path, (0.0, 1.0)))]
+def _make_fail_under(options: ShareSpec, place: Place) -> list[Gate]:
+    return [MeanGate("fail_under", WEIGHTED_SCORE, place.bound(options, UNIT))]
 
 
 GATES = (
     GateKind(
         "mean",
         "metric",
+        MeanSpec,
         _make,
         description="bound of the mean, weighted by sample",
-        schema=CORRECTED_BOUND,
     ),
     GateKind(
         "fail_under",
         "scenario",
+        ShareSpec,
         _make_fail_under,
         description="a second bound of the mean weighted_score, for --rag-fail-under",
-        schema=SHARE_BOUND,
     ),
 )
 """``--rag-fail-under`` adds ``fail_under`` to the scenario's own gates."""

@@ -7,65 +7,115 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
-from pytest_rageval.errors import unknown_name
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from pytest_rageval.errors import shorten, unknown_name
 from pytest_rageval.gates.base import (
     BaselineOptionError,
+    ByName,
     Gate,
     GateKind,
-    GateOptionError,
-    mapping_schema,
+    Place,
+    UndecidedGate,
     targets_of,
 )
 from pytest_rageval.gates.corrected_regression import corrected_gate
-from pytest_rageval.gates.regression import RegressionGate, UndecidedGate
-from pytest_rageval.gates.regression_options import (
-    REGRESSION_KEYS,
-    RegressionOptions,
-    baseline_name,
-    drop_of,
-    read_options,
-    test_of,
+from pytest_rageval.gates.regression import Mode, RegressionGate, Undecided
+from pytest_rageval.model import (
+    WEIGHTED_SCORE,
+    Baseline,
+    Correction,
+    ScenarioInfo,
+    SignificanceTest,
+    TestName,
+    value_text,
 )
-from pytest_rageval.model import WEIGHTED_SCORE, Baseline, ScenarioInfo, value_text
+from pytest_rageval.scenario.spec import DROP, Name, Portion, Resamples, Seed, Share, Spec
 
 
-def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) -> list[Gate]:
-    if not isinstance(options, Mapping):
-        raise GateOptionError(path, "expected a mapping, for instance {baseline: main}")
-    return [_gate("no_regression", options, path, info)]
+def _drop_of(value: Any) -> tuple[float, bool]:
+    """Return the largest allowed fall, and whether it is a share of the other run's mean."""
+    text = str(value).strip()
+    try:
+        number = math.nan if isinstance(value, bool) else float(text.removesuffix("%"))
+    except ValueError:
+        number = math.nan
+    if not 0.0 <= number < math.inf:
+        found = shorten(repr(value))
+        raise ValueError(f"expected a number >= 0, or per cent like 5%, found {found}")
+    is_relative = text.endswith("%")
+    return (number / 100.0 if is_relative else number), is_relative
 
 
-def _make_short(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) -> list[Gate]:
-    if not isinstance(options, Mapping) or not options:
-        raise GateOptionError(path, "expected a mapping, for instance {f1: 0.02}")
-    gates: list[Gate] = []
-    for metric, value in options.items():
-        given = dict(value) if isinstance(value, Mapping) else {"max_drop": value}
-        given["metrics"] = [metric]
-        gates.append(_gate(f"compare_fail.{metric}", given, (*path, metric), info))
-    return gates
+class RegressionSpec(Spec):
+    """What is compared, and how; what is absent is as ``compare`` has it."""
+
+    baseline: Name | None = Field(None, description="the name of a saved run")
+    metrics: list[Name] = Field(
+        [WEIGHTED_SCORE], min_length=1, description="a list of metrics; weighted_score when absent"
+    )
+    max_drop: Annotated[tuple[float, bool], BeforeValidator(_drop_of), WithJsonSchema(DROP)] = (
+        Field((0.0, False), description="a number >= 0, or per cent like 5%")
+    )
+    alpha: Share | None = Field(None, description="a number between 0 and 1")
+    test: TestName | None = Field(None, description="of significance; t and wilcoxon need scipy")
+    n_resamples: Resamples | None = Field(None, description="where the test is not exact")
+    seed: Seed | None = Field(None, description="where the test is not exact")
+    correction: Correction | None = Field(None, description="of p-values, for being several")
+    min_pairs: Portion = Field(
+        0.9, description="a share of the baseline's samples, from 0 to 1, that must be compared"
+    )
+    undecided: Undecided = Field("fail", description="the verdict where nothing can be shown")
+    mode: Mode = Field("significant", description="what a regression is")
+    anyway: bool = Field(False, description="also when metrics or questions differ")
+    corrected: bool = Field(False, description="true: by the difference that people would see")
 
 
-def _gate(name: str, plain: Mapping[str, Any], path: tuple[str, ...], info: ScenarioInfo) -> Gate:
-    options = read_options(plain, path)
+class FallSpec(RegressionSpec):
+    """How far one metric may fall; a bare number is ``max_drop``."""
+
+    short_form = "max_drop"
+
+
+def _make(options: RegressionSpec, place: Place) -> list[Gate]:
+    return [_gate("no_regression", options, place)]
+
+
+def _make_short(options: Mapping[str, FallSpec], place: Place) -> list[Gate]:
+    return [
+        _gate(
+            f"compare_fail.{metric}",
+            options[metric].model_copy(update={"metrics": [metric]}),
+            Place(place.info, (*place.path, metric)),
+        )
+        for metric in options
+    ]
+
+
+def _gate(name: str, options: RegressionSpec, place: Place) -> Gate:
+    info = place.info
     columns = targets_of(info)
     for metric in options.metrics:
         if metric not in columns:
-            raise GateOptionError(path, unknown_name("metric", metric, columns))
-    _check_ranges(options, path, info)
-    wanted = baseline_name(options, path, info)
+            raise place.error(unknown_name("metric", metric, columns))
+    _check_ranges(options, place)
+    usual = SignificanceTest() if info.compare is None else info.compare.test
+    wanted = options.baseline or (info.compare.baseline if info.compare is not None else None)
+    if wanted is None:
+        hint = "give 'baseline', or compare the run (--rag-compare NAME, or 'compare')"
+        raise place.error(f"needs a run to compare with: {hint}")
     baseline = info.baselines.get(wanted)
     if baseline is None:
-        return UndecidedGate(name, wanted, tuple(options.metrics))
+        return UndecidedGate(name, wanted, tuple(options.metrics), options.anyway, place.path)
     lacking = [metric for metric in options.metrics if metric not in baseline.scores]
     if lacking:
         has = ", ".join(sorted(baseline.scores)) or "none of them"
         named = ", ".join(lacking) + _why_unweighed(lacking, baseline, info)
         message = f"the baseline {baseline.name!r} has no {named}; it has: {has}"
-        raise BaselineOptionError(path, message)
-    max_drop, relative = drop_of(options.max_drop) or (0.0, False)
+        raise BaselineOptionError(place.path, message)
+    max_drop, relative = options.max_drop
     gate = RegressionGate(
         name,
         baseline,
@@ -73,12 +123,18 @@ def _gate(name: str, plain: Mapping[str, Any], path: tuple[str, ...], info: Scen
         max_drop,
         relative,
         options.mode,
-        test_of(options, info),
+        SignificanceTest(
+            options.test or usual.test,
+            options.alpha or usual.alpha,
+            options.n_resamples or usual.n_resamples,
+            usual.seed if options.seed is None else options.seed,
+            options.correction or usual.correction,
+        ),
         {metric: _span(metric, info) for metric in options.metrics},
         options.min_pairs,
         options.undecided,
     )
-    return corrected_gate(gate, path, info) if options.corrected else gate
+    return corrected_gate(gate, place) if options.corrected else gate
 
 
 def _span(metric: str, info: ScenarioInfo) -> float:
@@ -87,22 +143,22 @@ def _span(metric: str, info: ScenarioInfo) -> float:
     return high - low
 
 
-def _check_ranges(options: RegressionOptions, path: tuple[str, ...], info: ScenarioInfo) -> None:
-    drop, relative = drop_of(options.max_drop) or (0.0, False)
+def _check_ranges(options: RegressionSpec, place: Place) -> None:
+    drop, relative = options.max_drop
     for metric in options.metrics:
-        span = _span(metric, info)
+        span = _span(metric, place.info)
         if options.mode == "non_inferior" and math.isinf(span):
             message = (
                 f"mode 'non_inferior' needs the range of a metric, and {metric} is unbounded; "
                 "declare its 'range', or take mode 'significant' or 'exceeds'"
             )
-            raise GateOptionError((*path, "mode"), message)
+            raise place.error(message, "mode")
         if not relative and 0.0 < drop >= span:  # such a gate would pass whatever happens
             message = (
                 f"max_drop {value_text(drop)} can never be exceeded: the range of {metric} is "
                 f"{span:g} wide. For per cent of the baseline write {value_text(drop)}%"
             )
-            raise GateOptionError(path, message)
+            raise place.error(message)
 
 
 def _why_unweighed(lacking: Sequence[str], baseline: Baseline, info: ScenarioInfo) -> str:
@@ -117,22 +173,25 @@ def _why_unweighed(lacking: Sequence[str], baseline: Baseline, info: ScenarioInf
     return f", because it has no {', '.join(absent)}"
 
 
-_FALL = {"anyOf": [REGRESSION_KEYS["max_drop"], mapping_schema(REGRESSION_KEYS)]}
+_Falls = Annotated[dict[str, FallSpec], Field(min_length=1), ByName]
 
 GATES = (
     GateKind(
         "no_regression",
         "scenario",
+        RegressionSpec,
         _make,
         description="no metric fell against another run",
-        schema=mapping_schema(REGRESSION_KEYS),
+        example="{baseline: main}",
     ),
     GateKind(
         "compare_fail",
         "scenario",
+        _Falls,
         _make_short,
         description="metric: its largest fall against the run that 'compare' names",
-        schema={"type": "object", "additionalProperties": _FALL, "minProperties": 1},
+        example="{f1: 0.02}",
+        keys="metrics",
     ),
 )
 """Both compare the metrics that they name with one saved run."""

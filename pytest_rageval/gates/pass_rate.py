@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_rageval.gates.base import (
-    SHARE_BOUND,
+    UNIT,
     Asked,
     Gate,
     GateKind,
     NoThresholdsError,
+    Place,
+    ShareSpec,
     bound_result,
-    parse_bound,
+    ends_of,
 )
 from pytest_rageval.gates.watch_mean import MeanWatch
 from pytest_rageval.model import Bound, GateResult, SampleResult, ScenarioInfo, ScenarioResult
@@ -48,6 +50,10 @@ class PassRateGate:
         rate = GrowingMean(self.bound, (0.0, 1.0), len(asked), len(asked), error)
         return MeanWatch(rate, self._met, is_weighted=False)
 
+    def for_page(self) -> dict[str, Any]:
+        """Return what the page computes it from."""
+        return {"kind": "pass_rate", "ends": ends_of(self.bound)}
+
     def _met(self, sample: SampleResult) -> float | None:
         """Return 1.0 or 0.0, None for a sample that is not counted."""
         missed = shortfalls(sample, self.thresholds)
@@ -60,19 +66,20 @@ class PassRateGate:
         return sample.is_expected and (known or bool(shortfalls(sample, self.thresholds)))
 
 
-def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) -> list[Gate]:
+def _make(options: ShareSpec, place: Place) -> list[Gate]:
+    info = place.info
     if not info.thresholds:
-        raise NoThresholdsError(path, "needs 'thresholds': without any, no score is too low")
-    bound = parse_bound(options, path, (0.0, 1.0))
-    return [PassRateGate(bound, info.thresholds, of_rows=info.of_rows)]
+        message = "needs 'thresholds': without any, no score is too low"
+        raise NoThresholdsError(place.path, message)
+    return [PassRateGate(place.bound(options, UNIT), info.thresholds, of_rows=info.of_rows)]
 
 
 GATES = (
     GateKind(
         "pass_rate",
         "scenario",
+        ShareSpec,
         _make,
         description="bound of the share of samples that keep all thresholds",
-        schema=SHARE_BOUND,
     ),
 )

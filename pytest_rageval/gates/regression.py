@@ -7,10 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from pytest_rageval.gates.regression_options import (
-    Mode,
-    Undecided,
-)
 from pytest_rageval.model import (
     TOLERANCE,
     Baseline,
@@ -23,6 +19,16 @@ from pytest_rageval.model import (
 from pytest_rageval.stats.paired import correction_used, holm
 from pytest_rageval.stats.weights import is_scored
 from pytest_rageval.stats.wording import correction_name, counted, p_figure, verdict_word
+
+Mode = Literal["significant", "exceeds", "non_inferior", "any"]
+"""What a regression is.
+
+``significant``: a significant fall by more than ``max_drop``; ``exceeds``: a fall that is
+significantly larger than ``max_drop``; ``non_inferior``: a fall larger than ``max_drop`` cannot
+be excluded; ``any``: a fall by more than ``max_drop``, even by chance.
+"""
+Undecided = Literal["fail", "pass"]
+"""The verdict without enough pairs, or if data of this size cannot show anything."""
 
 UNDECIDED: Final = "'undecided: pass'"
 FEW_PAIRS: Final = f"{UNDECIDED} (or 'min_pairs: 0', if what is left is enough)"
@@ -254,18 +260,3 @@ class _Finding:
     why: str = ""
     beyond: MetricComparison | None = None
     interval: tuple[float, float] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class UndecidedGate:
-    """A gate whose baseline will be saved for the first time."""
-
-    name: str
-    baseline: str
-    targets: tuple[str, ...] = ()
-    """The metrics that it will compare; they must be scored now already."""
-
-    def check(self, result: ScenarioResult) -> GateResult:
-        """Skip: there is nothing to compare with."""
-        message = f"not compared with {self.baseline!r}"
-        return GateResult(self.name, "skipped", None, None, message)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from pydantic import Field
 
 from pytest_rageval.errors import did_you_mean, shorten
 from pytest_rageval.gates.base import (
@@ -18,10 +20,13 @@ from pytest_rageval.gates.base import (
     Gate,
     GateKind,
     GateOptionError,
+    Place,
+    Recomputed,
+    ScoreWatch,
     each_gate,
     margin_of,
+    page_options,
 )
-from pytest_rageval.gates.watch_mean import MeanWatch
 from pytest_rageval.model import (
     CAUSE,
     GateResult,
@@ -31,7 +36,7 @@ from pytest_rageval.model import (
     value_text,
 )
 from pytest_rageval.stats.aggregate import summarize_scenario
-from pytest_rageval.stats.groups import field_value
+from pytest_rageval.stats.weights import field_value
 
 _NO_VALUE: Final = "(none)"
 """The name of the slice of samples without a value."""
@@ -79,22 +84,29 @@ class SliceGate:
         return sorted(found, key=lambda sample: sample.index)
 
     def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> SliceWatch | None:
-        """Return what follows the means of all values; None by cause, and for other gates."""
+        """Return what follows the scores of all values; None where an error is allowed.
+
+        None also by cause, and for gates that need every score.
+        """
         if self.field == CAUSE and info.diagnose is not None:
             return None  # it shows only when the samples are scored
-        slices: dict[str, list[Asked]] = {}
-        for one in asked:
-            slices.setdefault(slice_value(one, self.field), []).append(one)
-        inner = self.inner if isinstance(self.inner, Foreseeing) else None
-        made = {
-            value: inner.watch(info, part, error) if inner is not None else None
-            for value, part in slices.items()
-        }
-        means = {value: found for value, found in made.items() if isinstance(found, MeanWatch)}
-        if len(means) < len(slices):
+        if error or not isinstance(self.inner, Foreseeing):
             return None
-        of = {one.index: value for value, part in slices.items() for one in part}
-        return SliceWatch(means, of)
+        slices: dict[str, list[Asked]] = {}
+        for sample in asked:
+            slices.setdefault(slice_value(sample, self.field), []).append(sample)
+        made = {value: self.inner.watch(info, part, error) for value, part in slices.items()}
+        watches = {value: watch for value, watch in made.items() if isinstance(watch, ScoreWatch)}
+        if len(watches) < len(slices):
+            return None
+        of = {sample.index: value for value, part in slices.items() for sample in part}
+        return SliceWatch(watches, of)
+
+    def for_page(self) -> dict[str, Any]:
+        """Return what the page computes it from."""
+        inner = page_options(self.inner)
+        is_computed = isinstance(self.inner, Recomputed)
+        return {"kind": "by", "field": self.field, "inner": inner} if is_computed else inner
 
     def _judged_slices(self, result: ScenarioResult) -> dict[str, list[SampleResult]]:
         return {
@@ -156,21 +168,26 @@ class SliceGate:
 
 @dataclass(frozen=True, slots=True)
 class SliceWatch:
-    """Follows the mean of each value; ``of`` is the value of each sample, by its index."""
+    """Follows the scores of each value; ``of`` is the value of each sample, by its index."""
 
-    means: Mapping[str, MeanWatch]
+    watches: Mapping[str, ScoreWatch]
     of: Mapping[int, str]
 
     @property
     def is_certain(self) -> bool:
-        """Whether every value passes for certain, or one of them fails."""
-        verdicts = [found.mean.verdict for found in self.means.values()]
-        return False in verdicts or None not in verdicts
+        """Whether the verdict is the same however the rest scores."""
+        return self.verdict is not None
+
+    @property
+    def verdict(self) -> bool | None:
+        """True once every value passes for certain, False once one of them fails."""
+        verdicts = [watch.verdict for watch in self.watches.values()]
+        return False if False in verdicts else None if None in verdicts else True
 
     def add(self, sample: SampleResult) -> None:
         """Note the score of a sample."""
         if sample.index in self.of:  # an invalid row is in no mean
-            self.means[self.of[sample.index]].add(sample)
+            self.watches[self.of[sample.index]].add(sample)
 
 
 def _left_out(new: Collection[str], run: str) -> str:
@@ -206,22 +223,19 @@ def slice_value(sample: Asked, field: str) -> str:
     return _NO_VALUE if value is None else value_text(value)
 
 
-def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) -> list[Gate]:
-    if not isinstance(options, Mapping) or not options:
-        raise GateOptionError(path, "expected a mapping, for instance doc_name: {f1: 0.5}")
+def _make(options: Mapping[str, Any], place: Place) -> list[Gate]:
     gates: list[Gate] = []
+    known = place.info.fields
     for field, inner in options.items():
-        here = (*path, field)
-        known = info.fields
-        if field not in known and str(field).startswith("x-"):
+        if field not in known and field.startswith("x-"):
             continue
         if field not in known:
             hint = f"{did_you_mean(field, known)} Known: {', '.join(known)}"
             hint += "; causes are found with 'diagnose: true'" if field == CAUSE else ""
-            raise GateOptionError(here, f"no row has a field {shorten(field)!r}.{hint}")
+            raise place.error(f"no row has a field {shorten(field)!r}.{hint}", field)
         if not isinstance(inner, Mapping) or not inner:
-            raise GateOptionError(here, "expected gates, for instance weighted_score: 0.6")
-        for made in each_gate(inner, info, here):
+            raise place.error("expected gates, for instance weighted_score: 0.6", field)
+        for made in each_gate(inner, place.info, (*place.path, field)):
             if isinstance(made, GateOptionError):
                 raise made
             gates += [SliceGate(f"by.{field}.{gate.name}", field, gate) for gate in made]
@@ -230,6 +244,12 @@ def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) 
 
 GATES = (
     GateKind(
-        "by", "scenario", _make, description="field: the gates that hold for every value of it"
+        "by",
+        "scenario",
+        Annotated[dict[str, Any], Field(min_length=1)],
+        _make,
+        description="field: the gates that hold for every value of it",
+        example="{doc_name: {f1: 0.5}}",
+        keys="fields",
     ),
 )

@@ -10,18 +10,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any, Final
+
+from pydantic import BeforeValidator, Field
 
 from pytest_rageval.errors import unknown_name
 from pytest_rageval.gates.base import (
     Asked,
     Gate,
     GateKind,
-    GateOptionError,
+    Place,
+    ShareSpec,
     bound_result,
+    ends_of,
+    largest_share,
     margin_of,
-    parse_share,
-    without_own_keys,
 )
 from pytest_rageval.model import (
     NOTHING,
@@ -33,6 +36,7 @@ from pytest_rageval.model import (
     ScenarioInfo,
     ScenarioResult,
 )
+from pytest_rageval.scenario.spec import Forms, without_own_keys
 from pytest_rageval.stats.verdict import (
     blamed_metrics,
     does_not_apply,
@@ -109,6 +113,11 @@ class UnscoredGate:
     def watch(self, info: ScenarioInfo, asked: Sequence[Asked], error: float) -> UnscoredWatch:
         """Return what counts the missing scores."""
         return UnscoredWatch(self, info)
+
+    def for_page(self) -> dict[str, Any]:
+        """Return what the page computes it from."""
+        shares = [[name, ends_of(bound)] for name, bound in self.shares.items()]
+        return {"kind": "unscored", "ends": ends_of(self.bound), "shares": shares}
 
 
 class UnscoredWatch:
@@ -201,15 +210,31 @@ def _to_blame(info: ScenarioInfo, sample: SampleResult) -> Iterator[str]:
         yield from blamed_metrics(info, sample)
 
 
-def _make(target: str, options: Any, path: tuple[str, ...], info: ScenarioInfo) -> list[Gate]:
-    options = without_own_keys(options)
-    if not isinstance(options, Mapping) or set(options) <= {"min", "max"}:
-        return [UnscoredGate(parse_share(options, path))]
-    known = [column.name for column in info.metrics]
+_ALL: Final = ""
+"""The name of the share that is about no single metric."""
+
+
+def _by_metric(value: Any) -> Any:
+    """Return the shares by metric; a share alone is that of all samples."""
+    value = without_own_keys(value)
+    is_alone = not isinstance(value, Mapping) or value.keys() <= ShareSpec.model_fields.keys()
+    return {_ALL: value} if is_alone else value
+
+
+_SharesOfMetrics = Annotated[dict[str, ShareSpec], Field(min_length=1)]
+_Shares = Annotated[
+    _SharesOfMetrics, BeforeValidator(_by_metric), Forms(ShareSpec, _SharesOfMetrics)
+]
+
+
+def _make(options: Mapping[str, ShareSpec], place: Place) -> list[Gate]:
+    if _ALL in options:
+        return [UnscoredGate(largest_share(options[_ALL], place))]
+    known = [column.name for column in place.info.metrics]
     for name in options:
         if name not in known:
-            raise GateOptionError((*path, name), unknown_name("metric", name, known))
-    shares = {name: parse_share(share, (*path, name)) for name, share in options.items()}
+            raise place.error(unknown_name("metric", name, known), name)
+    shares = {name: largest_share(share, place, name) for name, share in options.items()}
     return [UnscoredGate(shares=shares)]
 
 
@@ -217,7 +242,9 @@ GATES = (
     GateKind(
         "unscored",
         "scenario",
+        _Shares,
         _make,
         description="largest share of samples without weighted_score; or metric: share without it",
+        keys="metrics",
     ),
 )

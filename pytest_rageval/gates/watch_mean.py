@@ -24,7 +24,12 @@ class MeanWatch:
     @property
     def is_certain(self) -> bool:
         """Whether the mean is on one side of its bound whatever the rest scores."""
-        return self.mean.verdict is not None
+        return self.verdict is not None
+
+    @property
+    def verdict(self) -> bool | None:
+        """Whether the mean keeps its bound, None while that is open."""
+        return self.mean.verdict
 
     def add(self, sample: SampleResult) -> None:
         """Note the value of a sample, if it can have one."""

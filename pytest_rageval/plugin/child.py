@@ -16,7 +16,6 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Generator, Iterable, Sized
-from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -34,8 +33,10 @@ from pytest_rageval.plugin.run.gate_reports import GateItem
 from pytest_rageval.plugin.run.items import case_of
 from pytest_rageval.plugin.run.run_files import WRITTEN
 from pytest_rageval.plugin.settings import SETTINGS
+from pytest_rageval.reports.write_variants import ranking_dict
 from pytest_rageval.scenario.loader import inspect_scenario
 from pytest_rageval.serving.children import OUTPUT, PARENT
+from pytest_rageval.text.codec import plain
 
 EVERY_S: Final = 0.2
 """How often counts are written at most."""
@@ -208,7 +209,6 @@ def outline(plan: Plan, cases: Iterable[Case]) -> dict[str, Any]:
         "asks": _asked(plan),
         "cost": cost_of(plan, cases),
         "warnings": list(info.warnings),
-        "info": replace(info, snapshot="", baselines={}).to_dict(),
     }
 
 
@@ -282,6 +282,6 @@ class Progress(Problems):
             named = {"name": result.info.name, "variant": result.info.variant}
             _write("result", **named, **{key: str(folder)})
         for contest in self._config.stash.get(CONTESTS, ()):
-            ranking = None if contest.ranking is None else contest.ranking.to_dict()
-            gate = None if contest.gate is None else asdict(contest.gate)
+            ranking = None if contest.ranking is None else ranking_dict(contest.ranking)
+            gate = None if contest.gate is None else plain(contest.gate)
             _write("contest", name=contest.info.name, ranking=ranking, gate=gate)

@@ -55,6 +55,8 @@ class DatasetSpec(Spec):
     """Where the rows come from and which of them are used."""
 
     short_form = "path"
+    other_forms = ({"type": "array", "items": {"type": "object"}},)
+    one_of = (("path",), ("rows",), ("qrels_path", "run_path"))
 
     path: Name | None = Field(None, description="data file, relative to the scenario file")
     rows: list[Any] | None = Field(None, description="the rows themselves, instead of a path")

@@ -16,8 +16,9 @@ from pytest_rageval.scenario.dialects import dbgpt, rag_eval, retrieval, ultrara
 from pytest_rageval.scenario.empty_values import refuse_empty
 from pytest_rageval.scenario.overrides import NameOf, Override
 from pytest_rageval.scenario.recognise import import_hint, is_promptfoo
+from pytest_rageval.scenario.rewording import kind_of
 from pytest_rageval.scenario.schema import Scenario
-from pytest_rageval.scenario.validation import Positions, kind_of, validate
+from pytest_rageval.scenario.validation import Positions, validate
 from pytest_rageval.scenario.variants import (
     SECTIONS,
     VARIANTS,

@@ -1,4 +1,4 @@
-"""The metrics of a scenario file, and the thresholds of their scores."""
+"""The metrics of a scenario file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_rageval.errors import unknown_name
 from pytest_rageval.import_path import ImportPathError, split_path
 from pytest_rageval.model import value_text
 from pytest_rageval.scenario.fields import FIELD_OF, NEEDED_FIELDS
-from pytest_rageval.scenario.spec import Count, Name, Number, Seconds, Spec
+from pytest_rageval.scenario.spec import Count, Name, Number, Seconds, Spec, without_own_keys
 
 
 class MetricSpec(Spec):
@@ -49,7 +49,7 @@ class MetricSpec(Spec):
         ((metric, options),) = data.items()
         if options is not None and not isinstance(options, dict):
             raise ValueError(f"the options of {metric!r} must be a mapping, found {options!r}")
-        options = _options(options or {})
+        options = without_own_keys(options or {})
         if "use" in options:
             return _used_metric({"name": metric, **options}, cls.model_fields)
         return {"metric": metric, "name": options.pop("name", None), "options": options}
@@ -101,29 +101,4 @@ def _used_metric(data: dict[str, Any], fields: Iterable[str]) -> dict[str, Any]:
     known = set(fields) - {"metric", "options"}
     own = {key: value for key, value in data.items() if key in known}
     rest = {key: value for key, value in data.items() if key not in known}
-    return {**own, "metric": data["use"], "options": _options(rest)}
-
-
-def _options(written: dict[str, Any]) -> dict[str, Any]:
-    """Return what is an option: keys that begin with ``x-`` are the user's own."""
-    return {key: value for key, value in written.items() if not str(key).startswith("x-")}
-
-
-class ThresholdSpec(Spec):
-    """The least a sample's score may be; ``{max: x}`` is the most. A bare number is ``value``."""
-
-    short_form = "value"
-
-    value: Number | None = Field(None, description="a minimum (a maximum where lower is better)")
-    min: Number | None = Field(None, description="the least that passes")
-    max: Number | None = Field(None, description="the most that passes")
-
-    @model_validator(mode="after")
-    def _has_an_end(self) -> ThresholdSpec:
-        if self.value is None and self.min is None and self.max is None:
-            raise ValueError("give a number, or 'min' or 'max'")
-        if self.value is not None and (self.min is not None or self.max is not None):
-            raise ValueError("give either 'value' or 'min' and 'max'")
-        if self.min is not None and self.max is not None and self.min > self.max:
-            raise ValueError(f"min {self.min} is above max {self.max}: nothing could pass")
-        return self
+    return {**own, "metric": data["use"], "options": without_own_keys(rest)}

@@ -100,6 +100,7 @@ class ControlsSpec(Spec):
     """Whether the judge has to tell good rows from bad ones before its scores count."""
 
     short_form = "mode"
+    null_is_empty = True
 
     mode: Annotated[
         Literal["warn", "require", "off"],
@@ -151,6 +152,7 @@ class ProfileSpec(JudgeSpec):
     """A model under ``models``, whose name is also its model when it gives none; for any role."""
 
     short_form: ClassVar[str | None] = None
+    null_is_empty = True
 
     model: Name = Field("", description="the name of the profile when absent")
     batch_size: Whole = Field(64, ge=1, description="texts embedded at once")

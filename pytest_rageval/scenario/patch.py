@@ -23,8 +23,7 @@ from pytest_rageval.scenario.overrides import NameOf, Override, as_named, key_na
 from pytest_rageval.scenario.schema import Scenario
 from pytest_rageval.scenario.short_forms import ABSENT, short_key, value_at, widen, widened
 from pytest_rageval.scenario.variants import VARIANTS
-from pytest_rageval.scenario.yaml.edit import edited, same
-from pytest_rageval.scenario.yaml.positions import EditError
+from pytest_rageval.scenario.yaml.edit import EditError, edited, same
 from pytest_rageval.scenario.yaml.tree import YamlTree, refuse_depth
 
 if sys.platform != "win32":

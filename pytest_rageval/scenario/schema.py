@@ -8,42 +8,52 @@ user's own. Names of metrics, gates and formats are bound later, in ``engine.pla
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+from collections.abc import Iterator, Sequence
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin
 from unicodedata import normalize
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    Field,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
 
 from pytest_rageval.errors import shorten
-from pytest_rageval.model import Correction, TestName, value_text
-from pytest_rageval.scenario.best_spec import BestSpec
-from pytest_rageval.scenario.data_specs import AnswersSpec, CorpusSpec, DatasetSpec
-from pytest_rageval.scenario.diagnose_spec import DiagnoseSpec, true_or_mapping
-from pytest_rageval.scenario.human_spec import HumanSpec
-from pytest_rageval.scenario.json_types import NUMBER, TEXT
-from pytest_rageval.scenario.metric_specs import MetricSpec, ThresholdSpec
+from pytest_rageval.model import WEIGHTED_SCORE, Correction, TestName, value_text
+from pytest_rageval.scenario.data_specs import AnswersSpec, CorpusSpec, DatasetSpec, Delimiter
+from pytest_rageval.scenario.metric_specs import MetricSpec
 from pytest_rageval.scenario.model_specs import (
     EmbeddingSpec,
     JudgeSpec,
     ProfileSpec,
     filled_roles,
 )
+from pytest_rageval.scenario.rewording import model_in
 from pytest_rageval.scenario.short_forms import named_target, type_of_target
 from pytest_rageval.scenario.spec import (
+    TEXT,
     Amount,
+    BoundSpec,
     Count,
-    EditorSchema,
+    Encoding,
     Name,
     Number,
+    Resamples,
     Retries,
     Seconds,
+    Seed,
     Share,
     Spec,
     Text,
     Weight,
     Whole,
     refuse_half_characters,
+    without_own_keys,
 )
 
 EmptyAnswer = Literal["worst", "missing", "error"]
@@ -59,6 +69,8 @@ class MarkSpec(Spec):
 
 class BandsSpec(Spec):
     """From ``good`` upwards a mean is good, from ``warn`` upwards it is a warning, else bad."""
+
+    null_is_empty = True
 
     good: Number = Field(0.8, description="from here upwards a mean is good")
     warn: Number = Field(0.6, description="from here upwards a warning, below it bad")
@@ -78,14 +90,15 @@ class CompareSpec(Spec):
     """What this run is compared with: a saved run, or (with TREC files) another run file."""
 
     short_form = "baseline"
+    one_of = (("baseline",), ("run_old_path",))
 
     baseline: Name | None = Field(None, description="name of a saved run, or path of its JSON file")
     run_old_path: Name | None = Field(None, description="TREC run to compare with")
     metrics: list[Name] = Field([], description="all metrics and weighted_score when empty")
     test: TestName = Field("permutation", description="of significance; t and wilcoxon need scipy")
     alpha: Share = Field(0.05, description="two-sided; intervals have the confidence 1 - alpha")
-    n_resamples: Whole = Field(10_000, ge=100, description="where the test is not exact")
-    seed: Whole = Field(42, ge=0, description="where the test is not exact")
+    n_resamples: Resamples = Field(10_000, description="where the test is not exact")
+    seed: Seed = Field(42, description="where the test is not exact")
     correction: Correction = Field("max-t", description="of p-values, for being several")
     anyway: bool = Field(False, description="also when metrics or questions differ")
 
@@ -96,11 +109,105 @@ class CompareSpec(Spec):
         return self
 
 
+class BestSpec(Spec):
+    """How the variants are compared; a bare name is the variant that none may beat."""
+
+    short_form = "at_least"
+
+    of: Name = Field(WEIGHTED_SCORE, description="the metric by which variants are ranked")
+    at_least: Name | None = Field(
+        None, description="the variant that none may be significantly better than: the gate 'best'"
+    )
+    alpha: Share = Field(0.05, description="over all pairs of variants, two-sided")
+    min_pairs: Number = Field(
+        0.9, ge=0.0, le=1.0, description="share of the samples that every variant must score"
+    )
+    n_resamples: Resamples = Field(10_000, description="where the test is not exact")
+    seed: Seed = Field(42, description="where the test is not exact")
+    anyway: bool = Field(False, description="also where metrics, weights or questions differ")
+
+
+class DiagnoseSpec(Spec):
+    """The metrics that tell causes apart; the words of the texts do where one is absent."""
+
+    other_forms = ({"type": "boolean"},)
+
+    retrieval: Name | None = Field(
+        None, description="low where the contexts lack the reference; context_recall when absent"
+    )
+    generation: Name | None = Field(
+        None,
+        description="low where the answer says what the contexts do not; faithfulness when absent",
+    )
+
+
+def true_or_mapping(value: Any) -> Any:
+    """Return the mapping that ``true`` stands for, None for ``false``."""
+    if isinstance(value, bool):
+        return {} if value else None
+    if value is None or isinstance(value, dict | DiagnoseSpec):
+        return value
+    found = shorten(repr(value))
+    raise ValueError(f"expected true or {{retrieval: METRIC, generation: METRIC}}, found {found}")
+
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str | int | float) else value
+
+
+_NAME = {**TEXT, "minLength": 1}
+_NAMES = {"anyOf": [_NAME, {"type": "array", "items": _NAME}]}
+Names = Annotated[list[Name], BeforeValidator(_listed), WithJsonSchema(_NAMES)]
+"""A name, or a list of them."""
+
+
+class HumanSpec(Spec):
+    """What people say of the answers, in files of labels or in columns of the data."""
+
+    short_form = "file"
+
+    file: Names = Field([], description="label files, relative to the scenario file")
+    more: Names = Field([], description="further label files, those of --rag-labels")
+    column: Names = Field([], description="columns of the data, one for each annotator")
+    of: Names = Field(
+        [], description="the metrics that the labels are about; the only judged one when absent"
+    )
+    levels: Annotated[list[Number], Field(min_length=2)] | None = Field(
+        None,
+        description="what a label may be; the highest is positive; those of a rubric, or 0 and 1, "
+        "when absent",
+    )
+    cut: Number | None = Field(
+        None, description="from this score on the higher of two levels is meant; else the threshold"
+    )
+    annotators: Names = Field([], description="whose labels count; everyone's when absent")
+    drawn: Literal["random", "chosen"] = Field(
+        "chosen", description="how the labels were drawn that do not say it themselves"
+    )
+    encoding: Encoding = Field("utf-8", description="of the files, for instance gb18030")
+    delimiter: Delimiter = None
+
+    @field_validator("levels")
+    @classmethod
+    def _levels_differ(cls, levels: list[float] | None) -> list[float] | None:
+        if levels is not None and len(set(levels)) < len(levels):
+            raise ValueError("names a level twice; each is one of the values that a label may have")
+        return None if levels is None else sorted(levels)
+
+    @model_validator(mode="after")
+    def _has_one_source(self) -> HumanSpec:
+        if self.column and (self.file or self.more):
+            raise ValueError("give either 'file' or 'column'")
+        return self
+
+
 class TargetSpec(Spec):
     """The system under test and how it is asked; a bare import path is a Python function.
 
     ``options`` are those of its ``type``; in the file they are keys like the others.
     """
+
+    other_forms = ({"type": "string", "minLength": 1},)
 
     type: Name = Field(description="by the other keys when absent")
     concurrency: Whole = Field(
@@ -129,7 +236,7 @@ class TargetSpec(Spec):
         own.setdefault("type", type_of_target(rest))
         if own["type"] is None:
             raise ValueError("give its 'type': python, http, chat, dbgpt, fixture or hook")
-        return {**own, "options": {k: v for k, v in rest.items() if not str(k).startswith("x-")}}
+        return {**own, "options": without_own_keys(rest)}
 
 
 def _documents_named_once(weights: dict[str, float]) -> dict[str, float]:
@@ -185,9 +292,7 @@ class Scenario(Spec):
     doc_weights: Annotated[dict[str, Weight], AfterValidator(_documents_named_once)] = Field(
         {}, description="doc_name: what its samples count in every mean; 1.0 when absent"
     )
-    thresholds: dict[str, ThresholdSpec] = Field(
-        {}, description="per sample: the least a score may be"
-    )
+    thresholds: dict[str, BoundSpec] = Field({}, description="per sample: the least a score may be")
     gates: Annotated[dict[str, Any], BeforeValidator(refuse_half_characters)] = Field(
         {}, description="per scenario: what its figures must reach"
     )
@@ -287,172 +392,3 @@ def null_says_something(path: Sequence[str | int]) -> bool | None:
     if found is None or (at == len(path) and is_many):
         return None
     return found.default is not None and NoneType in get_args(found.annotation)
-
-
-def model_in(annotation: Any) -> type[BaseModel] | None:
-    """Return the model that a field's type holds, itself or in a list or mapping; None if none."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    if get_origin(annotation) in (list, dict, Union, UnionType):
-        found = [model_in(part) for part in get_args(annotation)]
-        return next((model for model in found if model is not None), None)
-    return None
-
-
-def is_secret(path: Iterable[str | int]) -> bool:
-    """Return whether ``path`` of a model may hold keys or passwords, perhaps by mistake."""
-    return tuple(path) == ("target",) or any(step in _SECRETS for step in path)
-
-
-_SECRETS = (
-    "headers",
-    "extra_body",
-    "api_key_env",
-    "base_url",
-    "url",
-    "query",
-    "body",
-    "options",
-    "version",
-)
-
-
-PROFILE: Final = {"type": "string", "description": "name of a model under 'models'"}
-"""The key of a role that is not in its model: what it names is filled in before."""
-
-
-def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a scenario file, short forms included, for editors."""
-    schema = Scenario.model_json_schema(schema_generator=EditorSchema)
-    _allow_short_forms(schema)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
-
-
-_NAME: Final = {**TEXT, "minLength": 1}
-_SHORT_FORMS: Final[Mapping[str, list[dict[str, Any]]]] = {
-    "DatasetSpec": [_NAME, {"type": "array", "items": {"type": "object"}}],
-    "ThresholdSpec": [dict(NUMBER)],
-    "JudgeSpec": [_NAME],
-    "EmbeddingSpec": [_NAME],
-    "PriceSpec": [{**NUMBER, "minimum": 0}],
-    "ControlsSpec": [{"enum": ["warn", "require", "off", False, None]}],
-    "AnswersSpec": [_NAME],
-    "CorpusSpec": [_NAME],
-    "CompareSpec": [_NAME],
-    "TargetSpec": [{"type": "string", "minLength": 1}],
-    "HumanSpec": [_NAME, {"type": "array", "items": _NAME}],
-    "BestSpec": [_NAME],
-    "BandsSpec": [{"type": "null"}],
-    "ProfileSpec": [{"type": "null"}],
-    "DiagnoseSpec": [{"type": "boolean"}],
-}
-_ONE_OF: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
-    "DatasetSpec": (("path",), ("rows",), ("qrels_path", "run_path")),
-    "CompareSpec": (("baseline",), ("run_old_path",)),
-    "ThresholdSpec": (("value",), ("min",), ("max",)),
-}
-"""The keys of which a mapping must have one, or the pair."""
-
-
-def _has_one(*ways: tuple[str, ...]) -> dict[str, Any]:
-    """Return the schema of a mapping in which the keys of one way are, with a value."""
-    filled = {"not": {"type": "null"}}
-    forms = [{"required": [*keys], "properties": dict.fromkeys(keys, filled)} for keys in ways]
-    return {"anyOf": forms}
-
-
-_GO_TOGETHER: Final = {"qrels_path": ["run_path"], "run_path": ["qrels_path"]}
-
-
-def _allow_short_forms(schema: dict[str, Any]) -> None:
-    definitions, keys = schema["$defs"], schema["properties"]
-    for definition in (schema, *definitions.values()):
-        definition["patternProperties"] = {"^x-": {}}
-    for role in ("JudgeSpec", "EmbeddingSpec"):
-        del definitions[role]["required"]
-        definitions[role]["properties"]["profile"] = PROFILE
-    definitions["DatasetSpec"]["dependentRequired"] = _GO_TOGETHER
-    schema["dependentRequired"] = {**_GO_TOGETHER, "ks": ["ir_metrics"]}
-    for name, ways in _ONE_OF.items():
-        definitions[name] |= _has_one(*ways)
-    # A target has further keys, those of its type: see ``engine.editor_schema``.
-    definitions["TargetSpec"] |= {"additionalProperties": True, "required": []}
-    for name, forms in _SHORT_FORMS.items():
-        definitions[name] = {"anyOf": [*forms, definitions[name]]}
-    definitions["MetricSpec"] = _metric_forms(definitions["MetricSpec"])
-    keys["gates"]["additionalProperties"] = {"anyOf": [dict(NUMBER), {"type": "object"}]}
-    dataset = definitions["DatasetSpec"]["anyOf"][-1]["properties"]
-    keys |= {key: dataset[key] for key in ("qrels_path", "run_path", "missing_queries")}
-    keys |= _keys_of_others()
-    # Each has another form.
-    schema["required"] = []
-    schema["allOf"] = [
-        _required("name", unless="scenario_name") | {"then": {"not": {"required": ["name"]}}},
-        _required("dataset", unless="qrels_path"),
-        _required("metrics", unless="ir_metrics"),
-        *(_model_of(role) for role in ("judge", "embedding")),
-    ]
-
-
-def _required(key: str, unless: str) -> dict[str, Any]:
-    """Return the schema of a mapping with a key; not ``anyOf``, whose messages name no key."""
-    filled = {unless: {"not": {"type": "null"}}} if unless == "qrels_path" else {}
-    return {"if": {"required": [unless], "properties": filled}, "else": {"required": [key]}}
-
-
-def _model_of(role: str) -> dict[str, Any]:
-    """Return that a role names its model or a profile, unless rag_eval's key names the model."""
-    named = {"if": {"type": "object"}, "then": _has_one(("model",), ("profile",))}
-    return {"if": {"required": [f"{role}_model"]}, "else": {"properties": {role: named}}}
-
-
-def _keys_of_others() -> dict[str, Any]:
-    """Return the schemas of the keys that are another system's: they become ours."""
-    whole = {"type": ["integer", "null"], "minimum": 1}
-    some = {"type": ["object", "null"]}
-    # 0 calls at once are the default, -1 samples are all.
-    calls, samples = {**whole, "minimum": 0}, {**whole, "minimum": -1, "not": {"const": 0}}
-    limits = {
-        "batch_size": {**whole, "description": "has no effect here"},
-        "app_concurrency": {**calls, "description": "target.concurrency"},
-        "metric_concurrency": {**calls, "description": "judge.concurrency"},
-        "max_samples": {**samples, "description": "dataset.limit"},
-    }
-    runtime = {"properties": limits, "additionalProperties": False}
-    name = {"type": "string", "minLength": 1}
-    cutoff = {"type": "integer", "minimum": 1}
-    cutoffs = {"type": "array", "items": cutoff, "minItems": 1}
-    found: dict[str, Any] = {
-        "scenario_name": _NAME,
-        "mode": {"enum": ["offline", "online", None]},
-        "runtime": {**some, **runtime},
-        "judge_model": _NAME,
-        "embedding_model": _NAME,
-        "app_adapter": some,
-        "ir_metrics": {"anyOf": [name, {"type": "array", "items": name}, {"type": "null"}]},
-        "ks": {"anyOf": [cutoff, cutoffs, {"type": "null"}]},
-    }
-    system = dict.fromkeys(("ir_metrics", "ks"), "UltraRAG")
-    same = {"scenario_name": "the same as name"}
-    return {
-        key: {"description": same.get(key, f"as {system.get(key, 'rag_eval')} has it"), **part}
-        for key, part in found.items()
-    }
-
-
-def _metric_forms(spec: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a metric: a name, a name with its options, or ``use`` and its own."""
-    own = {key: form for key, form in spec["properties"].items() if key not in _NOT_WRITTEN}
-    own["use"] = {"type": "string", "pattern": r"^[\w.]+:[\w.]+$", "description": "pkg.mod:attr"}
-    used = {"type": "object", "required": ["use"], "properties": own}
-    named = {
-        "type": "object",
-        "minProperties": 1,
-        "maxProperties": 1,
-        "properties": {"use": False},
-    }
-    name = {"type": "string", "minLength": 1}
-    return {"description": spec["description"], "anyOf": [name, named, used]}
-
-
-_NOT_WRITTEN = ("metric", "options")

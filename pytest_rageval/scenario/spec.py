@@ -1,14 +1,59 @@
-"""What all mappings of a scenario file have in common, and the kinds of values in them."""
+"""What all mappings of a scenario file have in common, and the kinds of values in them.
+
+Each says its JSON Schema, too, for editors. Numbers may be written as text, since YAML 1.1 reads
+``1e-2`` as text; bounds of such a number are checked when the scenario is read, for JSON Schema
+cannot.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Final
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    TypeAdapter,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from pytest_rageval.scenario.json_types import FLAG, NUMBER, TEXT, WHOLE
+from pytest_rageval.errors import shorten
+from pytest_rageval.model import Bound, value_text
+
+_DIGITS: Final = r"(\d[\d_]*\.?\d*|\.\d+)([eE][+-]?\d+)?"
+
+NUMBER: Final[dict[str, Any]] = {
+    "type": ["number", "string"],
+    "pattern": rf"^\s*[+-]?{_DIGITS}\s*$",
+}
+WHOLE: Final[dict[str, Any]] = {
+    "type": ["integer", "string"],
+    "pattern": r"^\s*[+-]?\d[\d_]*(\.0*)?\s*$",
+}
+DROP: Final[dict[str, Any]] = {
+    "type": ["number", "string"],
+    "minimum": 0,
+    "pattern": rf"^\s*\+?{_DIGITS}\s*%?\s*$",
+}
+"""A fall: a number, or per cent."""
+TEXT: Final[dict[str, Any]] = {"type": ["string", "number"]}
+FLAG: Final[dict[str, Any]] = {
+    "type": ["boolean", "integer", "string"],
+    "minimum": 0,
+    "maximum": 1,
+    "pattern": r"^([01]|[tT]([rR][uU][eE])?|[fF]([aA][lL][sS][eE])?|[yY]([eE][sS])?|[nN][oO]?"
+    r"|[oO]([nN]|[fF][fF]))$",
+}
+"""Also the words that YAML 1.1 takes for true and false, and YAML 1.2, as editors read it, not."""
 
 
 def _refuse_bool(value: Any) -> Any:
@@ -24,14 +69,40 @@ def _text_of_scalar(value: Any) -> Any:
     return value
 
 
+def _expected(words: str) -> WrapValidator:
+    """Return what says in ``words`` what a value must be, whatever is wrong with it."""
+
+    def read(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return validate(value)
+        except ValidationError:
+            raise ValueError(f"expected {words}, found {shorten(repr(value))}") from None
+
+    return WrapValidator(read)
+
+
 # The check for booleans comes last: pydantic leaves bounds that follow it out of the JSON Schema.
 Number = Annotated[float, Field(allow_inf_nan=False), BeforeValidator(_refuse_bool)]
 Whole = Annotated[int, BeforeValidator(_refuse_bool)]
 Weight = Annotated[float, Field(ge=0.0, allow_inf_nan=False), BeforeValidator(_refuse_bool)]
 Count = Annotated[int, Field(ge=1), BeforeValidator(_refuse_bool)]
-Share = Annotated[float, Field(gt=0.0, lt=1.0), BeforeValidator(_refuse_bool)]
+Share = Annotated[
+    float,
+    Field(gt=0.0, lt=1.0),
+    BeforeValidator(_refuse_bool),
+    _expected("a number between 0 and 1"),
+]
+"""A share that is neither none nor all."""
+Portion = Annotated[
+    float,
+    Field(ge=0.0, le=1.0),
+    BeforeValidator(_refuse_bool),
+    _expected("a number from 0 to 1"),
+]
 Seconds = Annotated[float, Field(gt=0.0, allow_inf_nan=False), BeforeValidator(_refuse_bool)]
 Amount = Weight
+Resamples = Annotated[int, Field(ge=100), BeforeValidator(_refuse_bool)]
+Seed = Annotated[int, Field(ge=0), BeforeValidator(_refuse_bool)]
 Retries = Annotated[int, Field(ge=0, le=20), BeforeValidator(_refuse_bool)]
 Megabytes = Annotated[
     float, Field(gt=0.0, le=1_000_000.0, allow_inf_nan=False), BeforeValidator(_refuse_bool)
@@ -86,6 +157,13 @@ class EditorSchema(GenerateJsonSchema):
         return super().function_before_schema(schema) | (TEXT if is_text else {})
 
 
+def without_own_keys(value: Any) -> Any:
+    """Return a mapping without the user's own keys, which begin with ``x-``."""
+    if not isinstance(value, Mapping):
+        return value
+    return {key: inner for key, inner in value.items() if not str(key).startswith("x-")}
+
+
 class Spec(BaseModel):
     """A mapping of the scenario file: unknown keys refused, ``x-`` keys ignored, never changed."""
 
@@ -93,15 +171,115 @@ class Spec(BaseModel):
 
     short_form: ClassVar[str | None] = None
     """The key that a bare value stands for, where the mapping has a short form."""
+    other_forms: ClassVar[Sequence[JsonSchemaValue]] = ()
+    """The schemas of what else may stand in place of the mapping."""
+    one_of: ClassVar[Sequence[Sequence[str]]] = ()
+    """The keys, or pairs of keys, of which the mapping must have one."""
+    null_is_empty: ClassVar[bool] = False
+    """Whether null is a mapping without keys."""
 
     @model_validator(mode="before")
     @classmethod
     def _widen(cls, data: Any) -> Any:
-        if isinstance(data, dict):
-            return {key: value for key, value in data.items() if not str(key).startswith("x-")}
-        if data is None:
+        if isinstance(data, Mapping):
+            return without_own_keys(data)
+        if data is None and cls.null_is_empty:
             return {}
         return data if cls.short_form is None else {cls.short_form: data}
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        found = handler(schema)
+        whole = handler.resolve_ref_schema(found)
+        mapping = {"patternProperties": {"^x-": {}}, **whole}
+        if cls.one_of:
+            mapping |= with_one_of(*cls.one_of)
+        forms = list(cls.other_forms)
+        if cls.short_form is not None:
+            forms.insert(0, _bare(mapping["properties"][cls.short_form]))
+        if cls.null_is_empty:
+            forms.append({"type": "null"})
+        whole.clear()
+        whole.update({"anyOf": [*forms, mapping]} if forms else mapping)
+        return found
+
+
+class Forms:
+    """Says in the JSON Schema of a value which types a validator before it reads."""
+
+    def __init__(self, *types: Any) -> None:
+        self._types = types
+
+    def __get_pydantic_json_schema__(
+        self, _: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return handler(core_schema.union_schema([TypeAdapter(t).core_schema for t in self._types]))
+
+
+def with_one_of(*ways: Sequence[str]) -> dict[str, Any]:
+    """Return the schema of a mapping in which the keys of one way are, with a value."""
+    filled = {"not": {"type": "null"}}
+    forms = [{"required": [*keys], "properties": dict.fromkeys(keys, filled)} for keys in ways]
+    return {"anyOf": forms}
+
+
+def _bare(field: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a key's value where it stands for its mapping: null stands for none."""
+    found = {key: value for key, value in field.items() if key not in _SAID_OF_KEYS}
+    if "anyOf" in found:
+        found["anyOf"] = [form for form in found["anyOf"] if form != {"type": "null"}]
+    return found
+
+
+_SAID_OF_KEYS: Final = ("title", "description", "default")
+
+
+def mapping_form(schema: JsonSchemaValue) -> dict[str, Any]:
+    """Return the part of the schema of a Spec that is about the mapping itself."""
+    forms: list[dict[str, Any]] = schema["anyOf"] if "properties" not in schema else [schema]
+    return forms[-1]
+
+
+class BoundSpec(Spec):
+    """What is good enough; ``{max: x}`` is the most. A bare number is ``value``."""
+
+    short_form: ClassVar[str | None] = "value"
+    one_of: ClassVar[Sequence[Sequence[str]]] = (("value",), ("min",), ("max",))
+
+    value: Number | None = Field(None, description="a minimum (a maximum where lower is better)")
+    min: Number | None = Field(None, description="the least that passes")
+    max: Number | None = Field(None, description="the most that passes")
+
+    @model_validator(mode="after")
+    def _has_an_end(self) -> BoundSpec:
+        self._check_ends()
+        return self
+
+    def _check_ends(self) -> None:
+        if self.value is None and self.min is None and self.max is None:
+            raise ValueError("expected a number, or a mapping with 'min' or 'max'")
+        if self.value is not None and (self.min is not None or self.max is not None):
+            raise ValueError("give either a number or 'min' and 'max'")
+        if self.min is not None and self.max is not None and self.min > self.max:
+            low, high = value_text(self.min), value_text(self.max)
+            raise ValueError(f"min {low} is above max {high}: nothing could pass")
+
+    def within(self, ends: tuple[float, float], *, higher_is_better: bool = True) -> Bound:
+        """Return the bound; raises ValueError for a number outside of a range's ``ends``.
+
+        Such a bound would always or never hold.
+        """
+        bound = Bound(self.min, self.max)
+        if self.value is not None:
+            bound = Bound(min=self.value) if higher_is_better else Bound(max=self.value)
+        for name, number in (("min", bound.min), ("max", bound.max)):
+            if number is not None and not ends[0] <= number <= ends[1]:
+                raise ValueError(
+                    f"{name} {value_text(number)} is outside the range {ends[0]:g}..{ends[1]:g}"
+                )
+        return bound
 
 
 def refuse_half_characters(value: Any) -> Any:

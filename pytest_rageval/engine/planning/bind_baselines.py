@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_rageval.engine.planning.binding import Binding, resolve_metric
+from pytest_rageval.engine.planning.binding import Binding, carried_over, resolve_metric
 from pytest_rageval.engine.reference_digests import NEEDED_AS, reference_digests
 from pytest_rageval.engine.scoring.score_sample import score_case, weigh_scores
 from pytest_rageval.errors import (
@@ -18,8 +18,8 @@ from pytest_rageval.errors import (
     shorten,
     unknown_name,
 )
+from pytest_rageval.gates.base import GateOptionError, UndecidedGate, each_gate, leaf_of
 from pytest_rageval.model import (
-    NOTHING,
     WEIGHTED_SCORE,
     Baseline,
     Case,
@@ -53,7 +53,7 @@ def bind_comparison(binding: Binding, names: Sequence[str]) -> Comparing | None:
             binding.problem(message, "compare", "metrics", at)
         else:
             metrics.append(name)
-    test = SignificanceTest(spec.test, spec.alpha, spec.n_resamples, spec.seed, spec.correction)
+    test = carried_over(spec, SignificanceTest)
     baseline = spec.baseline or spec.run_old_path
     assert baseline is not None  # the schema demands one of them
     return Comparing(baseline, tuple(metrics), test)
@@ -137,14 +137,13 @@ def _uses(binding: Binding, info: ScenarioInfo) -> Collection[_Use]:
         metrics = asked or {WEIGHTED_SCORE, *(column.name for column in info.metrics)}
         place = ("compare", "baseline")
         uses[spec.baseline] = _Use(spec.baseline, place, spec.anyway, set(metrics), asked)
-    default = compare.baseline if compare is not None else None
-    for options, named, path in _regression_options(info.gates, ("gates",)):
-        name = options.get("baseline") or default
-        if isinstance(name, str) and (spec is None or name != spec.run_old_path):
-            use = uses.setdefault(name, _Use(name, (*path, "baseline")))
-            use.anyway = use.anyway or bool(options.get("anyway"))
-            use.metrics.update(named)
-            use.gated.update(named)
+    for gate in _comparing(info):
+        if spec is None or gate.baseline != spec.run_old_path:
+            path = ("gates", *gate.path, "baseline")
+            use = uses.setdefault(gate.baseline, _Use(gate.baseline, path))
+            use.anyway = use.anyway or gate.anyway
+            use.metrics.update(gate.targets)
+            use.gated.update(gate.targets)
     for use in uses.values():
         if WEIGHTED_SCORE in use.metrics:
             use.metrics.update(_counted(info))
@@ -156,27 +155,13 @@ def _counted(info: ScenarioInfo) -> list[str]:
     return [column.name for column in info.metrics if column.weight > 0.0]
 
 
-def _regression_options(
-    gates: Mapping[str, Any], path: tuple[str, ...]
-) -> Iterator[tuple[Mapping[str, Any], Sequence[str], tuple[str, ...]]]:
-    """Yield the options, the metrics and the place of each gate that compares with a run."""
-    for key, value in gates.items():
-        if key == "no_regression" and isinstance(value, Mapping):
-            metrics = value.get("metrics", [WEIGHTED_SCORE])
-            yield value, metrics if isinstance(metrics, list) else [], (*path, key)
-        elif key == "compare_fail" and isinstance(value, Mapping):
-            for metric, options in value.items():
-                own = options if isinstance(options, Mapping) else {}
-                yield own, [metric], (*path, key, metric)
-        elif key == "by":
-            for field_name, inner in _entries(value):
-                yield from _regression_options(inner, (*path, key, field_name))
-
-
-def _entries(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the entries of a mapping that are mappings; what else there is, gates refuse."""
-    if isinstance(value, Mapping):
-        yield from ((key, inner) for key, inner in value.items() if isinstance(inner, Mapping))
+def _comparing(info: ScenarioInfo) -> Iterator[UndecidedGate]:
+    """Yield each gate that compares with a run, before any run is there to compare with."""
+    for made in each_gate(info.gates, replace(info, baselines={})):
+        for gate in () if isinstance(made, GateOptionError) else made:
+            leaf = leaf_of(gate)
+            if isinstance(leaf, UndecidedGate):
+                yield leaf
 
 
 def _saved(binding: Binding, use: _Use) -> SavedRun:
@@ -233,7 +218,7 @@ def _refusals(binding: Binding, saved: SavedRun, plan: Plan, use: _Use) -> list[
         *_data_differences(saved, plan.cases),
         *_judged_differences(saved, plan, use.metrics),
     ]
-    judged_by = {plan.info.judgements_sha256, saved.judgements_sha256}
+    judged_by = {plan.info.judgements_sha256, saved.head.scenario.judgements_sha256}
     if len(judged_by) > 1 and "" not in judged_by:
         differences.append("it was judged by other qrels")
     for difference in differences:
@@ -260,7 +245,7 @@ def _lacking(saved: SavedRun, plan: Plan, use: _Use) -> str:
 
 
 def _present(saved: SavedRun) -> set[str]:
-    return {name for sample in saved.samples.values() for name in sample["scores"]}
+    return {name for sample in saved.samples.values() for name in sample.scores}
 
 
 def _absent(saved: SavedRun, plan: Plan) -> list[str]:
@@ -270,7 +255,7 @@ def _absent(saved: SavedRun, plan: Plan) -> list[str]:
 
 def _metric_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -> Iterator[str]:
     for column in plan.info.metrics:
-        before = saved.definitions.get(column.name)
+        before = saved.head.scenario.definitions.get(column.name)
         if column.name in metrics and before is not None and before != column.definition:
             yield f"{column.name} was {before}, and is {column.definition} now"
 
@@ -284,7 +269,8 @@ def _more_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -> 
     for changed in code_differences(was, shown):
         yield f"the code of {changed} has changed"
     for column in plan.info.metrics:
-        before = saved.weights.get(column.name, column.weight)
+        metric = saved.head.metrics.get(column.name)
+        before = column.weight if metric is None else metric.weight
         if (before == 0.0) != (column.weight == 0.0):
             change = f"was {before:g}, and is {column.weight:g} now"
             yield f"the weight of {column.name} {change} (both runs are weighed as it is now)"
@@ -292,7 +278,7 @@ def _more_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -> 
     zero = [
         one.id
         for one in shared
-        if (saved.samples[one.id].get("sample_weight", 1.0) == 0.0)
+        if (saved.samples[one.id].sample_weight == 0.0)
         != (resolve_weight(weights, one.doc_name) == 0.0)
     ]
     if zero:
@@ -311,7 +297,9 @@ def _data_differences(saved: SavedRun, cases: Sequence[Case]) -> Iterator[str]:
     if cases and saved.samples and not shared:
         yield "it has no sample in common with this data set"
     for what, name in (("another question", "question"), ("other references", "references")):
-        pairs = [(one.id, saved.samples[one.id].get(name), _plain(one, name)) for one in shared]
+        pairs = [
+            (one.id, getattr(saved.samples[one.id], name), _plain(one, name)) for one in shared
+        ]
         changed = [pair for pair in pairs if _differs(*pair[1:])]
         if changed:
             first, was, now = changed[0]
@@ -329,10 +317,10 @@ def _plain(sample: Sample, name: str) -> Any:
 
 def _judged_differences(saved: SavedRun, plan: Plan, metrics: Collection[str]) -> Iterator[str]:
     """Yield the fields that metrics judge by whose digest in the file is another one now."""
-    if saved.judgements_sha256 or plan.info.judgements_sha256:
+    if saved.head.scenario.judgements_sha256 or plan.info.judgements_sha256:
         return  # compared as a whole
     digests = {case.id: reference_digests(case) for case in _shared(saved, plan.cases)}
-    was = {name: saved.samples[name].get("judged_by") or NOTHING for name in digests}
+    was = {name: saved.samples[name].judged_by for name in digests}
     for field_name in _judged_by(plan, metrics):
         changed = [
             name
@@ -371,16 +359,14 @@ def baseline_of(saved: SavedRun, plan: Plan) -> Baseline:
     present = _present(saved)
     samples = saved.samples.items()
     scores = {
-        name: {sample_id: sample["scores"].get(name) for sample_id, sample in samples}
+        name: {sample_id: sample.scores.get(name) for sample_id, sample in samples}
         for name in names
         if name in present
     }
     if present.issuperset(_counted(plan.info)):
         scores[WEIGHTED_SCORE] = {
             sample_id: weigh_scores(
-                plan,
-                {name: sample["scores"].get(name) for name in names},
-                sample.get("errors") or NOTHING,
+                plan, {name: sample.scores.get(name) for name in names}, sample.errors
             )
             for sample_id, sample in samples
         }
@@ -394,15 +380,15 @@ def _digests(saved: SavedRun, plan: Plan) -> dict[str, str]:
     if not plan.info.human:
         return {}
     samples = saved.samples.items()
-    return {name: answer_digest(one.get("answer"), one.get("contexts")) for name, one in samples}
+    return {name: answer_digest(one.answer, one.contexts) for name, one in samples}
 
 
 def _failed(saved: SavedRun, names: Collection[str]) -> dict[str, list[str]]:
     """Return by metric the samples on which it failed when the run was saved."""
     failed: dict[str, list[str]] = {}
     for sample_id, sample in saved.samples.items():
-        for name in sample.get("errors") or ():
-            if name in names and sample["scores"].get(name) is None:
+        for name in sample.errors:
+            if name in names and sample.scores.get(name) is None:
                 failed.setdefault(name, []).append(sample_id)
     return failed
 

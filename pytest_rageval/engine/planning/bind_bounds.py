@@ -15,9 +15,8 @@ from pytest_rageval.gates.base import (
     NoThresholdsError,
     each_gate,
     gate_targets,
-    is_scenario_gate,
+    scenario_gate,
     targets_of,
-    without_own_keys,
 )
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
@@ -25,11 +24,9 @@ from pytest_rageval.model import (
     Case,
     MetricColumn,
     ScenarioInfo,
-    value_text,
 )
-from pytest_rageval.scenario.metric_specs import ThresholdSpec
-from pytest_rageval.stats.groups import ungrouped
-from pytest_rageval.stats.weights import resolve_weight
+from pytest_rageval.scenario.spec import BoundSpec, without_own_keys
+from pytest_rageval.stats.weights import resolve_weight, ungrouped
 
 
 def bind_weights(binding: Binding, metrics: Sequence[BoundMetric]) -> tuple[BoundMetric, ...]:
@@ -62,31 +59,23 @@ def bind_thresholds(binding: Binding, metrics: Sequence[BoundMetric]) -> dict[st
     """Return the bound of each name that has a threshold; none outside its metric's range."""
     columns = {metric.column.name: metric.column for metric in metrics}
     columns[WEIGHTED_SCORE] = MetricColumn(WEIGHTED_SCORE)
-    specs: dict[str, ThresholdSpec] = binding.by_metric(
+    specs: dict[str, BoundSpec] = binding.by_metric(
         "thresholds", binding.scenario.thresholds, list(columns)
     )
     thresholds = {}
     for name, spec in specs.items():
-        bound = _bound(spec, columns[name])
-        thresholds[name] = bound
-        low, high = columns[name].range
-        for end in (bound.min, bound.max):
-            if end is not None and not low <= end <= high:
-                found = value_text(end)  # all digits: 1.0000000005 is no 1
-                message = f"thresholds.{name}: {found} is outside the range {low:g}..{high:g}"
-                binding.problem(message, "thresholds", name)
+        column = columns[name]
+        try:
+            bound = spec.within(column.range, higher_is_better=column.higher_is_better)
+            thresholds[name] = bound
+        except ValueError as error:
+            binding.problem(f"thresholds.{name}: {error}", "thresholds", name)
     return thresholds
 
 
 def checks_in_full(metrics: Sequence[BoundMetric]) -> dict[str, Bound]:
     """Return what is good enough in a scenario that does not say: rows' own checks hold in full."""
     return {metric.column.name: Bound(min=1.0) for metric in metrics if metric.info.of_row}
-
-
-def _bound(spec: ThresholdSpec, column: MetricColumn) -> Bound:
-    if spec.value is None:
-        return Bound(spec.min, spec.max)
-    return Bound(min=spec.value) if column.higher_is_better else Bound(max=spec.value)
 
 
 def resolve_gates(binding: Binding, metrics: Sequence[BoundMetric]) -> dict[str, Any]:
@@ -103,27 +92,28 @@ def _resolve_gates(
         name = _metric_or(key, binding, names)
         if key.startswith("x-") and name not in names:
             continue  # the user's own, as everywhere
+        kind = None if name in names else scenario_gate(name)
         if name in resolved:
             _named_twice(binding, name, (*path, key))
-        elif name == "by" and isinstance(value, Mapping):
+        elif kind is None or not isinstance(value, Mapping):
+            resolved[name] = value
+        elif kind.keys == "fields":
             resolved[name] = {
                 field: _resolve_gates(binding, inner, names, (*path, key, field))
                 if isinstance(inner, Mapping)
                 else inner
                 for field, inner in value.items()
             }
-        elif name == "no_regression" and isinstance(value, Mapping):
-            resolved[name] = _with_metric_names(binding, value, names)
-        elif name in ("compare_fail", "unscored") and isinstance(value, Mapping):
+        elif kind.keys == "metrics":
             resolved[name] = _by_name(binding, value, names, (*path, key))
         else:
-            resolved[name] = value
+            resolved[name] = _with_metric_names(binding, value, names)
     return resolved
 
 
 def _metric_or(written: str, binding: Binding, names: Sequence[str]) -> str:
     """Return the name that results use for a metric; other names as written."""
-    if written == WEIGHTED_SCORE or is_scenario_gate(written):
+    if written == WEIGHTED_SCORE or scenario_gate(written) is not None:
         # Looking further than the scenario's own metrics would load all of them.
         found = binding.known_metrics.loaded(written)
         return found if found is not None and found in names else written

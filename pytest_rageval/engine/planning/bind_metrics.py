@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, Final
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from pytest_rageval.engine.bound import BoundMetric
-from pytest_rageval.engine.planning.bind_custom import is_import_path, said_of_metrics, use_metric
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.errors import RagevalError, shorten, unknown_name
-from pytest_rageval.gates.base import is_scenario_gate
+from pytest_rageval.gates.base import scenario_gate
+from pytest_rageval.import_path import ImportPathError, import_object, split_path
 from pytest_rageval.metrics.base import MetricDefinition, MetricInfo, NoOptions
-from pytest_rageval.metrics.notation import NotationError, parse_notation
-from pytest_rageval.model import RETRIEVAL, TARGET, WEIGHTED_SCORE, MetricColumn
+from pytest_rageval.metrics.registry import NotationError, parse_notation
+from pytest_rageval.model import RETRIEVAL, TARGET, WEIGHTED_SCORE, MetricColumn, finite_ends
 from pytest_rageval.redaction import shown_option
 from pytest_rageval.registry import UnknownNameError
 from pytest_rageval.scenario.metric_specs import MetricSpec
+from pytest_rageval.scenario.rewording import reworded
 
 _OF_RESULTS: Final = (TARGET, RETRIEVAL, "row")
 """What the details and errors of a sample are about, apart from metrics."""
@@ -73,7 +75,7 @@ def _is_free(binding: Binding, made: BoundMetric, bound: Mapping[str, BoundMetri
 
 def _is_reserved(name: str) -> bool:
     """Return whether results or ``gates`` use the name next to those of metrics."""
-    return name in (WEIGHTED_SCORE, *_OF_RESULTS) or is_scenario_gate(name)
+    return name in (WEIGHTED_SCORE, *_OF_RESULTS) or scenario_gate(name) is not None
 
 
 def _look_up(binding: Binding, spec: MetricSpec) -> tuple[MetricDefinition, Mapping[str, Any]]:
@@ -119,7 +121,7 @@ def _metric(
     except ValidationError as error:
         for detail in error.errors(include_url=False):
             allowed = known if spec.use is None else [*known, *said_of_metrics()]
-            _option_problem(binding, at, spec, given, allowed, dict(detail))
+            _option_problem(binding, at, spec, given, allowed, detail)
         return None
     info = options.adapt(definition.info)
     name = spec.name or options.label(info.name)
@@ -130,7 +132,7 @@ def _metric(
         return None
     column = MetricColumn(
         name,
-        range=info.range,
+        ends=finite_ends(info.range),
         higher_is_better=info.higher_is_better,
         version=info.version,
         definition=_definition_text(definition, info, options) + _by_whom(binding, info),
@@ -186,7 +188,7 @@ def _option_problem(
     spec: MetricSpec,
     given: Iterable[str],
     known: Iterable[str],
-    detail: dict[str, Any],
+    detail: ErrorDetails,
 ) -> None:
     option = str(detail["loc"][0]) if detail["loc"] else ""
     place: tuple[str | int, ...]
@@ -199,12 +201,53 @@ def _option_problem(
     if detail["type"] == "extra_forbidden":
         message = f"{label}: {unknown_name('option', option, known)}"
     else:
-        expected = detail.get("ctx", {}).get("expected") or detail["msg"]
-        found = shorten(repr(detail["input"]))
         where = f"{label}.{option}" if option else label
-        message = f"{where}: expected {expected}, found {found}"
-        if detail["type"] == "missing":
-            message = f"{where}: required, and missing"
-        if detail["type"] == "value_error":
-            message = f"{where}: {detail['ctx']['error']}"
+        message = f"{where}: {reworded(detail)}"
     binding.problem(message, *place)
+
+
+def said_of_metrics() -> list[str]:
+    """Return the keys, apart from options, of a metric that a scenario names by ``use``."""
+    # Not at the top: most scenarios name no metric of their own.
+    from pytest_rageval.metrics.custom.declaration import Declaration
+
+    return [said.name for said in fields(Declaration)]
+
+
+def use_metric(
+    binding: Binding, path: str, spec: MetricSpec
+) -> tuple[MetricSpec, MetricDefinition]:
+    """Return the metric at an import path, and ``spec`` with all of the metric's options.
+
+    Raises ImportPathError or CustomMetricError, with what is wrong.
+    """
+    # Not at the top, either.
+    from pytest_rageval.metrics.custom.declaration import Declaration
+    from pytest_rageval.metrics.custom.from_python import define_metric
+
+    folders = (binding.loaded.path.parent, binding.run_paths.root)
+    found = import_object(path, folders, binding.run_paths.import_mode)
+    said = _said(spec)
+    if isinstance(found, MetricDefinition):
+        # It says all of itself: what is said here can only be meant as its options.
+        options = {**said, **spec.options}
+        return spec.model_copy(update={"options": options}), _at(path, found)
+    return spec, define_metric(found, spec.attribute or path, path, Declaration(**said))
+
+
+def is_import_path(name: str) -> bool:
+    """Return whether ``name`` is written like an import path."""
+    try:
+        split_path(name)
+    except ImportPathError:
+        return False
+    return True
+
+
+def _said(spec: MetricSpec) -> dict[str, Any]:
+    known = {name: getattr(spec, name) for name in said_of_metrics() if name != "name"}
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def _at(path: str, definition: MetricDefinition) -> MetricDefinition:
+    return definition if definition.source else replace(definition, source=path)

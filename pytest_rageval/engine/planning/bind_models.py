@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pytest_rageval.clients.cache.source_digest import source_digest
 from pytest_rageval.clients.settings import ClientSettings, Price
 from pytest_rageval.engine.bound import BoundMetric, ModelPlan
-from pytest_rageval.engine.planning.binding import Binding
+from pytest_rageval.engine.planning.binding import Binding, carried_over
 from pytest_rageval.errors import MissingExtraError
+from pytest_rageval.import_path import find_file
 from pytest_rageval.registry import UnknownNameError
-from pytest_rageval.scenario.model_specs import EmbeddingSpec, JudgeSpec, ModelSpec
+from pytest_rageval.scenario.model_specs import EmbeddingSpec, ModelSpec
+
+if TYPE_CHECKING:
+    from pytest_rageval.run_paths import ImportMode
 
 
 def bind_models(binding: Binding, metrics: Sequence[BoundMetric]) -> ModelPlan:
@@ -28,7 +34,7 @@ def bind_models(binding: Binding, metrics: Sequence[BoundMetric]) -> ModelPlan:
                 binding.problem(message, "metrics", metric.position)
     judge, embedding = scenario.judge, scenario.embedding
     plan = ModelPlan(
-        judge=_judge_settings(judge) if judge is not None and "judge" in asked else None,
+        judge=_settings("judge", judge) if judge is not None and "judge" in asked else None,
         embedding=_embedding_settings(embedding, binding)
         if embedding is not None and "embedding" in asked
         else None,
@@ -66,21 +72,8 @@ def _check(binding: Binding, plan: ModelPlan) -> None:
             binding.problem(f"{role}.{problem}", role, field)
 
 
-def _judge_settings(spec: JudgeSpec) -> ClientSettings:
-    return ClientSettings(
-        role="judge",
-        temperature=spec.temperature,
-        max_tokens=spec.max_tokens,
-        seed=spec.seed,
-        form=spec.form,
-        reasks=spec.reasks,
-        max_failures=spec.max_failures,
-        **_common(spec),
-    )
-
-
 def _embedding_settings(spec: EmbeddingSpec, binding: Binding) -> ClientSettings:
-    made = ClientSettings(role="embedding", batch_size=spec.batch_size, **_common(spec))
+    made = _settings("embedding", spec)
     if spec.provider.lower() not in _IMPORTED:
         return made  # one client for all folders, with its limits
     run_paths = binding.run_paths
@@ -93,21 +86,32 @@ _IMPORTED = ("python", "callable")
 """The provider whose models are functions of the user's, by its names."""
 
 
-def _common(spec: ModelSpec) -> dict[str, Any]:
-    price = spec.price
-    return {
-        "model": spec.model,
-        "provider": spec.provider,
-        "base_url": spec.base_url,
-        "api_key_env": spec.key_variable,
-        "headers": spec.headers,
-        "extra_body": spec.extra_body,
-        "concurrency": spec.concurrency,
-        "rpm": spec.rpm,
-        "tpm": spec.tpm,
-        "timeout_s": spec.timeout_s,
-        "retries": spec.retries,
-        "max_wait_s": spec.max_wait_s,
-        "max_mb": spec.max_mb,
-        "price": Price(price.input, price.output) if price is not None else None,
-    }
+def _settings(role: str, spec: ModelSpec) -> ClientSettings:
+    price = None if spec.price is None else Price(spec.price.input, spec.price.output)
+    return carried_over(spec, ClientSettings, role=role, api_key_env=spec.key_variable, price=price)
+
+
+_SEEN: dict[Path, str] = {}
+
+
+def source_digest(path: str, folders: Sequence[Path], mode: ImportMode) -> str:
+    """Return the SHA-256 of the file that ``pkg.mod:attr`` names, "" where there is none.
+
+    Nothing is imported, and what that file imports is not part of the digest. For a loaded module
+    it is that of the file as first seen: a notebook goes on with that code when the file changes.
+    """
+    name = path.partition(":")[0]
+    file = find_file(name, folders, mode)
+    if file is None:
+        return ""
+    if name not in sys.modules or file not in _SEEN:
+        _SEEN[file] = _digest(file)
+    return _SEEN[file]
+
+
+def _digest(file: Path) -> str:
+    try:
+        raw = file.read_bytes()
+    except OSError:  # of a module in an archive
+        return ""
+    return sha256(raw.replace(b"\r\n", b"\n")).hexdigest()

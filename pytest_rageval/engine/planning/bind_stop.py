@@ -9,9 +9,7 @@ from pytest_rageval.engine.plan import Plan
 from pytest_rageval.engine.planning.binding import Binding
 from pytest_rageval.engine.verdict.certainty import watch_of
 from pytest_rageval.engine.verdict.decide import gates_of
-from pytest_rageval.gates.base import Gate
-from pytest_rageval.gates.slices import SliceWatch
-from pytest_rageval.gates.watch_mean import MeanWatch
+from pytest_rageval.gates.base import Gate, ScoreWatch
 from pytest_rageval.model import BEST, ScenarioInfo
 
 
@@ -27,11 +25,9 @@ def bind_stop(binding: Binding, plan: Plan, *, is_tested: bool) -> float | None:
     info = replace(plan.info, stop=error)
     gates = {gate.name: gate for gate in gates_of(info)}
     watches = {name: watch_of(gate, info, plan.asked_samples) for name, gate in gates.items()}
-    means = [name for name, one in watches.items() if isinstance(one, MeanWatch | SliceWatch)]
-    late = [name for name, one in watches.items() if one is None]
+    waits = any(isinstance(watch, ScoreWatch) for watch in watches.values())
+    late = [name for name, watch in watches.items() if watch is None]
     late += _needing_all(plan.info)
-    if error:
-        late += [name for name, one in watches.items() if isinstance(one, SliceWatch)]
     if late and error:
         reasons = " and ".join(_reasons(late, gates))
         message = f"an error bound is for gates on means and pass_rate, and {reasons}"
@@ -40,7 +36,7 @@ def bind_stop(binding: Binding, plan: Plan, *, is_tested: bool) -> float | None:
         binding.remarks.append(
             f"stop: nothing stops early: gate {_listed(late)} needs every sample"
         )
-    elif not means:
+    elif not waits:
         message = "needs a gate on a mean, or pass_rate: the others do not wait for scores"
         binding.problem(f"stop: {message}", "stop")
     elif is_tested:

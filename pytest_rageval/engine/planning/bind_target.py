@@ -12,10 +12,11 @@ from pydantic import ValidationError
 
 from pytest_rageval.clients.settings import ClientSettings
 from pytest_rageval.engine.bound import TargetPlan
-from pytest_rageval.engine.planning.binding import Binding
-from pytest_rageval.errors import MissingExtraError, shorten, unknown_name
+from pytest_rageval.engine.planning.binding import Binding, carried_over
+from pytest_rageval.errors import MissingExtraError, unknown_name
 from pytest_rageval.import_path import find_file, functions_in
 from pytest_rageval.registry import UnknownNameError
+from pytest_rageval.scenario.rewording import reworded
 from pytest_rageval.scenario.schema import TargetSpec
 from pytest_rageval.targets.base import (
     TARGET_REGISTRY,
@@ -133,15 +134,13 @@ def _check_columns(binding: Binding, plan: TargetPlan, columns: Sequence[str] | 
 def _plan(
     binding: Binding, spec: TargetSpec, definition: TargetDefinition, options: TargetOptions
 ) -> TargetPlan:
-    limits = ClientSettings(
+    limits = carried_over(
+        spec,
+        ClientSettings,
         model=options.shown,
         role="target",
         provider=definition.name,
-        concurrency=spec.concurrency,
-        rpm=spec.rpm,
-        timeout_s=spec.timeout_s,
         retries=definition.repeats if spec.retries is None else spec.retries,
-        max_wait_s=spec.max_wait_s,
     )
     return TargetPlan(
         shown=options.shown,
@@ -181,7 +180,7 @@ def _options(
     try:
         return definition.options.model_validate(spec.options)
     except ValidationError as error:
-        for detail in error.errors(include_url=False, include_input=False):
+        for detail in error.errors(include_url=False):
             path = [str(step) for step in detail["loc"]]
             name = ".".join(path)
             if detail["type"] == "extra_forbidden" and len(path) == 1:
@@ -189,11 +188,8 @@ def _options(
                 message = f"target: {unknown_name('key', name, keys)}"
             elif detail["type"] == "missing":
                 message = f"target: a target of type {definition.name!r} needs {name!r}"
-            elif detail["type"] == "value_error":
-                message = f"target.{name}: {detail['ctx']['error']}".replace(".:", ":")
             else:
                 # The value is not quoted: it may hold a key or a password.
-                expected = detail.get("ctx", {}).get("expected") or detail["msg"]
-                message = f"target.{name}: {shorten(str(expected))}"
+                message = f"target.{name}: {reworded(detail, may_quote=False)}".replace(".:", ":")
             binding.problem(message, "target", *path)
     return None

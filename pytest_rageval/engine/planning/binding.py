@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from pytest_rageval.clients.settings import RunSettings
 from pytest_rageval.datasets.base import GivenRows
@@ -15,13 +16,14 @@ from pytest_rageval.errors import Problem, unknown_name
 from pytest_rageval.metrics.base import (
     MetricDefinition,
 )
-from pytest_rageval.metrics.notation import NotationError, parse_notation
-from pytest_rageval.metrics.registry import METRIC_REGISTRY
+from pytest_rageval.metrics.registry import METRIC_REGISTRY, NotationError, parse_notation
 from pytest_rageval.model import Sample, ScenarioView, title_of
 from pytest_rageval.registry import Registry, UnknownNameError
 from pytest_rageval.run_paths import RunPaths
 from pytest_rageval.scenario.loader import LoadedScenario
 from pytest_rageval.scenario.schema import Scenario
+
+T = TypeVar("T")
 
 ChangeSamples = Callable[[ScenarioView, tuple[Sample, ...]], tuple[tuple[Sample, ...], list[str]]]
 """Returns the samples that are to run, and what the end of the run should say of that."""
@@ -102,6 +104,15 @@ class Binding:
             else:
                 resolved[name] = value
         return resolved
+
+
+def carried_over(spec: BaseModel, into: Callable[..., T], **other: Any) -> T:
+    """Return what ``into`` makes of the keys of ``spec`` that it has by the same names.
+
+    ``other`` are its further arguments, and those that say something else than the key.
+    """
+    names = spec.__class__.model_fields.keys() & signature(into).parameters.keys()
+    return into(**{name: getattr(spec, name) for name in names} | other)
 
 
 def resolve_metric(

@@ -6,8 +6,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from pytest_rageval.gates.base import Asked, Foreseeing, Gate, Watch
-from pytest_rageval.gates.watch_mean import MeanWatch
+from pytest_rageval.gates.base import Asked, Foreseeing, Gate, ScoreWatch, Watch
 from pytest_rageval.model import Case, SampleResult, ScenarioInfo, ScenarioResult
 from pytest_rageval.stats.verdict import passing_of
 
@@ -37,11 +36,11 @@ class Certainty:
 
     @property
     def verdicts(self) -> dict[str, bool]:
-        """Whether each gate on a mean passes, by its name, where that is certain."""
+        """Whether each gate that waits for scores passes, by its name, where that is certain."""
         return {
-            name: watch.mean.verdict
+            name: watch.verdict
             for name, watch in self._watches.items()
-            if isinstance(watch, MeanWatch) and watch.mean.verdict is not None
+            if isinstance(watch, ScoreWatch) and watch.verdict is not None
         }
 
     def add(self, sample: SampleResult) -> None:

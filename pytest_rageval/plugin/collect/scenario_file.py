@@ -14,8 +14,7 @@ from typing import Any, cast
 import pytest
 
 from pytest_rageval.engine.plan import Plan
-from pytest_rageval.engine.planning.plan_scenario import make_plan
-from pytest_rageval.engine.planning.plan_variants import plans_of
+from pytest_rageval.engine.planning.plan_scenario import make_plan, plans_of
 from pytest_rageval.engine.stopping import in_asking_order
 from pytest_rageval.errors import (
     BaselineError,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -249,5 +249,5 @@ def _judged_late(row: CaseRow, late: LateGates) -> CaseRow:
         return CaseRow(row.nodeid, replace(result, outcome="xfailed"), result.xfail)
     result = replace(result, outcome="error")
     # A test function asks at its call.
-    reported = "" if info.is_of_file else "failed"
+    reported: Literal["", "failed"] = "" if info.is_of_file else "failed"
     return CaseRow(row.nodeid, result, unjudged_text(info, result, reasons), reported)

@@ -190,8 +190,8 @@ def _cost_before(base: Path, outline: Mapping[str, Any]) -> float:
     """Return what a sample cost in a run before, as if nothing had been in the cache; 0 if none."""
     title = title_of(outline["name"], outline["variant"])
     for point in reversed(trend_of(base, title, limit=_LAST_RUNS)):
-        usage = read_head(base / point.folder / "results.json")["run"]["usage"]
-        if usage and usage["calls"] and usage["cost_usd"] and point.counts.ran:
-            whole = usage["cost_usd"] * (usage["calls"] + usage["cached"]) / usage["calls"]
-            return float(whole / point.counts.ran)
+        usage = read_head(base / point.folder / "results.json").run.usage or {}
+        calls, usd = usage.get("calls"), usage.get("cost_usd")
+        if calls and usd and point.counts.ran:
+            return usd * (calls + (usage.get("cached") or 0.0)) / calls / point.counts.ran
     return 0.0

@@ -21,7 +21,7 @@ from pydantic_core import from_json
 from pytest_rageval import extras
 from pytest_rageval.clients.threads import in_thread
 from pytest_rageval.errors import Problem, RagevalError, UserError, unknown_name
-from pytest_rageval.scenario.validation import reworded
+from pytest_rageval.scenario.rewording import reworded
 from pytest_rageval.scenario.yaml.tree import dotted
 from pytest_rageval.serving.mcp.descriptors import take_descriptors
 from pytest_rageval.text.limits import excess_in, read_json
@@ -301,8 +301,6 @@ def _validated(tool: Tool, arguments: Mapping[str, Any]) -> BaseModel:
 
 
 def _wrong(tool: Tool, detail: Any) -> str:
-    if detail["type"] == "missing":
-        return "required, and missing"
     if detail["type"] == "extra_forbidden":
         return unknown_name("argument", str(detail["loc"][-1]), tool.arguments.model_fields)
     return reworded(detail)

@@ -180,10 +180,13 @@ def test_thresholds_become_bounds(plan: MakePlan) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{em: 1.5}", "s.yaml:6: thresholds.em: 1.5 is outside the range 0..1"),
-        ("{em: 1.0000000005}", "s.yaml:6: thresholds.em: 1.0000000005 is outside the range 0..1"),
-        ("{em: -0.5}", "s.yaml:6: thresholds.em: -0.5 is outside the range 0..1"),
-        ("{weighted_score: 2}", "s.yaml:6: thresholds.weighted_score: 2 is outside the range"),
+        ("{em: 1.5}", "s.yaml:6: thresholds.em: min 1.5 is outside the range 0..1"),
+        (
+            "{em: 1.0000000005}",
+            "s.yaml:6: thresholds.em: min 1.0000000005 is outside the range 0..1",
+        ),
+        ("{em: -0.5}", "s.yaml:6: thresholds.em: min -0.5 is outside the range 0..1"),
+        ("{weighted_score: 2}", "s.yaml:6: thresholds.weighted_score: min 2 is outside the range"),
         ("{emm: 0.5}", "s.yaml:6: thresholds: unknown metric 'emm'. Did you mean 'em'?"),
         ("{em: .nan}", "s.yaml:6: thresholds.em"),
     ],

@@ -80,7 +80,7 @@ ONLY_THE_LOADER: Mapping[str, str] = {
     "write 'rows'": "paths of rows",
     "outside the range": "the range of a metric, which its options may change",
     "can never be exceeded": "the range of a metric",
-    "q: expected a number between": "a number as a key is text",
+    "quantile.word: expected a number between": "a number as a key is text",
     "needs labels of people": "the metric of 'human'",
     "needs 'app_adapter'": "another key",
     "has no place in mode": "another key",

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.gates.agreement import _RANGES
+from pytest_rageval.gates.agreement import AgreementSpec, ends_of_coefficient
 from pytest_rageval.gates.base import GateOptionError, make_gates
 from pytest_rageval.model import (
     RANDOM,
@@ -21,8 +21,8 @@ from pytest_rageval.model import (
     ScenarioResult,
     answer_digest,
 )
-from pytest_rageval.stats.corrected_means import corrected_of
-from pytest_rageval.stats.judge_agreement import agreement_of
+from pytest_rageval.stats.labels.agreement import agreement_of
+from pytest_rageval.stats.labels.corrected_means import corrected_of
 
 Result = Callable[..., ScenarioResult]
 
@@ -171,7 +171,8 @@ def test_no_gate_raises_or_is_green_on_what_is_undefined(
     run = degenerate(result, name, group_by)
     (human,) = run.info.human
     found = agreement_of(run, human)
-    for coefficient, (least, _) in _RANGES.items():
+    for coefficient in AgreementSpec.model_fields.keys() - {"min_labels"}:
+        least, _ = ends_of_coefficient(coefficient)
         options: dict[str, Any] = {coefficient: least}
         if coefficient == "bias":
             options = {coefficient: 1.0}
@@ -251,10 +252,10 @@ def test_a_slice_is_judged_by_its_own_labels(result: Result) -> None:
     ("options", "words"),
     [
         ({}, "expected a mapping"),
-        ({"kapa": 0.5}, "unknown coefficient 'kapa'. Did you mean 'kappa'?"),
+        ({"kapa": 0.5}, "unknown option 'kapa'. Did you mean 'kappa'?"),
         ({"kappa": 2}, "outside the range -1..1"),
-        ({"bias": {"lower_bound": 0.5}}, "bias has no lower_bound: write the most"),
-        ({"min_labels": 5}, "expected a whole number from 10 on, found 5"),
+        ({"bias": {"lower_bound": 0.5}}, "unknown option 'lower_bound'. Known: max, min, value"),
+        ({"min_labels": 5}, "expected a number >= 10, found 5"),
     ],
 )
 def test_options_that_cannot_be_used_are_refused(

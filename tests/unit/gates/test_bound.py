@@ -127,7 +127,7 @@ def test_skipped_samples_and_weights_of_zero_are_no_scores(result: Result) -> No
 
 def test_an_unbounded_metric_has_a_lower_bound(result: Result) -> None:
     """1, 2, 3, 4: mean 2.5, half width t·√(5/3)/2."""
-    free = MetricColumn("free", range=(-math.inf, math.inf))
+    free = MetricColumn("free", ends=(None, None))
     samples = scored(1.0, 2.0, 3.0, 4.0, metric="free")
     (found,) = check(result, {"free": {"lower_bound": -1}}, samples, free).values()
     assert found.observed == pytest.approx(2.5 - T_3 * math.sqrt(5 / 3) / 2, abs=1e-9)
@@ -160,7 +160,7 @@ def test_one_group_has_no_interval(result: Result) -> None:
 
 def test_the_weighted_score_has_the_range_of_what_enters_it(result: Result) -> None:
     """An unbounded metric enters: 1, 2, 3, 4 as above. f1, which weighs nothing, keeps its own."""
-    columns = (MetricColumn("free", range=(-math.inf, math.inf)), MetricColumn("f1", weight=0.0))
+    columns = (MetricColumn("free", ends=(None, None)), MetricColumn("f1", weight=0.0))
     samples = [
         SampleResult(
             f"s{at}",
@@ -303,30 +303,38 @@ def test_both_can_be_asked_of_slices(result: Result) -> None:
 @pytest.mark.parametrize(
     ("options", "path", "message"),
     [
-        ({"lower_bound": "high"}, ("f1", "lower_bound"), "expected a number for 'min'"),
+        ({"lower_bound": "high"}, ("f1", "lower_bound"), "expected a number, found 'high'"),
         ({"lower_bound": 1.5}, ("f1", "lower_bound"), "min 1.5 is outside the range 0..1"),
-        ({"lower_bound": None}, ("f1", "lower_bound"), "expected a number for 'min', found None"),
+        ({"lower_bound": None}, ("f1", "lower_bound"), "expected a number, or a mapping"),
         ({"lower_bound": {}}, ("f1", "lower_bound"), "expected a number, or a mapping"),
         ({"lower_bound": {"confidence": 0.9}}, ("f1", "lower_bound"), "expected a number"),
         ({"quantile": {"x-why": 1}}, ("f1", "quantile"), "expected a mapping, for instance"),
         ({"lower_bound": {"min": 0.1, "max": 0.9}}, ("f1", "lower_bound"), "either 'min' or 'max'"),
         (
             {"lower_bound": {"min": 0.1, "confidence": 95}},
-            ("f1", "lower_bound"),
-            "confidence: expected a number between 0 and 1, found 95",
+            ("f1", "lower_bound", "confidence"),
+            "expected a number between 0 and 1, found 95",
         ),
-        ({"lower_bound": {"min": 0.1, "confidence": True}}, ("f1", "lower_bound"), "found True"),
-        ({"lower_bound": {"min": 0.1, "confidence": 1}}, ("f1", "lower_bound"), "found 1"),
+        (
+            {"lower_bound": {"min": 0.1, "confidence": True}},
+            ("f1", "lower_bound", "confidence"),
+            "found True",
+        ),
+        (
+            {"lower_bound": {"min": 0.1, "confidence": 1}},
+            ("f1", "lower_bound", "confidence"),
+            "found 1",
+        ),
         ({"quantile": 0.5}, ("f1", "quantile"), "expected a mapping, for instance {0.1: 0.3}"),
         ({"quantile": {}}, ("f1", "quantile"), "expected a mapping, for instance {0.1: 0.3}"),
-        ({"quantile": {0: 0.3}}, ("f1", "quantile"), "q: expected a number between 0 and 1"),
-        ({"quantile": {1: 0.3}}, ("f1", "quantile"), "q: expected a number between 0 and 1"),
-        ({"quantile": {"p10": 0.3}}, ("f1", "quantile"), "between 0 and 1, found 'p10'"),
-        ({"quantile": {"nan": 0.3}}, ("f1", "quantile"), "between 0 and 1, found 'nan'"),
-        ({"quantile": {10: 0.3}}, ("f1", "quantile"), "between 0 and 1, found 10"),
-        ({"quantile": {0.1: "low"}}, ("f1", "quantile", "0.1"), "expected a number for 'min'"),
+        ({"quantile": {0: 0.3}}, ("f1", "quantile", "0"), "expected a number between 0 and 1"),
+        ({"quantile": {1: 0.3}}, ("f1", "quantile", "1"), "expected a number between 0 and 1"),
+        ({"quantile": {"p10": 0.3}}, ("f1", "quantile", "p10"), "between 0 and 1, found 'p10'"),
+        ({"quantile": {"nan": 0.3}}, ("f1", "quantile", "nan"), "between 0 and 1, found 'nan'"),
+        ({"quantile": {10: 0.3}}, ("f1", "quantile", "10"), "between 0 and 1, found 10"),
+        ({"quantile": {0.1: "low"}}, ("f1", "quantile", "0.1"), "expected a number, found"),
         ({"quantile": {0.1: 7}}, ("f1", "quantile", "0.1"), "outside the range 0..1"),
-        ({"quantile": {"q": 0.1}}, ("f1", "quantile", "0.1"), "expected a number, or a mapping"),
+        ({"quantile": {"q": 0.1}}, ("f1", "quantile"), "expected a number, or a mapping"),
         ({"quantle": {0.1: 0.3}}, ("f1", "quantle"), "Did you mean 'quantile'?"),
         # Two gates of one name would be one node id.
         ({"quantile": {0.1: 0.3, "0.10": 0.4}}, ("f1", "quantile"), "twice"),

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.gates.base import GateOptionError, make_gates
-from pytest_rageval.gates.regression import RegressionGate, UndecidedGate
+from pytest_rageval.gates.base import GateOptionError, UndecidedGate, make_gates
+from pytest_rageval.gates.regression import RegressionGate
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Baseline,
@@ -246,7 +246,7 @@ def test_equal_pairs_show_as_much_as_their_number_does(n: int, outcome: str) -> 
 
 def test_the_one_pair_more_falls_by_the_whole_range() -> None:
     """G3: marks of 1..5 differ by 4 at most: 4 · 0.1684 for 20 equal pairs."""
-    marks = MetricColumn("marks", range=(1.0, 5.0))
+    marks = MetricColumn("marks", ends=(1.0, 5.0))
     options = {"metrics": ["marks"], "mode": "non_inferior", "max_drop": 1}
     found = check(options, {"marks": (3.0,) * 20}, {"marks": (3.0,) * 20}, columns=[marks])
     assert (found.outcome, "-0.6737..+0.6737" in found.message) == ("passed", True)
@@ -278,7 +278,7 @@ def test_what_the_test_would_say_of_chance_is_not_said() -> None:
 
 def test_an_unbounded_metric_has_no_worst_pair() -> None:
     """G3: refused where the scenario is read; so is a weighted score that it enters."""
-    length = MetricColumn("length", range=(0.0, math.inf))
+    length = MetricColumn("length", ends=(0.0, None))
     for metric in ("length", "weighted_score"):
         options = {"metrics": [metric], "mode": "non_inferior"}
         with pytest.raises(GateOptionError, match=f"{metric} is unbounded; declare its") as caught:
@@ -898,11 +898,10 @@ def info() -> ScenarioInfo:
         ({}, "needs a run to compare with: give 'baseline', or compare the run"),
         ({"metrics": ["f1"]}, "needs a run to compare with"),
         ({"max_drp": 1}, "unknown option 'max_drp'. Did you mean 'max_drop'? Known: alpha, "),
-        ({"baseline": 5}, "baseline: expected the name of a saved run, found 5"),
-        ({"baseline": ""}, "baseline: expected the name of a saved run, found ''"),
-        ({"metrics": "f1"}, "metrics: expected a list of metrics, found 'f1'"),
-        ({"metrics": []}, "metrics: expected a list of metrics, found []"),
-        ({"metrics": [1]}, "metrics: expected a list of metrics, found [1]"),
+        ({"baseline": ""}, "must not be empty"),
+        ({"metrics": "f1"}, "metrics: expected a list, found 'f1'"),
+        ({"metrics": []}, "must not be empty"),
+        ({"metrics": [1]}, "unknown metric '1'. Did you mean 'f1'?"),
         ({"metrics": ["ff1"]}, "unknown metric 'ff1'. Did you mean 'f1'? Known: em, f1, weighted_"),
         ({"max_drop": -0.1}, "max_drop: expected a number >= 0, or per cent like 5%, found -0.1"),
         ({"max_drop": "much"}, "max_drop: expected a number >= 0, or per cent"),
@@ -917,22 +916,25 @@ def info() -> ScenarioInfo:
         ({"alpha": True}, "alpha: expected a number between 0 and 1, found True"),
         (
             {"test": "chi2"},
-            "test: expected permutation or t or wilcoxon or bootstrap, found 'chi2'",
+            "test: expected 'permutation', 't', 'wilcoxon' or 'bootstrap', found 'chi2'",
         ),
-        ({"test": ["t"]}, "test: expected permutation or t or wilcoxon or bootstrap, found ['t']"),
-        ({"n_resamples": True}, "n_resamples: expected a whole number >= 100, found True"),
-        ({"n_resamples": 99}, "n_resamples: expected a whole number >= 100, found 99"),
-        ({"n_resamples": 1e4}, "n_resamples: expected a whole number >= 100, found 10000.0"),
-        ({"seed": -1}, "seed: expected a whole number >= 0, found -1"),
+        (
+            {"test": ["t"]},
+            "test: expected 'permutation', 't', 'wilcoxon' or 'bootstrap', found a list",
+        ),
+        ({"n_resamples": True}, "n_resamples: expected a number, found true"),
+        ({"n_resamples": 99}, "n_resamples: expected a number >= 100, found 99"),
+        ({"n_resamples": 1e4 + 0.5}, "n_resamples: expected a whole number, found 10000.5"),
+        ({"seed": -1}, "seed: expected a number >= 0, found -1"),
         (
             {"mode": "worse"},
-            "mode: expected significant or exceeds or non_inferior or any, found 'worse'",
+            "mode: expected 'significant', 'exceeds', 'non_inferior' or 'any', found 'worse'",
         ),
-        ({"correction": "b"}, "correction: expected max-t or holm or none, found 'b'"),
-        ({"undecided": "skip"}, "undecided: expected fail or pass, found 'skip'"),
-        ({"min_pairs": 1.1}, "min_pairs: expected a share of the baseline's samples, from 0 to 1"),
-        ({"min_pairs": "x"}, "min_pairs: expected a share of the baseline's samples, from 0 to 1"),
-        ({"anyway": "yes"}, "anyway: expected true or false, found 'yes'"),
+        ({"correction": "b"}, "correction: expected 'max-t', 'holm' or 'none', found 'b'"),
+        ({"undecided": "skip"}, "undecided: expected 'fail' or 'pass', found 'skip'"),
+        ({"min_pairs": 1.1}, "min_pairs: expected a number from 0 to 1, found 1.1"),
+        ({"min_pairs": "x"}, "min_pairs: expected a number from 0 to 1, found 'x'"),
+        ({"anyway": "maybe"}, "anyway: expected true or false, found 'maybe'"),
         (
             {"baseline": "main", "metrics": ["em", "f1"]},
             "the baseline 'main' has no em; it has: f1",
@@ -964,8 +966,8 @@ def test_what_is_no_regression_gate_is_refused_where_it_stands(
         (0.02, ("compare_fail",), "expected a mapping, for instance {f1: 0.02}"),
         ({}, ("compare_fail",), "expected a mapping, for instance {f1: 0.02}"),
         ({"f1": 0.02}, ("compare_fail", "f1"), "needs a run to compare with"),
-        ({"f1": -1}, ("compare_fail", "f1", "max_drop"), "expected a number >= 0"),
-        ({"f1": {"mode": "x"}}, ("compare_fail", "f1", "mode"), "expected significant or"),
+        ({"f1": -1}, ("compare_fail", "f1"), "expected a number >= 0"),
+        ({"f1": {"mode": "x"}}, ("compare_fail", "f1", "mode"), "expected 'significant',"),
     ],
 )
 def test_what_is_no_short_form_is_refused_where_it_stands(

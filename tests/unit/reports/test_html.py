@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pytest_rageval.engine.verdict.decide import Extent, decide_gates
-from pytest_rageval.gates.base import make_gates
+from pytest_rageval.gates.base import make_gates, page_options
 from pytest_rageval.model import (
     WEIGHTED_SCORE,
     Baseline,
@@ -28,7 +28,6 @@ from pytest_rageval.model import (
 from pytest_rageval.reports.base import REPORT_REGISTRY, RunFolder
 from pytest_rageval.reports.html import write_page
 from pytest_rageval.reports.page import assemble
-from pytest_rageval.reports.page.gates import plain_gate
 from pytest_rageval.reports.page.label_page import LABEL_SCRIPTS
 from pytest_rageval.reports.page.texts import TextPool, embedded_json, longest_that_fits
 from pytest_rageval.reports.page.variants_page import VARIANT_SCRIPTS
@@ -299,7 +298,7 @@ def test_gates_are_data(result: Result) -> None:
             "no_regression": {"max_drop": "5%", "metrics": ["f1"], "alpha": 0.1},
         },
     ).info
-    assert [plain_gate(gate) for gate in make_gates(info.gates, info)] == [
+    assert [page_options(gate) for gate in make_gates(info.gates, info)] == [
         {"kind": "mean", "target": "f1", "ends": [0.1, 0.9]},
         {"kind": "quantile", "target": "f1", "ends": [0.3, None], "q": 0.1},
         {"kind": "lower_bound", "target": "f1", "ends": [0.2, None], "confidence": 0.95},
@@ -308,29 +307,11 @@ def test_gates_are_data(result: Result) -> None:
         {
             "kind": "by",
             "field": "doc_name",
-            "inner": {
-                "name": WEIGHTED_SCORE,
-                "kind": "mean",
-                "target": WEIGHTED_SCORE,
-                "ends": [0.6, None],
-            },
+            "inner": {"kind": "mean", "target": WEIGHTED_SCORE, "ends": [0.6, None]},
         },
-        {
-            "kind": "no_regression",
-            "baseline": "main",
-            "targets": {"f1": True},
-            "max_drop": 0.05,
-            "relative": True,
-            "mode": "significant",
-            "alpha": 0.1,
-            "alpha_of_each": 0.1,
-            "test": "permutation",
-            "correction": "max-t",
-            "min_pairs": 0.9,
-            "undecided": "fail",
-        },
+        {"kind": "as_run", "targets": ["f1"]},
     ]
-    assert plain_gate(object()) == {"kind": "other"}
+    assert page_options(object()) == {"kind": "as_run", "targets": [WEIGHTED_SCORE]}
 
 
 def test_the_trend_is_of_complete_runs(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 
+from pytest_rageval.gates.base import page_options
 from pytest_rageval.model import (
     RANDOM,
     Agreement,
@@ -17,7 +18,6 @@ from pytest_rageval.model import (
     ScenarioResult,
     answer_digest,
 )
-from pytest_rageval.reports.page.gates import plain_gate
 from pytest_rageval.reports.page.people import people_data
 
 SAMPLES = (
@@ -80,4 +80,4 @@ def test_an_agreement_names_samples_by_position(result: Callable[..., ScenarioRe
 
 def test_a_gate_of_labels_is_taken_from_the_run() -> None:
     gate = SimpleNamespace(name="f1.agreement.kappa", target="f1", human=())
-    assert plain_gate(gate) == {"kind": "people", "targets": ["f1"]}
+    assert page_options(gate) == {"kind": "as_run", "targets": ["f1"]}

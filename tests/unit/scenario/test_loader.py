@@ -91,8 +91,11 @@ def test_everything_wrong_is_reported_at_once_with_file_and_line(write: Write) -
         ("doc_weights: [a]", "doc_weights: expected a mapping, found a list"),
         ("doc_weights: {a: true}", "doc_weights.a: expected a number, found true"),
         ("doc_weights: {a: .inf}", "doc_weights.a: expected a finite number, found inf"),
-        ("thresholds: {em: {}}", "thresholds.em: give a number, or 'min' or 'max'"),
-        ("thresholds: {em: {min: 1, max: 0}}", "min 1.0 is above max 0.0: nothing could pass"),
+        (
+            "thresholds: {em: {}}",
+            "thresholds.em: expected a number, or a mapping with 'min' or 'max'",
+        ),
+        ("thresholds: {em: {min: 1, max: 0}}", "min 1 is above max 0: nothing could pass"),
         ("thresholds: {em: {mn: 1}}", "unknown key 'mn' under thresholds.em. Did you mean 'min'?"),
         ("skip: [{where: {}}]", "skip[0].where: must not be empty"),
         ("skip: [{reason: x}]", "skip[0].where: required, and missing"),

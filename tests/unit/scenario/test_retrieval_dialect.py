@@ -136,7 +136,10 @@ def test_metrics_of_a_scenario_must_be_a_list_here_too(refused: Callable[[str], 
             BASE + "metrics: [mrr]\ncompare: {baseline: a, test: chi2}\n",
             "compare.test: expected 'permutation', 't', 'wilcoxon' or 'bootstrap', found 'chi2'",
         ),
-        (BASE + "metrics: [mrr]\ncompare: {baseline: a, alpha: 0}\n", "expected a number > 0"),
+        (
+            BASE + "metrics: [mrr]\ncompare: {baseline: a, alpha: 0}\n",
+            "expected a number between 0 and 1, found 0",
+        ),
         (BASE + "metrics: [mrr]\ncompare: {baseline: a, n_resamples: 0}\n", "a number >= 100"),
     ],
 )

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from load_scenario import load_scenario
 
+from pytest_rageval.engine.editor_schema import json_schema
 from pytest_rageval.errors import ScenarioError
 from pytest_rageval.scenario.fields import FIELD_ALIASES, FIELD_OF
-from pytest_rageval.scenario.schema import Scenario, json_schema
+from pytest_rageval.scenario.schema import Scenario
 
 LONG: dict[str, Any] = {
     "name": "s",

@@ -40,7 +40,7 @@ def test_what_lies_outside_of_the_file_is_not_looked_for() -> None:
     [
         ("em, f1", "em, f2", "s.yaml:5: metrics[1]: unknown metric 'f2'"),
         ("{em: 2}", "{emm: 2}", "s.yaml:7: metric_weights: unknown metric 'emm'. Did you"),
-        ("{f1: 0.5,", "{f1: 2,", "s.yaml:8: thresholds.f1: 2 is outside the range 0..1"),
+        ("{f1: 0.5,", "{f1: 2,", "s.yaml:8: thresholds.f1: min 2 is outside the range 0..1"),
         ("pass_rate: 0.9", "pass_rat: 0.9", "s.yaml:11: gates.pass_rat: unknown"),
         ("{mean: 0.5,", "{meen: 0.5,", "s.yaml:12: gates.f1"),
         ("name: s", "name: []", "s.yaml:2: name: expected text"),
