@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from pydantic import ConfigDict, Field
 
@@ -29,11 +29,13 @@ def labels_of(place: Place, metric: str, what: str) -> HumanLabels:
 
 
 @dataclass(frozen=True, slots=True)
-class AgreementGate:
+class AgreementGate(Gate):
     """Compares one coefficient, or the lower end of its interval, with a bound.
 
     An empty ``coefficient`` asks for ``min_labels`` alone.
     """
+
+    by_labels: ClassVar[bool] = True
 
     name: str
     target: str
@@ -42,6 +44,11 @@ class AgreementGate:
     bound: Bound
     min_labels: int = FEW
     takes_lower_end: bool = False
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The metric that it is about."""
+        return (self.target,)
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when there are too few labels, or the coefficient is undefined."""
@@ -62,10 +69,6 @@ class AgreementGate:
             return GateResult(self.name, "failed", None, self.bound.end, self._undefined(found))
         observed = abs(value) if self.coefficient == "bias" else end
         return bound_result(self.name, self.bound, observed, remark=self._remark(found))
-
-    def for_page(self) -> dict[str, Any]:
-        """Return what it is about: the page has no labels, and takes the verdict from the run."""
-        return {"kind": "people", "targets": [self.target]}
 
     def _undefined(self, found: Agreement) -> str:
         """Return why there is no coefficient, or why it has no interval."""

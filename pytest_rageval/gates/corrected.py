@@ -7,16 +7,18 @@ the gate fails.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
-from pytest_rageval.gates.base import bound_result
+from pytest_rageval.gates.base import Gate, bound_result
 from pytest_rageval.model import Bound, Corrected, GateResult, HumanLabels, ScenarioResult
 from pytest_rageval.stats.wording import counted, label_range
 
 
 @dataclass(frozen=True, slots=True)
-class CorrectedGate:
+class CorrectedGate(Gate):
     """Compares the corrected mean, or the worse end of its interval, with a bound."""
+
+    by_labels: ClassVar[bool] = True
 
     name: str
     target: str
@@ -24,6 +26,11 @@ class CorrectedGate:
     human: HumanLabels
     takes_end: bool
     confidence: float = 0.95
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The metric that it is about."""
+        return (self.target,)
 
     def check(self, result: ScenarioResult) -> GateResult:
         """Fail also when there are too few labels for a corrected mean."""
@@ -58,10 +65,6 @@ class CorrectedGate:
             verdict.message + self._how_many_more(result, found),
             verdict.margin,
         )
-
-    def for_page(self) -> dict[str, Any]:
-        """Return what it is about: the page has no labels, and takes the verdict from the run."""
-        return {"kind": "people", "targets": [self.target]}
 
     def _how_many_more(self, result: ScenarioResult, found: Corrected) -> str:
         """Return how many labels would decide, where the interval holds the bound."""

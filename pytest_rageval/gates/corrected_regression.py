@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 from pytest_rageval.gates.agreement import labels_of
 from pytest_rageval.gates.base import Place
@@ -34,6 +34,8 @@ class CorrectedRegressionGate(RegressionGate):
     For several metrics each interval has its share of alpha (Bonferroni).
     """
 
+    by_labels: ClassVar[bool] = True
+
     human: Mapping[str, HumanLabels] = field(default_factory=lambda: NOTHING)
 
     def check(self, result: ScenarioResult) -> GateResult:
@@ -49,10 +51,6 @@ class CorrectedRegressionGate(RegressionGate):
         outcome: Literal["failed", "passed"] = "failed" if failed else "passed"
         margin = None if worst.gain is None else worst.gain + self.max_drop
         return GateResult(self.name, outcome, worst.gain, -self.max_drop, message, margin)
-
-    def for_page(self) -> dict[str, Any]:
-        """Return what it is about: the page has no labels, and takes the verdict from the run."""
-        return {"kind": "people", "targets": sorted(self.targets)}
 
     def _difference(self, result: ScenarioResult, name: str) -> _Seen:
         # Not at the top: scenarios without labels need no statistics of them.

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_rageval.gates.base import Asked, Foreseeing, Watch, make_gates
+from pytest_rageval.gates.base import Asked, Watch, make_gates
 from pytest_rageval.model import (
     Bound,
     Diagnosis,
@@ -31,8 +31,6 @@ def watch(
     info: ScenarioInfo, options: dict[str, Any], asked: list[Asked] | int = 4
 ) -> Watch | None:
     (gate,) = make_gates(options, info)
-    if not isinstance(gate, Foreseeing):
-        return None
     samples = (
         [Sample(f"s{at}", index=at) for at in range(asked)] if isinstance(asked, int) else asked
     )
